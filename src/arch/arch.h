@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rest of the program needs of model architectures: recognise a configuration, print what was understood, list
+// the weights it wants, draw its graph. spec.h holds the inside.
+#ifndef ASSAY_ARCH_ARCH_H
+#define ASSAY_ARCH_ARCH_H
+
+#include <jansson.h>
+
+#include "checkpoint/checkpoint.h"
+#include "onnx/graph.h"
+
+struct spec;
+
+// Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
+// UNSUPPORTED names what is missing (type, head, activation, config key, a weight nobody reads).
+enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
+// Cuts the model to its first `layers` layers; false when it has fewer.
+bool arch_shorten(struct spec *s, int64_t layers);
+void arch_print(const struct spec *s, struct text *out);            // "key: value" lines
+json_t *arch_json(const struct spec *s);                            // the same as an object: type, family, dialect, head, traits, sizes
+
+const char *arch_model_type(const struct spec *s);                  // "bert"
+const char *arch_architecture(const struct spec *s);                // LEGACY.md's word: "encoder-only", "vision", "decoder-only"
+const char *arch_family(const struct spec *s);
+const char *arch_head(const struct spec *s);                        // "masked-lm", ..., "model"
+
+// What synthetic inputs must respect.
+struct input_hints {
+	int64_t vocab_size, pad_token_id, type_vocab_size;          // 0, -1, 0 where they do not apply
+	int64_t max_sequence;                                       // 0: no limit
+};
+void arch_input_hints(const struct spec *s, struct input_hints *out);
+
+// The weights of a checkpoint that is only a configuration: names, shapes, dtype `t`, sorted by name, in `a`.
+enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
+
+// Draws into g; every weight is external data in the checkpoint's shards. After it, weights that nobody read and that no
+// dialect lists as ignorable are an error. graph_finish is the caller's.
+enum status arch_draw(const struct spec *s, const struct checkpoint *c, struct graph *g, struct error *err);
+
+size_t arch_type_count(void);
+const char *arch_type_name(size_t i);                               // sorted
+const char *arch_type_family(size_t i);
+
+#endif

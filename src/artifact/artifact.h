@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an engine gets a graph and its weights without copying them.
+//
+//   ONNX Runtime   the graph from memory; weights_dir is the real folder of the safetensors files (external data refuses
+//                  symbolic links that leave the folder, and the Hub's cache is made of them)
+//   OpenVINO       a graph file in the cache with hard links to the files beside it; where link() fails (EXDEV, EPERM,
+//                  EMLINK, EROFS) a reflink, and where that fails a copy, after its size and the free space were compared
+//
+// Cache: CACHE/artifact/KEY/{model.onnx, *.safetensors, made.json}; KEY = SHA-256 over graph bytes, each safetensors header
+// and each blob's identity. A folder is made under a temporary name and renamed: concurrent builders are safe.
+#ifndef ASSAY_ARTIFACT_ARTIFACT_H
+#define ASSAY_ARTIFACT_ARTIFACT_H
+
+#include "arch/arch.h"
+#include "base/arena.h"
+#include "base/tensor.h"
+#include "checkpoint/checkpoint.h"
+#include "onnx/graph.h"
+
+struct artifact {
+	const char *key;                     // 64 hex digits
+	const void *graph;                   // ONNX bytes
+	size_t graph_nbytes;
+	const char *graph_path;              // graph file with its weights beside it; NULL until artifact_place
+	const char *weights_dir;             // real folder of all weight files; NULL when they lie in several folders or there are none
+	const char *placed_by;               // "memory", "hardlink", "reflink", "copy", "file" (an .onnx given by the user)
+	const struct tensor_type *inputs, *outputs;      // -1: decided at run time; NULL for a user's .onnx (the engine tells)
+	size_t input_count, output_count;
+	struct graph_summary summary;
+	uint64_t weights_nbytes;             // of the tensors the graph uses
+	enum dtype weights_dtype;            // the dtype of most weight bytes
+};
+
+// Draws (arch_draw, graph_finish, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
+enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s, struct graph *g, struct error *err);
+// A user's .onnx file as it is.
+enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
+// Gives it a path in the cache.
+enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
+
+// `assay build`: model.onnx and its weights in `folder`. `link`: hard links; else files that stand alone (reflink or copy).
+enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link, const char **placed_by, struct error *err);
+
+// file_place.c: one file to another path by the first way that works; `how` is "hardlink", "reflink" or "copy".
+// Copying first compares the size with the free space: NO_SPACE names both.
+enum { PLACE_LINK = 1, PLACE_REFLINK = 2, PLACE_COPY = 4 };
+enum status file_place(const char *from, const char *to, int ways, const char **how, struct error *err);
+
+// synth.c: a checkpoint with the right names and shapes and seeded random weights.
+struct synth_options {
+	uint64_t seed;
+	enum dtype dtype;                    // DTYPE_NONE: as the configuration says, else f32
+	int64_t layers;                      // 0: all
+	// Called between tensors with bytes done and in all; may be NULL. Non-zero stops: INTERRUPTED.
+	int (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+};
+// Into a folder: config.json (with the layer count and dtype that were used) and model.safetensors. Space is checked first.
+enum status synth_write(const char *folder, const struct checkpoint *config, const struct synth_options *o, struct error *err);
+// In the cache, shared by configuration, seed, dtype and layers: CACHE/synthetic/KEY; made if absent; *folder in `a`. Marks it used.
+enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err);
+uint64_t synth_nbytes(const struct spec *s, enum dtype t);      // 0 when it cannot be known
+
+// cache.c
+struct cache_usage { uint64_t artifact_bytes, synthetic_bytes, reference_bytes, other_bytes; size_t artifacts, synthetics, references, dead_links; };
+enum status cache_usage(struct cache_usage *out, struct error *err);    // real disk use: links are not counted twice
+// Removes synthetic weights, least recently used first, until they are at most `limit` bytes; *removed counts bytes.
+enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
+// Hashes blobs whose identity is a SHA-256 etag and says which do not match.
+enum status cache_verify(struct text *report, size_t *bad, struct error *err);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine: ONNX Runtime, OpenVINO, null. Data first, then few functions; one `const struct backend` a file, one list in
+// backend.c. Nobody calls the pointers: session_open/run/close/explain below hold checks, defaults, timing and fault
+// injection once. Runtimes are opened with dlopen by full path, RTLD_LOCAL, and only ever in a child process.
+#ifndef ASSAY_BACKEND_BACKEND_H
+#define ASSAY_BACKEND_BACKEND_H
+
+#include <jansson.h>
+
+#include "artifact/artifact.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
+
+enum {
+	BACKEND_NEEDS_PATH = 1,              // wants artifact.graph_path
+	BACKEND_SOFTWARE = 2,                // its devices are not hardware (null)
+};
+
+struct option {
+	const char *name;
+	const char *value;                   // default; NULL: the engine's own
+	const char *help;
+};
+
+struct device {
+	const char *name;                    // "CPU", "GPU.0"
+	const char *description;             // "AMD EPYC ..."
+	bool emulated;                       // a software stand-in for other hardware
+	const char *features;                // words, or NULL
+};
+struct device_list {
+	struct arena *arena;                 // the caller's
+	const char *version, *library;       // of the engine; the path of the library that was opened
+	struct device *items;
+	size_t count;
+};
+
+// Which node ran where.
+struct placed_node { const char *name, *op, *where, *kernel; bool fused_away; };
+struct placement {
+	struct arena *arena;
+	struct placed_node *nodes;           // of the graph as drawn; joined by node name
+	size_t count;
+	int64_t on_platform;                 // nodes that ran on the asked device; -1: cannot be known
+	int64_t fused;                       // nodes that the engine folded into others, counted apart
+	const char *note;                    // how it was learned, or why it was not
+};
+
+struct session {
+	const struct backend *backend;
+	struct arena arena;                  // dies with the session
+	const char *device;
+	json_t *options;                     // effective: every option by name, as the engine reads it back where it can
+	const struct tensor_type *inputs, *outputs;      // as the engine sees them
+	size_t input_count, output_count;
+	int64_t node_count;                  // of the graph given to the engine; -1 unknown
+	int64_t run_count;
+	void *state;                         // session_size bytes, zeroed
+};
+
+struct backend {
+	const char *name, *summary;
+	unsigned caps;
+	size_t session_size;
+	const struct option *options;        // ends with a NULL name
+	enum status (*devices)(struct device_list *out, struct error *err);
+	enum status (*open)(struct session *s, const struct artifact *a, struct error *err);
+	// in[input_count], out[output_count]: the backend fills data, dtype, rank, dim, nbytes of out; valid until the next run.
+	enum status (*run)(struct session *s, const struct tensor *in, struct tensor *out, struct error *err);
+	void (*close)(struct session *s);                                  // accepts a half-open session
+	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
+	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
+};
+
+extern const struct backend backend_ort, backend_openvino, backend_null;
+
+size_t backend_count(void);
+const struct backend *backend_get(size_t i);
+const struct backend *backend_find(const char *name);               // NULL if there is none
+
+enum status backend_devices(const struct backend *b, struct device_list *out, struct error *err);
+
+// `options`: "key=value,key=value" over the backend's defaults; an unknown key is BAD_INPUT with the known ones.
+// On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
+enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options, const struct artifact *a, struct error *err);
+// Checks count, names, types and shapes of the inputs against what the engine declares.
+enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err);
+enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct placement *out, struct error *err);
+void session_close(struct session *s);                               // zeroed or half-open is fine
+const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
+
+// library.c: finding and opening an engine's shared library.
+// Order: ASSAY_ENGINE_PATH (colon separated), PREFIX/lib/assay/engines, XDG_DATA_HOME/assay/engines, the build tree's
+// dependency folder, the system loader. `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins.
+enum status library_open(struct arena *a, const char *pattern, void **handle, const char **path, struct error *err);
+// The folders that are looked in, in order, one a line with a mark whether they exist.
+void library_search_path(struct text *out);
+
+#endif

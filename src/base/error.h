@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What went wrong, in words. The last parameter of everything that can fail is `struct error *err`: untouched on
+// success, so that calls chain with ||, filled where the fact is known and prefixed on the way up:
+//     "model.safetensors: layers.3.q_proj: expected [64,64], found [64,32]"
+// `err` may be NULL. Both functions return the status, so `return error_set(err, STATUS_FAILED, ...)` is the idiom.
+#ifndef ASSAY_BASE_ERROR_H
+#define ASSAY_BASE_ERROR_H
+
+#include "base/status.h"
+
+struct error {
+	enum status status;
+	char text[2048];             // one sentence, no newline at the end; cut with "..." when longer
+};
+
+enum status error_set(struct error *err, enum status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// Puts "PREFIX: " before the text of a filled error and returns its status.
+enum status error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// error_set with ": " and strerror(errno) behind the text; ENOSPC gives NO_SPACE, ENOMEM gives NO_MEMORY.
+enum status error_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SHA-256 (libnettle) for keys, FNV-1a and splitmix64 for seeded weights.
+#ifndef ASSAY_BASE_HASH_H
+#define ASSAY_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nettle/sha2.h>
+
+struct hash { struct sha256_ctx sha; };
+
+void hash_init(struct hash *h);
+void hash_add(struct hash *h, const void *data, size_t nbytes);
+void hash_add_text(struct hash *h, const char *s);            // with its terminator, so that "ab","c" differs from "a","bc"
+void hash_hex(struct hash *h, char out[65]);                  // 64 lower-case digits and NUL; the hash is finished
+
+uint64_t fnv1a64(const void *data, size_t nbytes);
+// splitmix64's output for counter i of a stream (Steele, Lea, Flood 2014): i counts from 0.
+static inline uint64_t splitmix64(uint64_t seed, uint64_t i)
+{
+	uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15u;
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+	return z ^ (z >> 31);
+}
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dense row-major tensor somewhere in memory. It never owns its data; whoever fills `data` says who does.
+#ifndef ASSAY_BASE_TENSOR_H
+#define ASSAY_BASE_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+#define TENSOR_MAX_RANK 8
+
+struct tensor {
+	const char *name;
+	enum dtype dtype;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+	void *data;
+	size_t nbytes;
+};
+
+// What a graph declares about an input or output: a dimension of -1 is decided at run time.
+struct tensor_type {
+	const char *name;
+	enum dtype dtype;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+};
+
+// Product of the dimensions; false when one is negative or the product overflows.
+bool tensor_count(int rank, const int64_t *dim, size_t *out);
+// "[2,11,99]" into `out`; -1 becomes "?"; returns out.
+const char *tensor_shape_text(int rank, const int64_t *dim, char *out, size_t size);
+// Element i as a double, whatever the type (F8 gives NaN).
+double tensor_get(const struct tensor *t, size_t i);
+
+#endif

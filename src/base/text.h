@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A growing byte string, and the few string questions that are asked everywhere.
+#ifndef ASSAY_BASE_TEXT_H
+#define ASSAY_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {                        // all zero is a valid empty text
+	char *data;                  // NUL-terminated once anything was added; NULL before
+	size_t length, capacity;
+};
+
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const void *data, size_t nbytes);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The string, never NULL; owned by the text.
+const char *text_get(const struct text *t);
+void text_done(struct text *t);
+
+bool text_is(const char *a, const char *b);                  // equal; NULL equals only NULL
+bool text_starts(const char *s, const char *prefix);
+bool text_ends(const char *s, const char *suffix);
+// A whole decimal number within [min, max]; false on anything else, *out untouched.
+bool text_to_int(const char *s, int64_t min, int64_t max, int64_t *out);
+bool text_to_double(const char *s, double min, double max, double *out);
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint: config.json and safetensors files, one or sharded, mapped and never copied.
+//
+// safetensors file:  u64 little-endian N | N bytes of JSON header | data
+//   header: {"NAME": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ..., "__metadata__": {..}}
+// Every number is checked against the file: header within the file, offsets in order and inside the data, no overlap,
+// end - begin = product(shape) * size(dtype), no name twice (over all shards), rank at most TENSOR_MAX_RANK. Holes between
+// tensors are refused as the reference implementation does.
+// What it does not do: convert, hash, or interpret names.
+#ifndef ASSAY_CHECKPOINT_CHECKPOINT_H
+#define ASSAY_CHECKPOINT_CHECKPOINT_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
+
+struct shard {
+	const char *path;            // as opened, for messages
+	const char *real_path;       // links resolved: where the bytes lie
+	const uint8_t *map;          // the whole file, read-only
+	size_t nbytes;
+	size_t header_nbytes;        // 8 + N
+	const char *identity;        // the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"
+};
+
+struct weight {
+	const char *name;
+	enum dtype dtype;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+	const struct shard *shard;   // NULL in a plan (a checkpoint that is only wished for)
+	uint64_t offset;             // bytes from the start of the shard's file
+	uint64_t nbytes;
+	const void *data;            // shard->map + offset
+};
+
+struct checkpoint {
+	struct arena arena;
+	const char *path;            // the folder
+	json_t *config;              // config.json; freed with the arena
+	struct shard *shards;
+	size_t shard_count;
+	struct weight *weights;      // sorted by name
+	size_t weight_count;         // 0 for a folder with nothing but a config.json
+};
+
+// Opens config.json and, when there are any, the weights: model.safetensors.index.json and its shards, else
+// model.safetensors. An absent config.json is BAD_INPUT; absent weights are not an error here.
+// On failure nothing is left open. close accepts a zeroed or half-open checkpoint.
+enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err);
+// A checkpoint of a configuration alone, from memory; `name` stands for the path in errors.
+enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err);
+void checkpoint_close(struct checkpoint *c);
+
+const struct weight *checkpoint_find(const struct checkpoint *c, const char *name);   // NULL if absent
+
+// One safetensors file by itself (conformance inputs, reference outputs); weights sorted by name, memory in `a`.
+enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
+// The header of a file in memory: what safetensors_open does after mapping, and what the fuzzer calls.
+enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err);
+
+// Writing. The header text for tensors in the given order with the offsets they will have, padded so that data starts at a
+// multiple of 64 (external data maps well); total file size in *file_nbytes. `weights[i].offset` is filled in.
+enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
+// A whole small file at once, atomically.
+enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err);
+
+// Seeded weights (the conformance formula, ../tests/conform/README.md; `seed` 0 is exactly that, another seed gives
+// other numbers): stream = fnv1a64(name) ^ (seed ? splitmix64(seed, 0) : 0).
+//   rank >= 2                                u * sqrt(3 / (product of all dims but the first))
+//   name ends in running_var                 u * 0.1 + 1
+//   rank 1, name ends in "weight"/"gamma"    u * 0.1 + 1
+//   anything else                            u * 0.1
+// Fills elements [first, first + count) of the tensor at `out` in w->dtype; integer types get zeros.
+void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t count, void *out);
+
+#endif

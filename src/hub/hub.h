@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a person types to a folder: a local folder, an .onnx file, a name in the Hub's cache
+// (HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub: models--ORG--NAME/{refs,snapshots,blobs}), or a key model
+// whose published config.json the program carries. Looks only at names and folders; reads no weights, uses no network.
+#ifndef ASSAY_HUB_HUB_H
+#define ASSAY_HUB_HUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum hub_kind { HUB_FOLDER, HUB_ONNX_FILE, HUB_CACHED, HUB_PUBLISHED };
+
+struct hub_model {
+	enum hub_kind kind;
+	const char *asked;           // as typed
+	const char *name;            // "google-bert/bert-base-uncased" for hub and published models, the path as typed otherwise
+	const char *path;            // folder with config.json, or the .onnx file; NULL for HUB_PUBLISHED
+	const char *revision;        // commit of a cached snapshot, else NULL
+	const char *config;          // HUB_PUBLISHED: the text of config.json; else NULL
+	size_t config_size;
+	bool has_weights;            // the folder holds *.safetensors or an index
+};
+
+// Order: an existing path, the cache (an exact name, then a known short name), a published name or short name.
+// BAD_INPUT with the nearest known names when there is no such model.
+enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
+
+// The models whose configuration the program carries, in the order of the key set.
+struct hub_published { const char *name, *config; size_t config_size; };
+size_t hub_published_count(void);
+const struct hub_published *hub_published_get(size_t i);
+
+#endif

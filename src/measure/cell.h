@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cell: one question, run in a child process and judged.
+//
+//   parent (cell.c)                         child: `assay cell` (child.c)
+//   spawn, write request JSON to its fd 0   read request; PR_SET_PDEATHSIG, check the parent is still there
+//   read events from its fd 3, one JSON     {"event":"phase","phase":"build"} ... "load" "first" "warm" "explain"
+//   object a line; sample /proc in the      {"event":"row", ...fields of struct row...}      (may come in pieces; later wins)
+//   untimed phases; kill the group at the   {"event":"samples","ms":[...]}
+//   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
+//                                           {"event":"done"}
+// Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
+// Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.
+#ifndef ASSAY_MEASURE_CELL_H
+#define ASSAY_MEASURE_CELL_H
+
+#include <signal.h>
+
+#include "measure/row.h"
+#include "platform/platform.h"
+
+struct cell {
+	const char *model;                   // as asked
+	const char *path;                    // folder of the checkpoint, or an .onnx file
+	const char *revision;
+	const char *platform, *device, *options;     // of struct target; options: user's over the platform's
+	int64_t batch, sequence;             // sequence 0: the default (128), cut to what the model takes
+	int64_t runs;                        // 0: at least 11, until 3 s or 64 runs
+	int64_t layers;                      // 0: all
+	uint64_t seed;                       // of the inputs (weights have their own)
+	bool synthetic;                      // weights are synthetic
+	bool is_static;                      // fixed shapes
+	double timeout_s;                    // wall, for the whole cell
+	int64_t memory_bytes;                // limit; 0: none
+	const char *golden;                  // safetensors with in.* and out.*, or NULL
+};
+
+// Everything measured. All memory in the caller's arena.
+struct cell_result {
+	struct row row;
+	enum verdict verdict;
+	double *sample_ms;
+	size_t sample_count;
+	json_t *placement;                   // array of {name, op, where, kernel, fused}; may be NULL; freed with the arena
+	json_t *checks;                      // array, one object an output: name, max_abs_error, ...; may be NULL
+};
+
+// What a caller may watch; every member may be NULL.
+struct cell_watch {
+	void (*phase)(void *context, const char *phase);
+	void *context;
+	volatile sig_atomic_t *stop;         // non-zero: end the child, verdict interrupted
+};
+
+// Hash of the question (model identity, shapes, platform, options, precision...), for --resume.
+const char *cell_key(const struct cell *c, struct arena *a);
+
+// Runs the cell in a child, then judges (running a reference cell where needed and not cached). A bad outcome is a verdict,
+// not an error: an error here means that assay itself could not do its work.
+enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+
+// The child's side, called by `assay cell`: request on fd 0, events on fd 3. Returns the exit code.
+int cell_child(void);
+// `assay cell --probe ENGINE`: devices of one engine as JSON on fd 3.
+int cell_child_probe(const char *engine);
+// Runs a probe child and returns {"engine","available","reason","version","library","devices":[...]}; never NULL.
+json_t *cell_probe(const char *engine);
+
+// The program that children are started from: ASSAY_PROGRAM, else beside or below this library or program.
+const char *cell_program(struct arena *a);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row: everything one cell answered. One list gives the struct, the JSON keys, the database columns and their comments.
+// Absent values: TEXT NULL, REAL NaN, INTEGER ROW_NONE, BOOLEAN -1; JSON and database say null.
+#ifndef ASSAY_MEASURE_ROW_H
+#define ASSAY_MEASURE_ROW_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#define ROW_NONE INT64_MIN
+
+// kind, name, meaning. JSON: text that holds JSON (an object in `run --json`, a JSON column's text in the database).
+#define ROW_LIST(X)                                                                                                        \
+	X(INTEGER, row, "number of the row in its database")                                                               \
+	X(TEXT, model, "the model as asked for")                                                                           \
+	X(TEXT, revision, "commit of a Hub snapshot")                                                                      \
+	X(TEXT, model_type, "config.json's model_type")                                                                    \
+	X(TEXT, architecture, "encoder-only, decoder-only, vision, ...")                                                   \
+	X(TEXT, head, "masked-lm, causal-lm, ..., model")                                                                  \
+	X(TEXT, requested, "the platform asked for")                                                                       \
+	X(TEXT, actual, "the platform that ran; null when nothing ran")                                                    \
+	X(TEXT, engine, "engine that ran: ort, openvino, null")                                                            \
+	X(TEXT, engine_version, "its version, as the library says")                                                        \
+	X(TEXT, device, "device of the engine")                                                                            \
+	X(TEXT, device_description, "the device's own name")                                                               \
+	X(BOOLEAN, emulated, "a software stand-in for other hardware")                                                     \
+	X(TEXT, verdict, "see verdicts")                                                                                   \
+	X(TEXT, cause, "why, in a sentence; null when right")                                                              \
+	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
+	X(TEXT, type_conformance, "conformance cases of this type that pass on this engine, as passed/cases")              \
+	X(TEXT, weights, "real or synthetic")                                                                              \
+	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
+	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
+	X(TEXT, weights_dtype, "what lies in the file")                                                                    \
+	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed")                                             \
+	X(INTEGER, batch, "batch size")                                                                                    \
+	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
+	X(TEXT, form, "which graph variant ran")                                                                           \
+	X(JSON, options, "every effective option of the engine")                                                           \
+	X(INTEGER, attempts, "how many times the cell was tried for this row")                                             \
+	X(REAL, build_ms, "drawing the graph and placing it")                                                              \
+	X(REAL, load_ms, "opening it in the engine")                                                                       \
+	X(REAL, first_ms, "first run")                                                                                     \
+	X(REAL, latency_ms, "median of the warm runs")                                                                     \
+	X(REAL, latency_min_ms, "fastest warm run")                                                                        \
+	X(REAL, latency_max_ms, "slowest warm run")                                                                        \
+	X(REAL, latency_p90_ms, "90th percentile; null below 64 samples: n too small")                                     \
+	X(INTEGER, samples, "timed warm runs")                                                                             \
+	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %")                      \
+	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
+	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
+	X(TEXT, memory_sampling, "how memory was sampled")                                                                 \
+	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses")                                              \
+	X(INTEGER, nodes, "nodes in the graph as drawn")                                                                   \
+	X(INTEGER, nodes_on_platform, "nodes that ran on the requested platform; null when it cannot be known")            \
+	X(INTEGER, nodes_fused, "nodes folded into others by the engine")                                                  \
+	X(TEXT, placement_note, "how placement was learned, or why it was not")                                            \
+	X(REAL, max_abs_error, "largest absolute error over all outputs")                                                  \
+	X(REAL, max_rel_error, "largest relative error where the reference is not near zero")                              \
+	X(REAL, nmse, "normalised mean squared error, the worst output's")                                                 \
+	X(REAL, cosine, "cosine similarity, the worst output's")                                                           \
+	X(REAL, top1_agreement, "share of positions whose argmax agrees; null where it has no meaning")                    \
+	X(INTEGER, non_finite, "NaN and infinite values in the outputs")                                                   \
+	X(TEXT, worst, "output and index of the worst element, with both values")                                          \
+	X(TEXT, bound, "what counted as right")                                                                            \
+	X(TEXT, output_shape, "shape of the first output")                                                                 \
+	X(TEXT, placed_by, "how the engine got the weights: memory, hardlink, reflink, copy, file")                        \
+	X(TEXT, artifact_key, "SHA-256 of graph, weight headers and blob identities")                                      \
+	X(TEXT, inputs_hash, "SHA-256 of the inputs")                                                                      \
+	X(TEXT, cell_key, "hash of the question: the same question has the same key")                                      \
+	X(TEXT, stderr_tail, "the end of what the child wrote to standard error")                                          \
+	X(TEXT, started_at, "UTC, ISO 8601")                                                                               \
+	X(REAL, wall_ms, "the whole cell, as the parent saw it")
+
+struct row {
+#define ROW_TEXT const char *
+#define ROW_JSON const char *
+#define ROW_REAL double
+#define ROW_INTEGER int64_t
+#define ROW_BOOLEAN int
+#define X(kind, name, meaning) ROW_##kind name;
+	ROW_LIST(X)
+#undef X
+};
+
+void row_init(struct row *r);                                        // every field absent
+json_t *row_to_json(const struct row *r);                            // all keys, null where absent
+// Takes over the keys that `object` has; text is copied into `a`. A key of the wrong type is an error; unknown keys are ignored.
+enum status row_from_json(struct row *r, struct arena *a, const json_t *object, struct error *err);
+
+#endif

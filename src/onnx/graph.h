@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph builder: draws an ONNX graph and has never heard of a model.
+//
+//     struct graph *g = graph_new(&options);
+//     value ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){graph_symbol(g, "batch"), graph_symbol(g, "sequence")});
+//     graph_enter(g, "layers.%d", i);
+//         value y = op_linear(g, x, w, b);              // node "layers.0/MatMul"
+//     graph_leave(g);
+//     graph_output(g, "logits", y);
+//     graph_finish(g, &err);                            // the first error of all, with its scope path
+//
+// A value is a small number passed and returned; there is no current state but the scope. Shape and type are inferred at
+// once, so a wrong shape is reported where it was drawn. The error is sticky: the first is kept, later calls do nothing and
+// return a dead value. Constants that come from shapes are folded while drawing: a static graph has no Shape nodes.
+#ifndef ASSAY_ONNX_GRAPH_H
+#define ASSAY_ONNX_GRAPH_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/tensor.h"
+#include "base/text.h"
+
+typedef struct { int id; } value;            // 0: no value (an absent optional input, or the result after an error)
+#define NO_VALUE ((value){0})
+
+// Which form of an operation an engine is known to run best. The platform table chooses, `assay build --explain` prints.
+enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
+enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA };     // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
+enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };       // taken apart; Gelu of opset 20; com.microsoft.Gelu
+enum norm_form { NORM_LAYER, NORM_FUSED_RMS };              // RMS norm taken apart; SimplifiedLayerNormalization
+
+struct graph_form {
+	enum linear_form linear;
+	enum attention_form attention;
+	enum gelu_form gelu;
+	enum norm_form norm;
+	bool skip_layer_norm;                // com.microsoft.SkipLayerNormalization for residual + LayerNorm
+	bool is_static;                      // every symbol has a number
+};
+
+struct graph;
+
+struct graph *graph_new(const struct graph_form *form);
+void graph_free(struct graph *g);                    // NULL is fine
+struct arena *graph_arena(struct graph *g);
+const struct graph_form *graph_get_form(const struct graph *g);
+
+// Scopes: part of every node's name, "layers.0/attn/q_proj/MatMul".
+void graph_enter(struct graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void graph_leave(struct graph *g);
+
+// A symbolic dimension by name: a negative number, the same for the same name. With graph_bind before, its number instead.
+int64_t graph_symbol(struct graph *g, const char *name);
+void graph_bind(struct graph *g, const char *name, int64_t n);
+const char *graph_symbol_name(const struct graph *g, int64_t dim);      // NULL for a number
+
+value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim);
+void graph_output(struct graph *g, const char *name, value v);
+// Data in another file: `location` is its name beside the graph. Nothing is read.
+value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes);
+// Small tensors inside the graph; equal constants are one initializer.
+value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data);
+value graph_f32(struct graph *g, float x);           // scalars
+value graph_i64(struct graph *g, int64_t x);
+value graph_i64s(struct graph *g, int count, const int64_t *x);
+
+// What is known of a value. Dims: >= 0 a number, < 0 a symbol.
+enum dtype value_dtype(const struct graph *g, value v);
+int value_rank(const struct graph *g, value v);
+int64_t value_dim(const struct graph *g, value v, int axis);            // negative axis counts from the end
+const struct tensor *value_constant(const struct graph *g, value v);    // NULL when not a constant held in the graph
+
+// Family code refuses here: the first refusal or shape error stays. Later calls have no effect.
+void graph_fail(struct graph *g, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool graph_failed(const struct graph *g);
+
+// Checks that there are outputs, drops nodes and initializers nobody needs, fixes opset and IR version.
+enum status graph_finish(struct graph *g, struct error *err);
+
+struct graph_summary {
+	size_t node_count, initializer_count, constant_nbytes;
+	uint64_t external_nbytes;
+	int opset, ir_version;
+	bool uses_microsoft;
+};
+void graph_summarise(const struct graph *g, struct graph_summary *out);
+size_t graph_inputs(const struct graph *g, const struct tensor_type **out);      // symbols are -1
+size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
+
+// write.c: the ONNX ModelProto by protobuf-c. Bytes are in the graph's arena.
+enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struct error *err);
+// text.c: one line a value, for golden tests and `assay build --text`. Deterministic.
+void graph_text(const struct graph *g, struct text *out);
+
+#endif

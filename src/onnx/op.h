@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations. Each adds nodes under the current scope and returns the result; shapes beside each are what it expects.
+// Broadcasting is numpy's. An axis may be negative.
+#ifndef ASSAY_ONNX_OP_H
+#define ASSAY_ONNX_OP_H
+
+#include "onnx/graph.h"
+
+value op_add(struct graph *g, value a, value b);
+value op_sub(struct graph *g, value a, value b);
+value op_mul(struct graph *g, value a, value b);
+value op_div(struct graph *g, value a, value b);
+value op_pow(struct graph *g, value a, value b);
+value op_max(struct graph *g, value a, value b);
+value op_mod(struct graph *g, value a, value b);
+value op_scale(struct graph *g, value x, float factor);                  // x itself when factor is 1
+value op_neg(struct graph *g, value x);
+value op_abs(struct graph *g, value x);
+value op_sqrt(struct graph *g, value x);
+value op_exp(struct graph *g, value x);
+value op_log(struct graph *g, value x);
+value op_floor(struct graph *g, value x);
+value op_sin(struct graph *g, value x);
+value op_cos(struct graph *g, value x);
+value op_tanh(struct graph *g, value x);
+value op_sigmoid(struct graph *g, value x);
+value op_erf(struct graph *g, value x);
+value op_relu(struct graph *g, value x);
+value op_softplus(struct graph *g, value x);
+value op_not(struct graph *g, value x);
+value op_and(struct graph *g, value a, value b);
+value op_or(struct graph *g, value a, value b);
+value op_equal(struct graph *g, value a, value b);
+value op_less(struct graph *g, value a, value b);
+value op_less_or_equal(struct graph *g, value a, value b);
+value op_greater(struct graph *g, value a, value b);
+value op_where(struct graph *g, value condition, value a, value b);
+value op_cast(struct graph *g, value x, enum dtype t);                    // x itself when it has that type
+
+value op_matmul(struct graph *g, value a, value b);                       // [.., m, k] x [.., k, n]
+value op_softmax(struct graph *g, value x, int axis);
+value op_reduce_mean(struct graph *g, value x, int axis, bool keep);
+value op_reduce_sum(struct graph *g, value x, int axis, bool keep);
+value op_reduce_max(struct graph *g, value x, int axis, bool keep);
+value op_cumsum(struct graph *g, value x, int axis);
+value op_argmax(struct graph *g, value x, int axis, bool keep);
+
+value op_reshape(struct graph *g, value x, int count, const int64_t *dim);     // 0 keeps a dimension, -1 is the rest
+value op_reshape_to(struct graph *g, value x, value shape);                    // shape: i64 [r], r known
+value op_transpose(struct graph *g, value x, int rank, const int *perm);
+value op_unsqueeze(struct graph *g, value x, int axis);
+value op_squeeze(struct graph *g, value x, int axis);
+value op_concat(struct graph *g, int count, const value *x, int axis);
+value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end);    // INT64_MAX: to the end
+value op_slice_to(struct graph *g, value x, int axis, value begin, value end);     // i64 [1] each
+value op_gather(struct graph *g, value table, value indices, int axis);
+value op_gather_nd(struct graph *g, value x, value indices, int batch_dims);
+value op_expand(struct graph *g, value x, value shape);
+value op_shape(struct graph *g, value x);                                      // i64 [rank]; folded when static
+value op_dim(struct graph *g, value x, int axis);                              // i64 [1]; folded when static
+value op_range(struct graph *g, value begin, value end, value step);           // i64 scalars; [n]
+value op_trilu(struct graph *g, value x, bool upper, int64_t k);
+value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group);   // pad: begin.., end..
+value op_resize(struct graph *g, value x, value sizes, const char *mode);      // sizes i64 [rank]
+
+// fused.c: operations with more than one form; graph_form decides.
+// y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
+// activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
+value op_linear(struct graph *g, value x, value w, value b);
+value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon);        // over the last axis
+value op_rms_norm(struct graph *g, value x, value weight, float epsilon);                      // over the last axis
+value op_gelu(struct graph *g, value x);                                                       // exact, by erf
+value op_gelu_tanh(struct graph *g, value x);                                                  // the tanh approximation
+value op_silu(struct graph *g, value x);
+// Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width]; bias is added to the
+// scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE. Result [batch, seq, heads*width].
+value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale);
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The database: one DuckDB file of honest rows. Append-only: "started" and the verdict are two events of a cell, never an
+// update. The file is open only while a transaction lasts, because DuckDB's lock shuts out readers too; a held lock is
+// retried with back-off (up to 60 s) and `notice` says so once. libduckdb is opened with dlopen by whoever needs it.
+// Only parents write. docs/SCHEMA.md describes the tables.
+#ifndef ASSAY_STORE_STORE_H
+#define ASSAY_STORE_STORE_H
+
+#include "measure/cell.h"
+#include "platform/platform.h"
+
+struct store {
+	struct arena arena;
+	const char *path;
+	void (*notice)(const char *sentence);        // may be NULL
+	int64_t run;                                 // id after store_begin_run, else 0
+	void *duckdb;                                // table of functions
+};
+
+// Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (pid, start time, boot id) into
+// interrupted ones. read_only: an absent file is an error and nothing is written. close accepts a zeroed store.
+enum status store_open(struct store *s, const char *path, bool read_only, struct error *err);
+void store_close(struct store *s);
+
+// One run of the program: command line, version, pid, start time, boot id, machine.
+enum status store_begin_run(struct store *s, const struct machine *m, const char *command, struct error *err);
+enum status store_end_run(struct store *s, struct error *err);
+// Detection rows, once a run: the array of `detect --json`'s platforms.
+enum status store_detection(struct store *s, const json_t *platforms, struct error *err);
+
+// Before the child runs: *row is the number of the new row.
+enum status store_started(struct store *s, const struct cell *c, const char *cell_key, int64_t *row, struct error *err);
+// The verdict with everything measured (r->row.row is the number), in one transaction.
+enum status store_finished(struct store *s, const struct cell_result *r, struct error *err);
+
+// For --resume: is there a finished row with this key (*row, verdict)? A live run's started cell counts as taken.
+enum store_cell_state { STORE_NEVER, STORE_FINISHED, STORE_TAKEN };
+enum status store_cell_state(struct store *s, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err);
+
+// A result as text, in the store's arena.
+struct table {
+	size_t column_count, row_count;
+	const char **columns;
+	const char **types;                          // DuckDB's names: "VARCHAR", "DOUBLE", ...
+	const char **cells;                          // row-major; NULL is SQL's NULL
+};
+const char *table_get(const struct table *t, size_t row, const char *column);   // NULL for NULL or no such column
+// One statement or several; the last one's result. The error has DuckDB's own words.
+enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
+
+#endif
