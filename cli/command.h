@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command: one file cli/cmd_NAME.c, one `const struct command`, one line in main.c's table. Options are a table in the
+// command; parsing, --help, "did you mean" and the usage text come from it.
+#ifndef ASSAY_CLI_COMMAND_H
+#define ASSAY_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct command {
+	const char *name;
+	const char *summary;                 // one line for `assay --help`; NULL: not listed there
+	int (*run)(int argc, char **argv);   // argv[0] is the command's name; returns the exit code
+};
+
+enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_END };
+
+struct cli_option {
+	const char *name;                    // "batch" for --batch N and --batch=N
+	enum cli_kind kind;
+	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *
+	const char *argument;                // "N" in the help; NULL for a flag
+	const char *help;
+	double min, max;                     // of a number; both 0: any
+};
+
+struct cli_list { const char **items; int count; };       // "a,b,c" and repeated options add up; lives till exit
+
+struct cli_usage {
+	const char *synopsis;                // "assay run MODEL... [options]"
+	const char *text;                    // paragraphs and examples behind the options; may be NULL
+	const struct cli_option *options;    // ends with CLI_END
+	int min_words, max_words;            // positional arguments; max -1: any number
+};
+
+enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
+
+// Parses; the positional words are left at argv[1..*words], options may stand anywhere, "--" ends them. Returns -1 to go
+// on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error).
+int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
+// "assay: TEXT" on standard error; returns EXIT_USE.
+int cli_error(const struct error *err);
+int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// $ASSAY_DB, else "assay.duckdb".
+const char *cli_default_db(void);
+// Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
+#include <signal.h>
+extern volatile sig_atomic_t cli_stop;
+void cli_catch_stop(void);
+
+extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix, command_report,
+	command_query, command_conform, command_cache, command_cell;
+
+#endif
