@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is made at build time: the writer of ONNX's own protobuf messages, and two C files that carry data inside the program
+# (the published configurations of the key models, the report's web assets), written by tools/embed.c.
+set(ASSAY_GENERATED "${PROJECT_BINARY_DIR}/generated")
+file(MAKE_DIRECTORY "${ASSAY_GENERATED}")
+
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/onnx.pb-c.h"
+	COMMAND ${PROTOC_C} "--proto_path=${ASSAY_ONNX_PROTO}" "--c_out=${ASSAY_GENERATED}" "${ASSAY_ONNX_PROTO}/onnx.proto"
+	DEPENDS "${ASSAY_ONNX_PROTO}/onnx.proto" VERBATIM)
+
+# The order of the key set: `assay matrix --key-models-only` goes by it.
+set(published
+	google-bert--bert-base-uncased google-t5--t5-small TinyLlama--TinyLlama-1.1B-Chat-v1.0 openai--clip-vit-base-patch32
+	google--vit-base-patch16-224 laion--clap-htsat-unfused openai--whisper-tiny facebook--wav2vec2-base
+	llava-hf--llava-1.5-7b-hf llava-hf--llava-v1.6-mistral-7b-hf microsoft--xclip-base-patch32
+	Qwen--Qwen2-0.5B-Instruct Qwen--Qwen3-0.6B facebook--detr-resnet-50)
+foreach(folder IN LISTS published)
+	string(REPLACE "--" "/" name "${folder}")
+	set(file "${PROJECT_SOURCE_DIR}/src/hub/published/${folder}/config.json")
+	list(APPEND published_files "${file}")
+	list(APPEND published_rows "${name}=${file}")
+endforeach()
+
+# The charts' library as tools/deps unpacked it, and the report's own templates.
+set(ASSAY_WEB_ASSETS uPlot.iife.min.js uPlot.min.css CACHE STRING "Files of ASSAY_DEPS/web that the report carries")
+file(GLOB web_files CONFIGURE_DEPENDS
+	"${PROJECT_SOURCE_DIR}/src/report/*.css" "${PROJECT_SOURCE_DIR}/src/report/*.js" "${PROJECT_SOURCE_DIR}/src/report/*.html")
+foreach(asset IN LISTS ASSAY_WEB_ASSETS)
+	list(APPEND web_files "${ASSAY_DEPS}/web/${asset}")
+endforeach()
+foreach(file IN LISTS web_files)
+	get_filename_component(name "${file}" NAME)
+	list(APPEND web_rows "${name}=${file}")
+endforeach()
+
+add_executable(assay_embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/embed.c")
+target_compile_definitions(assay_embed PRIVATE _GNU_SOURCE)
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/published.c"
+	COMMAND assay_embed hub/hub.h hub_published hub_published_rows "${ASSAY_GENERATED}/published.c" ${published_rows}
+	DEPENDS assay_embed ${published_files} VERBATIM)
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/web_assets.c"
+	COMMAND assay_embed report/web_asset.h web_asset web_assets "${ASSAY_GENERATED}/web_assets.c" ${web_rows}
+	DEPENDS assay_embed ${web_files} VERBATIM)
+
+set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
+add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})
