@@ -4,7 +4,9 @@
 #ifndef ASSAY_CLI_COMMAND_H
 #define ASSAY_CLI_COMMAND_H
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -18,11 +20,11 @@ struct command {
 enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_END };
 
 struct cli_option {
-	const char *name;                    // "batch" for --batch N and --batch=N
+	const char *name;                    // "batch" for --batch N and --batch=N; one letter, "o", for -o N
 	enum cli_kind kind;
 	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *
 	const char *argument;                // "N" in the help; NULL for a flag
-	const char *help;
+	const char *help;                    // NULL: not listed (another spelling of the option above)
 	double min, max;                     // of a number; both 0: any
 };
 
@@ -40,13 +42,14 @@ enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
 // Parses; the positional words are left at argv[1..*words], options may stand anywhere, "--" ends them. Returns -1 to go
 // on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error).
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
+// The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL behind the last.
+const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);
 // "assay: TEXT" on standard error; returns EXIT_USE.
 int cli_error(const struct error *err);
 int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);
 // Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
-#include <signal.h>
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
 

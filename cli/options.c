@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options from tables: parsing, --help, "did you mean", messages about bad use, and the Ctrl-C flag.
+// What it does not do: know any command or any option.
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "base/text.h"
+
+volatile sig_atomic_t cli_stop;
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 100 };
+
+// Number of single-letter edits (insert, delete, replace, swap of neighbours) between two words, at most 63 letters each.
+static int edit_distance(const char *a, const char *b)
+{
+	int rows[3][64];
+	int n = (int)strnlen(b, 64), m = (int)strnlen(a, 64);
+	if (n > 63 || m > 63)
+		return 64;
+	for (int j = 0; j <= n; j++)
+		rows[0][j] = j;
+	for (int i = 1; i <= m; i++) {
+		int *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+		now[0] = i;
+		for (int j = 1; j <= n; j++) {
+			int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+			if (last[j] + 1 < best)
+				best = last[j] + 1;
+			if (now[j - 1] + 1 < best)
+				best = now[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+				best = before[j - 2] + 1;
+			now[j] = best;
+		}
+	}
+	return rows[m % 3][n];
+}
+
+const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table)
+{
+	const char *best = NULL, *n;
+	int distance = (int)strlen(word) / 3 + 2;       // farther away than this is another word
+	for (size_t i = 0; (n = name(i, table)) != NULL; i++) {
+		int d = edit_distance(word, n);
+		if (d < distance) {
+			distance = d;
+			best = n;
+		}
+	}
+	return best;
+}
+
+static void say(const char *format, va_list ap)
+{
+	fflush(stdout);
+	fputs("assay: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+}
+
+int cli_bad_use(const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	say(format, ap);
+	va_end(ap);
+	return EXIT_USE;
+}
+
+int cli_error(const struct error *err)
+{
+	return cli_bad_use("%s", err->text);
+}
+
+const char *cli_default_db(void)
+{
+	const char *path = getenv("ASSAY_DB");
+	return path && *path ? path : "assay.duckdb";
+}
+
+static void on_stop(int signal_number)
+{
+	if (cli_stop)
+		_exit(128 + signal_number);
+	cli_stop = signal_number;
+}
+
+void cli_catch_stop(void)
+{
+	struct sigaction action = { .sa_handler = on_stop };
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+// ---- help --------------------------------------------------------------------------------------------------------
+
+// Prints words wrapped between two columns; `column` is where the cursor stands.
+static void print_wrapped(const char *text, int column)
+{
+	const char *p = text;
+	while (*p) {
+		size_t length = strcspn(p, " ");
+		if (column > HELP_COLUMN && column + 1 + (int)length > HELP_WIDTH) {
+			printf("\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
+		} else if (column > HELP_COLUMN) {
+			putchar(' ');
+			column++;
+		}
+		fwrite(p, 1, length, stdout);
+		column += (int)length;
+		p += length;
+		p += strspn(p, " ");
+	}
+	putchar('\n');
+}
+
+static void print_option(const char *name, const char *argument, const char *help)
+{
+	int column = printf("  %s%s%s%s", strlen(name) == 1 ? "-" : "--", name, argument ? " " : "", argument ? argument : "");
+	if (column >= HELP_COLUMN) {
+		putchar('\n');
+		column = 0;
+	}
+	printf("%*s", HELP_COLUMN - column, "");
+	print_wrapped(help, HELP_COLUMN);
+}
+
+static void print_help(const struct cli_usage *usage)
+{
+	printf("usage: %s\n\n", usage->synopsis);
+	for (const struct cli_option *o = usage->options; o && o->kind != CLI_END; o++)
+		if (o->help)
+			print_option(o->name, o->argument, o->help);
+	print_option("help", NULL, "this text");
+	if (usage->text)
+		printf("\n%s%s", usage->text, text_ends(usage->text, "\n") ? "" : "\n");
+}
+
+// ---- parsing -----------------------------------------------------------------------------------------------------
+
+static void list_add(struct cli_list *list, const char *value)
+{
+	while (*value) {
+		size_t length = strcspn(value, ",");
+		if (length) {
+			const char **items = realloc(list->items, ((size_t)list->count + 1) * sizeof *items);
+			char *item = strndup(value, length);
+			if (!items || !item)
+				abort();
+			list->items = items;
+			list->items[list->count++] = item;
+		}
+		value += length + (value[length] == ',');
+	}
+}
+
+static int set_value(const struct cli_option *o, const char *shown, const char *value)
+{
+	bool limited = o->min != 0 || o->max != 0;
+	int64_t integer;
+	double real;
+
+	switch (o->kind) {
+	case CLI_TEXT:
+		*(const char **)o->out = value;
+		return 0;
+	case CLI_LIST:
+		list_add(o->out, value);
+		return 0;
+	case CLI_INTEGER:
+		if (!text_to_int(value, limited ? (int64_t)o->min : INT64_MIN, limited ? (int64_t)o->max : INT64_MAX, &integer))
+			return limited ? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max, value)
+				       : cli_bad_use("%s wants a whole number, not '%s'", shown, value);
+		*(int64_t *)o->out = integer;
+		return 0;
+	case CLI_REAL:
+		if (!text_to_double(value, limited ? o->min : -1e300, limited ? o->max : 1e300, &real))
+			return limited ? cli_bad_use("%s wants a number from %g to %g, not '%s'", shown, o->min, o->max, value)
+				       : cli_bad_use("%s wants a number, not '%s'", shown, value);
+		*(double *)o->out = real;
+		return 0;
+	case CLI_FLAG:
+	case CLI_END:
+		break;
+	}
+	return 0;
+}
+
+static const char *option_name(size_t i, const void *table)
+{
+	const struct cli_option *o = table;
+	for (size_t k = 0; k <= i; k++)
+		if (o[k].kind == CLI_END)
+			return NULL;
+	return o[i].name;
+}
+
+static const struct cli_option *find_option(const struct cli_option *options, const char *name, size_t length)
+{
+	for (const struct cli_option *o = options; o && o->kind != CLI_END; o++)
+		if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+			return o;
+	return NULL;
+}
+
+static int unknown_option(const struct cli_usage *usage, const char *argument, const char *name, size_t length)
+{
+	char word[64];
+	snprintf(word, sizeof word, "%.*s", (int)length, name);
+	const char *near = usage->options && length > 1 ? cli_nearest(word, option_name, usage->options) : NULL;
+	if (near)
+		return cli_bad_use("unknown option %s; did you mean --%s?", argument, near);
+	return cli_bad_use("unknown option %s; usage: %s", argument, usage->synopsis);
+}
+
+static int parse_option(const struct cli_usage *usage, int argc, char **argv, int *i)
+{
+	const char *argument = argv[*i];
+	bool is_long = argument[1] == '-';
+	const char *name = argument + 1 + is_long;
+	// --name=value; for a letter also -ovalue, as compilers take it.
+	size_t length = is_long ? strcspn(name, "=") : 1;
+	const char *value = name[length] == '\0' ? NULL : name + length + is_long;
+	const struct cli_option *o = find_option(usage->options, name, length);
+	char shown[72];
+
+	if (!o || (is_long && length == 1))
+		return unknown_option(usage, argument, name, length);
+	snprintf(shown, sizeof shown, "%s%s", is_long ? "--" : "-", o->name);
+	if (o->kind == CLI_FLAG) {
+		if (value)
+			return is_long ? cli_bad_use("%s takes no value", shown) : unknown_option(usage, argument, name, strlen(name));
+		*(bool *)o->out = true;
+		return 0;
+	}
+	if (!value) {
+		if (*i + 1 >= argc)
+			return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
+		value = argv[++*i];
+	}
+	if (o->kind != CLI_TEXT && *value == '\0')
+		return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
+	return set_value(o, shown, value);
+}
+
+int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words)
+{
+	int count = 0;
+	bool options_over = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (options_over || argv[i][0] != '-' || argv[i][1] == '\0') {
+			argv[++count] = argv[i];
+		} else if (strcmp(argv[i], "--") == 0) {
+			options_over = true;
+		} else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_help(usage);
+			return EXIT_GOOD;
+		} else if (parse_option(usage, argc, argv, &i) != 0) {
+			return EXIT_USE;
+		}
+	}
+	if (count < usage->min_words)
+		return cli_bad_use("too few arguments; usage: %s", usage->synopsis);
+	if (usage->max_words >= 0 && count > usage->max_words)
+		return cli_bad_use("unexpected argument '%s'; usage: %s", argv[usage->max_words + 1], usage->synopsis);
+	*words = count;
+	return -1;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.h: models resolved or refused, synthetic weights, cells, and one cell run to its row.
+// What it does not do: measure (measure/), decide what a graph looks like (arch/, platform/), print.
+#include "api/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "measure/conform.h"
+
+static const double default_timeout_s = 600;
+static const uint64_t gib = 1024u * 1024u * 1024u;
+
+uint64_t plan_cache_limit(void)
+{
+	double limit = 20;
+	const char *asked = getenv("ASSAY_CACHE_LIMIT");
+	if (asked)
+		text_to_double(asked, 0, 1e6, &limit);
+	return (uint64_t)(limit * (double)gib);
+}
+
+static enum status refuse(struct plan_model *m, struct arena *a, const struct error *why)
+{
+	m->refused = why->status == STATUS_OK ? STATUS_FAILED : why->status;
+	m->cause = arena_strdup(a, why->text);
+	return STATUS_OK;
+}
+
+// Of a configuration: what names a model whose weights are synthetic, wherever they lie at the moment.
+static const char *hash_config(struct arena *a, const json_t *config)
+{
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+	char *text = json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS);
+	if (!text)
+		return NULL;
+	hash_init(&h);
+	hash_add_text(&h, text);
+	hash_hex(&h, hex);
+	free(text);
+	return hex;
+}
+
+static enum status open_checkpoint(struct checkpoint *c, const struct plan_model *m, struct error *err)
+{
+	if (m->hub.kind == HUB_PUBLISHED)
+		return checkpoint_open_config(c, m->hub.name, m->hub.config, m->hub.config_size, err);
+	return checkpoint_open(c, m->hub.path, err);
+}
+
+static struct synth_options synth_options(const struct question *q)
+{
+	return (struct synth_options){ .seed = q->seed, .layers = q->layers };
+}
+
+// "417.6 MiB would be written to FOLDER", or nothing where the size cannot be known.
+static const char *size_offer(struct arena *a, uint64_t nbytes)
+{
+	if (nbytes == 0)
+		return "";
+	return arena_printf(a, " (%.1f MiB, kept under %s)", (double)nbytes / 1048576.0, file_cache_dir(a));
+}
+
+static enum status resolve(struct plan_model *m, struct arena *a, const struct checkpoint *c, const struct question *q, struct error *err)
+{
+	struct error why = { 0 };
+	struct spec *spec;
+
+	m->config_hash = hash_config(a, c->config);
+	m->model_type = arena_strdup(a, json_string_value(json_object_get(c->config, "model_type")));
+	bool has_weights = c->weight_count > 0;
+	for (size_t i = 0; i < c->weight_count; i++)
+		m->weight_bytes += c->weights[i].nbytes;
+	m->synthetic = !has_weights;
+	if (arch_resolve(&spec, a, c, &why) != STATUS_OK)
+		return refuse(m, a, &why);
+	m->model_type = arch_model_type(spec);
+	m->architecture = arch_architecture(spec);
+	m->head = arch_head(spec);
+	if (q->layers > 0 && !arch_shorten(spec, q->layers))
+		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
+	if (has_weights) {
+		m->path = m->hub.path;
+		return STATUS_OK;
+	}
+	m->synthetic_bytes = synth_nbytes(spec, DTYPE_NONE);
+	if (!q->synthetic)
+		return error_set(err, STATUS_BAD_INPUT, "%s: only its configuration is here, not its weights; add --synthetic to run it with random weights%s, "
+			"or name a folder that holds them", m->model, size_offer(a, m->synthetic_bytes));
+	return STATUS_OK;
+}
+
+enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
+{
+	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers };
+	struct error why = { 0 };
+	struct checkpoint c;
+
+	enum status s = hub_find(&m.hub, a, model, err);
+	if (s != STATUS_OK)
+		return s;
+	if (m.hub.kind == HUB_ONNX_FILE) {
+		if (q->layers > 0)
+			return error_set(err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
+		m.path = m.hub.path;
+	} else if (open_checkpoint(&c, &m, &why) != STATUS_OK) {
+		refuse(&m, a, &why);
+	} else {
+		s = resolve(&m, a, &c, q, err);
+		checkpoint_close(&c);
+		if (s != STATUS_OK)
+			return s;
+	}
+	*out = m;
+	return STATUS_OK;
+}
+
+enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
+{
+	struct synth_options options = synth_options(q);
+	struct error why = { 0 };
+	struct checkpoint c;
+	uint64_t removed;
+
+	if (m->refused || m->path || !m->synthetic)
+		return STATUS_OK;
+	options.progress = progress;
+	options.context = context;
+	// Room first: the limit holds with the new weights in it, and what goes is what was used longest ago.
+	enum status s = cache_trim(cache_limit > m->synthetic_bytes ? cache_limit - m->synthetic_bytes : 0, &removed, err);
+	if (s != STATUS_OK)
+		return s;
+	if (open_checkpoint(&c, m, &why) != STATUS_OK)
+		return refuse(m, a, &why);
+	s = synth_cached(&m->path, a, &c, &options, &why);
+	checkpoint_close(&c);
+	if (s == STATUS_OK)
+		return STATUS_OK;
+	m->path = NULL;
+	return refuse(m, a, &why);
+}
+
+void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q)
+{
+	*out = (struct cell){
+		.model = m->model,
+		.path = m->path,
+		.revision = m->hub.revision,
+		.platform = t->platform->name,
+		.device = t->device,
+		.options = t->options,
+		.batch = q->batch > 0 ? q->batch : 1,
+		.sequence = q->sequence,
+		.runs = q->runs,
+		.layers = m->synthetic ? 0 : q->layers,         // synthetic weights are written with that many layers
+		.seed = q->seed,
+		.synthetic = m->synthetic,
+		.is_static = q->is_static,
+		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
+		.memory_bytes = q->memory_bytes,
+		.golden = q->golden,
+	};
+}
+
+const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a)
+{
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+
+	if (m->path && !m->synthetic)
+		return cell_key(c, a);
+	hash_init(&h);
+	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
+	hash_add_text(&h, arena_printf(a, "%s|%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : "", c->golden ? c->golden : ""));
+	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d", (long long)c->batch, (long long)c->sequence,
+		(long long)c->runs, (long long)m->layers, (unsigned long long)c->seed, c->is_static));
+	hash_hex(&h, hex);
+	return hex;
+}
+
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
+	struct error *err)
+{
+	static const char *const cpu = "cpu";
+	if (word_count == 0) {
+		words = &cpu;
+		word_count = 1;
+	}
+	struct target *targets = ARENA_ARRAY(a, word_count, struct target);
+	for (size_t i = 0; i < word_count; i++) {
+		enum status s = platform_target(&targets[i], a, words[i], err);
+		if (s != STATUS_OK)
+			return s;
+		if (options && *options)
+			targets[i].options = targets[i].options && *targets[i].options ? arena_printf(a, "%s,%s", targets[i].options, options) : options;
+	}
+	*out = targets;
+	*count = word_count;
+	return STATUS_OK;
+}
+
+static const char *utc_now(struct arena *a)
+{
+	char text[32];
+	struct tm tm;
+	time_t now = time(NULL);
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return arena_strdup(a, text);
+}
+
+// The row of a cell that was refused before a child was started.
+static void refused_row(const struct cell *c, enum status refused, const char *cause, struct arena *a, struct cell_result *out)
+{
+	out->verdict = verdict_of_status(refused);
+	out->row.cause = cause;
+	out->row.device = c->device;
+	out->row.batch = c->batch;
+	if (c->sequence > 0)
+		out->row.sequence = c->sequence;
+	out->row.attempts = 0;
+	out->row.started_at = utc_now(a);
+}
+
+// What the plan knows better than the child, or the child never got to say.
+static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, const struct question *q, enum verdict v, const char *key)
+{
+	r->model = m->model;
+	r->requested = c->platform;
+	r->revision = m->hub.revision;
+	r->verdict = verdict_word(v);
+	r->cell_key = key;
+	if (!r->model_type)
+		r->model_type = m->model_type;
+	if (!r->architecture)
+		r->architecture = m->architecture;
+	if (!r->head)
+		r->head = m->head;
+	r->weights = m->synthetic ? "synthetic" : "real";
+	r->shortened = q->layers > 0;
+	if (q->layers > 0)
+		r->layers = q->layers;
+}
+
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, struct store *store,
+	const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct cell c;
+	int64_t number = ROW_NONE;
+	enum status s = STATUS_OK;
+
+	plan_cell(&c, m, t, q);
+	const char *key = plan_key(m, &c, a);
+	if (store && (s = store_started(store, &c, key, &number, err)) != STATUS_OK)
+		return s;
+	*out = (struct cell_result){ 0 };
+	row_init(&out->row);
+	if (m->refused)
+		refused_row(&c, m->refused, m->cause, a, out);
+	else if (!t->platform->engine)
+		refused_row(&c, STATUS_UNAVAILABLE, t->platform->absent, a, out);
+	else
+		s = cell_run(&c, watch, a, out, err);
+	if (s != STATUS_OK)
+		return s;
+	fill_row(&out->row, m, &c, q, out->verdict, key);
+	out->row.row = number;
+	bool ran = out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED;
+	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
+		out->row.type_conformance = conform_of_type(m->model_type, t, a);
+	return store ? store_finished(store, out, err) : STATUS_OK;
+}
+
+json_t *plan_json(const struct cell_result *r)
+{
+	json_t *out = row_to_json(&r->row);
+	json_t *samples = json_array();
+	for (size_t i = 0; i < r->sample_count; i++)
+		json_array_append_new(samples, json_real(r->sample_ms[i]));
+	json_object_set_new(out, "samples_ms", samples);
+	json_object_set(out, "checks", r->checks ? r->checks : json_null());
+	return out;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a question as a person asks it ("bert-base-uncased on openvino") to a judged row. `assay run`, `assay matrix` and
+// the public API all go through here, so that there is one way to resolve a model, one to refuse it, one to store it.
+//
+//   plan_model     name -> folder, or a refusal: what is not supported, which weights are missing
+//   plan_weights   makes synthetic weights in the cache where they were asked for
+//   plan_cell      one model on one platform -> struct cell
+//   plan_run       started in the store -> child, judged -> conformance of the type -> finished in the store
+//
+// A refusal (unsupported model, platform that is not here) is a verdict and becomes a row like any other.
+#ifndef ASSAY_API_PLAN_H
+#define ASSAY_API_PLAN_H
+
+#include "hub/hub.h"
+#include "measure/cell.h"
+#include "store/store.h"
+
+struct question {                            // zero is the default of every member
+	int64_t batch, sequence, runs, layers;
+	uint64_t seed;                       // of inputs and of synthetic weights
+	bool synthetic;                      // random weights where there are none
+	bool is_static;
+	bool no_conform;                     // leave type_conformance empty
+	double timeout_s;                    // 0: 600
+	int64_t memory_bytes;
+	const char *golden;
+};
+
+struct plan_model {
+	struct hub_model hub;
+	const char *model;                   // as asked
+	const char *path;                    // folder or .onnx file; NULL until plan_weights, and for a refused model
+	bool synthetic;                      // the weights are, or will be
+	uint64_t synthetic_bytes;            // size of the weights that plan_weights makes; 0: none or unknown
+	bool synthetic_made;                 // they lie in the cache already
+	uint64_t weight_bytes;               // of real weights
+	int64_t layers;                      // of the question
+	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
+	const char *model_type, *architecture, *head;        // NULL where unknown
+	enum status refused;                 // STATUS_OK: the cells can run
+	const char *cause;                   // of the refusal
+};
+
+// BAD_INPUT: no such model, or no weights and question.synthetic is not set (the sentence offers it, with the size). An
+// unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
+enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
+
+// Nothing to do for real weights. A full disk or a stop is a refusal in *m. `progress` as in struct synth_options.
+enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
+
+void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q);
+// The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment.
+const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a);
+
+// One cell to the end. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, struct store *store,
+	const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+
+// "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
+	struct error *err);
+
+// What `run --json` prints of a cell: every key of the row, `samples_ms` and `checks`. Owned by the caller.
+json_t *plan_json(const struct cell_result *r);
+
+// detect.c: {"machine": {...}, "platforms": [...]}, and the second alone: the array of `detect --json`'s platforms: one probe child an engine, all at once; no engine is loaded here.
+json_t *detect_all(void);
+json_t *detect_platforms(void);
+
+// $ASSAY_CACHE_LIMIT in GiB, else 20 GiB.
+uint64_t plan_cache_limit(void);
+
+#endif
