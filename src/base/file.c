@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and folders of the system, and JSON files. Descriptors are close-on-exec. Placing one file at another path without
+// copying it is artifact/file_place.c's matter.
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+// A file that is not there is the asker's mistake, not the machine's.
+static enum status cannot_open(const char *path, struct error *err)
+{
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", path, strerror(errno));
+	return error_errno(err, "%s", path);
+}
+
+// O_NONBLOCK, because opening a FIFO would wait for a writer that never comes.
+static int open_regular(const char *path, struct stat *st, enum status *s, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		*s = cannot_open(path, err);
+		return -1;
+	}
+	if (fstat(fd, st)) {
+		*s = error_errno(err, "%s", path);
+		close(fd);
+		return -1;
+	}
+	if (!S_ISREG(st->st_mode)) {
+		*s = error_set(err, STATUS_BAD_INPUT, "%s: %s, not a file", path, S_ISDIR(st->st_mode) ? "a folder" : "a special file");
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+enum status file_read(struct arena *a, const char *path, size_t limit, char **out, size_t *nbytes, struct error *err)
+{
+	struct stat st;
+	enum status s = STATUS_OK;
+	int fd = open_regular(path, &st, &s, err);
+	if (fd < 0)
+		return s;
+	if ((uint64_t)st.st_size > limit) {
+		close(fd);
+		return error_set(err, STATUS_BAD_INPUT, "%s: %lld bytes; at most %zu are read", path, (long long)st.st_size, limit);
+	}
+	// /proc files say 0 bytes and hold more, so read to the end, not to st_size.
+	size_t capacity = st.st_size ? (size_t)st.st_size + 1 : limit < 65536 ? limit + 1 : 65536, length = 0;
+	char *data = malloc(capacity);
+	while (data) {
+		ssize_t n = read(fd, data + length, capacity - length);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			s = error_errno(err, "%s", path);
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+		if (length > limit) {
+			s = error_set(err, STATUS_BAD_INPUT, "%s: more than %zu bytes", path, limit);
+			break;
+		}
+		if (length == capacity) {
+			capacity *= 2;
+			char *more = realloc(data, capacity);
+			if (!more)
+				free(data);
+			data = more;
+		}
+	}
+	close(fd);
+	if (!data)
+		return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for %zu bytes", path, capacity);
+	if (s == STATUS_OK) {
+		*out = arena_strndup(a, data, length);
+		*nbytes = length;
+	}
+	free(data);
+	return s;
+}
+
+struct mapping {
+	void *at;
+	size_t nbytes;
+};
+
+static void unmap(void *handle)
+{
+	struct mapping *m = handle;
+	munmap(m->at, m->nbytes);
+}
+
+enum status file_map(struct arena *a, const char *path, const uint8_t **out, size_t *nbytes, struct error *err)
+{
+	struct stat st;
+	enum status s = STATUS_OK;
+	int fd = open_regular(path, &st, &s, err);
+	if (fd < 0)
+		return s;
+	if (!st.st_size) {
+		close(fd);
+		*out = NULL;
+		*nbytes = 0;
+		return STATUS_OK;
+	}
+	void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		s = error_errno(err, "%s: cannot map %lld bytes", path, (long long)st.st_size);
+	close(fd);
+	if (s != STATUS_OK)
+		return s;
+	struct mapping *m = ARENA_NEW(a, struct mapping);
+	*m = (struct mapping){at, (size_t)st.st_size};
+	arena_defer(a, unmap, m);
+	*out = at;
+	*nbytes = m->nbytes;
+	return STATUS_OK;
+}
+
+static enum status write_all(int fd, const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	const char *p = data;
+	while (nbytes) {
+		ssize_t n = write(fd, p, nbytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "%s", path);
+		p += n;
+		nbytes -= (size_t)n;
+	}
+	return fsync(fd) ? error_errno(err, "%s", path) : STATUS_OK;
+}
+
+enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	static atomic_uint serial;
+	char temporary[4096];
+	int n = snprintf(temporary, sizeof temporary, "%s.%ld.%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
+	if (n < 0 || (size_t)n >= sizeof temporary)
+		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
+	unlink(temporary);                              // of a process of the same number that died
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return error_errno(err, "%s: cannot be written", path);
+	enum status s = write_all(fd, path, data, nbytes, err);
+	if (close(fd) && s == STATUS_OK)
+		s = error_errno(err, "%s", path);
+	if (s == STATUS_OK && rename(temporary, path))
+		s = error_errno(err, "%s: cannot be replaced", path);
+	if (s != STATUS_OK)
+		unlink(temporary);
+	return s;
+}
+
+enum status file_mkdirs(const char *path, struct error *err)
+{
+	char part[4096];
+	size_t length = strlen(path);
+	if (!length || length >= sizeof part)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", length ? path : "(empty path)", length ? "the path is too long" : "not a folder");
+	memcpy(part, path, length + 1);
+	for (size_t i = 1; i <= length; i++) {
+		if (part[i] && part[i] != '/')
+			continue;
+		char kept = part[i];
+		part[i] = 0;
+		// EROFS and EACCES come before EEXIST on some file systems, so ask whether it is there.
+		if (mkdir(part, 0777) && errno != EEXIST) {
+			int code = errno;
+			if (!file_is_dir(part)) {
+				errno = code;
+				return error_errno(err, "%s: the folder cannot be made", part);
+			}
+		}
+		part[i] = kept;
+	}
+	if (!file_is_dir(path))
+		return error_set(err, STATUS_BAD_INPUT, "%s: there is something that is not a folder", path);
+	return STATUS_OK;
+}
+
+bool file_exists(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st);
+}
+
+bool file_is_dir(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+uint64_t file_free_bytes(const char *path)
+{
+	struct statvfs v;
+	char part[4096];
+	size_t length = strlen(path);
+	if (length >= sizeof part)
+		return 0;
+	memcpy(part, path, length + 1);
+	for (;;) {
+		if (!statvfs(*part ? part : ".", &v))
+			return (uint64_t)v.f_bavail * v.f_frsize;
+		if (errno == EINTR)
+			continue;
+		char *slash = strrchr(part, '/');
+		if (slash && slash != part)
+			*slash = 0;
+		else if (slash && part[1])
+			part[1] = 0;
+		else if (!slash && *part)
+			*part = 0;
+		else
+			return 0;
+	}
+}
+
+// Removes what `name` is inside the folder `at`; links are removed, never followed. Returns an errno, 0 when gone.
+static int remove_at(int at, const char *name)
+{
+	if (!unlinkat(at, name, 0) || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return errno;
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno;
+	DIR *dir = fdopendir(fd);
+	if (!dir) {
+		int code = errno;
+		close(fd);
+		return code;
+	}
+	int code = 0;
+	for (struct dirent *e; !code && (e = readdir(dir));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			code = remove_at(dirfd(dir), e->d_name);
+	closedir(dir);
+	if (!code && unlinkat(at, name, AT_REMOVEDIR) && errno != ENOENT)
+		code = errno;
+	return code;
+}
+
+enum status file_remove_tree(const char *path, struct error *err)
+{
+	int code = remove_at(AT_FDCWD, path);
+	if (!code)
+		return STATUS_OK;
+	errno = code;
+	return error_errno(err, "%s: cannot be removed", path);
+}
+
+char *file_cache_dir(struct arena *a)
+{
+	const char *own = getenv("ASSAY_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (own && *own)
+		return arena_strdup(a, own);
+	if (xdg && *xdg == '/')                         // the XDG specification: a relative path is ignored
+		return arena_printf(a, "%s/assay", xdg);
+	if (!home || !*home) {
+		struct passwd *user = getpwuid(getuid());
+		home = user && user->pw_dir ? user->pw_dir : "/var/tmp";
+	}
+	return arena_printf(a, "%s/.cache/assay", home);
+}
+
+enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
+{
+	json_error_t e;
+	json_t *v = json_loadb(nbytes ? data : "", nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+	if (!v)
+		return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
+	*out = v;
+	return STATUS_OK;
+}
+
+enum status json_file(const char *path, size_t limit, json_t **out, struct error *err)
+{
+	struct arena a = {0};
+	char *data;
+	size_t nbytes;
+	enum status s = file_read(&a, path, limit, &data, &nbytes, err);
+	if (s == STATUS_OK)
+		s = json_bytes(path, data, nbytes, out, err);
+	arena_done(&a);
+	return s;
+}

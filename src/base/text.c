@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growing strings and the few questions about strings that are asked everywhere. Numbers are read whole or not at all.
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void reserve(struct text *t, size_t more)
+{
+	size_t need;
+	if (__builtin_add_overflow(t->length, more, &need) || need > SIZE_MAX / 2 - 1)
+		abort();
+	need++;
+	if (need <= t->capacity)
+		return;
+	size_t capacity = t->capacity ? t->capacity * 2 : 64;
+	if (capacity < need)
+		capacity = need;
+	char *data = realloc(t->data, capacity);
+	if (!data) {
+		fprintf(stderr, "assay: out of memory (%zu bytes)\n", capacity);
+		abort();
+	}
+	t->data = data;
+	t->capacity = capacity;
+}
+
+void text_add_bytes(struct text *t, const void *data, size_t nbytes)
+{
+	reserve(t, nbytes);
+	if (nbytes)
+		memcpy(t->data + t->length, data, nbytes);
+	t->length += nbytes;
+	t->data[t->length] = 0;
+}
+
+void text_add(struct text *t, const char *s)
+{
+	text_add_bytes(t, s, strlen(s));
+}
+
+void text_addf(struct text *t, const char *format, ...)
+{
+	va_list ap, again;
+	va_start(ap, format);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, format, ap);
+	va_end(ap);
+	if (n >= 0) {
+		reserve(t, (size_t)n);
+		vsnprintf(t->data + t->length, (size_t)n + 1, format, again);
+		t->length += (size_t)n;
+	}
+	va_end(again);
+}
+
+const char *text_get(const struct text *t)
+{
+	return t->data ? t->data : "";
+}
+
+void text_done(struct text *t)
+{
+	free(t->data);
+	*t = (struct text){0};
+}
+
+bool text_is(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool text_starts(const char *s, const char *prefix)
+{
+	return s && prefix && !strncmp(s, prefix, strlen(prefix));
+}
+
+bool text_ends(const char *s, const char *suffix)
+{
+	if (!s || !suffix)
+		return false;
+	size_t n = strlen(s), m = strlen(suffix);
+	return n >= m && !memcmp(s + n - m, suffix, m);
+}
+
+bool text_to_int(const char *s, int64_t min, int64_t max, int64_t *out)
+{
+	if (!s || !((*s >= '0' && *s <= '9') || (*s == '-' && s[1] >= '0' && s[1] <= '9')))
+		return false;
+	char *end;
+	errno = 0;
+	long long x = strtoll(s, &end, 10);
+	if (errno || *end || x < min || x > max)
+		return false;
+	*out = x;
+	return true;
+}
+
+bool text_to_double(const char *s, double min, double max, double *out)
+{
+	// strtod also takes blanks, "nan", "inf" and hexadecimal, and follows the locale; none of those is a number here.
+	if (!s || !*s || s[strspn(s, "0123456789+-.eE")] || *s == '+')
+		return false;
+	char *end;
+	errno = 0;
+	double x = strtod(s, &end);
+	if (errno == ERANGE || end == s || *end || !(x >= min && x <= max))
+		return false;
+	*out = x;
+	return true;
+}
