@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations with more than one form. Which one an engine runs best was measured (bench/forms); the platform table says it,
+// graph_form carries it here. Every form computes the same numbers.
+#include "onnx/op.h"
+#include "onnx/inside.h"
+
+#include <math.h>
+#include <string.h>
+
+// A weight is stored [out, in] and an activation is [.., in]:
+//
+//     LINEAR_GEMM                 x --Reshape [-1, in]--> Gemm(transB) --Reshape [.., out]-->       bias inside the Gemm
+//     LINEAR_FUSED_MATMUL         x --com.microsoft.FusedMatMul(transB)--> Add(bias)
+//     LINEAR_MATMUL_TRANSPOSED    x --MatMul(Transpose(w))--> Add(bias)
+//
+// The last makes ONNX Runtime fold a copy of every weight at load: it is for engines that map it onto one kernel anyway.
+value op_linear(struct graph *g, value x, value w, value b)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, w))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	if (k.rank != 2 || v.rank < 2 || (v.dim[v.rank - 1] >= 0 && v.dim[v.rank - 1] != k.dim[1])) {
+		char xs[128], ws[128];
+		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s meets %s", tensor_shape_text(k.rank, k.dim, ws, sizeof ws), tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK];
+	memcpy(dim, v.dim, sizeof dim);
+	dim[v.rank - 1] = k.dim[0];
+	if (g->form.linear == LINEAR_GEMM || (v.rank == 2 && g->form.linear == LINEAR_FUSED_MATMUL)) {
+		value flat = v.rank == 2 ? x : op_reshape(g, x, 2, (int64_t[]){ -1, k.dim[1] });
+		if (g->failed)
+			return NO_VALUE;
+		int64_t rows[2] = { value_dim(g, flat, 0), k.dim[0] };
+		value y = graph_node(g, "Gemm", "", (value[]){ flat, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, rows);
+		if (v.rank == 2)
+			return y;
+		// Back to [.., out]. With one unknown dimension Reshape finds it; with more they are read off x.
+		int unknown = 0;
+		int64_t shape[TENSOR_MAX_RANK];
+		for (int i = 0; i < v.rank; i++)
+			unknown += dim[i] < 0, shape[i] = dim[i] < 0 ? -1 : dim[i];
+		if (unknown <= 1)
+			return op_reshape(g, y, v.rank, shape);
+		value parts[TENSOR_MAX_RANK];
+		for (int i = 0; i < v.rank - 1; i++)
+			parts[i] = op_dim(g, x, i);
+		parts[v.rank - 1] = graph_i64s(g, 1, &k.dim[0]);
+		value to = op_concat(g, v.rank, parts, 0);
+		return graph_node(g, "Reshape", "", (value[]){ y, to }, 2, NULL, 0, v.dtype, v.rank, dim);
+	}
+	value y;
+	if (g->form.linear == LINEAR_FUSED_MATMUL)
+		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
+	else
+		y = op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
+	return b.id ? op_add(g, y, b) : y;
+}
+
+value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, weight))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (value_dim(g, weight, -1) != v.dim[v.rank - 1] && v.dim[v.rank - 1] >= 0) {
+		graph_fail(g, STATUS_FAILED, "LayerNormalization: weight of %lld over %lld", (long long)value_dim(g, weight, -1), (long long)v.dim[v.rank - 1]);
+		return NO_VALUE;
+	}
+	struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
+	return graph_node(g, "LayerNormalization", "", (value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
+}
+
+// x * rsqrt(mean(x^2) + epsilon) * weight (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)
+value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, weight))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (g->form.norm == NORM_FUSED_RMS) {
+		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
+		return graph_node(g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 2, v.dtype, v.rank, v.dim);
+	}
+	value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
+	value scale = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));
+	return op_mul(g, op_div(g, x, scale), weight);
+}
+
+// x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)
+value op_gelu(struct graph *g, value x)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (g->form.gelu == GELU_OP)
+		return graph_node(g, "Gelu", "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+	if (g->form.gelu == GELU_MICROSOFT)
+		return graph_node(g, "Gelu", DOMAIN_MICROSOFT, &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+	value erf = op_erf(g, op_div(g, x, graph_f32(g, (float)M_SQRT2)));
+	return op_mul(g, op_mul(g, x, op_add(g, erf, graph_f32(g, 1))), graph_f32(g, 0.5f));
+}
+
+// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2 (the same paper)
+value op_gelu_tanh(struct graph *g, value x)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (g->form.gelu == GELU_OP)
+		return graph_node(g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
+	value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));
+	value inner = op_mul(g, op_add(g, x, cube), graph_f32(g, (float)sqrt(2 / M_PI)));
+	return op_mul(g, op_mul(g, x, graph_f32(g, 0.5f)), op_add(g, op_tanh(g, inner), graph_f32(g, 1)));
+}
+
+value op_silu(struct graph *g, value x)
+{
+	return op_mul(g, x, op_sigmoid(g, x));
+}
+
+// softmax(q k^T * scale + bias) v, by heads. Query heads share keys in groups of heads / kv_heads: head h reads key head
+// h / group, so a group's queries are stacked on the row axis and the keys are never repeated.
+//
+//   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) --+
+//   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] --------------------------------------------MatMul-+-> * scale + bias -> Softmax --+
+//   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
+value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale)
+{
+	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
+		return NO_VALUE;
+	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1), values = value_dim(g, v, -1);
+	if (heads < 1 || kv_heads < 1 || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads || width / heads != keys / kv_heads) {
+		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld", (long long)heads, (long long)width, (long long)kv_heads, (long long)keys);
+		return NO_VALUE;
+	}
+	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
+	if (g->form.attention == ATTENTION_MHA && group == 1) {
+		const struct value_info i = *VALUE(g, q);
+		int64_t dim[3] = { i.dim[0], i.dim[1], values };
+		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
+		struct attribute at[] = { ATTR_I("num_heads", heads), ATTR_F("scale", scale) };
+		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
+	}
+	value qh = op_transpose(g, op_reshape(g, op_scale(g, q, scale), 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
+	value kh = op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
+	value vh = op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
+	if (group > 1)
+		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
+	value scores = op_matmul(g, qh, kh);
+	if (group > 1)
+		scores = op_reshape(g, scores, 4, (int64_t[]){ 0, heads, -1, 0 });
+	if (bias.id)
+		scores = op_add(g, scores, bias);
+	value weights = op_softmax(g, scores, -1);
+	if (group > 1)
+		weights = op_reshape(g, weights, 4, (int64_t[]){ 0, kv_heads, -1, 0 });
+	value y = op_matmul(g, weights, vh);
+	if (group > 1)
+		y = op_reshape(g, y, 4, (int64_t[]){ 0, heads, -1, e });
+	return op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, heads * e });
+}

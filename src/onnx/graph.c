@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph's book-keeping: values, nodes, scopes, names, symbols, the sticky error, and what is left at the end.
+// Operations are in op*.c and fused.c, the protobuf in write.c.
+#include "onnx/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---------------------------------------------------------------------------------------------------- life
+
+static void *grow(void *items, int count, int *capacity, size_t size)
+{
+	if (count < *capacity)
+		return items;
+	int wanted = *capacity ? *capacity * 2 : 64;
+	void *more = realloc(items, (size_t)wanted * size);
+	if (!more)
+		abort();
+	*capacity = wanted;
+	return more;
+}
+
+struct graph *graph_new(const struct graph_form *form)
+{
+	struct graph *g = calloc(1, sizeof *g);
+	if (!g)
+		abort();
+	if (form)
+		g->form = *form;
+	g->opset = g->form.gelu == GELU_OP ? 20 : 17;
+	g->ir_version = g->form.gelu == GELU_OP ? 9 : 8;
+	g->values = grow(g->values, 0, &g->value_capacity, sizeof *g->values);
+	memset(&g->values[0], 0, sizeof g->values[0]);
+	g->value_count = 1;
+	return g;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	free(g->values);
+	free(g->nodes);
+	free(g->symbols);
+	free(g->symbol_values);
+	free(g->inputs);
+	free(g->outputs);
+	free(g->name_slots);
+	free(g->names);
+	free(g->name_uses);
+	free(g->node_slots);
+	text_done(&g->scope);
+	arena_done(&g->arena);
+	free(g);
+}
+
+struct arena *graph_arena(struct graph *g)
+{
+	return &g->arena;
+}
+
+const struct graph_form *graph_get_form(const struct graph *g)
+{
+	return &g->form;
+}
+
+// ---------------------------------------------------------------------------------------------------- errors and scopes
+
+void graph_fail(struct graph *g, enum status s, const char *format, ...)
+{
+	if (g->failed)
+		return;
+	va_list ap;
+	va_start(ap, format);
+	char *text = arena_vprintf(&g->arena, format, ap);
+	va_end(ap);
+	g->failed = true;
+	if (g->scope.length)
+		error_set(&g->error, s, "%s: %s", text_get(&g->scope), text);
+	else
+		error_set(&g->error, s, "%s", text);
+}
+
+bool graph_failed(const struct graph *g)
+{
+	return g->failed;
+}
+
+bool graph_alive(struct graph *g, value v)
+{
+	if (g->failed)
+		return false;
+	if (v.id <= 0 || v.id >= g->value_count) {
+		graph_fail(g, STATUS_FAILED, "an operation was given no value");
+		return false;
+	}
+	return true;
+}
+
+void graph_enter(struct graph *g, const char *format, ...)
+{
+	if (g->scope_depth == (int)(sizeof g->scope_ends / sizeof g->scope_ends[0])) {
+		graph_fail(g, STATUS_FAILED, "scopes are nested too deep");
+		return;
+	}
+	g->scope_ends[g->scope_depth++] = g->scope.length;
+	va_list ap;
+	va_start(ap, format);
+	char *name = arena_vprintf(&g->arena, format, ap);
+	va_end(ap);
+	text_addf(&g->scope, g->scope.length ? "/%s" : "%s", name);
+}
+
+void graph_leave(struct graph *g)
+{
+	if (!g->scope_depth)
+		return;
+	g->scope.length = g->scope_ends[--g->scope_depth];
+	g->scope.data[g->scope.length] = 0;
+}
+
+// ---------------------------------------------------------------------------------------------------- names
+
+// Index of `name` in g->names, added when it is new.
+static size_t name_index(struct graph *g, const char *name)
+{
+	if (g->name_count * 2 >= g->name_slot_count) {
+		size_t wanted = g->name_slot_count ? g->name_slot_count * 2 : 1024;
+		uint32_t *slots = calloc(wanted, sizeof *slots);
+		if (!slots)
+			abort();
+		for (size_t i = 0; i < g->name_count; i++) {
+			size_t at = fnv1a64(g->names[i], strlen(g->names[i])) & (wanted - 1);
+			while (slots[at])
+				at = (at + 1) & (wanted - 1);
+			slots[at] = (uint32_t)i + 1;
+		}
+		free(g->name_slots);
+		g->name_slots = slots;
+		g->name_slot_count = wanted;
+	}
+	size_t at = fnv1a64(name, strlen(name)) & (g->name_slot_count - 1);
+	for (; g->name_slots[at]; at = (at + 1) & (g->name_slot_count - 1))
+		if (text_is(g->names[g->name_slots[at] - 1], name))
+			return g->name_slots[at] - 1;
+	if (g->name_count == g->name_capacity) {
+		g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 512;
+		g->names = realloc(g->names, g->name_capacity * sizeof *g->names);
+		g->name_uses = realloc(g->name_uses, g->name_capacity * sizeof *g->name_uses);
+		if (!g->names || !g->name_uses)
+			abort();
+	}
+	g->names[g->name_count] = arena_strdup(&g->arena, name);
+	g->name_uses[g->name_count] = 0;
+	g->name_slots[at] = (uint32_t)g->name_count + 1;
+	return g->name_count++;
+}
+
+// "SCOPE/WORD", then "SCOPE/WORD_1", ...
+static const char *name_unique(struct graph *g, const char *word)
+{
+	char *wanted = g->scope.length ? arena_printf(&g->arena, "%s/%s", text_get(&g->scope), word) : arena_strdup(&g->arena, word);
+	size_t i = name_index(g, wanted);
+	if (!g->name_uses[i]++)
+		return g->names[i];
+	for (;;) {
+		char *next = arena_printf(&g->arena, "%s_%d", wanted, g->name_uses[i]++);
+		size_t k = name_index(g, next);
+		i = name_index(g, wanted);
+		if (!g->name_uses[k]++)
+			return g->names[k];
+	}
+}
+
+// A name that must be exactly this.
+static const char *name_take(struct graph *g, const char *name)
+{
+	size_t i = name_index(g, name);
+	if (g->name_uses[i]++)
+		graph_fail(g, STATUS_FAILED, "the name %s is used twice", name);
+	return g->names[i];
+}
+
+// ---------------------------------------------------------------------------------------------------- symbols
+
+static int64_t symbol_add(struct graph *g, const char *name)
+{
+	int capacity = g->symbol_capacity;
+	g->symbols = grow(g->symbols, g->symbol_count, &capacity, sizeof *g->symbols);
+	g->symbol_values = grow(g->symbol_values, g->symbol_count, &g->symbol_capacity, sizeof *g->symbol_values);
+	g->symbols[g->symbol_count] = (struct named){ name ? arena_strdup(&g->arena, name) : NULL, -1 };
+	g->symbol_values[g->symbol_count] = NO_VALUE;
+	return -1 - (int64_t)g->symbol_count++;
+}
+
+static int64_t symbol_find(struct graph *g, const char *name)
+{
+	for (int i = 0; i < g->symbol_count; i++)
+		if (text_is(g->symbols[i].name, name))
+			return -1 - i;
+	return symbol_add(g, name);
+}
+
+int64_t graph_symbol(struct graph *g, const char *name)
+{
+	int64_t dim = symbol_find(g, name);
+	int number = g->symbols[-1 - dim].number;
+	return number >= 0 ? number : dim;
+}
+
+void graph_bind(struct graph *g, const char *name, int64_t n)
+{
+	if (n < 0 || n > INT32_MAX) {
+		graph_fail(g, STATUS_BAD_INPUT, "%s cannot be %lld", name, (long long)n);
+		return;
+	}
+	int64_t dim = symbol_find(g, name);
+	g->symbols[-1 - dim].number = (int)n;
+}
+
+const char *graph_symbol_name(const struct graph *g, int64_t dim)
+{
+	return dim < 0 && -1 - dim < g->symbol_count ? g->symbols[-1 - dim].name : NULL;
+}
+
+int64_t graph_unknown(struct graph *g)
+{
+	return symbol_add(g, NULL);
+}
+
+// ---------------------------------------------------------------------------------------------------- values
+
+static value value_add(struct graph *g, enum value_kind kind, const char *name, enum dtype t, int rank, const int64_t *dim)
+{
+	if (rank < 0 || rank > TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "%s: rank %d", name, rank);
+		return NO_VALUE;
+	}
+	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
+	struct value_info *v = &g->values[g->value_count];
+	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
+	if (rank)
+		memcpy(v->dim, dim, (size_t)rank * sizeof *dim);
+	return (value){ g->value_count++ };
+}
+
+value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim)
+{
+	if (g->failed)
+		return NO_VALUE;
+	value v = value_add(g, VALUE_INPUT, name_take(g, name), t, rank, dim);
+	if (g->failed)
+		return NO_VALUE;
+	g->inputs = grow(g->inputs, g->input_count, &g->input_capacity, sizeof *g->inputs);
+	g->inputs[g->input_count++] = v.id;
+	return v;
+}
+
+value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes)
+{
+	if (g->failed)
+		return NO_VALUE;
+	// The same tensor may be read twice (tied weights): it is one initializer.
+	size_t i = name_index(g, name);
+	if (g->name_uses[i])
+		for (int k = 1; k < g->value_count; k++)
+			if (g->values[k].kind == VALUE_EXTERNAL && text_is(g->values[k].name, name))
+				return (value){ k };
+	value v = value_add(g, VALUE_EXTERNAL, name_take(g, name), t, rank, dim);
+	if (g->failed)
+		return NO_VALUE;
+	VALUE(g, v)->location = arena_strdup(&g->arena, location);
+	VALUE(g, v)->offset = offset;
+	VALUE(g, v)->nbytes = nbytes;
+	return v;
+}
+
+value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data)
+{
+	if (g->failed)
+		return NO_VALUE;
+	size_t count;
+	if (!tensor_count(rank, dim, &count) || !dtype_size(t)) {
+		graph_fail(g, STATUS_FAILED, "a constant needs a type and known dimensions");
+		return NO_VALUE;
+	}
+	size_t nbytes = count * dtype_size(t);
+	for (int i = 1; i < g->value_count; i++) {
+		const struct tensor *c = g->values[i].constant;
+		if (c && c->dtype == t && c->rank == rank && c->nbytes == nbytes && !memcmp(c->dim, dim, (size_t)rank * sizeof *dim)
+			&& !memcmp(c->data, data, nbytes))
+			return (value){ i };
+	}
+	char word[64];
+	snprintf(word, sizeof word, "constant.%d", g->value_count);
+	value v = value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim);
+	if (g->failed)
+		return NO_VALUE;
+	struct tensor *c = ARENA_NEW(&g->arena, struct tensor);
+	*c = (struct tensor){ .name = VALUE(g, v)->name, .dtype = t, .rank = rank, .nbytes = nbytes, .data = arena_alloc(&g->arena, nbytes + 1) };
+	if (rank)
+		memcpy(c->dim, dim, (size_t)rank * sizeof *dim);
+	memcpy(c->data, data, nbytes);
+	VALUE(g, v)->constant = c;
+	return v;
+}
+
+value graph_f32(struct graph *g, float x)
+{
+	return graph_constant(g, DTYPE_F32, 0, (int64_t[]){ 0 }, &x);
+}
+
+value graph_i64(struct graph *g, int64_t x)
+{
+	return graph_constant(g, DTYPE_I64, 0, (int64_t[]){ 0 }, &x);
+}
+
+value graph_i64s(struct graph *g, int count, const int64_t *x)
+{
+	return graph_constant(g, DTYPE_I64, 1, (int64_t[]){ count }, x);
+}
+
+enum dtype value_dtype(const struct graph *g, value v)
+{
+	return g->values[v.id].dtype;
+}
+
+int value_rank(const struct graph *g, value v)
+{
+	return g->values[v.id].rank;
+}
+
+int64_t value_dim(const struct graph *g, value v, int axis)
+{
+	const struct value_info *i = &g->values[v.id];
+	if (axis < 0)
+		axis += i->rank;
+	return axis >= 0 && axis < i->rank ? i->dim[axis] : 0;
+}
+
+const struct tensor *value_constant(const struct graph *g, value v)
+{
+	return v.id ? g->values[v.id].constant : NULL;
+}
+
+int graph_axis(struct graph *g, value v, int axis)
+{
+	int rank = value_rank(g, v), at = axis < 0 ? axis + rank : axis;
+	if (at < 0 || at >= rank) {
+		graph_fail(g, STATUS_FAILED, "%s has rank %d: there is no axis %d", VALUE(g, v)->name, rank, axis);
+		return 0;
+	}
+	return at;
+}
+
+bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count)
+{
+	const struct tensor *c = value_constant(g, v);
+	if (!c || c->dtype != DTYPE_I64 || c->rank > 1)
+		return false;
+	int n = (int)(c->nbytes / sizeof *out);
+	if (n > max)
+		return false;
+	memcpy(out, c->data, (size_t)n * sizeof *out);
+	*count = n;
+	return true;
+}
+
+// ---------------------------------------------------------------------------------------------------- nodes
+
+static bool attribute_equal(const struct attribute *a, const struct attribute *b)
+{
+	if (!text_is(a->name, b->name) || a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case ATTRIBUTE_INT: return a->i == b->i;
+	case ATTRIBUTE_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
+	case ATTRIBUTE_TEXT: return text_is(a->text, b->text);
+	case ATTRIBUTE_INTS: return a->count == b->count && !memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints);
+	}
+	return false;
+}
+
+static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count, const struct attribute *at, int at_count)
+{
+	if (n->input_count != in_count || n->attribute_count != at_count || !text_is(n->op, op) || !text_is(n->domain, domain))
+		return false;
+	if (memcmp(n->inputs, in, (size_t)in_count * sizeof *in))
+		return false;
+	for (int i = 0; i < at_count; i++)
+		if (!attribute_equal(&n->attributes[i], &at[i]))
+			return false;
+	return true;
+}
+
+static uint64_t node_hash(const char *op, const value *in, int in_count)
+{
+	return splitmix64(fnv1a64(op, strlen(op)), fnv1a64(in, (size_t)in_count * sizeof *in));
+}
+
+static void node_slots_grow(struct graph *g)
+{
+	if ((size_t)g->node_count * 2 < g->node_slot_count)
+		return;
+	size_t wanted = g->node_slot_count ? g->node_slot_count * 2 : 1024;
+	uint32_t *slots = calloc(wanted, sizeof *slots);
+	if (!slots)
+		abort();
+	for (int i = 0; i < g->node_count; i++) {
+		size_t at = node_hash(g->nodes[i].op, g->nodes[i].inputs, g->nodes[i].input_count) & (wanted - 1);
+		while (slots[at])
+			at = (at + 1) & (wanted - 1);
+		slots[at] = (uint32_t)i + 1;
+	}
+	free(g->node_slots);
+	g->node_slots = slots;
+	g->node_slot_count = wanted;
+}
+
+value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
+{
+	if (g->failed)
+		return NO_VALUE;
+	node_slots_grow(g);
+	size_t at = node_hash(op, inputs, input_count) & (g->node_slot_count - 1);
+	for (; g->node_slots[at]; at = (at + 1) & (g->node_slot_count - 1)) {
+		const struct node *n = &g->nodes[g->node_slots[at] - 1];
+		if (node_equal(n, op, domain, inputs, input_count, attributes, attribute_count))
+			return (value){ n->output };
+	}
+	const char *name = name_unique(g, op);
+	value v = value_add(g, VALUE_NODE, name, t, rank, dim);
+	if (g->failed)
+		return NO_VALUE;
+	g->nodes = grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
+	struct node *n = &g->nodes[g->node_count];
+	*n = (struct node){ .name = name, .op = op, .domain = domain, .input_count = input_count, .attribute_count = attribute_count, .output = v.id };
+	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, value);
+	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
+	n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count + 1, struct attribute);
+	for (int i = 0; i < attribute_count; i++) {
+		n->attributes[i] = attributes[i];
+		n->attributes[i].text = arena_strdup(&g->arena, attributes[i].text);
+		if (attributes[i].kind == ATTRIBUTE_INTS) {
+			int64_t *ints = ARENA_ARRAY(&g->arena, (size_t)attributes[i].count + 1, int64_t);
+			memcpy(ints, attributes[i].ints, (size_t)attributes[i].count * sizeof *ints);
+			n->attributes[i].ints = ints;
+		}
+	}
+	VALUE(g, v)->node = g->node_count;
+	g->node_slots[at] = (uint32_t)++g->node_count;
+	return v;
+}
+
+// ---------------------------------------------------------------------------------------------------- the end
+
+void graph_output(struct graph *g, const char *name, value v)
+{
+	if (!graph_alive(g, v))
+		return;
+	bool taken = VALUE(g, v)->kind != VALUE_NODE;
+	for (int i = 0; i < g->output_count; i++)
+		taken |= g->outputs[i] == v.id;
+	if (taken) {
+		struct value_info *i = VALUE(g, v);
+		enum dtype t = i->dtype;
+		int rank = i->rank;
+		int64_t dim[TENSOR_MAX_RANK];
+		memcpy(dim, i->dim, sizeof dim);
+		// The attribute keeps two outputs of one value apart; Identity itself has none, so write.c leaves it out.
+		v = graph_node(g, "Identity", "", &v, 1, (struct attribute[]){ ATTR_S("", name) }, 1, t, rank, dim);
+	}
+	const char *taken_name = name_take(g, name);
+	if (g->failed)
+		return;
+	VALUE(g, v)->name = taken_name;
+	g->outputs = grow(g->outputs, g->output_count, &g->output_capacity, sizeof *g->outputs);
+	g->outputs[g->output_count++] = v.id;
+}
+
+static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
+{
+	struct tensor_type *types = ARENA_ARRAY(&g->arena, (size_t)count + 1, struct tensor_type);
+	for (int i = 0; i < count; i++) {
+		const struct value_info *v = &g->values[ids[i]];
+		types[i] = (struct tensor_type){ .name = v->name, .dtype = v->dtype, .rank = v->rank };
+		for (int k = 0; k < v->rank; k++)
+			types[i].dim[k] = v->dim[k] < 0 ? -1 : v->dim[k];
+	}
+	return types;
+}
+
+enum status graph_finish(struct graph *g, struct error *err)
+{
+	if (!g->failed && !g->output_count)
+		graph_fail(g, STATUS_FAILED, "the graph has no output");
+	if (!g->failed && g->scope_depth)
+		graph_fail(g, STATUS_FAILED, "a scope was entered and not left");
+	if (g->failed) {
+		if (err)
+			*err = g->error;
+		return g->error.status;
+	}
+	for (int i = 0; i < g->output_count; i++)
+		g->values[g->outputs[i]].live = true;
+	for (int i = g->node_count; i-- > 0;) {      // a node's inputs come before it
+		struct node *n = &g->nodes[i];
+		n->live = g->values[n->output].live;
+		for (int k = 0; n->live && k < n->input_count; k++)
+			g->values[n->inputs[k].id].live = n->inputs[k].id != 0;
+	}
+	g->input_types = types_of(g, g->inputs, g->input_count);
+	g->output_types = types_of(g, g->outputs, g->output_count);
+	g->finished = true;
+	return STATUS_OK;
+}
+
+size_t graph_inputs(const struct graph *g, const struct tensor_type **out)
+{
+	*out = g->input_types;
+	return (size_t)g->input_count;
+}
+
+size_t graph_outputs(const struct graph *g, const struct tensor_type **out)
+{
+	*out = g->output_types;
+	return (size_t)g->output_count;
+}
+
+void graph_summarise(const struct graph *g, struct graph_summary *out)
+{
+	*out = (struct graph_summary){ .opset = g->opset, .ir_version = g->ir_version };
+	for (int i = 0; i < g->node_count; i++)
+		if (g->nodes[i].live) {
+			out->node_count++;
+			out->uses_microsoft |= text_is(g->nodes[i].domain, DOMAIN_MICROSOFT);
+		}
+	for (int i = 1; i < g->value_count; i++) {
+		const struct value_info *v = &g->values[i];
+		if (!v->live || (v->kind != VALUE_CONSTANT && v->kind != VALUE_EXTERNAL))
+			continue;
+		out->initializer_count++;
+		if (v->kind == VALUE_CONSTANT)
+			out->constant_nbytes += v->constant->nbytes;
+		else
+			out->external_nbytes += v->nbytes;
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph's inside, for the files of this folder only.
+#ifndef ASSAY_ONNX_INSIDE_H
+#define ASSAY_ONNX_INSIDE_H
+
+#include "onnx/graph.h"
+
+enum value_kind { VALUE_INPUT, VALUE_NODE, VALUE_EXTERNAL, VALUE_CONSTANT };
+
+struct value_info {
+	enum value_kind kind;
+	const char *name;
+	enum dtype dtype;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+	int node;                            // VALUE_NODE: who makes it
+	struct tensor *constant;             // VALUE_CONSTANT
+	const char *location;                // VALUE_EXTERNAL
+	uint64_t offset, nbytes;
+	bool live;                           // set by graph_finish
+};
+
+enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT };
+
+struct attribute {
+	const char *name;
+	enum attribute_kind kind;
+	int64_t i;
+	float f;
+	const int64_t *ints;
+	int count;
+	const char *text;
+};
+
+#define ATTR_I(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INT, .i = (x) })
+#define ATTR_F(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_FLOAT, .f = (x) })
+#define ATTR_S(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_TEXT, .text = (x) })
+#define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
+
+struct node {
+	const char *name, *op, *domain;      // domain "" is ONNX's own
+	int input_count, attribute_count;
+	value *inputs;                       // NO_VALUE: an optional input left out
+	struct attribute *attributes;
+	int output;                          // value id; every node here has one output
+	bool live;
+};
+
+struct named { const char *name; int number; };
+
+struct graph {
+	struct arena arena;
+	struct graph_form form;
+	struct error error;
+	bool failed, finished;
+	int opset, ir_version;
+
+	struct value_info *values;           // [0] is NO_VALUE
+	int value_count, value_capacity;
+	struct node *nodes;
+	int node_count, node_capacity;
+	struct named *symbols;               // dim -1-i; number >= 0 when bound, name NULL for an unknown dimension
+	value *symbol_values;                // i64 [1] holding that dimension at run time, NO_VALUE until asked for
+	int symbol_count, symbol_capacity;
+
+	struct text scope;
+	size_t scope_ends[32];
+	int scope_depth;
+
+	int *inputs, input_count, input_capacity;
+	int *outputs, output_count, output_capacity;
+	struct tensor_type *input_types, *output_types;
+
+	uint32_t *name_slots;                // open addressing over node and value names: index into `names`
+	size_t name_slot_count;
+	const char **names;
+	int *name_uses;
+	size_t name_count, name_capacity;
+
+	uint32_t *node_slots;                // open addressing over nodes: equal nodes are one
+	size_t node_slot_count;
+};
+
+#define VALUE(g, v) (&(g)->values[(v).id])
+
+// A new node of one output, or the value of an equal node drawn before. Attribute arrays and text are copied.
+value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
+int64_t graph_unknown(struct graph *g);                      // a dimension that only the run knows
+bool graph_alive(struct graph *g, value v);                  // false after an error; NO_VALUE is an error here
+int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails otherwise
+bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count);      // contents of a small i64 constant
+
+#define DOMAIN_MICROSOFT "com.microsoft"
+
+#endif

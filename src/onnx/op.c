@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise, reducing and multiplying operations: type and shape at once, small integer arithmetic folded.
+#include "onnx/op.h"
+#include "onnx/inside.h"
+
+#include <string.h>
+
+// numpy's broadcast of two shapes. Unequal symbols give an unknown dimension: only the run can tell.
+static int broadcast(struct graph *g, const char *op, value a, value b, int64_t *out)
+{
+	int ra = value_rank(g, a), rb = value_rank(g, b), rank = ra > rb ? ra : rb;
+	for (int i = 0; i < rank; i++) {
+		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra));
+		int64_t y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
+		if (x == y || y == 1)
+			out[i] = x;
+		else if (x == 1)
+			out[i] = y;
+		else if (x > 1 && y > 1)
+			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld and %lld", op, i, (long long)x, (long long)y), out[i] = x;
+		else
+			out[i] = x > 1 ? x : y > 1 ? y : graph_unknown(g);
+	}
+	return rank;
+}
+
+static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
+{
+	switch (op[0] + op[1]) {
+	case 'A' + 'd': return !__builtin_add_overflow(a, b, out);
+	case 'S' + 'u': return !__builtin_sub_overflow(a, b, out);
+	case 'M' + 'u': return !__builtin_mul_overflow(a, b, out);
+	case 'D' + 'i': return b > 0 && a >= 0 ? (*out = a / b, true) : false;
+	default: return false;
+	}
+}
+
+static value arithmetic(struct graph *g, const char *op, value a, value b, enum dtype result)
+{
+	if (!graph_alive(g, a) || !graph_alive(g, b))
+		return NO_VALUE;
+	if (value_dtype(g, a) != value_dtype(g, b)) {
+		graph_fail(g, STATUS_FAILED, "%s of %s and %s", op, dtype_word(value_dtype(g, a)), dtype_word(value_dtype(g, b)));
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK], x[8], y[8], z[8];
+	int rank = broadcast(g, op, a, b, dim), nx, ny;
+	if (result == DTYPE_NONE && graph_ints(g, a, x, 8, &nx) && graph_ints(g, b, y, 8, &ny) && (nx == ny || nx == 1 || ny == 1)) {
+		int n = nx > ny ? nx : ny;
+		bool folded = true;
+		for (int i = 0; i < n; i++)
+			folded &= fold(op, x[nx == 1 ? 0 : i], y[ny == 1 ? 0 : i], &z[i]);
+		if (folded)
+			return graph_constant(g, DTYPE_I64, rank, dim, z);
+	}
+	return graph_node(g, op, "", (value[]){ a, b }, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
+}
+
+value op_add(struct graph *g, value a, value b) { return arithmetic(g, "Add", a, b, DTYPE_NONE); }
+value op_sub(struct graph *g, value a, value b) { return arithmetic(g, "Sub", a, b, DTYPE_NONE); }
+value op_mul(struct graph *g, value a, value b) { return arithmetic(g, "Mul", a, b, DTYPE_NONE); }
+value op_div(struct graph *g, value a, value b) { return arithmetic(g, "Div", a, b, DTYPE_NONE); }
+value op_pow(struct graph *g, value a, value b) { return arithmetic(g, "Pow", a, b, DTYPE_NONE); }
+value op_max(struct graph *g, value a, value b) { return arithmetic(g, "Max", a, b, DTYPE_NONE); }
+value op_mod(struct graph *g, value a, value b) { return arithmetic(g, "Mod", a, b, DTYPE_NONE); }
+value op_and(struct graph *g, value a, value b) { return arithmetic(g, "And", a, b, DTYPE_NONE); }
+value op_or(struct graph *g, value a, value b) { return arithmetic(g, "Or", a, b, DTYPE_NONE); }
+value op_equal(struct graph *g, value a, value b) { return arithmetic(g, "Equal", a, b, DTYPE_BOOL); }
+value op_less(struct graph *g, value a, value b) { return arithmetic(g, "Less", a, b, DTYPE_BOOL); }
+value op_less_or_equal(struct graph *g, value a, value b) { return arithmetic(g, "LessOrEqual", a, b, DTYPE_BOOL); }
+value op_greater(struct graph *g, value a, value b) { return arithmetic(g, "Greater", a, b, DTYPE_BOOL); }
+
+static value unary(struct graph *g, const char *op, value x)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	return graph_node(g, op, "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+}
+
+value op_neg(struct graph *g, value x) { return unary(g, "Neg", x); }
+value op_abs(struct graph *g, value x) { return unary(g, "Abs", x); }
+value op_sqrt(struct graph *g, value x) { return unary(g, "Sqrt", x); }
+value op_exp(struct graph *g, value x) { return unary(g, "Exp", x); }
+value op_log(struct graph *g, value x) { return unary(g, "Log", x); }
+value op_floor(struct graph *g, value x) { return unary(g, "Floor", x); }
+value op_sin(struct graph *g, value x) { return unary(g, "Sin", x); }
+value op_cos(struct graph *g, value x) { return unary(g, "Cos", x); }
+value op_tanh(struct graph *g, value x) { return unary(g, "Tanh", x); }
+value op_sigmoid(struct graph *g, value x) { return unary(g, "Sigmoid", x); }
+value op_erf(struct graph *g, value x) { return unary(g, "Erf", x); }
+value op_relu(struct graph *g, value x) { return unary(g, "Relu", x); }
+value op_softplus(struct graph *g, value x) { return unary(g, "Softplus", x); }
+value op_not(struct graph *g, value x) { return unary(g, "Not", x); }
+
+value op_scale(struct graph *g, value x, float factor)
+{
+	return factor == 1 ? x : op_mul(g, x, graph_f32(g, factor));
+}
+
+value op_where(struct graph *g, value condition, value a, value b)
+{
+	if (!graph_alive(g, condition) || !graph_alive(g, a) || !graph_alive(g, b))
+		return NO_VALUE;
+	if (value_dtype(g, condition) != DTYPE_BOOL || value_dtype(g, a) != value_dtype(g, b)) {
+		graph_fail(g, STATUS_FAILED, "Where of %s, %s and %s", dtype_word(value_dtype(g, condition)), dtype_word(value_dtype(g, a)), dtype_word(value_dtype(g, b)));
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK];
+	int rank = broadcast(g, "Where", a, b, dim);
+	// The condition takes part in the broadcast: its longer or larger dimensions win.
+	int rc = value_rank(g, condition), all = rc > rank ? rc : rank;
+	int64_t out[TENSOR_MAX_RANK];
+	for (int i = 0; i < all; i++) {
+		int64_t x = i < all - rank ? 1 : dim[i - (all - rank)], c = i < all - rc ? 1 : value_dim(g, condition, i - (all - rc));
+		out[i] = x == 1 ? c : c == 1 || c == x || x > 1 ? x : c > 1 ? c : graph_unknown(g);
+	}
+	return graph_node(g, "Where", "", (value[]){ condition, a, b }, 3, NULL, 0, value_dtype(g, a), all, out);
+}
+
+value op_cast(struct graph *g, value x, enum dtype t)
+{
+	if (!graph_alive(g, x) || value_dtype(g, x) == t)
+		return x;
+	const struct value_info v = *VALUE(g, x);
+	if (v.constant && v.dtype == DTYPE_I64 && t == DTYPE_F32 && v.constant->nbytes <= 8 * sizeof(int64_t)) {
+		float f[8];
+		for (size_t i = 0; i < v.constant->nbytes / sizeof(int64_t); i++)
+			f[i] = (float)((int64_t *)v.constant->data)[i];
+		return graph_constant(g, t, v.rank, v.dim, f);
+	}
+	return graph_node(g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, v.rank, v.dim);
+}
+
+value op_matmul(struct graph *g, value a, value b)
+{
+	if (!graph_alive(g, a) || !graph_alive(g, b))
+		return NO_VALUE;
+	int ra = value_rank(g, a), rb = value_rank(g, b);
+	if (ra < 2 || rb < 2) {
+		graph_fail(g, STATUS_FAILED, "MatMul of ranks %d and %d", ra, rb);
+		return NO_VALUE;
+	}
+	int64_t ka = value_dim(g, a, -1), kb = value_dim(g, b, -2);
+	if (ka != kb && ka >= 0 && kb >= 0) {
+		graph_fail(g, STATUS_FAILED, "MatMul: inner dimensions are %lld and %lld", (long long)ka, (long long)kb);
+		return NO_VALUE;
+	}
+	int rank = ra > rb ? ra : rb;
+	int64_t dim[TENSOR_MAX_RANK];
+	for (int i = 0; i < rank - 2; i++) {
+		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra)), y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
+		dim[i] = x == 1 ? y : x == y || y == 1 || x > 1 ? x : y > 1 ? y : graph_unknown(g);
+		if (x > 1 && y > 1 && x != y)
+			graph_fail(g, STATUS_FAILED, "MatMul: dimension %d is %lld and %lld", i, (long long)x, (long long)y);
+	}
+	dim[rank - 2] = value_dim(g, a, -2);
+	dim[rank - 1] = value_dim(g, b, -1);
+	return graph_node(g, "MatMul", "", (value[]){ a, b }, 2, NULL, 0, value_dtype(g, a), rank, dim);
+}
+
+value op_softmax(struct graph *g, value x, int axis)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1, v.dtype, v.rank, v.dim);
+}
+
+// ReduceSum takes its axes as an input since opset 13, the others since opset 18.
+static value reduce(struct graph *g, const char *op, value x, int axis, bool keep)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int at = graph_axis(g, x, axis), rank = 0;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK], axes = at;
+	for (int i = 0; i < v.rank; i++)
+		if (i != at || keep)
+			dim[rank++] = i == at ? 1 : v.dim[i];
+	if (g->opset >= 18 || text_is(op, "ReduceSum"))
+		return graph_node(g, op, "", (value[]){ x, graph_i64s(g, 1, &axes) }, 2, (struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
+	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2, v.dtype, rank, dim);
+}
+
+value op_reduce_mean(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceMean", x, axis, keep); }
+value op_reduce_sum(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceSum", x, axis, keep); }
+value op_reduce_max(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceMax", x, axis, keep); }
+
+value op_argmax(struct graph *g, value x, int axis, bool keep)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int at = graph_axis(g, x, axis), rank = 0;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK];
+	for (int i = 0; i < v.rank; i++)
+		if (i != at || keep)
+			dim[rank++] = i == at ? 1 : v.dim[i];
+	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2, DTYPE_I64, rank, dim);
+}
+
+value op_cumsum(struct graph *g, value x, int axis)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	value at = graph_i64(g, graph_axis(g, x, axis));
+	const struct value_info v = *VALUE(g, x);
+	return graph_node(g, "CumSum", "", (value[]){ x, at }, 2, NULL, 0, v.dtype, v.rank, v.dim);
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that move data or speak of shapes. What is known while drawing is folded: op_dim of a numbered dimension is a
+// constant, Concat, Slice and Unsqueeze of small integer constants are constants, so a static graph has no Shape nodes.
+#include "onnx/op.h"
+#include "onnx/inside.h"
+
+#include <string.h>
+
+// i64[1] constant or an equal-ranked one: what a shape calculation is made of.
+static value ints_value(struct graph *g, int rank, int count, const int64_t *x)
+{
+	return graph_constant(g, DTYPE_I64, rank, (int64_t[]){ count }, x);
+}
+
+value op_reshape(struct graph *g, value x, int count, const int64_t *dim)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t out[TENSOR_MAX_RANK], known_in = 1, known_out = 1;
+	int rest = -1, symbols_in = 0, symbols_out = 0;
+	int64_t symbol_in = 0;
+	if (count > TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "Reshape to rank %d", count);
+		return NO_VALUE;
+	}
+	for (int i = 0; i < count; i++) {
+		out[i] = dim[i];
+		if (dim[i] == 0 && i < v.rank)
+			out[i] = v.dim[i];
+		else if (dim[i] == -1)
+			rest = i;
+		else if (dim[i] <= 0) {
+			graph_fail(g, STATUS_FAILED, "Reshape: dimension %d is %lld", i, (long long)dim[i]);
+			return NO_VALUE;
+		}
+	}
+	// Numbers cancel against numbers and symbols against the same symbols; what is left must be the rest.
+	bool used[TENSOR_MAX_RANK] = { false };
+	for (int i = 0; i < count; i++) {
+		if (i == rest)
+			continue;
+		if (out[i] >= 0) {
+			known_out *= out[i];
+			continue;
+		}
+		int k = 0;
+		while (k < v.rank && (used[k] || v.dim[k] != out[i]))
+			k++;
+		if (k < v.rank)
+			used[k] = true;
+		else
+			symbols_out++;
+	}
+	for (int k = 0; k < v.rank; k++) {
+		if (v.dim[k] >= 0)
+			known_in *= v.dim[k];
+		else if (!used[k])
+			symbols_in++, symbol_in = v.dim[k];
+	}
+	if (rest >= 0) {
+		if (!symbols_in && !symbols_out && known_out > 0 && known_in % known_out == 0)
+			out[rest] = known_in / known_out;
+		else if (symbols_in == 1 && !symbols_out && known_in == known_out)
+			out[rest] = symbol_in;
+		else if (!symbols_in && !symbols_out) {
+			graph_fail(g, STATUS_FAILED, "Reshape: %lld elements do not divide into %lld", (long long)known_in, (long long)known_out);
+			return NO_VALUE;
+		} else
+			out[rest] = graph_unknown(g);
+	} else if (!symbols_in && !symbols_out && known_in != known_out) {
+		graph_fail(g, STATUS_FAILED, "Reshape: %lld elements into %lld", (long long)known_in, (long long)known_out);
+		return NO_VALUE;
+	}
+	bool same = count == v.rank && !memcmp(out, v.dim, (size_t)count * sizeof *out);
+	int64_t given[TENSOR_MAX_RANK];
+	int symbols = 0;
+	for (int i = 0; i < count; i++)
+		symbols += out[i] < 0;
+	for (int i = 0; i < count; i++)         // all that is known goes in as numbers
+		given[i] = symbols == 0 || (i == rest && out[i] >= 0 && symbols) ? out[i] : dim[i];
+	return same ? x : graph_node(g, "Reshape", "", (value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count, out);
+}
+
+value op_reshape_to(struct graph *g, value x, value shape)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, shape))
+		return NO_VALUE;
+	int64_t known[TENSOR_MAX_RANK], rank = value_dim(g, shape, 0);
+	int count;
+	if (graph_ints(g, shape, known, TENSOR_MAX_RANK, &count))
+		return op_reshape(g, x, count, known);
+	if (value_rank(g, shape) != 1 || rank < 0 || rank > TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "Reshape: the rank of the new shape is not known");
+		return NO_VALUE;
+	}
+	for (int i = 0; i < rank; i++)
+		known[i] = graph_unknown(g);
+	return graph_node(g, "Reshape", "", (value[]){ x, shape }, 2, NULL, 0, value_dtype(g, x), (int)rank, known);
+}
+
+value op_transpose(struct graph *g, value x, int rank, const int *perm)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK], ints[TENSOR_MAX_RANK];
+	if (rank != v.rank) {
+		graph_fail(g, STATUS_FAILED, "Transpose of rank %d as rank %d", v.rank, rank);
+		return NO_VALUE;
+	}
+	for (int i = 0; i < rank; i++)
+		ints[i] = graph_axis(g, x, perm[i]), dim[i] = v.dim[ints[i]];
+	return graph_node(g, "Transpose", "", &x, 1, (struct attribute[]){ ATTR_IS("perm", rank, ints) }, 1, v.dtype, rank, dim);
+}
+
+value op_unsqueeze(struct graph *g, value x, int axis)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK], at = axis < 0 ? axis + v.rank + 1 : axis;
+	if (at < 0 || at > v.rank || v.rank == TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "Unsqueeze at %d of rank %d", axis, v.rank);
+		return NO_VALUE;
+	}
+	if (v.constant && v.rank == 0)
+		return graph_constant(g, v.dtype, 1, (int64_t[]){ 1 }, v.constant->data);
+	for (int i = 0; i <= v.rank; i++)
+		dim[i] = i < at ? v.dim[i] : i == at ? 1 : v.dim[i - 1];
+	return graph_node(g, "Unsqueeze", "", (value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank + 1, dim);
+}
+
+value op_squeeze(struct graph *g, value x, int axis)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int64_t at = graph_axis(g, x, axis), dim[TENSOR_MAX_RANK];
+	const struct value_info v = *VALUE(g, x);
+	if (v.constant && v.rank == 1 && v.dim[0] == 1)
+		return graph_constant(g, v.dtype, 0, dim, v.constant->data);
+	for (int i = 0, k = 0; i < v.rank; i++)
+		if (i != at)
+			dim[k++] = v.dim[i];
+	return graph_node(g, "Squeeze", "", (value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank - 1, dim);
+}
+
+value op_concat(struct graph *g, int count, const value *x, int axis)
+{
+	for (int i = 0; i < count; i++)
+		if (!graph_alive(g, x[i]))
+			return NO_VALUE;
+	if (count == 1)
+		return x[0];
+	int at = graph_axis(g, x[0], axis), n = 0;
+	const struct value_info first = *VALUE(g, x[0]);
+	int64_t dim[TENSOR_MAX_RANK], all[TENSOR_MAX_RANK], some[TENSOR_MAX_RANK];
+	memcpy(dim, first.dim, sizeof dim);
+	bool constant = first.rank == 1;
+	for (int i = 0; i < count; i++) {
+		int some_count;
+		constant = constant && graph_ints(g, x[i], some, TENSOR_MAX_RANK - n, &some_count);
+		if (constant)
+			memcpy(all + n, some, (size_t)some_count * sizeof *all), n += some_count;
+		if (value_rank(g, x[i]) != first.rank || value_dtype(g, x[i]) != first.dtype) {
+			graph_fail(g, STATUS_FAILED, "Concat: part %d has another rank or type", i);
+			return NO_VALUE;
+		}
+		for (int k = 0; i && k < first.rank; k++) {
+			int64_t d = value_dim(g, x[i], k);
+			if (k == at)
+				dim[k] = dim[k] >= 0 && d >= 0 ? dim[k] + d : graph_unknown(g);
+			else if (dim[k] < 0)
+				dim[k] = d >= 0 ? d : dim[k];
+			else if (d >= 0 && d != dim[k])
+				graph_fail(g, STATUS_FAILED, "Concat: dimension %d is %lld and %lld", k, (long long)dim[k], (long long)d);
+		}
+	}
+	if (constant)
+		return ints_value(g, 1, n, all);
+	return graph_node(g, "Concat", "", x, count, (struct attribute[]){ ATTR_I("axis", at) }, 1, first.dtype, first.rank, dim);
+}
+
+static value slice(struct graph *g, value x, int at, value begin, value end, int64_t dim_at)
+{
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK], axis = at;
+	memcpy(dim, v.dim, sizeof dim);
+	dim[at] = dim_at;
+	return graph_node(g, "Slice", "", (value[]){ x, begin, end, graph_i64s(g, 1, &axis) }, 4, NULL, 0, v.dtype, v.rank, dim);
+}
+
+value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int at = graph_axis(g, x, axis), count;
+	int64_t n = value_dim(g, x, at), dim, ints[TENSOR_MAX_RANK];
+	if (begin == 0 && end == INT64_MAX)
+		return x;
+	if (n >= 0) {
+		int64_t b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
+		b = b < 0 ? 0 : b > n ? n : b;
+		e = e < b ? b : e > n ? n : e;
+		if (b == 0 && e == n)
+			return x;
+		dim = e - b;
+		if (graph_ints(g, x, ints, TENSOR_MAX_RANK, &count) && value_rank(g, x) == 1)
+			return ints_value(g, 1, (int)dim, ints + b);
+	} else {
+		bool single = (begin == 0 && end == 1) || (begin == -1 && end == INT64_MAX);
+		dim = single ? 1 : graph_unknown(g);
+	}
+	return slice(g, x, at, graph_i64s(g, 1, &begin), graph_i64s(g, 1, &end), dim);
+}
+
+value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, begin) || !graph_alive(g, end))
+		return NO_VALUE;
+	int64_t b, e;
+	int nb, ne;
+	if (graph_ints(g, begin, &b, 1, &nb) && graph_ints(g, end, &e, 1, &ne) && nb == 1 && ne == 1)
+		return op_slice(g, x, axis, b, e);
+	// [0, length of some dimension): the result has that dimension.
+	int at = graph_axis(g, x, axis);
+	int64_t dim = 0;
+	if (graph_ints(g, begin, &b, 1, &nb) && nb == 1 && b == 0)
+		for (int i = 0; i < g->symbol_count && !dim; i++)
+			if (g->symbol_values[i].id == end.id)
+				dim = -1 - i;
+	return slice(g, x, at, begin, end, dim ? dim : graph_unknown(g));
+}
+
+value op_gather(struct graph *g, value table, value indices, int axis)
+{
+	if (!graph_alive(g, table) || !graph_alive(g, indices))
+		return NO_VALUE;
+	int at = graph_axis(g, table, axis), rank = 0, count, index_count;
+	const struct value_info t = *VALUE(g, table), i = *VALUE(g, indices);
+	int64_t dim[2 * TENSOR_MAX_RANK], ints[TENSOR_MAX_RANK], index;
+	if (t.rank + i.rank - 1 > TENSOR_MAX_RANK || (i.dtype != DTYPE_I64 && i.dtype != DTYPE_I32)) {
+		graph_fail(g, STATUS_FAILED, "Gather from rank %d by %s of rank %d", t.rank, dtype_word(i.dtype), i.rank);
+		return NO_VALUE;
+	}
+	if (t.rank == 1 && graph_ints(g, table, ints, TENSOR_MAX_RANK, &count) && graph_ints(g, indices, &index, 1, &index_count)) {
+		index = index < 0 ? index + count : index;
+		if (index >= 0 && index < count)
+			return ints_value(g, i.rank, 1, &ints[index]);
+	}
+	for (int k = 0; k < at; k++)
+		dim[rank++] = t.dim[k];
+	for (int k = 0; k < i.rank; k++)
+		dim[rank++] = i.dim[k];
+	for (int k = at + 1; k < t.rank; k++)
+		dim[rank++] = t.dim[k];
+	return graph_node(g, "Gather", "", (value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype, rank, dim);
+}
+
+value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, indices))
+		return NO_VALUE;
+	const struct value_info t = *VALUE(g, x), i = *VALUE(g, indices);
+	int64_t dim[2 * TENSOR_MAX_RANK], depth = i.rank ? i.dim[i.rank - 1] : 0;
+	int rank = 0;
+	if (i.dtype != DTYPE_I64 || depth < 1 || batch_dims + depth > t.rank || i.rank <= batch_dims) {
+		graph_fail(g, STATUS_FAILED, "GatherND: the indices do not fit");
+		return NO_VALUE;
+	}
+	for (int k = 0; k < i.rank - 1; k++)
+		dim[rank++] = i.dim[k];
+	for (int k = batch_dims + (int)depth; k < t.rank; k++)
+		dim[rank++] = t.dim[k];
+	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
+}
+
+value op_expand(struct graph *g, value x, value shape)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, shape))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t n = value_dim(g, shape, 0), ints[TENSOR_MAX_RANK], dim[TENSOR_MAX_RANK];
+	int count;
+	bool known = graph_ints(g, shape, ints, TENSOR_MAX_RANK, &count);
+	if (value_rank(g, shape) != 1 || n < 0 || n > TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "Expand: the rank of the new shape is not known");
+		return NO_VALUE;
+	}
+	int rank = v.rank > (int)n ? v.rank : (int)n;
+	// A shape put together by Concat of [1]-shaped dimensions: each part says what it is.
+	const struct value_info s = *VALUE(g, shape);
+	const struct node *made = s.kind == VALUE_NODE && text_is(g->nodes[s.node].op, "Concat") ? &g->nodes[s.node] : NULL;
+	for (int i = 0; i < rank; i++) {
+		int64_t x_dim = i < rank - v.rank ? 1 : v.dim[i - (rank - v.rank)], to = 1;
+		int k = i - (rank - (int)n);
+		if (k >= 0) {
+			int one;
+			int64_t number;
+			to = known ? ints[k] : graph_unknown(g);
+			if (!known && made && made->input_count == (int)n) {
+				if (graph_ints(g, made->inputs[k], &number, 1, &one))
+					to = number;
+				for (int j = 0; j < g->symbol_count; j++)
+					if (g->symbol_values[j].id == made->inputs[k].id)
+						to = -1 - j;
+			}
+		}
+		dim[i] = x_dim == 1 ? to : x_dim;
+	}
+	if (rank == v.rank && !memcmp(dim, v.dim, (size_t)rank * sizeof *dim) && known)
+		return x;
+	return graph_node(g, "Expand", "", (value[]){ x, shape }, 2, NULL, 0, v.dtype, rank, dim);
+}
+
+// The same symbol is the same number wherever it stands: it is read once, from the first value that has it.
+value op_dim(struct graph *g, value x, int axis)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int at = graph_axis(g, x, axis);
+	int64_t n = value_dim(g, x, at), index = at;
+	if (n >= 0)
+		return graph_i64s(g, 1, &n);
+	value *known = &g->symbol_values[-1 - n];
+	if (!known->id) {
+		int64_t rank = value_rank(g, x);
+		value shape = graph_node(g, "Shape", "", &x, 1, NULL, 0, DTYPE_I64, 1, &rank);
+		value dim = op_gather(g, shape, graph_i64s(g, 1, &index), 0);
+		known = &g->symbol_values[-1 - n];
+		*known = dim;
+	}
+	return *known;
+}
+
+value op_shape(struct graph *g, value x)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	value dim[TENSOR_MAX_RANK];
+	int rank = value_rank(g, x);
+	if (!rank)
+		return graph_constant(g, DTYPE_I64, 1, (int64_t[]){ 0 }, "");
+	for (int i = 0; i < rank; i++)
+		dim[i] = op_dim(g, x, i);
+	return op_concat(g, rank, dim, 0);
+}
+
+value op_range(struct graph *g, value begin, value end, value step)
+{
+	if (!graph_alive(g, begin) || !graph_alive(g, end) || !graph_alive(g, step))
+		return NO_VALUE;
+	int64_t b, e, s, n, *ints;
+	int count;
+	if (graph_ints(g, begin, &b, 1, &count) && graph_ints(g, end, &e, 1, &count) && graph_ints(g, step, &s, 1, &count) && s > 0 && e >= b && (e - b) / s < 1 << 16) {
+		n = (e - b + s - 1) / s;
+		ints = ARENA_ARRAY(&g->arena, (size_t)n + 1, int64_t);
+		for (int64_t i = 0; i < n; i++)
+			ints[i] = b + i * s;
+		return graph_i64s(g, (int)n, ints);
+	}
+	n = graph_unknown(g);
+	// From 0 in steps of 1 to a dimension: as long as that dimension.
+	const struct value_info v = *VALUE(g, end);
+	if (v.kind == VALUE_NODE && text_is(g->nodes[v.node].op, "Squeeze"))
+		for (int i = 0; i < g->symbol_count; i++)
+			if (g->symbol_values[i].id == g->nodes[v.node].inputs[0].id && graph_ints(g, begin, &b, 1, &count) && !b
+				&& graph_ints(g, step, &s, 1, &count) && s == 1)
+				n = -1 - i;
+	return graph_node(g, "Range", "", (value[]){ begin, end, step }, 3, NULL, 0, value_dtype(g, begin), 1, &n);
+}
+
+value op_trilu(struct graph *g, value x, bool upper, int64_t k)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	value by = graph_i64(g, k);
+	const struct value_info v = *VALUE(g, x);
+	return graph_node(g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
+}
+
+value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, w))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group)) {
+		graph_fail(g, STATUS_FAILED, "Conv: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)(k.dim[1] * group));
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
+	for (int i = 0; i < spatial; i++) {
+		int64_t n = v.dim[i + 2], reach = dilation[i] * (k.dim[i + 2] - 1) + 1;
+		dim[i + 2] = n < 0 ? graph_unknown(g) : (n + pad[i] + pad[i + spatial] - reach) / stride[i] + 1;
+		if (n >= 0 && n + pad[i] + pad[i + spatial] < reach)
+			graph_fail(g, STATUS_FAILED, "Conv: a kernel of %lld over %lld", (long long)reach, (long long)n);
+	}
+	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("pads", 2 * spatial, pad), ATTR_IS("dilations", spatial, dilation), ATTR_I("group", group),
+		ATTR_IS("kernel_shape", spatial, k.dim + 2) };
+	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
+}
+
+value op_resize(struct graph *g, value x, value sizes, const char *mode)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, sizes))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t ints[TENSOR_MAX_RANK], dim[TENSOR_MAX_RANK];
+	int count;
+	bool known = graph_ints(g, sizes, ints, TENSOR_MAX_RANK, &count);
+	for (int i = 0; i < v.rank; i++)
+		dim[i] = known && i < count ? ints[i] : graph_unknown(g);
+	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", "half_pixel"), ATTR_F("cubic_coeff_a", -0.75f) };
+	return graph_node(g, "Resize", "", (value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 3, v.dtype, v.rank, dim);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph as text: one line an input, initializer, node and output. For golden tests and `assay build --text`.
+//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]
+#include "onnx/inside.h"
+
+static void type_text(const struct graph *g, const struct value_info *v, struct text *out)
+{
+	text_addf(out, "%s[", dtype_word(v->dtype));
+	for (int i = 0; i < v->rank; i++) {
+		const char *symbol = graph_symbol_name(g, v->dim[i]);
+		if (i)
+			text_add(out, ",");
+		if (v->dim[i] >= 0)
+			text_addf(out, "%lld", (long long)v->dim[i]);
+		else
+			text_add(out, symbol ? symbol : "?");
+	}
+	text_add(out, "]");
+}
+
+static void constant_text(const struct tensor *c, struct text *out)
+{
+	size_t count = c->nbytes / dtype_size(c->dtype);
+	text_add(out, " {");
+	for (size_t i = 0; i < count && i < 8; i++)
+		text_addf(out, i ? " %.9g" : "%.9g", tensor_get(c, i));
+	if (count > 8)
+		text_addf(out, " .. fnv1a64 %016llx", (unsigned long long)fnv1a64(c->data, c->nbytes));
+	text_add(out, "}");
+}
+
+void graph_text(const struct graph *g, struct text *out)
+{
+	text_addf(out, "opset %d ir %d\n", g->opset, g->ir_version);
+	for (int i = 0; i < g->input_count; i++) {
+		const struct value_info *v = &g->values[g->inputs[i]];
+		text_addf(out, "input  %s : ", v->name);
+		type_text(g, v, out);
+		text_add(out, v->live ? "\n" : " (unused)\n");
+	}
+	for (int i = 1; i < g->value_count; i++) {
+		const struct value_info *v = &g->values[i];
+		if (!v->live || (v->kind != VALUE_EXTERNAL && v->kind != VALUE_CONSTANT))
+			continue;
+		text_addf(out, "%s %s : ", v->kind == VALUE_EXTERNAL ? "weight" : "const ", v->name);
+		type_text(g, v, out);
+		if (v->constant)
+			constant_text(v->constant, out);
+		text_add(out, "\n");
+	}
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+		if (!n->live)
+			continue;
+		text_addf(out, "node   %s = %s%s%s(", n->name, n->domain, n->domain[0] ? "." : "", n->op);
+		for (int k = 0; k < n->input_count; k++)
+			text_addf(out, k ? ", %s" : "%s", n->inputs[k].id ? g->values[n->inputs[k].id].name : "-");
+		text_add(out, ")");
+		for (int k = 0; k < n->attribute_count; k++) {
+			const struct attribute *a = &n->attributes[k];
+			if (!a->name[0])
+				continue;
+			text_addf(out, " %s=", a->name);
+			if (a->kind == ATTRIBUTE_INT)
+				text_addf(out, "%lld", (long long)a->i);
+			else if (a->kind == ATTRIBUTE_FLOAT)
+				text_addf(out, "%.9g", (double)a->f);
+			else if (a->kind == ATTRIBUTE_TEXT)
+				text_add(out, a->text);
+			for (int j = 0; a->kind == ATTRIBUTE_INTS && j < a->count; j++)
+				text_addf(out, j ? ",%lld" : "%lld", (long long)a->ints[j]);
+		}
+		text_add(out, " : ");
+		type_text(g, &g->values[n->output], out);
+		text_add(out, "\n");
+	}
+	for (int i = 0; i < g->output_count; i++)
+		text_addf(out, "output %s\n", g->values[g->outputs[i]].name);
+}
