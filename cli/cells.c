@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// cells.h. What is decided about a cell is decided in api/plan.c; here is the order of things, and what a person sees.
+#include "cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/artifact.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "progress.h"
+#include "show.h"
+
+const char *cells_plural(size_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+const char *cells_command(struct arena *a, int argc, char **argv)
+{
+	struct text t = { 0 };
+	text_add(&t, "assay");
+	for (int i = 0; i < argc; i++)
+		text_addf(&t, strpbrk(argv[i], " '\"*?$;&|<>()") ? " '%s'" : " %s", argv[i]);
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+int cells_plan(struct cells *c, const char *const *models, size_t model_count)
+{
+	struct error err = { 0 };
+
+	c->question.seed = (uint64_t)c->seed;
+	c->question.memory_bytes = (int64_t)(c->memory_gib * 1073741824.0);
+	if (c->question.golden && !file_exists(c->question.golden))
+		return cli_bad_use("--golden %s: no such file", c->question.golden);
+	if (c->question.golden && model_count > 1)
+		return cli_bad_use("--golden judges one model, not %zu", model_count);
+	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) != STATUS_OK)
+		return cli_error(&err);
+	c->models = ARENA_ARRAY(&c->arena, model_count, struct plan_model);
+	for (size_t i = 0; i < model_count; i++)
+		if (plan_model(&c->models[i], &c->arena, models[i], &c->question, &err) != STATUS_OK)
+			return cli_error(&err);
+	c->model_count = model_count;
+	return -1;
+}
+
+// ---- one cell after the other ----------------------------------------------------------------------------------------
+
+struct loop {
+	struct cells *cells;
+	struct store store;
+	double begin_ms, measured_ms;        // wall clock of the cells that were run
+	size_t measured;
+	const char *label;                   // "[3/14] bert on cpu"
+};
+
+static void say_notice(const char *sentence)
+{
+	progress_clear();
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+static void show_phase(void *context, const char *phase)
+{
+	struct loop *l = context;
+	const struct cells *c = l->cells;
+	size_t total = c->model_count * c->target_count, left = total - c->done;
+	if (c->counted && l->measured > 0)
+		progress_line("%s: %s, about %s left", l->label, phase, progress_duration(l->measured_ms / 1e3 / (double)l->measured * (double)left));
+	else
+		progress_line("%s: %s", l->label, phase);
+}
+
+static int fail(struct loop *l, const struct error *err)
+{
+	progress_clear();
+	l->cells->exit_code = EXIT_USE;
+	return cli_error(err);
+}
+
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static void take_result(struct loop *l, struct cell_result *r, struct arena *a)
+{
+	struct cells *c = l->cells;
+	progress_clear();
+	c->by_verdict[r->verdict]++;
+	c->exit_code = worse(c->exit_code, verdict_exit_code(r->verdict));
+	json_array_append_new(c->results, plan_json(r));
+	if (c->counted)
+		fprintf(stderr, "%s: %s\n", l->label, show_short(a, r));
+	if (!c->quiet)
+		show_result(r, c->db);
+}
+
+// Is the cell to be left alone because --resume finds its row, or a live run has it?
+static enum status is_settled(struct loop *l, const struct plan_model *m, const struct target *t, struct arena *a, bool *out, struct error *err)
+{
+	struct cell cell;
+	enum store_cell_state state;
+	int64_t row = ROW_NONE;
+
+	*out = false;
+	if (!l->cells->resume)
+		return STATUS_OK;
+	plan_cell(&cell, m, t, &l->cells->question);
+	enum status s = store_cell_state(&l->store, plan_key(m, &cell, a), &state, &row, err);
+	if (s != STATUS_OK || state == STORE_NEVER)
+		return s;
+	*out = true;
+	if (state == STORE_TAKEN) {
+		l->cells->taken++;
+		fprintf(stderr, "%s: another run is at it, left alone\n", l->label);
+		return STATUS_OK;
+	}
+	l->cells->skipped++;
+	fprintf(stderr, "%s: finished before, row %lld\n", l->label, (long long)row);
+	return STATUS_OK;
+}
+
+static int run_cell(struct loop *l, struct plan_model *m, const struct target *t)
+{
+	struct cells *c = l->cells;
+	struct cell_watch watch = { .phase = show_phase, .context = l, .stop = &cli_stop };
+	struct cell_result result;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	bool settled;
+	int code = -1;
+
+	c->done++;
+	l->label = c->counted ? arena_printf(&a, "[%zu/%zu] %s on %s", c->done, c->model_count * c->target_count, m->model, t->platform->name)
+			      : arena_printf(&a, "%s on %s", m->model, t->platform->name);
+	enum status s = is_settled(l, m, t, &a, &settled, &err);
+	if (s == STATUS_OK && !settled) {
+		const char *what = arena_printf(&a, "%s: writing synthetic weights", l->label);
+		uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
+		double begin = clock_ms();
+		// In the cells' arena: the folder serves the model's other cells too.
+		s = plan_weights(m, &c->arena, &c->question, limit, progress_bytes, (void *)what, &err);
+		if (s == STATUS_OK && !cli_stop) {
+			s = plan_run(m, t, &c->question, &l->store, &watch, &a, &result, &err);
+			if (s == STATUS_OK) {
+				take_result(l, &result, &a);
+				l->measured_ms += clock_ms() - begin;
+				l->measured++;
+			}
+		}
+	}
+	if (s != STATUS_OK)
+		code = fail(l, &err);
+	arena_done(&a);
+	return code;
+}
+
+static int run_all(struct loop *l)
+{
+	struct cells *c = l->cells;
+	for (size_t i = 0; i < c->model_count; i++)
+		for (size_t k = 0; k < c->target_count && !cli_stop; k++) {
+			int code = run_cell(l, &c->models[i], &c->targets[k]);
+			if (code >= 0)
+				return code;
+		}
+	return -1;
+}
+
+static enum status begin(struct loop *l, struct error *err)
+{
+	struct cells *c = l->cells;
+	struct machine machine;
+
+	machine_detect(&machine, &c->arena);
+	enum status s = store_open(&l->store, c->db, false, err);
+	if (s == STATUS_OK)
+		s = store_begin_run(&l->store, &machine, c->command, err);
+	if (s != STATUS_OK)
+		return s;
+	progress_line("looking at the engines");
+	json_t *platforms = detect_platforms();
+	s = store_detection(&l->store, platforms, err);
+	json_decref(platforms);
+	progress_clear();
+	return s;
+}
+
+int cells_run(struct cells *c)
+{
+	struct loop l = { .cells = c, .store.notice = say_notice };
+	struct error err = { 0 };
+
+	cli_catch_stop();
+	c->results = json_array();
+	c->exit_code = EXIT_GOOD;
+	if (begin(&l, &err) != STATUS_OK) {
+		store_close(&l.store);
+		return fail(&l, &err);
+	}
+	bool failed = run_all(&l) >= 0;
+	progress_clear();
+	if (!failed && store_end_run(&l.store, &err) != STATUS_OK)
+		fail(&l, &err);
+	store_close(&l.store);
+	if (cli_stop) {
+		size_t left = c->model_count * c->target_count - c->done;
+		fprintf(stderr, "assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
+		c->exit_code = worse(c->exit_code, EXIT_VERDICT);
+	}
+	return c->exit_code;
+}
+
+void cells_done(struct cells *c)
+{
+	json_decref(c->results);
+	c->results = NULL;
+	arena_done(&c->arena);
+}

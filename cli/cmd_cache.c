@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay cache: what lies in the cache, and taking the oldest synthetic weights away.
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "api/plan.h"
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "command.h"
+#include "show.h"
+
+static void print_usage(const struct cache_usage *u, const char *folder, uint64_t limit, struct arena *a)
+{
+	printf("%s\n", folder);
+	printf("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
+	printf("  synthetic    %s in %zu; kept up to %s\n", show_size(a, u->synthetic_bytes), u->synthetics, show_size(a, limit));
+	printf("  references   %s in %zu\n", show_size(a, u->reference_bytes), u->references);
+	printf("  other        %s\n", show_size(a, u->other_bytes));
+	if (u->dead_links)
+		printf("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n", u->dead_links);
+}
+
+static json_t *usage_json(const struct cache_usage *u, const char *folder, uint64_t limit)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "folder", folder, "limit_bytes", (json_int_t)limit,
+		"artifact_bytes", (json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes", (json_int_t)u->synthetic_bytes,
+		"synthetics", (json_int_t)u->synthetics, "reference_bytes", (json_int_t)u->reference_bytes, "references", (json_int_t)u->references,
+		"other_bytes", (json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
+}
+
+static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena *a)
+{
+	const char *folder = file_cache_dir(a);
+	struct cache_usage usage;
+	struct error err = { 0 };
+	struct text report = { 0 };
+	uint64_t removed = 0;
+	size_t bad = 0;
+
+	if (trim && cache_trim(limit, &removed, &err) != STATUS_OK)
+		return cli_error(&err);
+	if (verify && cache_verify(&report, &bad, &err) != STATUS_OK)
+		return cli_error(&err);
+	if (cache_usage(&usage, &err) != STATUS_OK)
+		return cli_error(&err);
+	if (json) {
+		json_t *out = usage_json(&usage, folder, limit);
+		if (trim)
+			json_object_set_new(out, "removed_bytes", json_integer((json_int_t)removed));
+		if (verify) {
+			json_object_set_new(out, "bad", json_integer((json_int_t)bad));
+			json_object_set_new(out, "verify", json_string(text_get(&report)));
+		}
+		json_dumpf(out, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(out);
+	} else {
+		print_usage(&usage, folder, limit, a);
+		if (trim)
+			printf("  removed      %s\n", show_size(a, removed));
+		if (verify)
+			printf("%s%zu do not match\n", text_get(&report), bad);
+	}
+	text_done(&report);
+	return bad ? EXIT_VERDICT : EXIT_GOOD;
+}
+
+static int run(int argc, char **argv)
+{
+	bool verify = false, trim = false, json = false;
+	double limit = -1;
+	const struct cli_option options[] = {
+		{ "verify", CLI_FLAG, &verify, NULL, "hash the files whose SHA-256 is known and say which do not match" },
+		{ "trim", CLI_FLAG, &trim, NULL, "remove synthetic weights, least recently used first, down to the limit" },
+		{ "cache-limit", CLI_REAL, &limit, "GIB", "of synthetic weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 },
+		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay cache [--verify] [--trim] [--cache-limit GIB] [--json]",
+		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights are linked, not copied),\n"
+			"synthetic weights and reference outputs; all of it may be deleted at any time. Sizes are real disk use.\n\n"
+			"Exit codes: 0 good; 1 bad use or an error of assay's own; 2 --verify found files that do not match.\n",
+		.options = options,
+	};
+	struct arena arena = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	code = cache(verify, trim, json, limit >= 0 ? (uint64_t)(limit * 1073741824.0) : plan_cache_limit(), &arena);
+	arena_done(&arena);
+	return code;
+}
+
+const struct command command_cache = { "cache", "show, check and trim what assay keeps on disk", run };

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay cell: the child's side of a cell, a probe or a conformance run. Not for people: it speaks JSON on descriptors 0 and 3.
+#include <stdbool.h>
+
+#include "command.h"
+#include "measure/cell.h"
+#include "measure/conform.h"
+
+static int run(int argc, char **argv)
+{
+	const char *probe = NULL;
+	bool conform = false;
+	const struct cli_option options[] = {
+		{ "probe", CLI_TEXT, &probe, "ENGINE", "list the devices of one engine" },
+		{ "conform", CLI_FLAG, &conform, NULL, "answer conformance cases" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay cell [--probe ENGINE | --conform]",
+		.text = "Started by assay itself: the request is one line of JSON on descriptor 0, events are written to descriptor 3.\n",
+		.options = options,
+	};
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	if (probe && conform)
+		return cli_bad_use("--probe and --conform do not go together");
+	if (probe)
+		return cell_child_probe(probe);
+	return conform ? conform_child() : cell_child();
+}
+
+const struct command command_cell = { "cell", NULL, run };

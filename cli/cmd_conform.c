@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay conform: tiny models whose outputs transformers computed, run and compared. Every case given counts.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/plan.h"
+#include "command.h"
+#include "measure/conform.h"
+#include "progress.h"
+
+struct watch { size_t done, count; };
+
+static void each(void *context, const struct conform_case *c)
+{
+	struct watch *w = context;
+	w->done++;
+	progress_line("[%zu/%zu] %s", w->done, w->count, c->name);
+}
+
+static void print_case(const struct conform_case *c)
+{
+	printf("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
+	if (!isnan(c->max_abs_error))
+		printf("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
+	if (c->reason)
+		printf("  %s", c->reason);
+	putchar('\n');
+}
+
+static json_t *real_or_null(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void print_json(const struct conform_case *cases, size_t count, const char *on)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; i < count; i++) {
+		const struct conform_case *c = &cases[i];
+		json_array_append_new(all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "folder", c->folder, "model_type",
+			c->model_type, "platform", on, "passed", c->passed, "reason", c->reason, "max_abs_error", real_or_null(c->max_abs_error),
+			"nmse", real_or_null(c->nmse)));
+	}
+	json_dumpf(all, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(all);
+}
+
+// The last part of a path, slashes at its end ignored.
+static const char *base_name(struct arena *a, const char *path)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	size_t begin = length;
+	while (begin > 0 && path[begin - 1] != '/')
+		begin--;
+	return arena_strndup(a, path + begin, length - begin);
+}
+
+static int conform(const char *on, bool json, char **folders, size_t count, struct arena *a)
+{
+	struct error err = { 0 };
+	struct target *target;
+	struct watch watch = { .count = count };
+	size_t targets, failed = 0;
+
+	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
+		return cli_error(&err);
+	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case);
+	for (size_t i = 0; i < count; i++) {
+		cases[i].name = base_name(a, folders[i]);
+		cases[i].folder = folders[i];
+		cases[i].max_abs_error = cases[i].nmse = NAN;
+	}
+	enum status s = conform_run(target, cases, count, each, &watch, a, &err);
+	progress_clear();
+	if (s != STATUS_OK)
+		return cli_error(&err);
+	for (size_t i = 0; i < count; i++)
+		failed += !cases[i].passed;
+	if (json) {
+		print_json(cases, count, on);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			print_case(&cases[i]);
+	}
+	// With --json standard output is the array alone.
+	fflush(stdout);
+	fprintf(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
+	return failed ? EXIT_USE : EXIT_GOOD;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *on = "cpu";
+	bool json = false;
+	const struct cli_option options[] = {
+		{ "on", CLI_TEXT, &on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a case with the reason" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay conform [--on PLATFORM] [--json] CASE-DIR...",
+		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and what transformers computed\n"
+			"with it. A case that is refused or cannot run has failed. The last line is 'N passed, M failed' (on standard error with\n"
+			"--json), and N + M is the number of cases given.\n\n"
+			"  assay conform --on openvino tests/conform/cases/*\n\n"
+			"Exit codes: 0 all passed; 1 any failed, bad use, or an error of assay's own.\n",
+		.options = options, .min_words = 1, .max_words = -1,
+	};
+	struct arena arena = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	code = conform(on, json, argv + 1, (size_t)words, &arena);
+	arena_done(&arena);
+	return code;
+}
+
+const struct command command_conform = { "conform", "run conformance cases: tiny models whose outputs transformers computed", run };

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay inspect: what assay understands of a model, from config.json and the header of its safetensors files alone.
+#include <stdio.h>
+#include <string.h>
+
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "command.h"
+#include "hub/hub.h"
+#include "show.h"
+
+struct inspection {
+	struct hub_model hub;
+	struct checkpoint checkpoint;
+	struct spec *spec;                       // NULL: not supported
+	struct error refusal;
+	const struct weight *weights;            // of the file, else as the configuration wants them
+	size_t weight_count;
+	bool planned;
+	uint64_t parameters, bytes[DTYPE_COUNT], total_bytes;
+};
+
+// Buffers such as position_ids are integers; parameters are what is not.
+static bool is_parameter(enum dtype t)
+{
+	return t != DTYPE_I64 && t != DTYPE_I32 && t != DTYPE_U64 && t != DTYPE_U32 && t != DTYPE_BOOL;
+}
+
+static void count_weights(struct inspection *x)
+{
+	for (size_t i = 0; i < x->weight_count; i++) {
+		const struct weight *w = &x->weights[i];
+		size_t elements;
+		if (!tensor_count(w->rank, w->dim, &elements))
+			continue;
+		x->bytes[w->dtype] += elements * dtype_size(w->dtype);
+		x->total_bytes += elements * dtype_size(w->dtype);
+		if (is_parameter(w->dtype))
+			x->parameters += elements;
+	}
+}
+
+// The dtype that a configuration without weights asks for: "dtype" (transformers 5), "torch_dtype" (4), else float32.
+static enum dtype config_dtype(const json_t *config)
+{
+	const char *word = json_string_value(json_object_get(config, "dtype"));
+	if (!word)
+		word = json_string_value(json_object_get(config, "torch_dtype"));
+	enum dtype t = word ? dtype_find(word) : DTYPE_NONE;
+	return t == DTYPE_F16 || t == DTYPE_BF16 ? t : DTYPE_F32;
+}
+
+static enum status inspect(struct inspection *x, struct arena *a, const char *model, struct error *err)
+{
+	struct weight *planned;
+
+	enum status s = hub_find(&x->hub, a, model, err);
+	if (s != STATUS_OK)
+		return s;
+	if (x->hub.kind == HUB_ONNX_FILE)
+		return error_set(err, STATUS_BAD_INPUT, "%s: inspect reads checkpoints; an .onnx file can be measured with `assay run`", model);
+	if (x->hub.kind == HUB_PUBLISHED)
+		s = checkpoint_open_config(&x->checkpoint, x->hub.name, x->hub.config, x->hub.config_size, err);
+	else
+		s = checkpoint_open(&x->checkpoint, x->hub.path, err);
+	if (s != STATUS_OK)
+		return s;
+	x->weights = x->checkpoint.weights;
+	x->weight_count = x->checkpoint.weight_count;
+	if (arch_resolve(&x->spec, a, &x->checkpoint, &x->refusal) != STATUS_OK) {
+		x->spec = NULL;
+		// A configuration that cannot be read is an error; one that is read and not known is an answer.
+		if (x->refusal.status != STATUS_UNSUPPORTED)
+			return error_set(err, x->refusal.status, "%s", x->refusal.text);
+	} else if (x->weight_count == 0) {
+		x->planned = true;
+		s = arch_plan_weights(x->spec, a, config_dtype(x->checkpoint.config), &planned, &x->weight_count, err);
+		x->weights = planned;
+	}
+	count_weights(x);
+	return s;
+}
+
+// A prediction, and said to be one. Below: the weights mapped from their file, none copied. Above: every weight in float32 again
+// in anonymous memory, as an engine does that converts or repacks them all, and as much again as work space.
+struct memory_range { uint64_t low, high; };
+
+static struct memory_range predict_memory(const struct inspection *x)
+{
+	const uint64_t engine = 64u << 20;
+	return (struct memory_range){ x->total_bytes + engine, x->total_bytes + x->parameters * 4 * 2 + engine };
+}
+
+static const char memory_how[] = "predicted from sizes, not measured: from weights that are mapped and never copied, to an engine that keeps "
+	"a repacked float32 copy and works on a second one while loading; activations come on top";
+
+static const char *where(const struct inspection *x)
+{
+	switch (x->hub.kind) {
+	case HUB_CACHED:
+		return "the Hub's cache";
+	case HUB_PUBLISHED:
+		return "the program's own copy of the published configuration";
+	case HUB_FOLDER:
+	case HUB_ONNX_FILE:
+		break;
+	}
+	return "folder";
+}
+
+static void print_text(const struct inspection *x, struct arena *a)
+{
+	struct text t = { 0 };
+
+	printf("%s\n", x->hub.name);
+	printf("where: %s%s%s\n", where(x), x->hub.path ? " " : "", x->hub.path ? x->hub.path : "");
+	if (x->spec) {
+		arch_print(x->spec, &t);
+		fputs(text_get(&t), stdout);
+		text_done(&t);
+	} else {
+		const char *type = json_string_value(json_object_get(x->checkpoint.config, "model_type"));
+		printf("type: %s\n", type ? type : "not given in config.json");
+	}
+	if (x->weight_count > 0) {
+		struct memory_range m = predict_memory(x);
+		printf("parameters: %llu%s\n", (unsigned long long)x->parameters, x->planned ? " (as the configuration says; no weights here)" : "");
+		printf("bytes:");
+		for (int d = 0; d < DTYPE_COUNT; d++)
+			if (x->bytes[d])
+				printf(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
+		printf("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
+	} else {
+		puts("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not supported");
+	}
+	if (!x->spec)
+		printf("not supported yet: %s\n", x->refusal.text);
+}
+
+static json_t *bytes_json(const struct inspection *x)
+{
+	json_t *out = json_object();
+	for (int d = 0; d < DTYPE_COUNT; d++)
+		if (x->bytes[d])
+			json_object_set_new(out, dtype_word((enum dtype)d), json_integer((json_int_t)x->bytes[d]));
+	return out;
+}
+
+static void print_json(const struct inspection *x)
+{
+	json_t *out = json_pack("{s:s, s:s?, s:s?, s:b, s:s?}", "model", x->hub.name, "path", x->hub.path, "revision", x->hub.revision,
+		"supported", x->spec != NULL, "reason", x->spec ? NULL : x->refusal.text);
+	if (x->spec) {
+		json_t *spec = arch_json(x->spec);
+		json_object_update_missing(out, spec);
+		json_decref(spec);
+	} else {
+		json_object_set(out, "type", json_object_get(x->checkpoint.config, "model_type") ? json_object_get(x->checkpoint.config, "model_type") : json_null());
+	}
+	if (x->weight_count > 0) {
+		struct memory_range m = predict_memory(x);
+		json_object_set_new(out, "parameters", json_integer((json_int_t)x->parameters));
+		json_object_set_new(out, "weights", json_string(x->planned ? "absent" : "present"));
+		json_object_set_new(out, "bytes_by_dtype", bytes_json(x));
+		json_object_set_new(out, "memory", json_pack("{s:b, s:I, s:I, s:s}", "predicted", 1, "low_bytes", (json_int_t)m.low, "high_bytes",
+			(json_int_t)m.high, "how", memory_how));
+	} else {
+		json_object_set_new(out, "parameters", json_null());
+		json_object_set_new(out, "weights", json_string("absent"));
+		json_object_set_new(out, "bytes_by_dtype", json_object());
+		json_object_set_new(out, "memory", json_null());
+	}
+	json_dumpf(out, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(out);
+}
+
+static int run(int argc, char **argv)
+{
+	bool json = false;
+	const struct cli_option options[] = {
+		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay inspect MODEL [--json]",
+		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a prediction), from config.json and\n"
+			"the header of the safetensors files alone; or what is not supported yet.\n\n"
+			"Exit codes: 0 supported; 1 bad use, or files that cannot be read; 2 not supported yet.\n",
+		.options = options, .min_words = 1, .max_words = 1,
+	};
+	struct inspection x = { 0 };
+	struct arena arena = { 0 };
+	struct error err = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	if (inspect(&x, &arena, argv[1], &err) != STATUS_OK) {
+		code = cli_error(&err);
+	} else {
+		if (json)
+			print_json(&x);
+		else
+			print_text(&x, &arena);
+		code = x.spec ? EXIT_GOOD : EXIT_VERDICT;
+	}
+	checkpoint_close(&x.checkpoint);
+	arena_done(&arena);
+	return code;
+}
+
+const struct command command_inspect = { "inspect", "what a model is: type, family, traits, parameters, bytes, memory", run };

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay run: some cells, now, each with its summary.
+#include <stdio.h>
+
+#include "cells.h"
+
+static void print_counts(const struct cells *c)
+{
+	const char *separator = "";
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		if (c->by_verdict[v]) {
+			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
+			separator = ", ";
+		}
+	putchar('\n');
+}
+
+static int run(int argc, char **argv)
+{
+	struct cells c = { .db = cli_default_db(), .cache_limit_gib = -1 };
+	const struct cli_option options[] = {
+		CELLS_OPTIONS(c),
+		{ "db", CLI_TEXT, &c.db, "FILE", "DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay run MODEL... [options]",
+		.text = "MODEL is a folder with config.json and safetensors files, an .onnx file, a name in the Hub's cache, or a model whose\n"
+			"configuration the program carries (bert-base-uncased, vit-base-patch16-224, Qwen/Qwen2-0.5B-Instruct, ...).\n"
+			"Each cell (one model on one platform) runs in a child process and is judged against golden outputs or another engine.\n\n"
+			"  assay run bert-base-uncased --synthetic --on cpu,openvino\n"
+			"  assay run ./my-checkpoint --on openvino --batch 8 --seq 256 --json\n\n"
+			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
+			"2 a cell has another verdict; 3 a cell is wrong (wins).\n",
+		.options = options, .min_words = 1, .max_words = -1,
+	};
+	int words, code;
+
+	c.command = cells_command(&c.arena, argc, argv);
+	if ((code = cli_parse(&usage, argc, argv, &words)) >= 0)
+		return code;
+	c.quiet = c.json;
+	code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words);
+	if (code < 0) {
+		code = cells_run(&c);
+		if (c.json) {
+			json_dumpf(c.results, stdout, JSON_INDENT(2));
+			putchar('\n');
+		} else if (json_array_size(c.results) > 1) {
+			print_counts(&c);
+		}
+	}
+	cells_done(&c);
+	return code;
+}
+
+const struct command command_run = { "run", "run models on platforms: where, how right, how fast, in how much memory", run };

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line on standard error that says what is being done; nothing at all when that is no terminal.
+#ifndef ASSAY_CLI_PROGRESS_H
+#define ASSAY_CLI_PROGRESS_H
+
+#include <stdint.h>
+
+// Replaces the line; the text is cut to the width of the terminal.
+void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Takes the line away, so that something else can be printed.
+void progress_clear(void);
+// For struct synth_options: `context` is what is written (const char *). Stops when cli_stop is set.
+int progress_bytes(void *context, uint64_t done, uint64_t total);
+// "12 s", "3 min", "2 h 10 min", into a static buffer.
+const char *progress_duration(double seconds);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *show_size(struct arena *a, uint64_t nbytes)
+{
+	double mib = (double)nbytes / 1048576.0;
+	if (mib < 1)
+		return arena_printf(a, "%.1f KiB", (double)nbytes / 1024.0);
+	return mib < 10240 ? arena_printf(a, "%.*f MiB", mib < 100 ? 1 : 0, mib) : arena_printf(a, "%.1f GiB", mib / 1024.0);
+}
+
+// 0.123 -> "0.123", 12.3 -> "12.3", 1234 -> "1234": three or four digits that mean something.
+static const char *ms(struct arena *a, double x)
+{
+	return arena_printf(a, "%.*f", x < 1 ? 3 : x < 10 ? 2 : x < 1000 ? 1 : 0, x);
+}
+
+static void line(const char *label, const struct text *t)
+{
+	if (t->length)
+		printf("  %-12s %s\n", label, text_get(t));
+}
+
+// Who says that it is right: only golden outputs came from transformers.
+static const char *agreement(const struct row *r, enum verdict v)
+{
+	if (!r->reference)
+		return NULL;
+	bool golden = strcmp(r->reference, "golden") == 0;
+	if (v == VERDICT_RIGHT)
+		return golden ? "agrees with transformers (golden outputs)" : "engines agree";
+	return golden ? "does not agree with transformers (golden outputs)" : "engines do not agree";
+}
+
+static void add_reference(struct text *t, const struct row *r, enum verdict v)
+{
+	if (!r->reference) {
+		if (v == VERDICT_UNJUDGED)
+			text_add(t, "none: nothing on this machine could compute outputs to compare with");
+		return;
+	}
+	const char *a = v == VERDICT_RIGHT || v == VERDICT_WRONG ? agreement(r, v) : NULL;
+	text_addf(t, "%s%s%s", r->reference, a ? ": " : "", a ? a : "");
+}
+
+static void add_error(struct text *t, const struct row *r)
+{
+	if (isnan(r->max_abs_error))
+		return;
+	text_addf(t, "max %.3g", r->max_abs_error);
+	if (!isnan(r->nmse))
+		text_addf(t, ", NMSE %.2g", r->nmse);
+	if (!isnan(r->cosine))
+		text_addf(t, ", cosine %.9g", r->cosine);
+	if (!isnan(r->top1_agreement))
+		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
+	if (r->non_finite != ROW_NONE && r->non_finite > 0)
+		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
+	if (r->bound)
+		text_addf(t, "; bound: %s", r->bound);
+}
+
+static void add_nodes(struct text *t, const struct row *r)
+{
+	if (r->nodes == ROW_NONE)
+		return;
+	if (r->nodes_on_platform == ROW_NONE) {
+		text_addf(t, "%lld in the graph; where they ran is not known", (long long)r->nodes);
+	} else {
+		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->requested);
+		if (r->nodes_fused != ROW_NONE && r->nodes_fused > 0)
+			text_addf(t, ", %lld fused into others", (long long)r->nodes_fused);
+	}
+	if (r->placement_note)
+		text_addf(t, " (%s)", r->placement_note);
+}
+
+static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
+{
+	const struct row *r = &result->row;
+	const struct { const char *name; double value; } parts[] = { { "build", r->build_ms }, { "load", r->load_ms }, { "first run", r->first_ms } };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!isnan(parts[i].value))
+			text_addf(t, "%s%s %s ms", t->length ? ", " : "", parts[i].name, ms(a, parts[i].value));
+}
+
+static void add_latency(struct text *t, struct arena *a, const struct row *r)
+{
+	if (isnan(r->latency_ms))
+		return;
+	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
+		ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+	if (r->stability)
+		text_addf(t, ", %s", r->stability);
+	text_add(t, ")");
+	if (!isnan(r->latency_p90_ms))
+		text_addf(t, ", 90 %% within %s ms", ms(a, r->latency_p90_ms));
+}
+
+static void add_memory(struct text *t, const struct row *r)
+{
+	if (isnan(r->peak_anonymous_mib))
+		return;
+	text_addf(t, "%.1f MiB anonymous at the peak", r->peak_anonymous_mib);
+	if (!isnan(r->peak_pss_mib))
+		text_addf(t, ", %.1f MiB with its share of mapped files", r->peak_pss_mib);
+	if (r->memory_sampling)
+		text_addf(t, " (%s)", r->memory_sampling);
+}
+
+static void add_weights(struct text *t, struct arena *a, const struct row *r)
+{
+	if (!r->weights || (!r->actual && !r->weights_dtype))
+		return;
+	text_add(t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
+	if (r->weights_dtype)
+		text_addf(t, ", %s", r->weights_dtype);
+	if (r->weights_bytes != ROW_NONE)
+		text_addf(t, ", %s", show_size(a, (uint64_t)r->weights_bytes));
+	if (r->placed_by)
+		text_addf(t, ", reached by %s", r->placed_by);
+	if (r->compute_dtype)
+		text_addf(t, "; computed in %s", r->compute_dtype);
+	if (r->shortened == 1)
+		text_addf(t, "; SHORTENED to %lld layers", (long long)r->layers);
+}
+
+static void add_shape(struct text *t, const struct row *r)
+{
+	if (r->batch != ROW_NONE)
+		text_addf(t, "batch %lld", (long long)r->batch);
+	if (r->sequence != ROW_NONE)
+		text_addf(t, "%ssequence %lld", t->length ? ", " : "", (long long)r->sequence);
+	if (r->form)
+		text_addf(t, "%s%s", t->length ? "; graph: " : "graph: ", r->form);
+	if (r->output_shape)
+		text_addf(t, "; output %s", r->output_shape);
+}
+
+static void add_device(struct text *t, const struct row *r)
+{
+	if (r->engine)
+		text_addf(t, "%s%s%s", r->engine, r->engine_version ? " " : "", r->engine_version ? r->engine_version : "");
+	if (r->device && *r->device)
+		text_addf(t, "%s%s", t->length ? ", " : "", r->device);
+	if (r->device_description)
+		text_addf(t, ": %s", r->device_description);
+	if (r->emulated == 1)
+		text_add(t, " (EMULATED: its speed says nothing about the hardware)");
+}
+
+void show_result(const struct cell_result *result, const char *db)
+{
+	const struct row *r = &result->row;
+	struct arena a = { 0 };
+	struct text t[12] = { 0 };
+	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "memory", "weights", "shape", "conformance", "row" };
+
+	printf("%s on %s", r->model, r->requested);
+	if (r->actual && strcmp(r->actual, r->requested) != 0)
+		printf(" (ran on %s)", r->actual);
+	printf("\n  %-12s %s\n", verdict_word(result->verdict), verdict_sentence(result->verdict));
+	if (result->verdict != VERDICT_RIGHT && r->cause)
+		printf("  %-12s %s\n", "cause", r->cause);
+	add_device(&t[0], r);
+	add_reference(&t[1], r, result->verdict);
+	add_error(&t[2], r);
+	if (result->verdict == VERDICT_WRONG && r->worst)
+		text_add(&t[3], r->worst);
+	add_nodes(&t[4], r);
+	add_time(&t[5], &a, result);
+	add_latency(&t[6], &a, r);
+	add_memory(&t[7], r);
+	add_weights(&t[8], &a, r);
+	add_shape(&t[9], r);
+	if (r->type_conformance)
+		text_addf(&t[10], "%s cases of type %s agree with transformers on this platform", r->type_conformance, r->model_type);
+	if (db && r->row != ROW_NONE)
+		text_addf(&t[11], "%lld in %s", (long long)r->row, db);
+	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+		line(labels[i], &t[i]);
+		text_done(&t[i]);
+	}
+	if (result->verdict == VERDICT_CRASHED && r->stderr_tail && *r->stderr_tail)
+		printf("  %-12s %s\n", "it wrote", r->stderr_tail);
+	putchar('\n');
+	fflush(stdout);
+	arena_done(&a);
+}
+
+const char *show_short(struct arena *a, const struct cell_result *r)
+{
+	const char *word = verdict_word(r->verdict);
+	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG)
+		return arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms));
+	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;
+}
