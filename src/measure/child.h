@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process with limits: started by posix_spawn in its own process group with everything close-on-exec, fd 0 a pipe
+// A child process with limits: started by posix_spawn in its own process group with everything close-on-exec, fd 0 a socket
 // from us, fd 3 a pipe to us, standard output and error kept (the last 16 KiB). It is killed with its whole group at the
 // time limit, at the memory limit, or when told to stop; it dies with its parent (PR_SET_PDEATHSIG, and end of file on fd 0).
+// child.c is the parent's side, child_begin.c the child's.
 #ifndef ASSAY_MEASURE_CHILD_H
 #define ASSAY_MEASURE_CHILD_H
 
@@ -12,33 +13,49 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum child_end { CHILD_EXITED, CHILD_SIGNALLED, CHILD_TIMEOUT, CHILD_MEMORY, CHILD_STOPPED };
+// CHILD_OOM: the kernel killed it for memory. CHILD_SILENT: no line for limits.silence_s. CHILD_REFUSED: on_line did not
+// take a line, or one was longer than CHILD_LINE_LIMIT.
+enum child_end { CHILD_EXITED, CHILD_SIGNALLED, CHILD_TIMEOUT, CHILD_MEMORY, CHILD_OOM, CHILD_STOPPED, CHILD_SILENT, CHILD_REFUSED };
+
+#define CHILD_LINE_LIMIT ((size_t)64 << 20)
 
 struct child_limits {
 	double timeout_s;                    // 0: none
+	double silence_s;                    // longest time without a line; 0: none
 	int64_t memory_bytes;                // anonymous memory; cgroup where one can be made, else RLIMIT_DATA and the sampler; 0: none
-	volatile sig_atomic_t *stop;
+	int64_t mapped_bytes;                // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
+	volatile sig_atomic_t *stop;         // may be NULL
 };
+
+// What on_line answers: how the child is watched until its next line.
+//   CHILD_QUIET    timed: the parent sleeps until a line, the child's end or the deadline
+//   CHILD_WATCH    memory is sampled for the limit alone
+//   CHILD_SAMPLE   memory is sampled for the limit and the peak
+//   CHILD_REFUSE   the line is not one of ours: end the child
+enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE };
 
 struct child_report {
 	enum child_end end;
 	int code;                            // exit code or signal
-	struct text output;                  // end of standard output and error together
-	double peak_anonymous_mib;           // over the sampled phases
-	double peak_pss_mib;
+	struct text output;                  // end of standard output and error together, valid UTF-8
+	double peak_anonymous_mib;           // RssAnon over the sampled phases; NaN when there was no sample
 	double wall_ms;
 	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", NULL
 };
 
-// Runs argv with `request` on its fd 0 (kept open until the end). on_line gets each line of fd 3 without its newline and
-// returns true while memory may be sampled (an untimed phase); the sampler then reads /proc/PID/smaps_rollup at phase ends
-// and /proc/PID/status (RssAnon) at 100 Hz, and sleeps in poll() without a timeout but for the limits otherwise.
+// Runs argv (argv[0] a path) with `request` on its fd 0, which stays open until the end. on_line gets each whole line of fd 3
+// without its newline; NUL bytes may be in it. An error here means that no child could be started or ended.
 enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
-	bool (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err);
+	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err);
 void child_report_done(struct child_report *r);
 
-// In the child: asks to die with the parent and checks that it still lives; starts a thread that ends the process when fd
-// 0 ends. `request` is everything up to the first newline.
+// In the child: asks to die with the parent and checks that it still lives; starts a thread that ends the process group when
+// fd 0 ends. `request` is everything up to the first newline.
 enum status child_begin(struct text *request, struct error *err);
+// Writes a line to fd 3, with its newline; ends the process when the parent is gone.
+void child_say(const char *line, size_t length);
+
+// Foreign bytes as UTF-8 without control characters but tab and newline; what is neither becomes '?'.
+void child_clean(struct text *out, const char *bytes, size_t length);
 
 #endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs for a graph. Synthetic ones are drawn from a stream of their own for each name, so that the same question gives the
+// same numbers on every engine, in whatever order an engine declares its inputs.
+// What it does not do: tokenise text or decode images.
+#include "pipeline/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+
+#define INPUT_LIMIT ((size_t)8 << 30)    // of one tensor: a wrong --batch is told, not tried
+
+enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS };
+
+static bool is_float(enum dtype t)
+{
+	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
+}
+
+static enum role role_of(const struct tensor_type *t)
+{
+	if (text_ends(t->name, "token_type_ids"))
+		return ROLE_TYPE_IDS;
+	if (text_ends(t->name, "position_ids"))
+		return ROLE_POSITIONS;
+	if (text_ends(t->name, "mask"))
+		return ROLE_MASK;
+	if (is_float(t->dtype))
+		return ROLE_NUMBERS;
+	return text_ends(t->name, "ids") ? ROLE_IDS : ROLE_INTEGERS;
+}
+
+// Dimension `axis` of a declared type. The engines tell no symbols' names, only that a dimension is open: the first one is
+// the batch; the second is the sequence of tokens [batch, sequence] or of embeddings [batch, sequence, hidden].
+static int64_t decide(const struct tensor_type *t, int axis, const struct input_shape *shape)
+{
+	if (t->dim[axis] >= 0)
+		return t->dim[axis];
+	if (axis == 0)
+		return shape->batch;
+	if (axis == 1 && t->rank <= 3)
+		return shape->sequence;
+	return -1;
+}
+
+static enum status shape_of(const struct tensor_type *t, const struct input_shape *shape, struct tensor *out, struct error *err)
+{
+	char text[128];
+	size_t count;
+
+	*out = (struct tensor){ .name = t->name, .dtype = t->dtype, .rank = t->rank };
+	for (int axis = 0; axis < t->rank; axis++) {
+		out->dim[axis] = decide(t, axis, shape);
+		if (out->dim[axis] < 0)
+			return error_set(err, STATUS_UNSUPPORTED, "input %s is %s: no size is known for dimension %d; give inputs in a file (--golden)", t->name,
+				tensor_shape_text(t->rank, t->dim, text, sizeof text), axis);
+	}
+	if (!dtype_size(t->dtype))
+		return error_set(err, STATUS_UNSUPPORTED, "input %s has an element type that assay cannot fill", t->name);
+	if (!tensor_count(out->rank, out->dim, &count) || count > INPUT_LIMIT / dtype_size(t->dtype))
+		return error_set(err, STATUS_BAD_INPUT, "input %s would be %s, more than 8 GiB", t->name,
+			tensor_shape_text(out->rank, out->dim, text, sizeof text));
+	out->nbytes = count * dtype_size(t->dtype);
+	return STATUS_OK;
+}
+
+static void store_integer(enum dtype t, void *data, size_t i, int64_t n)
+{
+	switch (dtype_size(t)) {
+	case 8: ((int64_t *)data)[i] = n; break;
+	case 4: ((int32_t *)data)[i] = (int32_t)n; break;
+	case 2: ((int16_t *)data)[i] = (int16_t)n; break;
+	default: ((int8_t *)data)[i] = (int8_t)n;
+	}
+}
+
+static void store_float(enum dtype t, void *data, size_t i, float x)
+{
+	switch (t) {
+	case DTYPE_F64: ((double *)data)[i] = (double)x; break;
+	case DTYPE_F16: ((uint16_t *)data)[i] = f16_of_f32(x); break;
+	case DTYPE_BF16: ((uint16_t *)data)[i] = bf16_of_f32(x); break;
+	default: ((float *)data)[i] = x;
+	}
+}
+
+static void fill(struct tensor *t, enum role role, const struct input_hints *hints, uint64_t seed)
+{
+	uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
+	size_t count = t->nbytes / dtype_size(t->dtype);
+	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
+	// Without a known vocabulary 0 and 1 are the only ids that any table has.
+	int64_t vocab = hints && hints->vocab_size > 0 ? hints->vocab_size : 2;
+	int64_t pad = hints && hints->vocab_size > 1 ? hints->pad_token_id : -1;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t z = splitmix64(stream, i);
+		int64_t n = 0;
+
+		switch (role) {
+		case ROLE_NUMBERS:
+			store_float(t->dtype, t->data, i, (float)((double)(z >> 40) * 0x1p-23 - 1));
+			continue;
+		case ROLE_IDS:
+			n = (int64_t)(z % (uint64_t)vocab);
+			n = n == pad ? (n + 1) % vocab : n;
+			break;
+		case ROLE_MASK:
+			n = 1;
+			break;
+		case ROLE_POSITIONS:
+			n = (int64_t)(i % width);
+			break;
+		case ROLE_TYPE_IDS:
+			break;
+		case ROLE_INTEGERS:
+			n = t->dtype == DTYPE_BOOL ? 1 : (int64_t)(z & 1);
+			break;
+		}
+		if (is_float(t->dtype))                  // a mask may be declared as floats
+			store_float(t->dtype, t->data, i, (float)n);
+		else
+			store_integer(t->dtype, t->data, i, n);
+	}
+}
+
+enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
+	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		enum status st = shape_of(&types[i], shape, &out[i], err);
+
+		if (st)
+			return st;
+	}
+	for (size_t i = 0; i < count; i++) {
+		out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
+		fill(&out[i], role_of(&types[i]), hints, seed);
+	}
+	return STATUS_OK;
+}
+
+static const struct weight *find(const struct weight *tensors, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_starts(tensors[i].name, "in.") && text_is(tensors[i].name + 3, name))
+			return &tensors[i];
+	return NULL;
+}
+
+static double read_number(const struct weight *w, size_t i)
+{
+	struct tensor t = { .dtype = w->dtype, .rank = w->rank, .data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
+
+	return tensor_get(&t, i);
+}
+
+// As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
+static enum status take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path, struct tensor *out, struct error *err)
+{
+	char found[128], wanted[128];
+	size_t count = 1;
+	bool fits = w->rank == type->rank;
+
+	for (int k = 0; fits && k < type->rank; k++)
+		fits = type->dim[k] < 0 || type->dim[k] == w->dim[k];
+	if (!fits || !tensor_count(w->rank, w->dim, &count))
+		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name,
+			tensor_shape_text(w->rank, w->dim, found, sizeof found), tensor_shape_text(type->rank, type->dim, wanted, sizeof wanted));
+	if (is_float(type->dtype) != is_float(w->dtype) || !dtype_size(type->dtype))
+		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name, dtype_word(w->dtype), dtype_word(type->dtype));
+	*out = (struct tensor){ .name = type->name, .dtype = type->dtype, .rank = w->rank, .nbytes = count * dtype_size(type->dtype) };
+	memcpy(out->dim, w->dim, sizeof out->dim);
+	out->data = arena_alloc(a, out->nbytes ? out->nbytes : 1);
+	if (type->dtype == w->dtype) {
+		memcpy(out->data, w->data, out->nbytes);
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (is_float(type->dtype))
+			store_float(type->dtype, out->data, i, (float)read_number(w, i));
+		else
+			store_integer(type->dtype, out->data, i, (int64_t)read_number(w, i));
+	}
+	return STATUS_OK;
+}
+
+enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	size_t tensor_count_in_file;
+	struct input_shape shape = { .batch = 1, .sequence = 1 };
+	enum status st = safetensors_open(a, path, &shard, &tensors, &tensor_count_in_file, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < tensor_count_in_file; i++)        // neutral values get the shape of the ids
+		if (text_is(tensors[i].name, "in.input_ids") && tensors[i].rank == 2)
+			shape = (struct input_shape){ tensors[i].dim[0], tensors[i].dim[1] };
+	for (size_t i = 0; i < count; i++) {
+		const struct weight *w = find(tensors, tensor_count_in_file, types[i].name);
+		enum role role = role_of(&types[i]);
+
+		if (w) {
+			st = take(a, &types[i], w, path, &out[i], err);
+		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS) {
+			st = shape_of(&types[i], &shape, &out[i], err);
+			if (!st) {
+				out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
+				fill(&out[i], role, NULL, 0);
+			}
+		} else {
+			st = error_set(err, STATUS_BAD_INPUT, "%s has no tensor in.%s, which the graph takes", path, types[i].name);
+		}
+		if (st)
+			return st;
+	}
+	return STATUS_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct tensor *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+void inputs_hash(const struct tensor *in, size_t count, char out[65])
+{
+	const struct tensor **sorted = calloc(count ? count : 1, sizeof *sorted);
+	struct hash h;
+
+	if (!sorted)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &in[i];
+	qsort(sorted, count, sizeof *sorted, by_name);           // engines declare inputs in different orders
+	hash_init(&h);
+	for (size_t i = 0; i < count; i++) {
+		hash_add_text(&h, sorted[i]->name);
+		hash_add_text(&h, dtype_word(sorted[i]->dtype));
+		hash_add(&h, &sorted[i]->rank, sizeof sorted[i]->rank);
+		hash_add(&h, sorted[i]->dim, (size_t)sorted[i]->rank * sizeof sorted[i]->dim[0]);
+		hash_add(&h, sorted[i]->data, sorted[i]->nbytes);
+	}
+	hash_hex(&h, out);
+	free(sorted);
+}
