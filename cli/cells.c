@@ -100,6 +100,26 @@ static void take_result(struct loop *l, struct cell_result *r, struct arena *a)
 		show_result(r, c->db);
 }
 
+// A cell that was finished before counts with the verdict it has.
+static enum status take_stored(struct loop *l, int64_t row, struct error *err)
+{
+	struct table t;
+	char sql[80];
+
+	snprintf(sql, sizeof sql, "SELECT verdict FROM result WHERE id = %lld", (long long)row);
+	enum status s = store_query(&l->store, sql, &t, err);
+	if (s != STATUS_OK)
+		return s;
+	const char *word = table_get(&t, 0, "verdict");
+	enum verdict v = word ? verdict_find(word) : VERDICT_COUNT;
+	if (v != VERDICT_COUNT) {
+		l->cells->by_verdict[v]++;
+		l->cells->exit_code = worse(l->cells->exit_code, verdict_exit_code(v));
+	}
+	fprintf(stderr, "%s: finished before, row %lld: %s\n", l->label, (long long)row, word ? word : "no verdict");
+	return STATUS_OK;
+}
+
 // Is the cell to be left alone because --resume finds its row, or a live run has it?
 static enum status is_settled(struct loop *l, const struct plan_model *m, const struct target *t, struct arena *a, bool *out, struct error *err)
 {
@@ -121,8 +141,7 @@ static enum status is_settled(struct loop *l, const struct plan_model *m, const 
 		return STATUS_OK;
 	}
 	l->cells->skipped++;
-	fprintf(stderr, "%s: finished before, row %lld\n", l->label, (long long)row);
-	return STATUS_OK;
+	return take_stored(l, row, err);
 }
 
 static int run_cell(struct loop *l, struct plan_model *m, const struct target *t)

@@ -158,7 +158,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.batch = q->batch > 0 ? q->batch : 1,
 		.sequence = q->sequence,
 		.runs = q->runs,
-		.layers = m->synthetic ? 0 : q->layers,         // synthetic weights are written with that many layers
+		.layers = q->layers,
 		.seed = q->seed,
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,

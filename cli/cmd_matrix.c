@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay matrix: many cells. The plan first, then the cells with count and time left, then the reports. It can be ended at any
+// moment and taken up again with --resume: a finished cell is never run twice, an interrupted one is.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "cells.h"
+#include "progress.h"
+#include "report/report.h"
+#include "show.h"
+
+struct matrix {
+	struct cells cells;
+	struct cli_list models;
+	const char *folder;
+	bool dry_run, key;
+};
+
+// ---- the plan ----------------------------------------------------------------------------------------------------
+
+struct estimate { size_t cells, refused; uint64_t synthetic_bytes, largest_bytes; double seconds; };
+
+// Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
+// repacked, and read again for the reference. Both figures are those of a 2-core machine: a guess, and printed as one.
+static const double guess_s_per_cell = 8, guess_s_per_gib = 10, guess_write_gib_per_s = 0.5;
+
+static void estimate(const struct cells *c, struct estimate *out)
+{
+	*out = (struct estimate){ .cells = c->model_count * c->target_count };
+	for (size_t i = 0; i < c->model_count; i++) {
+		const struct plan_model *m = &c->models[i];
+		double gib = (double)(m->weight_bytes + m->synthetic_bytes) / 1073741824.0;
+		if (m->refused) {
+			out->refused += c->target_count;
+			continue;
+		}
+		if (m->synthetic) {
+			out->synthetic_bytes += m->synthetic_bytes;
+			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
+			out->seconds += (double)m->synthetic_bytes / 1073741824.0 / guess_write_gib_per_s;
+		}
+		for (size_t k = 0; k < c->target_count; k++) {
+			if (c->targets[k].platform->engine)
+				out->seconds += guess_s_per_cell + guess_s_per_gib * gib;
+			else
+				out->refused++;
+		}
+	}
+}
+
+static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
+{
+	const struct cells *c = &x->cells;
+	const char *cache = file_cache_dir(a);
+	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
+	uint64_t free_bytes = file_free_bytes(cache);
+	struct estimate e;
+
+	estimate(c, &e);
+	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"), c->model_count,
+		cells_plural(c->model_count, "model", "models"), c->target_count, cells_plural(c->target_count, "platform", "platforms"), c->db);
+	for (size_t i = 0; i < c->model_count; i++) {
+		const struct plan_model *m = &c->models[i];
+		if (m->refused)
+			fprintf(out, "  %-40s %s: %s\n", m->model, status_word(m->refused), m->cause);
+		else if (m->synthetic)
+			fprintf(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
+		else
+			fprintf(out, "  %-40s real weights%s%s\n", m->model, m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
+	}
+	for (size_t k = 0; k < c->target_count; k++)
+		if (!c->targets[k].platform->engine)
+			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name, c->targets[k].platform->absent);
+	if (e.synthetic_bytes) {
+		fprintf(out, "Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; %s free\n",
+			show_size(a, e.synthetic_bytes), cache, show_size(a, limit), show_size(a, free_bytes));
+		if (e.largest_bytes > free_bytes)
+			fprintf(out, "      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it with --layers\n",
+				show_size(a, e.largest_bytes));
+	}
+	fprintf(out, "Time: about %s. A guess: %.0f s a cell and %.0f s a GiB of weights, plus writing %.1f GiB/s of synthetic ones; "
+		"%zu %s without running\n\n", progress_duration(e.seconds), guess_s_per_cell, guess_s_per_gib, guess_write_gib_per_s, e.refused,
+		cells_plural(e.refused, "cell is answered", "cells are answered"));
+	fflush(out);
+}
+
+// ---- the end -----------------------------------------------------------------------------------------------------
+
+static void print_outcome(const struct cells *c)
+{
+	const char *separator = "";
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		if (c->by_verdict[v]) {
+			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
+			separator = ", ";
+		}
+	if (c->skipped)
+		printf("%s%zu of them finished before", separator, c->skipped);
+	if (c->taken)
+		printf("; %zu left to another run", c->taken);
+	printf("\n");
+}
+
+static enum status write_reports(const struct matrix *x, struct arena *a, struct error *err)
+{
+	static const struct { enum report_format format; const char *file; } reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" } };
+	struct store store = { 0 };
+
+	enum status s = store_open(&store, x->cells.db, true, err);
+	for (size_t i = 0; i < sizeof reports / sizeof *reports && s == STATUS_OK; i++) {
+		struct text t = { 0 };
+		const char *path = arena_printf(a, "%s/%s", x->folder, reports[i].file);
+		s = report_write(&store, reports[i].format, &t, err);
+		if (s == STATUS_OK)
+			s = file_write(path, text_get(&t), t.length, err);
+		if (s == STATUS_OK && !x->cells.json)
+			printf("%s\n", path);
+		text_done(&t);
+	}
+	store_close(&store);
+	return s;
+}
+
+static int matrix(struct matrix *x)
+{
+	struct cells *c = &x->cells;
+	struct arena *a = &c->arena;
+	struct error err = { 0 };
+	const char **models = x->models.items;
+	size_t count = (size_t)x->models.count;
+
+	if (x->key && count > 0)
+		return cli_bad_use("--key and --models do not go together");
+	if (count == 0) {
+		count = hub_published_count();
+		models = ARENA_ARRAY(a, count, const char *);
+		for (size_t i = 0; i < count; i++)
+			models[i] = hub_published_get(i)->name;
+	}
+	if (!c->db)
+		c->db = arena_printf(a, "%s/assay.duckdb", x->folder);
+	int code = cells_plan(c, models, count);
+	if (code >= 0)
+		return code;
+	print_plan(x, c->json ? stderr : stdout, a);
+	if (x->dry_run)
+		return EXIT_GOOD;
+	if (file_mkdirs(x->folder, &err) != STATUS_OK)
+		return cli_error(&err);
+	c->quiet = c->counted = true;
+	code = cells_run(c);
+	if (c->json) {
+		json_dumpf(c->results, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_outcome(c);
+	}
+	if (c->done > 0 && write_reports(x, a, &err) != STATUS_OK)
+		return cli_error(&err);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct matrix x = { .cells = { .cache_limit_gib = -1 }, .folder = "assay-out" };
+	const struct cli_option options[] = {
+		{ "models", CLI_LIST, &x.models, "MODEL,...", "models; default: the key set" },
+		{ "key-models-only", CLI_FLAG, &x.key, NULL, "the key set: every model whose configuration the program carries (--key is the same)" },
+		{ "key", CLI_FLAG, &x.key, NULL, NULL },
+		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html and report.md; default assay-out" },
+		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
+		{ "resume", CLI_FLAG, &x.cells.resume, NULL, "leave out what is finished in the database; run what was interrupted again" },
+		{ "dry-run", CLI_FLAG, &x.dry_run, NULL, "print the plan and stop" },
+		CELLS_OPTIONS(x.cells),
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [--output-dir DIR] [--resume] [--dry-run] [options]",
+		.text = "Every model on every platform, one cell after the other. The plan comes first: cells, disk, time. A model or platform that cannot\n"
+			"run gives rows that say why. While it runs, `assay query` and `assay report` can read the database.\n\n"
+			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out\n"
+			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
+			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
+			"2 a cell has another verdict; 3 a cell is wrong (wins).\n",
+		.options = options,
+	};
+	int words, code;
+
+	x.cells.command = cells_command(&x.cells.arena, argc, argv);
+	if ((code = cli_parse(&usage, argc, argv, &words)) < 0)
+		code = matrix(&x);
+	cells_done(&x.cells);
+	return code;
+}
+
+const struct command command_matrix = { "matrix", "many cells: the plan first, progress shown, resumable, reports at the end", run };
