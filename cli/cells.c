@@ -28,6 +28,21 @@ const char *cells_command(struct arena *a, int argc, char **argv)
 	return out;
 }
 
+void cells_print_counts(const struct cells *c)
+{
+	const char *separator = "";
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		if (c->by_verdict[v]) {
+			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
+			separator = ", ";
+		}
+	if (c->skipped)
+		printf("; %zu finished before", c->skipped);
+	if (c->taken)
+		printf("; %zu left to another run", c->taken);
+	putchar('\n');
+}
+
 int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 {
 	struct error err = { 0 };

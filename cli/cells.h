@@ -57,6 +57,8 @@ int cells_run(struct cells *c);
 void cells_done(struct cells *c);
 // "assay run bert --on cpu": argv joined, for the run's row.
 const char *cells_command(struct arena *a, int argc, char **argv);
+// "5 right, 1 crashed; 2 finished before"
+void cells_print_counts(const struct cells *c);
 const char *cells_plural(size_t n, const char *one, const char *many);
 
 #endif

@@ -2,8 +2,6 @@
 // assay matrix: many cells. The plan first, then the cells with count and time left, then the reports. It can be ended at any
 // moment and taken up again with --resume: a finished cell is never run twice, an interrupted one is.
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "artifact/artifact.h"
 #include "base/file.h"
@@ -89,21 +87,6 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 
 // ---- the end -----------------------------------------------------------------------------------------------------
 
-static void print_outcome(const struct cells *c)
-{
-	const char *separator = "";
-	for (int v = 0; v < VERDICT_COUNT; v++)
-		if (c->by_verdict[v]) {
-			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
-			separator = ", ";
-		}
-	if (c->skipped)
-		printf("%s%zu of them finished before", separator, c->skipped);
-	if (c->taken)
-		printf("; %zu left to another run", c->taken);
-	printf("\n");
-}
-
 static enum status write_reports(const struct matrix *x, struct arena *a, struct error *err)
 {
 	static const struct { enum report_format format; const char *file; } reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" } };
@@ -156,7 +139,7 @@ static int matrix(struct matrix *x)
 		json_dumpf(c->results, stdout, JSON_INDENT(2));
 		putchar('\n');
 	} else {
-		print_outcome(c);
+		cells_print_counts(c);
 	}
 	if (c->done > 0 && write_reports(x, a, &err) != STATUS_OK)
 		return cli_error(&err);

@@ -4,17 +4,6 @@
 
 #include "cells.h"
 
-static void print_counts(const struct cells *c)
-{
-	const char *separator = "";
-	for (int v = 0; v < VERDICT_COUNT; v++)
-		if (c->by_verdict[v]) {
-			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
-			separator = ", ";
-		}
-	putchar('\n');
-}
-
 static int run(int argc, char **argv)
 {
 	struct cells c = { .db = cli_default_db(), .cache_limit_gib = -1 };
@@ -47,7 +36,7 @@ static int run(int argc, char **argv)
 			json_dumpf(c.results, stdout, JSON_INDENT(2));
 			putchar('\n');
 		} else if (json_array_size(c.results) > 1) {
-			print_counts(&c);
+			cells_print_counts(&c);
 		}
 	}
 	cells_done(&c);
