@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is made at build time: the writer of ONNX's own protobuf messages, and two C files that carry data inside the program
-# (the published configurations of the key models, the report's web assets), written by tools/embed.c.
+# What is made at build time: the writer of ONNX's own protobuf messages, and C files that carry data inside the program (the
+# published configurations of the key models, the defaults of each model type, the report's web assets), by tools/embed.c.
 set(ASSAY_GENERATED "${PROJECT_BINARY_DIR}/generated")
 file(MAKE_DIRECTORY "${ASSAY_GENERATED}")
 
@@ -42,5 +42,10 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/web_assets.c"
 	COMMAND assay_embed report/web_asset.h web_asset web_assets "${ASSAY_GENERATED}/web_assets.c" ${web_rows}
 	DEPENDS assay_embed ${web_files} VERBATIM)
 
-set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/defaults.c"
+	COMMAND assay_embed arch/defaults.h arch_defaults arch_defaults_rows "${ASSAY_GENERATED}/defaults.c"
+		"defaults.jsonl=${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl"
+	DEPENDS assay_embed "${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl" VERBATIM)
+
+set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
 add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Development only: one line of src/arch/defaults.jsonl for each model type named.
+#     tools/defaults.py FOLDER TYPE... > src/arch/defaults.jsonl
+# FOLDER/TYPE.json is the whole default configuration of the type's class (CLASS().to_dict() in transformers). Keys that the
+# class derives from others when they are left out are made null, so that assay derives them too; keys without effect go.
+import json, sys
+
+DERIVED = {"layer_types", "per_layer_config", "embedding_size"}
+DERIVED_BY_TYPE = {"llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}}
+WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
+                  "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder"}
+
+for name in sys.argv[2:]:
+    with open(f"{sys.argv[1]}/{name}.json") as f:
+        config = json.load(f)
+    derived = (DERIVED if name not in ("albert", "electra") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
+    row = {"model_type": name}
+    row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
+    print(json.dumps(row))
