@@ -21,6 +21,7 @@
 struct shard {
 	const char *path;            // as opened, for messages
 	const char *real_path;       // links resolved: where the bytes lie
+	const char *location;        // its name beside a graph: what graph_external is given and artifact/ places it under
 	const uint8_t *map;          // the whole file, read-only
 	size_t nbytes;
 	size_t header_nbytes;        // 8 + N
@@ -35,7 +36,7 @@ struct weight {
 	const struct shard *shard;   // NULL in a plan (a checkpoint that is only wished for)
 	uint64_t offset;             // bytes from the start of the shard's file
 	uint64_t nbytes;
-	const void *data;            // shard->map + offset
+	const void *data;            // shard->map + offset; may be unaligned, files in the wild are
 };
 
 struct checkpoint {
@@ -48,13 +49,19 @@ struct checkpoint {
 	size_t weight_count;         // 0 for a folder with nothing but a config.json
 };
 
-// Opens config.json and, when there are any, the weights: model.safetensors.index.json and its shards, else
-// model.safetensors. An absent config.json is BAD_INPUT; absent weights are not an error here.
+// Opens config.json and, when there are any, the weights: model.safetensors, else model.safetensors.index.json and its
+// shards (the order of transformers). An absent config.json is BAD_INPUT; absent weights are not an error here.
+// config.json may say NaN, Infinity and -Infinity as Python's json writes them: each becomes {"__float__": "Infinity"}, the
+// spelling of transformers 5. Integers beyond 64 bits become reals.
 // On failure nothing is left open. close accepts a zeroed or half-open checkpoint.
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err);
 // A checkpoint of a configuration alone, from memory; `name` stands for the path in errors.
 enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err);
 void checkpoint_close(struct checkpoint *c);
+
+// A shard's location is the base name of its real path (in the Hub's cache the blob's name), so that an engine finds it in
+// the real folder. For files that a person will look at, this makes it the name in the checkpoint's folder instead.
+void checkpoint_plain_locations(struct checkpoint *c);
 
 const struct weight *checkpoint_find(const struct checkpoint *c, const char *name);   // NULL if absent
 
@@ -75,7 +82,7 @@ enum status safetensors_write(const char *path, const struct tensor *tensors, si
 //   name ends in running_var                 u * 0.1 + 1
 //   rank 1, name ends in "weight"/"gamma"    u * 0.1 + 1
 //   anything else                            u * 0.1
-// Fills elements [first, first + count) of the tensor at `out` in w->dtype; integer types get zeros.
+// Fills elements [first, first + count) of the tensor at `out` in w->dtype; integer, boolean and 8-bit float types get zeros.
 void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t count, void *out);
 
 #endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint's folder: config.json, and which safetensors files hold which weights. File names come from an index file and
+// must be plain names inside the folder.
+#include "checkpoint/checkpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+enum { CONFIG_LIMIT = 16 << 20, INDEX_LIMIT = 100 << 20, SHARD_LIMIT = 2000 };
+
+static void release_json(void *v)
+{
+	json_decref(v);
+}
+
+// How many of text's bytes spell `word`; 0 when it is another.
+static size_t spells(const char *text, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+	return (size_t)(end - text) >= n && !memcmp(text, word, n) ? n : 0;
+}
+
+// JSON as Python writes it made JSON: NaN and the infinities become objects, integers beyond 64 bits become reals. Only what
+// stands outside strings is looked at. Anything else wrong is left for the parser to refuse.
+static void python_json(struct text *out, const char *p, size_t nbytes)
+{
+	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+	const char *end = p + nbytes, *kept = p;
+	bool in_string = false;
+	while (p < end) {
+		if (in_string) {
+			in_string = *p != '"';
+			p += *p == '\\' && p + 1 < end ? 2 : 1;
+			continue;
+		}
+		size_t n = 0;
+		for (int i = 0; i < 3 && !n && (*p == 'N' || *p == 'I' || *p == '-'); i++)
+			if ((n = spells(p, end, words[i]))) {
+				text_add_bytes(out, kept, (size_t)(p - kept));
+				text_addf(out, "{\"__float__\":\"%s\"}", words[i]);
+				kept = p += n;
+			}
+		if (n)
+			continue;
+		if (*p == '-' || (*p >= '0' && *p <= '9')) {
+			const char *number = p++;
+			bool whole = true;
+			for (; p < end && *p && strchr("0123456789.eE+-", *p); p++)
+				whole &= *p >= '0' && *p <= '9';
+			char digits[24];
+			size_t length = (size_t)(p - number);
+			bool beyond = length >= sizeof digits;
+			if (!beyond && length > 18) {
+				memcpy(digits, number, length);
+				digits[length] = 0;
+				errno = 0;
+				(void)strtoll(digits, NULL, 10);
+				beyond = errno == ERANGE;
+			}
+			if (whole && beyond) {
+				text_add_bytes(out, kept, (size_t)(p - kept));
+				text_add(out, ".0");
+				kept = p;
+			}
+			continue;
+		}
+		in_string = *p++ == '"';
+	}
+	text_add_bytes(out, kept, (size_t)(p - kept));
+}
+
+static enum status read_config(struct checkpoint *c, const char *name, const char *data, size_t nbytes, struct error *err)
+{
+	struct text fixed = {0};
+	python_json(&fixed, data, nbytes);
+	enum status s = json_bytes(name, text_get(&fixed), fixed.length, &c->config, err);
+	text_done(&fixed);
+	if (s)
+		return s;
+	arena_defer(&c->arena, release_json, c->config);
+	size_t blank = 0;
+	while (blank < nbytes && strchr(" \t\r\n", data[blank]))
+		blank++;
+	if (!json_is_object(c->config) || data[blank] != '{')           // a file that says NaN has become an object
+		return error_set(err, STATUS_BAD_INPUT, "%s: not a JSON object, so not a model's configuration", name);
+	return STATUS_OK;
+}
+
+// A name that stays inside the folder it is used in.
+static bool is_plain_name(const char *name)
+{
+	return *name && *name != '.' && !strchr(name, '/') && !strchr(name, '\\') && strlen(name) < 256;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
+}
+
+// The distinct file names of an index, sorted; pointers into the index.
+static enum status shard_names(json_t *map, const char ***out, size_t *ret_count, struct arena *a, struct error *err)
+{
+	const char *tensor, **names = ARENA_ARRAY(a, json_object_size(map), const char *);
+	json_t *v;
+	size_t count = 0, kept = 0;
+	json_object_foreach(map, tensor, v) {
+		const char *file = json_string_value(v);
+		if (!file || !is_plain_name(file))
+			return error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": \"%.200s\" is not the name of a file in the folder", tensor, file ? file : "(no string)");
+		names[count++] = file;
+	}
+	qsort(names, count, sizeof *names, by_text);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || strcmp(names[kept - 1], names[i]))
+			names[kept++] = names[i];
+	if (kept > SHARD_LIMIT)
+		return error_set(err, STATUS_BAD_INPUT, "%zu files; at most %d are opened", kept, SHARD_LIMIT);
+	*out = names;
+	*ret_count = kept;
+	return STATUS_OK;
+}
+
+static const struct shard *find_shard(const struct checkpoint *c, const char *file)
+{
+	for (size_t low = 0, high = c->shard_count; low < high;) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(file, strrchr(c->shards[middle].path, '/') + 1);
+		if (!order)
+			return &c->shards[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+// In different folders two files may have one name. Then it cannot be the name of both beside a graph.
+static void unique_locations(struct checkpoint *c)
+{
+	for (size_t i = 0; i < c->shard_count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(c->shards[i].location, c->shards[j].location) && strcmp(c->shards[i].real_path, c->shards[j].real_path)) {
+				checkpoint_plain_locations(c);
+				return;
+			}
+}
+
+// Opens the named files of the folder and merges their weights.
+static enum status open_shards(struct checkpoint *c, const char *const *names, size_t count, struct error *err)
+{
+	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
+	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0;
+	c->shards = ARENA_ARRAY(&c->arena, count, struct shard);
+	for (size_t i = 0; i < count; i++) {
+		enum status s = safetensors_open(&c->arena, arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
+		if (s)
+			return s;
+		total += counts[i];
+	}
+	c->shard_count = count;
+	c->weight_count = total;
+	unique_locations(c);
+	if (count == 1) {
+		c->weights = parts[0];
+		return STATUS_OK;
+	}
+	c->weights = ARENA_ARRAY(&c->arena, total, struct weight);
+	size_t at = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < counts[i]; j++)
+			c->weights[at++] = parts[i][j];
+	qsort(c->weights, total, sizeof *c->weights, by_weight);
+	for (size_t i = 1; i < total; i++)
+		if (!strcmp(c->weights[i - 1].name, c->weights[i].name))
+			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is in %s too", c->weights[i].shard->path, c->weights[i].name, c->weights[i - 1].shard->path);
+	return STATUS_OK;
+}
+
+static enum status open_index(struct checkpoint *c, const char *path, struct error *err)
+{
+	json_t *index, *map;
+	enum status s = json_file(path, INDEX_LIMIT, &index, err);
+	if (s)
+		return s;
+	arena_defer(&c->arena, release_json, index);
+	map = json_object_get(index, "weight_map");
+	if (!json_is_object(map) || !json_object_size(map))
+		return error_set(err, STATUS_BAD_INPUT, "%s: has no \"weight_map\"", path);
+	const char **names = NULL, *tensor;
+	size_t count = 0;
+	if ((s = shard_names(map, &names, &count, &c->arena, err))) {
+		error_prefix(err, "%s", path);
+		return s;
+	}
+	if ((s = open_shards(c, names, count, err)))
+		return s;
+	json_t *v;
+	json_object_foreach(map, tensor, v) {
+		const struct weight *w = checkpoint_find(c, tensor);
+		if (!w || w->shard != find_shard(c, json_string_value(v)))
+			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is not in %s", path, tensor, json_string_value(v));
+	}
+	return STATUS_OK;
+}
+
+static enum status open_folder(struct checkpoint *c, const char *folder, struct error *err)
+{
+	char *text;
+	size_t nbytes;
+	enum status s;
+	c->path = arena_strdup(&c->arena, folder);
+	if (!file_is_dir(folder))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", folder, file_exists(folder) ? "not a folder" : "there is no such folder");
+	const char *config = arena_printf(&c->arena, "%s/config.json", folder);
+	if (!file_exists(config))
+		return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", folder);
+	struct arena passing = {0};
+	if (!(s = file_read(&passing, config, CONFIG_LIMIT, &text, &nbytes, err)))
+		s = read_config(c, config, text, nbytes, err);
+	arena_done(&passing);
+	if (s)
+		return s;
+	static const char *const single = "model.safetensors";
+	if (file_exists(arena_printf(&c->arena, "%s/%s", folder, single)))
+		return open_shards(c, &single, 1, err);
+	const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, single);
+	return file_exists(index) ? open_index(c, index, err) : STATUS_OK;
+}
+
+enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err)
+{
+	struct checkpoint c = {0};
+	enum status s = open_folder(&c, folder, err);
+	if (s)
+		arena_done(&c.arena);
+	else
+		*out = c;
+	return s;
+}
+
+enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err)
+{
+	struct checkpoint c = {0};
+	c.path = arena_strdup(&c.arena, name);
+	enum status s = nbytes > CONFIG_LIMIT ? error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", name, nbytes, CONFIG_LIMIT)
+	                                      : read_config(&c, c.path, text, nbytes, err);
+	if (s)
+		arena_done(&c.arena);
+	else
+		*out = c;
+	return s;
+}
+
+void checkpoint_close(struct checkpoint *c)
+{
+	arena_done(&c->arena);
+	*c = (struct checkpoint){0};
+}
+
+void checkpoint_plain_locations(struct checkpoint *c)
+{
+	for (size_t i = 0; i < c->shard_count; i++)
+		c->shards[i].location = strrchr(c->shards[i].path, '/') + 1;
+}
+
+const struct weight *checkpoint_find(const struct checkpoint *c, const char *name)
+{
+	for (size_t low = 0, high = c->weight_count; low < high;) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(name, c->weights[middle].name);
+		if (!order)
+			return &c->weights[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
