@@ -9,16 +9,20 @@
 #include "measure/cell.h"
 #include "platform/platform.h"
 
-struct store {
+struct store {                                       // all zero but for `notice` before store_open
 	struct arena arena;
 	const char *path;
 	void (*notice)(const char *sentence);        // may be NULL
 	int64_t run;                                 // id after store_begin_run, else 0
-	void *duckdb;                                // table of functions
+	const void *duckdb;                          // table of functions
+	bool read_only;
+	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
 };
 
 // Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (pid, start time, boot id) into
-// interrupted ones. read_only: an absent file is an error and nothing is written. close accepts a zeroed store.
+// interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error and nothing is
+// written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself.
+// close accepts a zeroed store.
 enum status store_open(struct store *s, const char *path, bool read_only, struct error *err);
 void store_close(struct store *s);
 
@@ -45,7 +49,8 @@ struct table {
 	const char **cells;                          // row-major; NULL is SQL's NULL
 };
 const char *table_get(const struct table *t, size_t row, const char *column);   // NULL for NULL or no such column
-// One statement or several; the last one's result. The error has DuckDB's own words.
+// One statement or several; the last one's result. The file is opened read-only for it: nothing can be changed this way.
+// The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
 
 #endif

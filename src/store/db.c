@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening DuckDB and running statements. Extensions are neither installed nor loaded: nothing here reaches for a network.
+// One thread a connection and blocks of 16 KiB: a file of few rows stays below 1 MiB and opens in about 15 ms, and no
+// worker thread of the database exists while a cell is timed (the store closes the file between transactions anyway).
+#include "store/db.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static enum status load(struct arena *a, struct db_api *api, struct error *err)
+{
+	void *handle = NULL;
+	const char *path = NULL;
+
+	if (library_open(a, "libduckdb.so*", &handle, &path, err) != STATUS_OK)
+		return error_prefix(err, "the database library");
+#define X(name)                                                                                                            \
+	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name);                                                 \
+	if (api->name == NULL)                                                                                             \
+		return error_set(err, STATUS_UNAVAILABLE, "%s has no duckdb_%s: assay needs DuckDB %d.%d or newer", path,  \
+			#name, DUCKDB_API_VERSION_MAJOR, DUCKDB_API_VERSION_MINOR);
+	DB_FUNCTIONS(X)
+#undef X
+	api->library = path;
+	return STATUS_OK;
+}
+
+enum status db_load(const struct db_api **out, struct error *err)
+{
+	static struct arena arena;           // of the process: never ends
+	static struct db_api api;
+	static bool loaded;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	enum status status = STATUS_OK;
+
+	pthread_mutex_lock(&lock);
+	if (!loaded)
+		status = load(&arena, &api, err);
+	loaded = status == STATUS_OK;
+	pthread_mutex_unlock(&lock);
+	if (loaded)
+		*out = &api;
+	return status;
+}
+
+// DuckDB's message, with a full disk told apart from everything else.
+static enum status db_error(struct error *err, const char *what, const char *message)
+{
+	bool full = message != NULL && (strstr(message, "No space left on device") != NULL || strstr(message, "Disk quota exceeded") != NULL);
+
+	return error_set(err, full ? STATUS_NO_SPACE : STATUS_FAILED, "%s%s%s", what, *what != '\0' ? ": " : "",
+		message != NULL ? message : "DuckDB gave no reason");
+}
+
+enum status db_open(struct db *d, const struct db_api *api, const char *path, bool write, bool *locked, struct error *err)
+{
+	static const char *const settings[][2] = {
+		{ "threads", "1" }, { "default_block_size", "16384" },
+		{ "autoinstall_known_extensions", "false" }, { "autoload_known_extensions", "false" },
+	};
+	duckdb_config config = NULL;
+	char *message = NULL;
+	struct db opened = { .api = api };
+
+	*locked = false;
+	if (api->create_config(&config) == DuckDBError)
+		return error_set(err, STATUS_NO_MEMORY, "DuckDB makes no configuration");
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+		if (api->set_config(config, settings[i][0], settings[i][1]) == DuckDBError) {
+			api->destroy_config(&config);
+			return error_set(err, STATUS_UNAVAILABLE, "%s does not know the setting %s", api->library, settings[i][0]);
+		}
+	}
+	api->set_config(config, "access_mode", write ? "READ_WRITE" : "READ_ONLY");
+	duckdb_state state = api->open_ext(path, &opened.database, config, &message);
+	api->destroy_config(&config);
+	if (state == DuckDBError) {
+		*locked = message != NULL && (strstr(message, "Could not set lock") != NULL || strstr(message, "Conflicting lock") != NULL);
+		enum status status = db_error(err, path, message);
+		api->free(message);
+		return status;
+	}
+	if (api->connect(opened.database, &opened.connection) == DuckDBError) {
+		api->close(&opened.database);
+		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection", path);
+	}
+	*d = opened;
+	return STATUS_OK;
+}
+
+void db_close(struct db *d)
+{
+	if (d->api == NULL)
+		return;
+	if (d->connection != NULL)
+		d->api->disconnect(&d->connection);
+	if (d->database != NULL)
+		d->api->close(&d->database);
+	*d = (struct db){ 0 };
+}
+
+enum status db_exec(struct db *d, const char *sql, struct error *err)
+{
+	duckdb_result result = { 0 };
+	enum status status = STATUS_OK;
+
+	if (d->api->query(d->connection, sql, &result) == DuckDBError)
+		status = db_error(err, "", d->api->result_error(&result));
+	d->api->destroy_result(&result);
+	return status;
+}
+
+// The length of the UTF-8 sequence at p, 0 when it is none (overlong, surrogate, beyond U+10FFFF, cut).
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+// DuckDB refuses text that is not UTF-8, and a child may print anything: a bad byte becomes U+FFFD.
+static void add_clean(struct text *out, const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	while (*p != '\0') {
+		size_t n = utf8_length(p);
+		text_add_bytes(out, n == 0 ? "\xef\xbf\xbd" : (const char *)p, n == 0 ? 3 : n);
+		p += n == 0 ? 1 : n;
+	}
+}
+
+static const char *type_name(struct db *d, struct arena *a, duckdb_result *result, idx_t column)
+{
+	static const char *const names[] = {
+		[DUCKDB_TYPE_BOOLEAN] = "BOOLEAN", [DUCKDB_TYPE_TINYINT] = "TINYINT", [DUCKDB_TYPE_SMALLINT] = "SMALLINT",
+		[DUCKDB_TYPE_INTEGER] = "INTEGER", [DUCKDB_TYPE_BIGINT] = "BIGINT", [DUCKDB_TYPE_UTINYINT] = "UTINYINT",
+		[DUCKDB_TYPE_USMALLINT] = "USMALLINT", [DUCKDB_TYPE_UINTEGER] = "UINTEGER", [DUCKDB_TYPE_UBIGINT] = "UBIGINT",
+		[DUCKDB_TYPE_FLOAT] = "FLOAT", [DUCKDB_TYPE_DOUBLE] = "DOUBLE", [DUCKDB_TYPE_TIMESTAMP] = "TIMESTAMP",
+		[DUCKDB_TYPE_DATE] = "DATE", [DUCKDB_TYPE_TIME] = "TIME", [DUCKDB_TYPE_INTERVAL] = "INTERVAL",
+		[DUCKDB_TYPE_HUGEINT] = "HUGEINT", [DUCKDB_TYPE_UHUGEINT] = "UHUGEINT", [DUCKDB_TYPE_VARCHAR] = "VARCHAR",
+		[DUCKDB_TYPE_BLOB] = "BLOB", [DUCKDB_TYPE_DECIMAL] = "DECIMAL", [DUCKDB_TYPE_TIMESTAMP_S] = "TIMESTAMP_S",
+		[DUCKDB_TYPE_TIMESTAMP_MS] = "TIMESTAMP_MS", [DUCKDB_TYPE_TIMESTAMP_NS] = "TIMESTAMP_NS", [DUCKDB_TYPE_ENUM] = "ENUM",
+		[DUCKDB_TYPE_LIST] = "LIST", [DUCKDB_TYPE_STRUCT] = "STRUCT", [DUCKDB_TYPE_MAP] = "MAP", [DUCKDB_TYPE_ARRAY] = "ARRAY",
+		[DUCKDB_TYPE_UUID] = "UUID", [DUCKDB_TYPE_UNION] = "UNION", [DUCKDB_TYPE_BIT] = "BIT",
+		[DUCKDB_TYPE_TIME_TZ] = "TIME WITH TIME ZONE", [DUCKDB_TYPE_TIMESTAMP_TZ] = "TIMESTAMP WITH TIME ZONE",
+		[DUCKDB_TYPE_SQLNULL] = "\"NULL\"",
+	};
+	duckdb_type type = d->api->column_type(result, column);
+
+	if (type == DUCKDB_TYPE_DECIMAL) {
+		duckdb_logical_type logical = d->api->column_logical_type(result, column);
+		const char *name = arena_printf(a, "DECIMAL(%d,%d)", d->api->decimal_width(logical), d->api->decimal_scale(logical));
+		d->api->destroy_logical_type(&logical);
+		return name;
+	}
+	if ((size_t)type < sizeof names / sizeof names[0] && names[type] != NULL)
+		return names[type];
+	return "OTHER";
+}
+
+// Results of any type become text by DuckDB's own casts: every chunk is sent through a query that casts all columns into a
+// temporary table, which then holds nothing but VARCHAR. (The C API formats single values of simple types only, and a
+// nested value shown as NULL would be a lie.)
+static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t columns, struct error *err)
+{
+	const struct db_api *api = d->api;
+	struct arena a = { 0 };
+	struct text sql = { 0 };
+	duckdb_logical_type *types = ARENA_ARRAY(&a, columns, duckdb_logical_type);
+	const char **names = ARENA_ARRAY(&a, columns, const char *);
+	duckdb_appender appender = NULL;
+	duckdb_data_chunk chunk;
+	enum status status;
+
+	text_add(&sql, "CREATE OR REPLACE TEMP TABLE assay_as_text(");
+	for (idx_t i = 0; i < columns; i++) {
+		types[i] = api->column_logical_type(result, i);
+		names[i] = arena_printf(&a, "c%llu", (unsigned long long)i);
+		text_addf(&sql, "%s%s VARCHAR", i > 0 ? ", " : "", names[i]);
+	}
+	text_add(&sql, ")");
+	status = db_exec(d, text_get(&sql), err);
+	if (status == STATUS_OK && api->appender_create_query(d->connection,
+		"INSERT INTO assay_as_text SELECT CAST(COLUMNS(*) AS VARCHAR) FROM appended_data", columns, types, NULL, names,
+		&appender) == DuckDBError)
+		status = db_error(err, "turning the result into text", api->appender_error(appender));
+	while (status == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
+		if (api->append_data_chunk(appender, chunk) == DuckDBError)
+			status = db_error(err, "turning the result into text", api->appender_error(appender));
+		api->destroy_data_chunk(&chunk);
+	}
+	if (status == STATUS_OK && api->appender_close(appender) == DuckDBError)
+		status = db_error(err, "turning the result into text", api->appender_error(appender));
+	if (appender != NULL)
+		api->appender_destroy(&appender);
+	for (idx_t i = 0; i < columns; i++)
+		api->destroy_logical_type(&types[i]);
+	text_done(&sql);
+	arena_done(&a);
+	return status;
+}
+
+// The chunks of a result that holds nothing but VARCHAR, row-major.
+static void take_text(const struct db_api *api, duckdb_result *result, struct arena *a, struct table *t)
+{
+	size_t capacity = 0, columns = t->column_count;
+	const char **cells = NULL;           // grown by doubling; the final array goes to the arena
+	duckdb_data_chunk chunk;
+
+	while ((chunk = api->fetch_chunk(*result)) != NULL) {
+		size_t rows = (size_t)api->data_chunk_get_size(chunk);
+		if (t->row_count + rows > capacity) {
+			capacity = 2 * (t->row_count + rows);
+			cells = realloc(cells, capacity * columns * sizeof *cells);
+			if (cells == NULL)
+				abort();             // as an arena does
+		}
+		for (size_t c = 0; c < columns; c++) {
+			duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
+			const uint64_t *valid = api->vector_get_validity(vector);
+			const duckdb_string_t *strings = api->vector_get_data(vector);
+			for (size_t r = 0; r < rows; r++) {
+				const char **cell = &cells[(t->row_count + r) * columns + c];
+				if (valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0) {
+					*cell = NULL;
+					continue;
+				}
+				uint32_t length = strings[r].value.inlined.length;
+				*cell = arena_strndup(a, length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
+			}
+		}
+		t->row_count += rows;
+		api->destroy_data_chunk(&chunk);
+	}
+	if (t->row_count > 0) {
+		t->cells = ARENA_ARRAY(a, t->row_count * columns, const char *);
+		memcpy(t->cells, cells, t->row_count * columns * sizeof *cells);
+	}
+	free(cells);
+}
+
+static enum status bind(const struct db_api *api, duckdb_prepared_statement statement, const struct db_parameter *parameters, size_t count)
+{
+	duckdb_state state = DuckDBSuccess;
+
+	for (size_t i = 0; i < count && state == DuckDBSuccess; i++) {
+		struct text clean = { 0 };
+		if (parameters[i].text == NULL) {
+			state = api->bind_int64(statement, i + 1, parameters[i].integer);
+			continue;
+		}
+		add_clean(&clean, parameters[i].text);
+		state = api->bind_varchar_length(statement, i + 1, text_get(&clean), clean.length);
+		text_done(&clean);
+	}
+	return state == DuckDBSuccess ? STATUS_OK : STATUS_BAD_INPUT;
+}
+
+// All statements of the text, one after the other; the result of the last one that has one. (duckdb_query would give the first's.)
+static enum status execute(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, duckdb_result *out,
+	struct error *err)
+{
+	const struct db_api *api = d->api;
+	duckdb_extracted_statements statements = NULL;
+	idx_t statement_count = api->extract_statements(d->connection, sql, &statements);
+	enum status status = STATUS_OK;
+	const char *message;
+
+	if (statement_count == 0 && (message = api->extract_statements_error(statements)) != NULL)
+		status = db_error(err, "", message);
+	for (idx_t i = 0; i < statement_count && status == STATUS_OK; i++) {
+		duckdb_prepared_statement statement = NULL;
+		api->destroy_result(out);
+		if (api->prepare_extracted_statement(d->connection, statements, i, &statement) == DuckDBError)
+			status = db_error(err, "", api->prepare_error(statement));
+		else if (bind(api, statement, parameters, count) != STATUS_OK)
+			status = error_set(err, STATUS_BAD_INPUT, "the database does not take the parameters of: %s", sql);
+		else if (api->execute_prepared(statement, out) == DuckDBError)
+			status = db_error(err, "", api->result_error(out));
+		api->destroy_prepare(&statement);
+	}
+	api->destroy_extracted(&statements);
+	return status;
+}
+
+enum status db_query(struct db *d, struct arena *a, const char *sql, const struct db_parameter *parameters, size_t count,
+	struct table *out, struct error *err)
+{
+	const struct db_api *api = d->api;
+	duckdb_result result = { 0 }, text = { 0 };      // zeroed: destroying them is fine
+	struct table t = { 0 };
+	enum status status = execute(d, sql, parameters, count, &result, err);
+
+	if (status == STATUS_OK && result.internal_data != NULL && api->result_return_type(result) == DUCKDB_RESULT_TYPE_QUERY_RESULT) {
+		t.column_count = (size_t)api->column_count(&result);
+		t.columns = ARENA_ARRAY(a, t.column_count, const char *);
+		t.types = ARENA_ARRAY(a, t.column_count, const char *);
+		bool all_text = true;
+		for (size_t i = 0; i < t.column_count; i++) {
+			t.columns[i] = arena_strdup(a, api->column_name(&result, i));
+			t.types[i] = type_name(d, a, &result, i);
+			all_text = all_text && api->column_type(&result, i) == DUCKDB_TYPE_VARCHAR;
+		}
+		if (all_text) {
+			take_text(api, &result, a, &t);
+		} else {
+			status = cast_to_text(d, &result, t.column_count, err);
+			if (status == STATUS_OK)
+				status = execute(d, "SELECT * FROM assay_as_text", NULL, 0, &text, err);
+			if (status == STATUS_OK)
+				take_text(api, &text, a, &t);
+			api->destroy_result(&text);
+		}
+	}
+	api->destroy_result(&result);
+	if (status == STATUS_OK)
+		*out = t;
+	return status;
+}
+
+void insert_begin(struct insert *in, struct db *d, const char *table)
+{
+	*in = (struct insert){ .db = d, .table = table };
+	if (d->api->appender_create(d->connection, NULL, table, &in->appender) == DuckDBError)
+		db_error(&in->err, table, d->api->appender_error(in->appender));
+}
+
+static duckdb_state append_text(const struct db_api *api, duckdb_appender appender, const char *s)
+{
+	struct text clean = { 0 };
+
+	add_clean(&clean, s);
+	duckdb_state state = api->append_varchar_length(appender, text_get(&clean), clean.length);
+	text_done(&clean);
+	return state;
+}
+
+static duckdb_state append_value(const struct db_api *api, duckdb_appender appender, const struct db_value *v)
+{
+	switch (v->kind) {
+	case DB_TEXT:
+		return v->text == NULL ? api->append_null(appender) : append_text(api, appender, v->text);
+	case DB_REAL:
+		return isnan(v->real) ? api->append_null(appender) : api->append_double(appender, v->real);
+	case DB_INTEGER:
+		return v->integer == ROW_NONE ? api->append_null(appender) : api->append_int64(appender, v->integer);
+	case DB_BOOLEAN:
+		return v->integer < 0 ? api->append_null(appender) : api->append_bool(appender, v->integer != 0);
+	case DB_TIME:
+		return api->append_timestamp(appender, (duckdb_timestamp){ .micros = v->integer });
+	}
+	return DuckDBError;
+}
+
+void insert_row(struct insert *in, const struct db_value *values, size_t count)
+{
+	const struct db_api *api = in->db->api;
+	duckdb_state state = DuckDBSuccess;
+
+	if (in->err.status != STATUS_OK)
+		return;
+	if (in->column_count == 0) {
+		for (size_t i = 0; i < count && state == DuckDBSuccess; i++)
+			state = api->appender_add_column(in->appender, values[i].column);
+		in->column_count = count;
+	}
+	if (state == DuckDBSuccess)
+		state = api->appender_begin_row(in->appender);
+	for (size_t i = 0; i < count && state == DuckDBSuccess; i++)
+		state = append_value(api, in->appender, &values[i]);
+	if (state == DuckDBSuccess)
+		state = api->appender_end_row(in->appender);
+	if (state == DuckDBError)
+		db_error(&in->err, in->table, api->appender_error(in->appender));
+}
+
+enum status insert_end(struct insert *in, struct error *err)
+{
+	const struct db_api *api = in->db->api;
+
+	if (in->err.status == STATUS_OK && api->appender_close(in->appender) == DuckDBError)
+		db_error(&in->err, in->table, api->appender_error(in->appender));
+	if (in->appender != NULL)
+		api->appender_destroy(&in->appender);
+	if (in->err.status != STATUS_OK)
+		return error_set(err, in->err.status, "%s", in->err.text);
+	return STATUS_OK;
+}
+
+enum status insert_one(struct db *d, const char *table, const struct db_value *values, size_t count, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, table);
+	insert_row(&in, values, count);
+	return insert_end(&in, err);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// DuckDB, as far as the store needs it: the library by dlopen, one open database, statements, typed inserts and results
+// as text. Values go in through an appender with named columns, never as part of a statement's text. Knows no table.
+#ifndef ASSAY_STORE_DB_H
+#define ASSAY_STORE_DB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <duckdb.h>
+
+#include "store/store.h"
+
+#define DB_FUNCTIONS(X)                                                                                                    \
+	X(library_version) X(create_config) X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect)  \
+	X(query) X(destroy_result) X(result_error) X(column_count) X(column_name) X(column_type) X(column_logical_type)    \
+	X(destroy_logical_type) X(decimal_width) X(decimal_scale) X(fetch_chunk) X(destroy_data_chunk)                     \
+	X(data_chunk_get_size) X(data_chunk_get_vector) X(vector_get_data) X(vector_get_validity) X(free)                  \
+	X(result_return_type) X(extract_statements) X(extract_statements_error) X(prepare_extracted_statement)              \
+	X(destroy_extracted) X(destroy_prepare) X(prepare_error) X(bind_varchar_length) X(bind_int64)                \
+	X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) X(appender_begin_row)       \
+	X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) X(append_null) X(append_bool)          \
+	X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) X(append_data_chunk)
+
+// The functions, each with the type of duckdb.h's own prototype.
+struct db_api {
+#define X(name) __typeof__(&duckdb_##name) name;
+	DB_FUNCTIONS(X)
+#undef X
+	const char *library;                 // path it came from
+};
+
+struct db {                              // all zero is closed
+	const struct db_api *api;
+	duckdb_database database;
+	duckdb_connection connection;
+};
+
+// Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.
+enum status db_load(const struct db_api **out, struct error *err);
+
+// One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
+enum status db_open(struct db *d, const struct db_api *api, const char *path, bool write, bool *locked, struct error *err);
+enum status db_exec(struct db *d, const char *sql, struct error *err);
+// The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.
+struct db_parameter { const char *text; int64_t integer; };          // text NULL: the integer
+enum status db_query(struct db *d, struct arena *a, const char *sql, const struct db_parameter *parameters, size_t count,
+	struct table *out, struct error *err);
+void db_close(struct db *d);             // rolls back what was not committed
+
+// A value with its column: which member counts is `kind`. Absent: NULL text, NaN, ROW_NONE, flag -1.
+enum db_kind { DB_TEXT, DB_REAL, DB_INTEGER, DB_BOOLEAN, DB_TIME };
+struct db_value {
+	const char *column;
+	enum db_kind kind;
+	const char *text;
+	double real;
+	int64_t integer;                     // DB_TIME: microseconds since 1970 UTC
+};
+#define V_TEXT(name, value) { .column = name, .kind = DB_TEXT, .text = value }
+#define V_REAL(name, value) { .column = name, .kind = DB_REAL, .real = value }
+#define V_INTEGER(name, value) { .column = name, .kind = DB_INTEGER, .integer = value }
+#define V_BOOLEAN(name, value) { .column = name, .kind = DB_BOOLEAN, .integer = value }
+#define V_TIME(name, value) { .column = name, .kind = DB_TIME, .integer = value }
+
+// Rows into one table: the first row names the columns, the following ones have the same. The error is sticky and told
+// by insert_end, which must be called.
+struct insert {
+	struct db *db;
+	const char *table;
+	duckdb_appender appender;
+	size_t column_count;
+	struct error err;
+};
+void insert_begin(struct insert *in, struct db *d, const char *table);
+void insert_row(struct insert *in, const struct db_value *values, size_t count);
+enum status insert_end(struct insert *in, struct error *err);
+enum status insert_one(struct db *d, const char *table, const struct db_value *values, size_t count, struct error *err);
+#define INSERT_ONE(d, table, values, err) insert_one((d), (table), (values), sizeof(values) / sizeof((values)[0]), (err))
+
+#endif

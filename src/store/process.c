@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc; starts and signals nothing.
+#include "store/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static bool read_small(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return false;
+	out[n] = '\0';
+	return true;
+}
+
+// State letter and start time; the command in field 2 may hold anything, so fields are counted behind its last ')'.
+static bool read_stat(int64_t pid, char *state, int64_t *start_ticks)
+{
+	char path[64], stat[1024], *p;
+
+	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+	if (!read_small(path, stat, sizeof stat) || (p = strrchr(stat, ')')) == NULL || p[1] != ' ')
+		return false;
+	p += 2;
+	*state = *p;
+	for (int field = 3; field < 22; field++) {
+		p = strchr(p, ' ');
+		if (p == NULL)
+			return false;
+		p++;
+	}
+	*start_ticks = strtoll(p, NULL, 10);
+	return true;
+}
+
+void process_self(struct process *out)
+{
+	struct stat ns;
+	char state;
+
+	*out = (struct process){ .pid = getpid() };
+	if (!read_stat(out->pid, &state, &out->start_ticks))
+		out->start_ticks = 0;
+	if (read_small("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof out->boot_id))
+		out->boot_id[strcspn(out->boot_id, "\n")] = '\0';
+	if (stat("/proc/self/ns/pid", &ns) == 0)
+		out->pid_namespace = (int64_t)ns.st_ino;
+}
+
+bool process_may_live(const struct process *p)
+{
+	struct process self;
+	int64_t start_ticks;
+	char state;
+
+	process_self(&self);
+	if (!text_is(self.boot_id, p->boot_id))
+		return false;
+	if (p->pid_namespace != self.pid_namespace)
+		return true;
+	if (!read_stat(p->pid, &state, &start_ticks))
+		return false;
+	return start_ticks == p->start_ticks && state != 'Z' && state != 'X';
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run writes: itself, what it found on the machine, a cell before its child starts, and the verdict with everything
+// measured. One transaction each; rows are only ever added.
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "store/process.h"
+#include "store/transaction.h"
+
+static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	enum status status = db_query(d, &a, sql, parameters, count, &t, err);
+
+	*out = t.row_count > 0;
+	arena_done(&a);
+	return status;
+}
+
+static enum status add_event(struct db *d, int64_t run, int64_t cell, const char *kind, const char *verdict, const char *cause, int64_t *id, struct error *err)
+{
+	enum status status = transaction_next_id(d, "event", id, err);
+
+	if (status != STATUS_OK)
+		return status;
+	const struct db_value row[] = {
+		V_INTEGER("id", *id), V_INTEGER("run", run), V_INTEGER("cell", cell), V_TEXT("kind", kind), V_TEXT("verdict", verdict), V_TEXT("cause", cause),
+		V_TIME("happened_at", clock_unix_us()),
+	};
+	return INSERT_ONE(d, "event", row, err);
+}
+
+static enum status add_machine(struct db *d, const struct machine *m, struct error *err)
+{
+	bool known;
+	enum status status = exists(d, "SELECT 1 FROM machine WHERE id = ?", &(struct db_parameter){ .text = m->id }, 1, &known, err);
+
+	if (status != STATUS_OK || known)
+		return status;
+	const struct db_value row[] = {
+		V_TEXT("id", m->id), V_TEXT("os", m->os), V_TEXT("kernel", m->kernel), V_TEXT("architecture", m->architecture),
+		V_TEXT("cpu_vendor", m->cpu_vendor), V_TEXT("cpu_model", m->cpu_model), V_INTEGER("sockets", m->sockets), V_INTEGER("cores", m->cores),
+		V_INTEGER("threads", m->threads), V_INTEGER("usable_cpus", m->usable_cpus), V_INTEGER("l1d_bytes", m->l1d_bytes),
+		V_INTEGER("l2_bytes", m->l2_bytes), V_INTEGER("l3_bytes", m->l3_bytes), V_TEXT("features", m->features), V_TEXT("hypervisor", m->hypervisor),
+		V_INTEGER("memory_bytes", m->memory_bytes), V_INTEGER("memory_limit_bytes", m->memory_limit_bytes), V_TIME("first_seen_at", clock_unix_us()),
+	};
+	return INSERT_ONE(d, "machine", row, err);
+}
+
+enum status store_begin_run(struct store *s, const struct machine *m, const char *command, struct error *err)
+{
+	struct process self;
+	struct db d = { 0 };
+	int64_t id = 0, event;
+	enum status status = transaction_begin(s, true, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	process_self(&self);
+	status = add_machine(&d, m, err);
+	if (status == STATUS_OK)
+		status = transaction_next_id(&d, "run", &id, err);
+	if (status == STATUS_OK) {
+		const struct db_value row[] = {
+			V_INTEGER("id", id), V_TEXT("machine", m->id), V_TEXT("hostname", m->hostname), V_TEXT("program_version", ASSAY_VERSION),
+			V_TEXT("command", command), V_INTEGER("pid", self.pid), V_INTEGER("start_ticks", self.start_ticks), V_TEXT("boot_id", self.boot_id),
+			V_INTEGER("pid_namespace", self.pid_namespace), V_INTEGER("memory_available_bytes", m->memory_available_bytes),
+			V_TIME("started_at", clock_unix_us()),
+		};
+		status = INSERT_ONE(&d, "run", row, err);
+	}
+	if (status == STATUS_OK)
+		status = add_event(&d, id, ROW_NONE, "run_started", NULL, NULL, &event, err);
+	status = transaction_end(s, &d, status, err);
+	if (status == STATUS_OK)
+		s->run = id;
+	return status;
+}
+
+static enum status need_run(const struct store *s, struct error *err)
+{
+	return s->run > 0 ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "the store has no run: store_begin_run comes first");
+}
+
+enum status store_end_run(struct store *s, struct error *err)
+{
+	struct db d = { 0 };
+	int64_t event;
+	enum status status = need_run(s, err);
+
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	status = add_event(&d, s->run, ROW_NONE, "run_ended", NULL, NULL, &event, err);
+	status = transaction_end(s, &d, status, err);
+	if (status == STATUS_OK)
+		s->run = 0;
+	return status;
+}
+
+static const char *json_compact(struct arena *a, const json_t *v)
+{
+	char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+	const char *copy = arena_strdup(a, text);
+
+	free(text);
+	return copy;
+}
+
+// Text of an object's key: of a string as it is, NULL when absent, else as JSON.
+static const char *json_text(struct arena *a, const json_t *object, const char *key)
+{
+	json_t *v = json_object_get(object, key);
+
+	if (v == NULL || json_is_null(v))
+		return NULL;
+	return json_is_string(v) ? json_string_value(v) : json_compact(a, v);
+}
+
+enum status store_detection(struct store *s, const json_t *platforms, struct error *err)
+{
+	struct arena a = { 0 };
+	struct db d = { 0 };
+	struct insert in;
+	int64_t id = 0;
+	size_t i;
+	json_t *p;
+	enum status status = need_run(s, err);
+
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	status = transaction_next_id(&d, "platform_detection", &id, err);
+	if (status == STATUS_OK) {
+		insert_begin(&in, &d, "platform_detection");
+		json_array_foreach(platforms, i, p) {
+			const json_t *features = json_object_get(p, "features"), *device = json_array_get(json_object_get(p, "devices"), 0);
+			const char *description = json_text(&a, device, "description");
+			const json_t *available = json_object_get(p, "available");
+			const struct db_value row[] = {
+				V_INTEGER("id", id + (int64_t)i), V_INTEGER("run", s->run), V_TEXT("platform", json_text(&a, p, "name")),
+				V_BOOLEAN("available", json_is_boolean(available) ? json_is_true(available) : -1), V_TEXT("reason", json_text(&a, p, "reason")),
+				V_TEXT("engine", json_text(&a, p, "engine")), V_TEXT("engine_version", json_text(&a, features, "engine_version")),
+				V_TEXT("library", json_text(&a, features, "library")),
+				V_TEXT("device", description != NULL ? description : json_text(&a, device, "name")),
+				V_TEXT("devices", json_text(&a, p, "devices")), V_TEXT("features", json_text(&a, p, "features")),
+				V_TEXT("facts", json_compact(&a, p)), V_TIME("detected_at", clock_unix_us()),
+			};
+			insert_row(&in, row, sizeof row / sizeof row[0]);
+		}
+		status = insert_end(&in, err);
+	}
+	arena_done(&a);
+	return transaction_end(s, &d, status, err);
+}
+
+enum status store_started(struct store *s, const struct cell *c, const char *cell_key, int64_t *row, struct error *err)
+{
+	struct db d = { 0 };
+	int64_t id = 0, event;
+	enum status status = need_run(s, err);
+
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	status = transaction_next_id(&d, "cell", &id, err);
+	if (status == STATUS_OK) {
+		const struct db_value values[] = {
+			V_INTEGER("id", id), V_INTEGER("run", s->run), V_TEXT("cell_key", cell_key), V_TEXT("model", c->model), V_TEXT("path", c->path),
+			V_TEXT("revision", c->revision), V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
+			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_INTEGER("runs", c->runs), V_INTEGER("layers", c->layers),
+			V_INTEGER("seed", (int64_t)c->seed), V_BOOLEAN("synthetic", c->synthetic), V_BOOLEAN("static_shapes", c->is_static),
+			V_REAL("timeout_s", c->timeout_s), V_INTEGER("memory_limit_bytes", c->memory_bytes), V_TEXT("golden", c->golden),
+			V_TIME("started_at", clock_unix_us()),
+		};
+		status = INSERT_ONE(&d, "cell", values, err);
+	}
+	if (status == STATUS_OK)
+		status = add_event(&d, s->run, id, "started", NULL, NULL, &event, err);
+	status = transaction_end(s, &d, status, err);
+	if (status == STATUS_OK)
+		*row = id;
+	return status;
+}
+
+static enum status add_measurement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	const struct row *row = &r->row;
+#define KIND_TEXT V_TEXT
+#define KIND_JSON V_TEXT
+#define KIND_REAL V_REAL
+#define KIND_INTEGER V_INTEGER
+#define KIND_BOOLEAN V_BOOLEAN
+#define X(kind, name, meaning) KIND_##kind(#name, row->name),
+	struct db_value values[] = { V_INTEGER("cell", cell), V_INTEGER("event", event), ROW_LIST(X) };
+#undef X
+
+	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+		if (text_is(values[i].column, "row"))
+			values[i].integer = cell;
+		else if (text_is(values[i].column, "verdict"))
+			values[i].text = verdict_word(r->verdict);       // one truth, whatever the row says
+	}
+	return INSERT_ONE(d, "measurement", values, err);
+}
+
+// A model and an artifact are written when first seen.
+static enum status add_model(struct db *d, const struct row *r, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	int64_t id = 0;
+	bool known = true;
+	const struct db_parameter what[] = {
+		{ .text = r->model }, { .text = r->revision ? r->revision : "" }, { .text = r->model_type ? r->model_type : "" },
+		{ .text = r->head ? r->head : "" },
+	};
+	enum status status;
+
+	if (r->model == NULL)
+		return STATUS_OK;
+	status = db_query(d, &a, "SELECT id FROM model WHERE name = ? AND COALESCE(revision, '') = ? AND COALESCE(model_type, '') = ?"
+		" AND COALESCE(head, '') = ?", what, 4, &t, err);
+	if (status == STATUS_OK && t.row_count > 0) {
+		id = table_integer(&t, 0, "id");
+	} else if (status == STATUS_OK && (status = transaction_next_id(d, "model", &id, err)) == STATUS_OK) {
+		const struct db_value values[] = {
+			V_INTEGER("id", id), V_TEXT("name", r->model), V_TEXT("revision", r->revision), V_TEXT("model_type", r->model_type),
+			V_TEXT("architecture", r->architecture), V_TEXT("head", r->head), V_TIME("first_seen_at", clock_unix_us()),
+		};
+		status = INSERT_ONE(d, "model", values, err);
+	}
+	arena_done(&a);
+	if (status == STATUS_OK && r->artifact_key != NULL)
+		status = exists(d, "SELECT 1 FROM artifact WHERE key = ?", &(struct db_parameter){ .text = r->artifact_key }, 1, &known, err);
+	if (status != STATUS_OK || known)
+		return status;
+	const struct db_value values[] = {
+		V_TEXT("key", r->artifact_key), V_INTEGER("model", id), V_TEXT("form", r->form), V_TEXT("weights_dtype", r->weights_dtype),
+		V_INTEGER("weights_bytes", r->weights_bytes), V_INTEGER("nodes", r->nodes), V_TEXT("placed_by", r->placed_by),
+		V_TIME("first_seen_at", clock_unix_us()),
+	};
+	return INSERT_ONE(d, "artifact", values, err);
+}
+
+static enum status add_samples(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, "sample");
+	for (size_t i = 0; i < r->sample_count; i++) {
+		const struct db_value row[] = {
+			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_REAL("ms", r->sample_ms[i]),
+		};
+		insert_row(&in, row, sizeof row / sizeof row[0]);
+	}
+	return insert_end(&in, err);
+}
+
+static enum status add_placement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	struct arena a = { 0 };
+	struct insert in;
+	size_t i;
+	json_t *node;
+	enum status status;
+
+	insert_begin(&in, d, "placement");
+	json_array_foreach(r->placement, i, node) {
+		const json_t *fused = json_object_get(node, "fused");
+		const struct db_value row[] = {
+			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("node", json_text(&a, node, "name")),
+			V_TEXT("op", json_text(&a, node, "op")), V_TEXT("place", json_text(&a, node, "where")), V_TEXT("kernel", json_text(&a, node, "kernel")),
+			V_BOOLEAN("fused", json_is_boolean(fused) ? json_is_true(fused) : -1),
+		};
+		insert_row(&in, row, sizeof row / sizeof row[0]);
+	}
+	status = insert_end(&in, err);
+	arena_done(&a);
+	return status;
+}
+
+static double json_real_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static enum status add_checks(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	struct arena a = { 0 };
+	struct insert in;
+	size_t i;
+	json_t *c;
+	enum status status;
+
+	insert_begin(&in, d, "output_check");
+	json_array_foreach(r->checks, i, c) {
+		const json_t *right = json_object_get(c, "right"), *non_finite = json_object_get(c, "non_finite");
+		const struct db_value row[] = {
+			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("output", json_text(&a, c, "name")),
+			V_BOOLEAN("agrees", json_is_boolean(right) ? json_is_true(right) : -1), V_REAL("max_abs_error", json_real_of(c, "max_abs_error")),
+			V_REAL("max_rel_error", json_real_of(c, "max_rel_error")), V_REAL("nmse", json_real_of(c, "nmse")), V_REAL("cosine", json_real_of(c, "cosine")),
+			V_REAL("top1_agreement", json_real_of(c, "top1_agreement")),
+			V_INTEGER("non_finite", json_is_integer(non_finite) ? json_integer_value(non_finite) : ROW_NONE),
+			V_REAL("reference_absmax", json_real_of(c, "reference_absmax")), V_TEXT("cause", json_text(&a, c, "cause")), V_TEXT("facts", json_compact(&a, c)),
+		};
+		insert_row(&in, row, sizeof row / sizeof row[0]);
+	}
+	status = insert_end(&in, err);
+	arena_done(&a);
+	return status;
+}
+
+enum status store_finished(struct store *s, const struct cell_result *r, struct error *err)
+{
+	struct db d = { 0 };
+	int64_t cell = r->row.row, event = 0;
+	bool known = false;
+	enum status status = need_run(s, err);
+
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	status = exists(&d, "SELECT 1 FROM cell WHERE id = ?", &(struct db_parameter){ .integer = cell }, 1, &known, err);
+	if (status == STATUS_OK && !known)
+		status = error_set(err, STATUS_BAD_INPUT, "row %lld was never started", (long long)cell);
+	if (status == STATUS_OK)
+		status = add_event(&d, s->run, cell, "verdict", verdict_word(r->verdict), r->row.cause, &event, err);
+	if (status == STATUS_OK)
+		status = add_measurement(&d, r, cell, event, err);
+	if (status == STATUS_OK)
+		status = add_model(&d, &r->row, err);
+	if (status == STATUS_OK && r->sample_count > 0)
+		status = add_samples(&d, r, cell, event, err);
+	if (status == STATUS_OK && r->placement != NULL)
+		status = add_placement(&d, r, cell, event, err);
+	if (status == STATUS_OK && r->checks != NULL)
+		status = add_checks(&d, r, cell, event, err);
+	return transaction_end(s, &d, status, err);
+}

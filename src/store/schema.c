@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schema as SQL. Tables are append-only; views give the latest word about a cell (`result`) and the two tables that
+// users of the original system know (`hardware_results`, `hardware_detection`: seconds and MB, an `id`, a `success`).
+// There are no primary keys: numbers are given out inside a transaction that holds the file alone, and an index would
+// have to be written anew with every cell. docs/SCHEMA.md says what each column means.
+#include "store/schema.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+// A file of the original system has its two tables as tables; they are kept beside under another name, and nothing in
+// them counts as measured here.
+static const char keep_original[] = "old_";
+static const char *const original_tables[] = { "hardware_results", "hardware_detection" };
+
+#define TYPE_TEXT "VARCHAR"
+#define TYPE_JSON "VARCHAR"
+#define TYPE_REAL "DOUBLE"
+#define TYPE_INTEGER "BIGINT"
+#define TYPE_BOOLEAN "BOOLEAN"
+#define COLUMN_SQL(kind, name, meaning) ", \"" #name "\" " TYPE_##kind
+
+const struct migration schema_migrations[] = {
+	{ 1, "the first schema",
+	"CREATE TABLE machine(id VARCHAR NOT NULL, os VARCHAR, kernel VARCHAR, architecture VARCHAR, cpu_vendor VARCHAR, cpu_model VARCHAR,"
+	"  sockets BIGINT, cores BIGINT, threads BIGINT, usable_cpus BIGINT, l1d_bytes BIGINT, l2_bytes BIGINT, l3_bytes BIGINT,"
+	"  features VARCHAR, hypervisor VARCHAR, memory_bytes BIGINT, memory_limit_bytes BIGINT, first_seen_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE run(id BIGINT NOT NULL, machine VARCHAR NOT NULL, hostname VARCHAR, program_version VARCHAR, command VARCHAR, pid BIGINT NOT NULL,"
+	"  start_ticks BIGINT NOT NULL, boot_id VARCHAR, pid_namespace BIGINT, memory_available_bytes BIGINT, started_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE model(id BIGINT NOT NULL, name VARCHAR NOT NULL, revision VARCHAR, model_type VARCHAR, architecture VARCHAR, head VARCHAR,"
+	"  first_seen_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE artifact(key VARCHAR NOT NULL, model BIGINT NOT NULL, form VARCHAR, weights_dtype VARCHAR, weights_bytes BIGINT, nodes BIGINT,"
+	"  placed_by VARCHAR, first_seen_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE cell(id BIGINT NOT NULL, run BIGINT NOT NULL, cell_key VARCHAR NOT NULL, model VARCHAR NOT NULL, path VARCHAR, revision VARCHAR,"
+	"  requested VARCHAR NOT NULL, device VARCHAR, asked_options VARCHAR, batch BIGINT, sequence BIGINT, runs BIGINT, layers BIGINT, seed BIGINT,"
+	"  synthetic BOOLEAN, static_shapes BOOLEAN, timeout_s DOUBLE, memory_limit_bytes BIGINT, golden VARCHAR, started_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE event(id BIGINT NOT NULL, run BIGINT NOT NULL, cell BIGINT, kind VARCHAR NOT NULL, verdict VARCHAR, cause VARCHAR, happened_at TIMESTAMP NOT NULL);"
+	"CREATE TABLE measurement(cell BIGINT NOT NULL, event BIGINT NOT NULL" ROW_LIST(COLUMN_SQL) ");"
+	"CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, ms DOUBLE);"
+	"CREATE TABLE placement(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, node VARCHAR, op VARCHAR, place VARCHAR, kernel VARCHAR, fused BOOLEAN);"
+	"CREATE TABLE output_check(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, output VARCHAR, agrees BOOLEAN, max_abs_error DOUBLE,"
+	"  max_rel_error DOUBLE, nmse DOUBLE, cosine DOUBLE, top1_agreement DOUBLE, non_finite BIGINT, reference_absmax DOUBLE, cause VARCHAR, facts VARCHAR);"
+	"CREATE TABLE platform_detection(id BIGINT NOT NULL, run BIGINT NOT NULL, platform VARCHAR NOT NULL, available BOOLEAN, reason VARCHAR, engine VARCHAR,"
+	"  engine_version VARCHAR, library VARCHAR, device VARCHAR, devices VARCHAR, features VARCHAR, facts VARCHAR, detected_at TIMESTAMP NOT NULL);" },
+};
+const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
+
+struct column { const char *name, *type, *meaning; };
+static const struct column columns[] = {
+#define X(kind, name, meaning) { #name, TYPE_##kind, meaning },
+	ROW_LIST(X)
+#undef X
+};
+
+// What a cell without a measurement (running, interrupted) still knows: what was asked. Columns of `cell`.
+static const struct { const char *name, *asked; } asked[] = {
+	{ "model", "c.model" }, { "revision", "c.revision" }, { "requested", "c.requested" }, { "device", "NULLIF(c.device, '')" },
+	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
+	{ "batch", "NULLIF(c.batch, 0)" }, { "sequence", "NULLIF(c.sequence, 0)" },
+	{ "started_at", "strftime(c.started_at, '%Y-%m-%dT%H:%M:%SZ')" },
+};
+
+static const char *asked_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+		if (text_is(asked[i].name, name))
+			return asked[i].asked;
+	}
+	return "NULL";
+}
+
+static const char original_views[] =
+	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
+	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested, FALSE) AS success,"
+	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
+	"  greatest(peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
+	"  CASE WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
+	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
+	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
+	"       ELSE verdict END AS error,"
+	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';"
+	"CREATE OR REPLACE VIEW hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
+	"  CASE WHEN available THEN device ELSE NULL END AS name, COALESCE(features, reason) AS features, detected_at AS \"timestamp\" FROM platform_detection;";
+
+// One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.
+static void result_view(struct text *sql)
+{
+	text_add(sql, "CREATE OR REPLACE VIEW result AS SELECT c.id AS id");
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+		const char *name = columns[i].name;
+		if (text_is(name, "row"))
+			text_add(sql, ", c.id AS \"row\"");
+		else if (text_is(name, "verdict"))
+			text_add(sql, ", e.verdict AS \"verdict\"");
+		else if (text_is(name, "cause"))
+			text_add(sql, ", e.cause AS \"cause\"");
+		else if (text_is(name, "cell_key"))
+			text_add(sql, ", c.cell_key AS \"cell_key\"");     // the question as it was asked, whoever measured
+		else
+			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"", asked_of(name),
+				columns[i].type, name, name);
+	}
+	text_add(sql, ", c.run AS run, r.machine AS machine, CASE WHEN e.id IS NULL THEN 'running' ELSE 'finished' END AS state, e.happened_at AS finished_at"
+		" FROM cell c JOIN run r ON r.id = c.run"
+		" LEFT JOIN (SELECT cell, max(id) AS id FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS last ON last.cell = c.id"
+		" LEFT JOIN event e ON e.id = last.id LEFT JOIN measurement m ON m.event = last.id AND m.cell = c.id;");
+}
+
+static enum status measurement_columns(struct db *d, struct arena *a, struct table *have, struct error *err)
+{
+	return db_query(d, a, "SELECT column_name FROM duckdb_columns() WHERE table_name = 'measurement' AND schema_name = 'main' AND NOT internal",
+		NULL, 0, have, err);
+}
+
+static bool has_column(const struct table *have, const char *name)
+{
+	for (size_t i = 0; i < have->row_count; i++) {
+		if (text_is(have->cells[i], name))
+			return true;
+	}
+	return false;
+}
+
+static size_t missing_columns(const struct table *have)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+		missing += !has_column(have, columns[i].name);
+	return missing;
+}
+
+static enum status look(struct db *d, struct arena *a, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err)
+{
+	struct table t, have;
+	int64_t number;
+	enum status status = db_query(d, a, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'schema_version' AND schema_name = 'main'",
+		NULL, 0, &t, err);
+
+	if (status != STATUS_OK)
+		return status;
+	*version = 0;
+	if (text_is(table_get(&t, 0, "n"), "0")) {
+		*out = SCHEMA_EMPTY;
+		return STATUS_OK;
+	}
+	status = db_query(d, a, "SELECT max(version) AS version FROM schema_version", NULL, 0, &t, err);
+	if (status == STATUS_OK)
+		status = measurement_columns(d, a, &have, err);
+	if (status != STATUS_OK)
+		return status;
+	const char *text = table_get(&t, 0, "version");
+	if (text == NULL || !text_to_int(text, 0, INT32_MAX, &number))
+		return error_set(err, STATUS_BAD_INPUT, "its table schema_version holds no version: the file is not one of assay's, or is damaged");
+	*version = (int)number;
+	int newest = count > 0 ? steps[count - 1].version : 0;
+	*out = *version > newest ? SCHEMA_NEWER : *version < newest || missing_columns(&have) > 0 ? SCHEMA_OLD : SCHEMA_CURRENT;
+	return STATUS_OK;
+}
+
+enum status schema_look(struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err)
+{
+	struct arena a = { 0 };
+	enum status status = look(d, &a, steps, count, out, version, err);
+
+	arena_done(&a);
+	return status;
+}
+
+static enum status keep_originals(struct db *d, struct arena *a, struct error *err)
+{
+	struct table t;
+
+	for (size_t i = 0; i < sizeof original_tables / sizeof original_tables[0]; i++) {
+		enum status status = db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = ?",
+			&(struct db_parameter){ .text = original_tables[i] }, 1, &t, err);
+		if (status == STATUS_OK && t.row_count > 0)
+			status = db_exec(d, arena_printf(a, "ALTER TABLE %s RENAME TO %s%s", original_tables[i], keep_original, original_tables[i]), err);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+static void add_quoted(struct text *sql, const char *s)              // for COMMENT, which takes no parameter; our own texts only
+{
+	text_add(sql, "'");
+	for (; *s != '\0'; s++)
+		text_add_bytes(sql, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
+	text_add(sql, "'");
+}
+
+static enum status migrate(struct db *d, struct arena *a, const struct migration *steps, size_t count, struct error *err)
+{
+	enum schema_state state;
+	struct table have;
+	struct text sql = { 0 };
+	int version;
+	enum status status = look(d, a, steps, count, &state, &version, err);
+
+	if (status != STATUS_OK)
+		return status;
+	if (state == SCHEMA_NEWER)
+		return error_set(err, STATUS_UNSUPPORTED, "its schema is version %d and this assay knows versions up to %d: use a newer assay", version,
+			steps[count - 1].version);
+	if (state == SCHEMA_EMPTY) {
+		status = keep_originals(d, a, err);
+		if (status == STATUS_OK)
+			status = db_exec(d, "CREATE TABLE schema_version(version INTEGER NOT NULL, what VARCHAR, applied_at TIMESTAMP NOT NULL)", err);
+	}
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		if (steps[i].version <= version)
+			continue;
+		status = db_exec(d, steps[i].sql, err);
+		const struct db_value row[] = {
+			V_INTEGER("version", steps[i].version), V_TEXT("what", steps[i].what), V_TIME("applied_at", clock_unix_us()),
+		};
+		if (status == STATUS_OK)
+			status = INSERT_ONE(d, "schema_version", row, err);
+		if (status != STATUS_OK)
+			return error_prefix(err, "bringing the schema to version %d", steps[i].version);
+	}
+	if (status == STATUS_OK)
+		status = measurement_columns(d, a, &have, err);
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+		if (!has_column(&have, columns[i].name))
+			text_addf(&sql, "ALTER TABLE measurement ADD COLUMN \"%s\" %s;", columns[i].name, columns[i].type);
+		text_addf(&sql, "COMMENT ON COLUMN measurement.\"%s\" IS ", columns[i].name);
+		add_quoted(&sql, columns[i].meaning);
+		text_add(&sql, ";");
+	}
+	result_view(&sql);
+	text_add(&sql, original_views);
+	status = db_exec(d, text_get(&sql), err);
+	text_done(&sql);
+	return status;
+}
+
+enum status schema_migrate(struct db *d, const struct migration *steps, size_t count, struct error *err)
+{
+	struct arena a = { 0 };
+	enum status status = db_exec(d, "BEGIN", err);
+
+	if (status == STATUS_OK)
+		status = migrate(d, &a, steps, count, err);
+	if (status == STATUS_OK)
+		status = db_exec(d, "COMMIT", err);
+	arena_done(&a);
+	return status;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables and views, and how an older file becomes a newer one. Columns of `measurement` and `result` come from
+// ROW_LIST, so a field added there is added to every file at its next opening.
+#ifndef ASSAY_STORE_SCHEMA_H
+#define ASSAY_STORE_SCHEMA_H
+
+#include "store/db.h"
+
+// Steps in ascending order; each raises the file to `version`.
+struct migration {
+	int version;
+	const char *what;                    // for the schema_version table
+	const char *sql;
+};
+extern const struct migration schema_migrations[];
+extern const size_t schema_migration_count;
+
+enum schema_state { SCHEMA_EMPTY, SCHEMA_OLD, SCHEMA_CURRENT, SCHEMA_NEWER };
+// Reads only. A file made by a newer assay is SCHEMA_NEWER, with *version.
+enum status schema_look(struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err);
+// In one transaction: the steps that the file lacks, the columns that `measurement` lacks, the views anew.
+enum status schema_migrate(struct db *d, const struct migration *steps, size_t count, struct error *err);
+
+#endif

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening and closing the file: waiting for its lock, making it, migrating it, and settling what dead runs left behind.
+// A new file is made complete under another name and then linked into place, so that no reader, no second program and no
+// kill ever sees half a schema. What is written into it during a run is in record.c.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "store/process.h"
+#include "store/schema.h"
+#include "store/transaction.h"
+
+enum { LOCK_WAIT_S = 60, NOTICE_AFTER_MS = 500, BACK_OFF_MS = 100 };
+
+const char *table_get(const struct table *t, size_t row, const char *column)
+{
+	for (size_t i = 0; i < t->column_count && row < t->row_count; i++) {
+		if (text_is(t->columns[i], column))
+			return t->cells[row * t->column_count + i];
+	}
+	return NULL;
+}
+
+int64_t table_integer(const struct table *t, size_t row, const char *column)
+{
+	const char *text = table_get(t, row, column);
+	int64_t out;
+
+	return text != NULL && text_to_int(text, INT64_MIN + 1, INT64_MAX, &out) ? out : ROW_NONE;
+}
+
+// "(PID 123)" of DuckDB's message about the lock, or "".
+static const char *lock_holder(const struct error *err, char out[32])
+{
+	const char *p = strstr(err->text, "(PID ");
+
+	out[0] = '\0';
+	if (p != NULL)
+		snprintf(out, 32, " (process %d)", atoi(p + 5));
+	return out;
+}
+
+// Opens, waiting for the lock with growing, random pauses: two programs that wait for each other must not keep step.
+static enum status open_waiting(struct store *s, const char *path, bool write, struct db *d, struct error *err)
+{
+	double begin = clock_ms(), wait_ms = 1e3 * (s->lock_wait_s > 0 ? s->lock_wait_s : LOCK_WAIT_S), pause_ms = 1;
+	unsigned seed = (unsigned)clock_ns() ^ (unsigned)getpid();
+	bool noticed = false, locked;
+	char holder[32];
+
+	for (;;) {
+		struct error attempt = { 0 };
+		enum status status = db_open(d, s->duckdb, path, write, &locked, &attempt);
+		if (status == STATUS_OK)
+			return status;
+		if (!locked)
+			return error_set(err, status, "%s", attempt.text);
+		double waited_ms = clock_ms() - begin;
+		if (waited_ms >= wait_ms)
+			return error_set(err, STATUS_TIMEOUT, "%s is held by another program%s, and was for %.0f s: end it or wait for it, or choose another file",
+				path, lock_holder(&attempt, holder), waited_ms / 1e3);
+		if (!noticed && waited_ms >= NOTICE_AFTER_MS && s->notice != NULL) {
+			s->notice(arena_printf(&s->arena, "%s is in use by another program%s; waiting up to %.0f s for it", path,
+				lock_holder(&attempt, holder), wait_ms / 1e3));
+			noticed = true;
+		}
+		double ms = pause_ms * (0.5 + (double)rand_r(&seed) / RAND_MAX);
+		nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1e3), .tv_nsec = (long)(ms * 1e6) % 1000000000 }, NULL);
+		pause_ms = pause_ms * 1.5 > BACK_OFF_MS ? BACK_OFF_MS : pause_ms * 1.5;
+	}
+}
+
+static const char *folder_of(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? "." : slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+// DuckDB's words for a folder that cannot be written name neither the folder nor a way out.
+static enum status check_writable(struct store *s, struct error *err)
+{
+	const char *folder = folder_of(&s->arena, s->path);
+
+	if (access(s->path, F_OK) == 0 && access(s->path, W_OK) != 0)
+		return error_errno(err, "%s cannot be written; name another database with --db or ASSAY_DB", s->path);
+	if (access(folder, W_OK | X_OK) != 0)
+		return error_errno(err, "the folder %s cannot be written, so no database can be kept there; name another with --db or ASSAY_DB", folder);
+	return STATUS_OK;
+}
+
+// Adds what helps to an error about space; leaves others as they are.
+static enum status explain_space(const struct store *s, struct error *err, enum status status)
+{
+	if (status != STATUS_NO_SPACE || err == NULL)
+		return status;
+	char text[sizeof err->text];
+	snprintf(text, sizeof text, "%s", err->text);
+	return error_set(err, STATUS_NO_SPACE, "the disk that holds %s is full (%.1f MiB free): make room or name another database with --db or ASSAY_DB; nothing that was stored is lost (%s)",
+		s->path, (double)file_free_bytes(s->path) / 1048576.0, text);
+}
+
+enum status transaction_begin(struct store *s, bool write, struct db *d, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	if (write && s->read_only)
+		return error_set(err, STATUS_BAD_INPUT, "%s was opened for reading only", s->path);
+	if (write)
+		status = check_writable(s, err);
+	if (status == STATUS_OK)
+		status = open_waiting(s, s->path, write, d, err);
+	if (status == STATUS_OK && write) {
+		status = db_exec(d, "BEGIN", err);
+		if (status != STATUS_OK)
+			db_close(d);
+	}
+	return explain_space(s, err, status);
+}
+
+enum status transaction_end(struct store *s, struct db *d, enum status status, struct error *err)
+{
+	if (status == STATUS_OK)
+		status = db_exec(d, "COMMIT", err);
+	db_close(d);
+	return explain_space(s, err, status);
+}
+
+enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	enum status status = db_query(d, &a, arena_printf(&a, "SELECT COALESCE(max(id), 0) + 1 AS id FROM %s", table), NULL, 0, &t, err);
+
+	if (status == STATUS_OK) {
+		*out = table_integer(&t, 0, "id");
+		if (*out == ROW_NONE)
+			status = error_set(err, STATUS_FAILED, "table %s gives no next number", table);
+	}
+	arena_done(&a);
+	return status;
+}
+
+static enum status create(struct store *s, struct error *err)
+{
+	const char *fresh = arena_printf(&s->arena, "%s.new.%d", s->path, (int)getpid());
+	const char *wal = arena_printf(&s->arena, "%s.wal", s->path), *fresh_wal = arena_printf(&s->arena, "%s.wal", fresh);
+	struct db d = { 0 };
+	enum status status = check_writable(s, err);
+
+	if (status != STATUS_OK)
+		return status;
+	if (file_exists(wal))
+		return error_set(err, STATUS_BAD_INPUT, "%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
+	status = open_waiting(s, fresh, true, &d, err);
+	if (status == STATUS_OK) {
+		status = schema_migrate(&d, schema_migrations, schema_migration_count, err);
+		db_close(&d);
+	}
+	// A log left behind means that the file itself did not take everything (a full disk).
+	if (status == STATUS_OK && file_exists(fresh_wal))
+		status = error_set(err, STATUS_NO_SPACE, "%s could not be written whole", fresh);
+	// Whoever comes second finds the other's file in place, and it has the same schema.
+	if (status == STATUS_OK && link(fresh, s->path) != 0 && errno != EEXIST && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0
+		&& errno != EEXIST)
+		status = error_errno(err, "%s", s->path);
+	unlink(fresh);
+	unlink(fresh_wal);
+	return explain_space(s, err, status);
+}
+
+// Cells without a last word, and the process of the run that started each.
+static const char open_cells[] =
+	"SELECT c.id AS cell, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS pid_namespace"
+	" FROM cell c JOIN run r ON r.id = c.run"
+	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id";
+
+static bool run_may_live(const struct table *t, size_t row)
+{
+	const char *boot_id = table_get(t, row, "boot_id");
+	int64_t namespace = table_integer(t, row, "pid_namespace");
+	struct process p = {
+		.pid = table_integer(t, row, "pid"), .start_ticks = table_integer(t, row, "start_ticks"), .pid_namespace = namespace == ROW_NONE ? 0 : namespace,
+	};
+
+	snprintf(p.boot_id, sizeof p.boot_id, "%s", boot_id != NULL ? boot_id : "");
+	return process_may_live(&p);
+}
+
+static enum status count_orphans(struct db *d, size_t *out, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	enum status status = db_query(d, &a, open_cells, NULL, 0, &t, err);
+
+	*out = 0;
+	for (size_t i = 0; i < t.row_count; i++)
+		*out += !run_may_live(&t, i);
+	arena_done(&a);
+	return status;
+}
+
+static enum status settle_orphans(struct store *s, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	struct db d = { 0 };
+	int64_t id;
+	enum status status = transaction_begin(s, true, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, &a, open_cells, NULL, 0, &t, err);
+	if (status == STATUS_OK)
+		status = transaction_next_id(&d, "event", &id, err);
+	if (status == STATUS_OK) {
+		struct insert in;
+		insert_begin(&in, &d, "event");
+		for (size_t i = 0; i < t.row_count; i++) {
+			if (run_may_live(&t, i))
+				continue;
+			// run 0: written by whoever opened the file next, not by the run itself
+			const struct db_value row[] = {
+				V_INTEGER("id", id++), V_INTEGER("run", 0), V_INTEGER("cell", table_integer(&t, i, "cell")), V_TEXT("kind", "interrupted"),
+				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)), V_TEXT("cause", "the program that ran it ended before the cell did"),
+				V_TIME("happened_at", clock_unix_us()),
+			};
+			insert_row(&in, row, sizeof row / sizeof row[0]);
+		}
+		status = insert_end(&in, err);
+	}
+	arena_done(&a);
+	return transaction_end(s, &d, status, err);
+}
+
+static enum status migrate(struct store *s, struct error *err)
+{
+	struct db d = { 0 };
+	enum status status = check_writable(s, err);
+
+	if (status == STATUS_OK)
+		status = open_waiting(s, s->path, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	status = schema_migrate(&d, schema_migrations, schema_migration_count, err);
+	db_close(&d);
+	return status == STATUS_OK ? status : explain_space(s, err, error_prefix(err, "%s", s->path));
+}
+
+enum status store_open(struct store *s, const char *path, bool read_only, struct error *err)
+{
+	enum schema_state state;
+	struct db d = { 0 };
+	size_t orphans = 0;
+	int version = 0;
+	const struct db_api *api = NULL;
+	enum status status = db_load(&api, err);
+
+	if (status != STATUS_OK)
+		return status;
+	s->duckdb = api;
+	s->path = arena_strdup(&s->arena, path);
+	s->read_only = read_only;
+	s->run = 0;
+	if (file_is_dir(path))
+		status = error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
+	else if (access(path, F_OK) != 0 && errno != ENOENT)
+		status = error_errno(err, "%s", path);
+	else if (read_only && !file_exists(path))
+		status = error_set(err, STATUS_BAD_INPUT, "there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
+	else if (!file_exists(path))
+		status = create(s, err);
+	if (status == STATUS_OK)
+		status = open_waiting(s, path, false, &d, err);
+	if (status == STATUS_OK) {
+		status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
+		if (status == STATUS_OK && state == SCHEMA_CURRENT && !read_only)
+			status = count_orphans(&d, &orphans, err);
+		db_close(&d);
+		if (status != STATUS_OK)
+			error_prefix(err, "%s", path);
+	}
+	if (status == STATUS_OK && read_only && state == SCHEMA_EMPTY)
+		status = error_set(err, STATUS_BAD_INPUT, "%s is a DuckDB file, but assay has stored nothing in it", path);
+	if (status == STATUS_OK && !read_only && state != SCHEMA_CURRENT) {
+		status = migrate(s, err);
+		orphans = status == STATUS_OK;       // not counted yet
+	}
+	if (status == STATUS_OK && orphans > 0)
+		status = settle_orphans(s, err);
+	if (status != STATUS_OK)
+		store_close(s);
+	return status;
+}
+
+void store_close(struct store *s)
+{
+	void (*notice)(const char *) = s->notice;
+	double lock_wait_s = s->lock_wait_s;
+
+	arena_done(&s->arena);
+	*s = (struct store){ .notice = notice, .lock_wait_s = lock_wait_s };
+}
+
+enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err)
+{
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, &s->arena, sql, NULL, 0, out, err);
+	db_close(&d);
+	return status;
+}
+
+enum status store_cell_state(struct store *s, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err)
+{
+	static const char sql[] =
+		"SELECT c.id AS cell, c.state AS state, c.verdict AS verdict, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
+		" r.pid_namespace AS pid_namespace FROM result c JOIN run r ON r.id = c.run WHERE c.cell_key = ? ORDER BY c.id DESC";
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, &a, sql, &(struct db_parameter){ .text = cell_key }, 1, &t, err);
+	db_close(&d);
+	if (status == STATUS_OK) {
+		enum store_cell_state state = STORE_NEVER;
+		// A finished row wins over one that is being tried again; an interrupted one counts as never run.
+		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
+			bool finished = text_is(table_get(&t, i, "state"), "finished");
+			enum store_cell_state this = finished && !text_is(table_get(&t, i, "verdict"), verdict_word(VERDICT_INTERRUPTED)) ? STORE_FINISHED
+				: !finished && run_may_live(&t, i) ? STORE_TAKEN : STORE_NEVER;
+			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {
+				state = this;
+				if (row != NULL)
+					*row = table_integer(&t, i, "cell");
+			}
+		}
+		*out = state;
+	}
+	arena_done(&a);
+	return status;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file, open for the length of one transaction. Between store.c and record.c; nobody else writes.
+#ifndef ASSAY_STORE_TRANSACTION_H
+#define ASSAY_STORE_TRANSACTION_H
+
+#include "store/db.h"
+
+// Opens the file, waiting for a held lock. Writing begins a transaction; reading sees one moment of the file.
+enum status transaction_begin(struct store *s, bool write, struct db *d, struct error *err);
+// Commits when `status` is OK, else rolls back; closes the file; the result of both.
+enum status transaction_end(struct store *s, struct db *d, enum status status, struct error *err);
+
+// One more than the largest number of table.id: safe because a writing transaction has the file for itself.
+enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err);
+// An integer of a result; ROW_NONE for NULL or no integer.
+int64_t table_integer(const struct table *t, size_t row, const char *column);
+
+#endif

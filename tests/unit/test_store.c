@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store in one process: rows come back as they went in, the views of the original system, migrations, queries.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "store/schema.h"
+#include "store_rows.h"
+
+struct fixture {
+	char *folder, path[4200];
+	struct store store;
+	struct error err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	f->folder = test_folder();
+	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	store_close(&f->store);
+	test_folder_done(f->folder);
+	free(f);
+	return 0;
+}
+
+// Every assertion about a status shows the sentence when it fails.
+#define OK(f, call)                                                                                                        \
+	do {                                                                                                               \
+		if ((call) != STATUS_OK)                                                                                   \
+			fail_msg("%s: %s", #call, (f)->err.text);                                                          \
+	} while (0)
+#define REFUSED(f, call, words)                                                                                            \
+	do {                                                                                                               \
+		(f)->err = (struct error){ 0 };                                                                            \
+		assert_int_not_equal(call, STATUS_OK);                                                                     \
+		if (strstr((f)->err.text, words) == NULL)                                                                  \
+			fail_msg("'%s' does not say '%s'", (f)->err.text, words);                                          \
+	} while (0)
+
+static void open_with_run(struct fixture *f)
+{
+	struct machine m = test_machine();
+
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	OK(f, store_begin_run(&f->store, &m, "test", &f->err));
+}
+
+static int64_t add(struct fixture *f, const char *model, const char *platform, struct cell_result r)
+{
+	struct cell c = test_cell(model, platform);
+	int64_t row = 0;
+
+	OK(f, store_started(&f->store, &c, "key", &row, &f->err));
+	r.row.row = row;
+	OK(f, store_finished(&f->store, &r, &f->err));
+	return row;
+}
+
+static const char *one(struct fixture *f, const char *sql)
+{
+	static struct table t;
+
+	OK(f, store_query(&f->store, sql, &t, &f->err));
+	assert_int_equal(t.row_count, 1);
+	assert_int_equal(t.column_count, 1);
+	return t.cells[0];
+}
+
+static void expect(struct fixture *f, const char *sql, const char *expected)
+{
+	const char *got = one(f, sql);
+
+	if (!text_is(got, expected))
+		fail_msg("%s: got '%s', expected '%s'", sql, got ? got : "NULL", expected ? expected : "NULL");
+}
+
+// Every field of ROW_LIST, set and absent, through the database and back; texts that try to be SQL; bytes that are no text.
+static void test_every_field(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result full = { .verdict = VERDICT_WRONG }, empty = { .verdict = VERDICT_CRASHED };
+	struct table t;
+	int number = 0;
+
+	row_init(&full.row);
+	row_init(&empty.row);
+#define SET_TEXT(name, n) "it's \"" #name "\"; DROP TABLE cell; -- \xc3\xa9 \n {[]}"
+#define SET_JSON(name, n) "{\"" #name "\":1}"
+#define SET_REAL(name, n) (n + 0.1)
+#define SET_INTEGER(name, n) (INT64_C(9007199254740993) + n)
+#define SET_BOOLEAN(name, n) (n % 2)
+#define X(kind, name, meaning) full.row.name = SET_##kind(name, number); number++;
+	ROW_LIST(X)
+#undef X
+	open_with_run(f);
+	int64_t a = add(f, "asked", "cpu", full), b = add(f, "asked", "openvino", empty);
+	OK(f, store_query(&f->store, "SELECT * FROM result ORDER BY id", &t, &f->err));
+	assert_int_equal(t.row_count, 2);
+	assert_int_equal(table_get(&t, 0, "id") != NULL && atoll(table_get(&t, 0, "id")) == a && atoll(table_get(&t, 1, "row")) == b, 1);
+	number = 0;
+#define SAME_TEXT(name, got, n) assert_string_equal(got, full.row.name)
+#define SAME_JSON SAME_TEXT
+#define SAME_REAL(name, got, n) assert_true(strtod(got, NULL) == full.row.name)
+#define SAME_INTEGER(name, got, n) assert_true(strtoll(got, NULL, 10) == full.row.name)
+#define SAME_BOOLEAN(name, got, n) assert_string_equal(got, full.row.name ? "true" : "false")
+#define X(kind, name, meaning)                                                                                             \
+	if (!text_is(#name, "row") && !text_is(#name, "verdict") && !text_is(#name, "cell_key")) {                                                        \
+		assert_non_null(table_get(&t, 0, #name));                                                                  \
+		SAME_##kind(name, table_get(&t, 0, #name), number);                                                        \
+		assert_null(table_get(&t, 1, #name));                                                                      \
+	}                                                                                                                  \
+	number++;
+	ROW_LIST(X)
+#undef X
+	assert_string_equal(table_get(&t, 0, "verdict"), "wrong");
+	assert_string_equal(table_get(&t, 1, "verdict"), "crashed");
+#define NAME_TEXT "VARCHAR"
+#define NAME_JSON "VARCHAR"
+#define NAME_REAL "DOUBLE"
+#define NAME_INTEGER "BIGINT"
+#define NAME_BOOLEAN "BOOLEAN"
+	for (size_t i = 0; i < t.column_count; i++) {
+#define X(kind, name, meaning)                                                                                             \
+		if (text_is(t.columns[i], #name))                                                                          \
+			assert_string_equal(t.types[i], NAME_##kind);
+		ROW_LIST(X)
+#undef X
+	}
+	expect(f, "SELECT count(*) FROM duckdb_columns() WHERE table_name = 'measurement' AND comment = 'median of the warm runs'", "1");
+	expect(f, "SELECT row FROM result WHERE verdict = 'wrong'", table_get(&t, 0, "row"));
+}
+
+static void test_broken_text(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, "bad \xff\xc0\xaf name", "cpu", VERDICT_FAILED);
+
+	r.row.stderr_tail = "\xed\xa0\x80 \xf8 cut \xe2\x82";
+	open_with_run(f);
+	add(f, r.row.model, "cpu", r);
+	expect(f, "SELECT model FROM result", "bad \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd name");
+	expect(f, "SELECT length(stderr_tail) FROM result", "12");
+}
+
+static void test_details(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
+	json_t *platforms = json_pack("[{s:s, s:b, s:n, s:s, s:[{s:s, s:s}], s:{s:s, s:s}}, {s:s, s:b, s:s, s:[], s:{}}]",
+		"name", "cpu", "available", 1, "reason", "engine", "ort", "devices", "name", "CPU", "description", "Test CPU", "features",
+		"engine_version", "1.2.3", "library", "/lib/x.so", "name", "cuda", "available", 0, "reason", "libcudart.so.13 is missing", "devices", "features");
+
+	r.placement = json_pack("[{s:s, s:s, s:s, s:s, s:b}, {s:s, s:s, s:n, s:n, s:b}]", "name", "a/MatMul", "op", "MatMul", "where", "cpu", "kernel", "jit",
+		"fused", 0, "name", "a/Add", "op", "Add", "where", "kernel", "fused", 1);
+	r.checks = json_pack("[{s:s, s:b, s:f, s:f, s:i, s:n}]", "name", "logits", "right", 1, "max_abs_error", 1e-6, "cosine", 0.5, "non_finite", 0, "cause");
+	r.row.artifact_key = "abc";
+	open_with_run(f);
+	OK(f, store_detection(&f->store, platforms, &f->err));
+	add(f, "m", "cpu", r);
+	add(f, "m", "cpu", r);
+	expect(f, "SELECT string_agg(ms::VARCHAR, ' ' ORDER BY number) FROM sample WHERE cell = 1", "11.0 12.0 13.0 12.0 11.0 12.0 13.0 12.0 11.0 12.0 13.0");
+	expect(f, "SELECT string_agg(node || ' ' || coalesce(place, '-') || ' ' || fused, ', ' ORDER BY number) FROM placement WHERE cell = 2",
+		"a/MatMul cpu false, a/Add - true");
+	expect(f, "SELECT output || ' ' || agrees || ' ' || max_abs_error || ' ' || non_finite FROM output_check WHERE cell = 1", "logits true 1e-06 0");
+	expect(f, "SELECT count(*) FROM model", "1");
+	expect(f, "SELECT count(*) FROM artifact", "1");
+	expect(f, "SELECT count(*) FROM machine", "1");
+	expect(f, "SELECT name || '|' || features FROM hardware_detection WHERE hardware_type = 'cpu'",
+		"Test CPU|{\"engine_version\":\"1.2.3\",\"library\":\"/lib/x.so\"}");
+	expect(f, "SELECT engine_version FROM platform_detection WHERE platform = 'cpu'", "1.2.3");
+	expect(f, "SELECT coalesce(name, 'none') || ' ' || available FROM hardware_detection WHERE hardware_type = 'cuda'", "none false");
+	json_decref(platforms);
+	json_decref(r.placement);
+	json_decref(r.checks);
+}
+
+// The two tables of the original system: names, types and units as they were, and its three published queries.
+static void test_original_tables(void **state)
+{
+	static const char *const results[][2] = {
+		{ "id", "INTEGER" }, { "model_id", "VARCHAR" }, { "model_type", "VARCHAR" }, { "hardware", "VARCHAR" }, { "success", "BOOLEAN" },
+		{ "load_time", "DOUBLE" }, { "inference_time", "DOUBLE" }, { "memory_usage", "DOUBLE" }, { "error", "VARCHAR" },
+		{ "timestamp", "TIMESTAMP" }, { "output_shape", "VARCHAR" },
+	};
+	static const char *const detection[][2] = {
+		{ "id", "INTEGER" }, { "hardware_type", "VARCHAR" }, { "available", "BOOLEAN" }, { "name", "VARCHAR" }, { "features", "VARCHAR" },
+		{ "timestamp", "TIMESTAMP" },
+	};
+	struct fixture *f = *state;
+	struct cell_result fallback = test_result(0, "m", "cuda", VERDICT_RIGHT), wrong = test_result(0, "m", "openvino", VERDICT_WRONG);
+	struct cell c = test_cell("running", "cpu");
+	struct table t;
+	int64_t row;
+
+	open_with_run(f);
+	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
+	add(f, "n", "cpu", test_result(0, "n", "cpu", VERDICT_UNJUDGED));
+	fallback.row.actual = "cpu";
+	add(f, "m", "cuda", fallback);
+	wrong.row.cause = "logits differ";
+	add(f, "m", "openvino", wrong);
+	OK(f, store_started(&f->store, &c, "k", &row, &f->err));             // still running: no result yet
+	OK(f, store_query(&f->store, "SELECT * FROM hardware_results ORDER BY id", &t, &f->err));
+	assert_int_equal(t.row_count, 4);
+	assert_int_equal(t.column_count, sizeof results / sizeof results[0]);
+	for (size_t i = 0; i < t.column_count; i++) {
+		assert_string_equal(t.columns[i], results[i][0]);
+		assert_string_equal(t.types[i], results[i][1]);
+	}
+	static const char *const success[] = { "true", "true", "false", "false" };
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(table_get(&t, i, "success"), success[i]);
+	assert_string_equal(table_get(&t, 0, "model_type"), "encoder-only");
+	assert_true(fabs(strtod(table_get(&t, 0, "inference_time"), NULL) - 0.012) < 1e-12);
+	assert_true(fabs(strtod(table_get(&t, 0, "load_time"), NULL) - 0.25) < 1e-12);
+	assert_true(fabs(strtod(table_get(&t, 0, "memory_usage"), NULL) - 500 * 1.048576) < 1e-9);
+	assert_null(table_get(&t, 0, "error"));
+	assert_string_equal(table_get(&t, 2, "error"), "asked for cuda, ran on cpu");
+	assert_string_equal(table_get(&t, 3, "error"), "wrong: logits differ");
+	OK(f, store_query(&f->store, "SELECT * FROM hardware_detection", &t, &f->err));
+	assert_int_equal(t.column_count, sizeof detection / sizeof detection[0]);
+	for (size_t i = 0; i < t.column_count; i++) {
+		assert_string_equal(t.columns[i], detection[i][0]);
+		assert_string_equal(t.types[i], detection[i][1]);
+	}
+	OK(f, store_query(&f->store, "SELECT hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY hardware ORDER BY avg_time ASC;",
+		&t, &f->err));
+	assert_int_equal(t.row_count, 1);
+	assert_string_equal(table_get(&t, 0, "hardware"), "cpu");
+	OK(f, store_query(&f->store, "SELECT model_type, hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY model_type, hardware ORDER BY model_type, avg_time ASC;",
+		&t, &f->err));
+	assert_int_equal(t.row_count, 1);
+	OK(f, store_query(&f->store, "SELECT model_id, hardware, memory_usage FROM hardware_results WHERE success = TRUE ORDER BY memory_usage DESC LIMIT 20;",
+		&t, &f->err));
+	assert_int_equal(t.row_count, 2);
+}
+
+// Writes SQL into a DuckDB file as another program would.
+static void other_program(struct fixture *f, const char *sql)
+{
+	const struct db_api *api;
+	struct db d = { 0 };
+	bool locked;
+
+	OK(f, db_load(&api, &f->err));
+	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, db_exec(&d, sql, &f->err));
+	db_close(&d);
+}
+
+// A file of the original system: its tables stay beside, untouched, under another name.
+static void test_file_of_the_original(void **state)
+{
+	struct fixture *f = *state;
+
+	other_program(f, "CREATE TABLE hardware_results(id INTEGER PRIMARY KEY, model_id VARCHAR, model_type VARCHAR, hardware VARCHAR, success BOOLEAN,"
+		" load_time DOUBLE, inference_time DOUBLE, memory_usage DOUBLE, error VARCHAR, timestamp TIMESTAMP, output_shape VARCHAR);"
+		"CREATE TABLE hardware_detection(id INTEGER PRIMARY KEY, hardware_type VARCHAR, available BOOLEAN, name VARCHAR, features VARCHAR, timestamp TIMESTAMP);"
+		"INSERT INTO hardware_results VALUES (1, 'x', 'vision', 'cpu', true, 1, 2, 3, NULL, TIMESTAMP '2024-01-01', '[1]')");
+	REFUSED(f, store_open(&f->store, f->path, true, &f->err), "stored nothing");
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	expect(f, "SELECT count(*) FROM hardware_results", "0");
+	expect(f, "SELECT model_id FROM old_hardware_results", "x");
+	expect(f, "SELECT count(*) FROM old_hardware_detection", "0");
+	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", "1");
+}
+
+// A file whose `measurement` was made before some fields of ROW_LIST existed.
+static void test_columns_are_added(void **state)
+{
+	struct fixture *f = *state;
+
+	open_with_run(f);
+	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
+	store_close(&f->store);
+	other_program(f, "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement DROP COLUMN latency_p90_ms; ALTER TABLE measurement DROP COLUMN model_type;");
+	open_with_run(f);
+	add(f, "n", "cpu", test_result(0, "n", "cpu", VERDICT_RIGHT));
+	expect(f, "SELECT string_agg(coalesce(model_type, 'none'), ' ' ORDER BY id) FROM result", "none bert");
+	expect(f, "SELECT count(*) FROM hardware_results WHERE success", "2");
+}
+
+static void test_migration_steps(void **state)
+{
+	struct fixture *f = *state;
+	const struct migration steps[] = {
+		schema_migrations[0],
+		{ 2, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" },
+		{ 3, "and another", "CREATE TABLE more(x INTEGER)" },
+	}, broken[] = { schema_migrations[0], { 2, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" } };
+	const struct db_api *api;
+	struct db d = { 0 };
+	enum schema_state s;
+	int version;
+	bool locked;
+
+	open_with_run(f);
+	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
+	store_close(&f->store);
+	OK(f, db_load(&api, &f->err));
+	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, schema_look(&d, steps, 3, &s, &version, &f->err));
+	assert_int_equal(s, SCHEMA_OLD);
+	REFUSED(f, schema_migrate(&d, broken, 2, &f->err), "version 2");
+	db_close(&d);
+	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));           // a step that fails leaves nothing behind
+	OK(f, schema_look(&d, schema_migrations, 1, &s, &version, &f->err));
+	assert_int_equal(s, SCHEMA_CURRENT);
+	assert_int_equal(version, 1);
+	OK(f, schema_migrate(&d, steps, 3, &f->err));
+	OK(f, schema_look(&d, steps, 3, &s, &version, &f->err));
+	assert_int_equal(s, SCHEMA_CURRENT);
+	assert_int_equal(version, 3);
+	db_close(&d);
+	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "newer assay");
+	OK(f, store_open(&f->store, f->path, true, &f->err));               // reading still works
+	expect(f, "SELECT extra FROM cell", "moved");
+	expect(f, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'", "0");
+	expect(f, "SELECT count(*) FROM result", "1");
+}
+
+static void test_queries(void **state)
+{
+	struct fixture *f = *state;
+	struct table t;
+
+	REFUSED(f, store_open(&f->store, f->path, true, &f->err), "there is no database");
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	OK(f, store_query(&f->store, "SELECT 1 AS a; SELECT [1, NULL] AS l, {'x': 'y'} AS s, 1.50::DECIMAL(9,2) AS d, TIMESTAMP '2020-01-02 03:04:05' AS t,"
+		" NULL AS n, 0.1::DOUBLE AS f, 'a' AS a, 'b' AS a, 170141183460469231731687303715884105727::HUGEINT AS h", &t, &f->err));
+	static const char *const cells[] = { "[1, NULL]", "{'x': y}", "1.50", "2020-01-02 03:04:05", NULL, "0.1", "a", "b", "170141183460469231731687303715884105727" };
+	assert_int_equal(t.column_count, 9);
+	for (size_t i = 0; i < t.column_count; i++)
+		assert_true(text_is(t.cells[i], cells[i]));
+	assert_string_equal(t.types[2], "DECIMAL(9,2)");
+	OK(f, store_query(&f->store, "SELECT 'a' || i AS x FROM range(5000) r(i) ORDER BY i", &t, &f->err));
+	assert_int_equal(t.row_count, 5000);
+	assert_string_equal(table_get(&t, 4999, "x"), "a4999");
+	assert_null(table_get(&t, 5000, "x"));
+	assert_null(table_get(&t, 0, "y"));
+	OK(f, store_query(&f->store, "SELECT * FROM result WHERE false", &t, &f->err));
+	assert_int_equal(t.row_count, 0);
+	assert_true(t.column_count > 40);
+	REFUSED(f, store_query(&f->store, "SELEKT 1", &t, &f->err), "syntax error");
+	REFUSED(f, store_query(&f->store, "SELECT nothing FROM result", &t, &f->err), "nothing");
+	REFUSED(f, store_query(&f->store, "DELETE FROM cell", &t, &f->err), "read-only");
+	OK(f, store_query(&f->store, "DESCRIBE result", &t, &f->err));
+	OK(f, store_query(&f->store, "", &t, &f->err));
+	assert_int_equal(t.row_count, 0);
+}
+
+static void test_use_and_files(void **state)
+{
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu");
+	struct cell_result r = test_result(99, "m", "cpu", VERDICT_RIGHT);
+	int64_t row;
+
+	store_close(&f->store);                                              // a zeroed store is fine
+	REFUSED(f, store_open(&f->store, f->folder, false, &f->err), "is a folder");
+	OK(f, file_write(f->path, "junk that is no database", 24, &f->err));
+	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "not a valid DuckDB database file");
+	unlink(f->path);
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	REFUSED(f, store_started(&f->store, &c, "k", &row, &f->err), "store_begin_run");
+	REFUSED(f, store_end_run(&f->store, &f->err), "store_begin_run");
+	store_close(&f->store);
+	open_with_run(f);
+	REFUSED(f, store_finished(&f->store, &r, &f->err), "row 99 was never started");
+	OK(f, store_started(&f->store, &c, "k", &row, &f->err));
+	OK(f, store_end_run(&f->store, &f->err));
+	store_close(&f->store);
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	struct machine m = test_machine();
+	REFUSED(f, store_begin_run(&f->store, &m, "x", &f->err), "for reading only");
+}
+
+static void test_cell_state(void **state)
+{
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu");
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_INTERRUPTED);
+	enum store_cell_state s;
+	int64_t row = 0, found = 0;
+
+	open_with_run(f);
+	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	assert_int_equal(s, STORE_NEVER);
+	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	assert_int_equal(s, STORE_TAKEN);                                    // this very process lives
+	assert_int_equal(found, row);
+	r.row.row = row;
+	OK(f, store_finished(&f->store, &r, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	assert_int_equal(s, STORE_NEVER);                                    // interrupted: to be run again
+	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
+	r = test_result(row, "m", "cpu", VERDICT_CRASHED);
+	OK(f, store_finished(&f->store, &r, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	assert_int_equal(s, STORE_FINISHED);
+	assert_int_equal(found, row);
+	OK(f, store_cell_state(&f->store, "other", &s, &found, &f->err));
+	assert_int_equal(s, STORE_NEVER);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
+		TEST(test_columns_are_added), TEST(test_migration_steps), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
