@@ -25,8 +25,12 @@ struct hub_model {
 };
 
 // Order: an existing path, the cache (an exact name, then a known short name), a published name or short name.
+// NAME@REVISION asks for a branch, tag or commit of the cache ("main" otherwise). A short name is the part behind the "/".
 // BAD_INPUT with the nearest known names when there is no such model.
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
+
+// The Hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.
+char *hub_cache_dir(struct arena *a);
 
 // The models whose configuration the program carries, in the order of the key set.
 struct hub_published { const char *name, *config; size_t config_size; };

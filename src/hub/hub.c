@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which model is meant. The cache's layout is cache.c's; the published configurations are generated into the program.
+#include "hub/hub.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "hub/inside.h"
+
+extern const struct hub_published hub_published_rows[];
+extern const size_t hub_published_rows_count;
+
+size_t hub_published_count(void)
+{
+	return hub_published_rows_count;
+}
+
+const struct hub_published *hub_published_get(size_t i)
+{
+	return &hub_published_rows[i];
+}
+
+static const char *short_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	return slash ? slash + 1 : name;
+}
+
+static const struct hub_published *find_published(const char *name)
+{
+	for (size_t i = 0; i < hub_published_rows_count; i++)
+		if (!strcmp(hub_published_rows[i].name, name) || (!strchr(name, '/') && !strcmp(short_name(hub_published_rows[i].name), name)))
+			return &hub_published_rows[i];
+	return NULL;
+}
+
+// Edit distance without regard to case; rows of the usual table, names cut at 128.
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[129], n = strnlen(b, 128);
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i] && i < 128; i++) {
+		size_t diagonal = row[0];
+		row[0] = i + 1;
+		for (size_t j = 0; j < n; j++) {
+			size_t above = row[j + 1], best = diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			row[j + 1] = best;
+			diagonal = above;
+		}
+	}
+	return row[n];
+}
+
+enum { SUGGESTIONS = 3 };
+
+struct suggestion { const char *name; size_t distance; };
+
+static void suggest(struct suggestion *best, const char *asked, const char *name)
+{
+	const char *compared = strchr(asked, '/') ? name : short_name(name);
+	size_t d = distance(asked, compared);
+	for (int i = 0; i < SUGGESTIONS; i++)
+		if (best[i].name && !strcmp(best[i].name, name))
+			return;
+	for (int i = 0; i < SUGGESTIONS; i++)
+		if (!best[i].name || d < best[i].distance) {
+			memmove(best + i + 1, best + i, (size_t)(SUGGESTIONS - 1 - i) * sizeof *best);
+			best[i] = (struct suggestion){name, d};
+			return;
+		}
+}
+
+static enum status unknown(const char *asked, const struct hub_names *cached, struct error *err)
+{
+	struct suggestion best[SUGGESTIONS] = {0};
+	for (size_t i = 0; i < hub_published_rows_count; i++)
+		suggest(best, asked, hub_published_rows[i].name);
+	for (size_t i = 0; i < cached->count; i++)
+		suggest(best, asked, cached->at[i]);
+	struct text names = {0};
+	for (int i = 0; i < SUGGESTIONS && best[i].name; i++)
+		text_addf(&names, "%s%s", i ? ", " : "; the nearest known names are ", best[i].name);
+	error_set(err, STATUS_BAD_INPUT, "%s: no such folder, no model of this name in the Hub's cache and no known configuration%s", asked, text_get(&names));
+	text_done(&names);
+	return STATUS_BAD_INPUT;
+}
+
+// Something on disk. OK with *known false when there is nothing at that path.
+static enum status find_path(struct hub_model *out, struct arena *a, const char *asked, bool *known, struct error *err)
+{
+	*known = true;
+	*out = (struct hub_model){.asked = arena_strdup(a, asked), .name = arena_strdup(a, asked)};
+	if (file_is_dir(asked)) {
+		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the path.
+		if (!file_exists(arena_printf(a, "%s/config.json", asked))) {
+			if (!strchr(asked, '/')) {
+				*known = false;
+				return STATUS_OK;
+			}
+			return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", asked);
+		}
+		out->kind = HUB_FOLDER;
+		out->path = out->name;
+		out->has_weights = hub_has_weights(asked);
+		return STATUS_OK;
+	}
+	if (file_exists(asked)) {
+		if (!text_ends(asked, ".onnx"))
+			return error_set(err, STATUS_BAD_INPUT, "%s: a file that is not .onnx; name the folder with config.json instead", asked);
+		out->kind = HUB_ONNX_FILE;
+		out->path = out->name;
+		out->has_weights = true;
+		return STATUS_OK;
+	}
+	if (*asked == '/' || text_starts(asked, "./") || text_starts(asked, "../") || text_ends(asked, ".onnx"))
+		return error_set(err, STATUS_BAD_INPUT, "%s: there is no such file or folder", asked);
+	*known = false;
+	return STATUS_OK;
+}
+
+// The one cached model with this short name; several are an error that lists them.
+static enum status cached_by_short_name(const char **out, const struct hub_names *cached, const char *name, struct error *err)
+{
+	struct text all = {0};
+	size_t count = 0;
+	for (size_t i = 0; i < cached->count && !strchr(name, '/'); i++)
+		if (!strcmp(short_name(cached->at[i]), name)) {
+			text_addf(&all, "%s%s", count++ ? ", " : "", cached->at[i]);
+			*out = cached->at[i];
+		}
+	enum status s = count > 1 ? error_set(err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all)) : STATUS_OK;
+	text_done(&all);
+	return s;
+}
+
+enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
+{
+	struct hub_model m;
+	bool known;
+	enum status s;
+	if (!*asked)
+		return error_set(err, STATUS_BAD_INPUT, "no model was named");
+	if ((s = find_path(&m, a, asked, &known, err)))
+		return s;
+	if (known) {
+		*out = m;
+		return STATUS_OK;
+	}
+	const char *at = strrchr(asked, '@'), *name = at ? arena_strndup(a, asked, (size_t)(at - asked)) : asked, *revision = at ? arena_strdup(a, at + 1) : NULL;
+	const struct hub_published *published = find_published(name);
+	struct hub_names cached;
+	struct error why = {0};
+	hub_cache_names(&cached, a);
+
+	// An exact name, the full name of a published short one, any cached model with this short name.
+	const char *tries[3] = {name, published ? published->name : NULL, NULL};
+	if (!published && (s = cached_by_short_name(&tries[2], &cached, name, err)))
+		return s;
+	for (int i = 0; i < 3; i++) {
+		if (!tries[i] || (s = hub_cache_snapshot(&m.path, &m.revision, a, tries[i], revision, &why)) || !m.path)
+			continue;
+		m.kind = HUB_CACHED;
+		m.name = arena_strdup(a, tries[i]);
+		m.has_weights = hub_has_weights(m.path);
+		*out = m;
+		return STATUS_OK;
+	}
+	if (published && !revision) {
+		m.kind = HUB_PUBLISHED;
+		m.path = m.revision = NULL;
+		m.name = published->name;
+		m.config = published->config;
+		m.config_size = published->config_size;
+		*out = m;
+		return STATUS_OK;
+	}
+	if (why.status)
+		return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
+	if (published)
+		return error_set(err, STATUS_BAD_INPUT, "%s: revision \"%s\" is not in the Hub's cache; without @%s the published configuration is used", name, revision, revision);
+	return unknown(name, &cached, err);
+}
