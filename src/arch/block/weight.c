@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a family's word for a weight to the tensor in the file: names by dialect, older suffixes, shapes checked, 16-bit
+// weights cast. Also the small layers that are little more than their weights.
+#include <string.h>
+
+#include "arch/block/block.h"
+#include "arch/plan.h"
+
+static const char *stem_in_file(const struct build *b, const char *stem)
+{
+	for (const struct weight_name *n = b->s->row->dialect->weights; n->canonical; n++)
+		if (text_is(n->canonical, stem))
+			return n->file;
+	return NULL;
+}
+
+// "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight"
+static const char *file_name(const struct build *b, const char *pattern, const char *suffix)
+{
+	struct arena *a = graph_arena(b->g);
+	int64_t layer = b->s->traits.layer.shared ? b->layer * b->s->layer_groups / b->s->layers_in_config : b->layer;
+	const char *prefix = pattern[0] == '@' ? b->s->prefix : "", *rest = pattern + (pattern[0] == '@'), *hash = strchr(rest, '#');
+	const char *dot = suffix[0] ? "." : "";
+	if (!hash)
+		return arena_printf(a, "%s%s%s%s", prefix, rest, dot, suffix);
+	return arena_printf(a, "%s%.*s%lld%s%s%s", prefix, (int)(hash - rest), rest, (long long)layer, hash + 1, dot, suffix);
+}
+
+// The tensor under its name or, in files made by older programs, under "gamma" and "beta".
+static const struct weight *find(const struct build *b, const char *stem, const char *suffix, const char **name)
+{
+	const char *pattern = stem_in_file(b, stem);
+	if (!pattern) {
+		graph_fail(b->g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
+		return NULL;
+	}
+	*name = file_name(b, pattern, suffix);
+	const struct weight *w = checkpoint_find(b->c, *name);
+	const char *older = text_is(suffix, "weight") ? "gamma" : text_is(suffix, "bias") ? "beta" : NULL;
+	return w || !older ? w : checkpoint_find(b->c, file_name(b, pattern, older));
+}
+
+bool weight_exists(const struct build *b, const char *stem, const char *suffix)
+{
+	const char *name = "";
+	return b->plan || find(b, stem, suffix, &name);
+}
+
+// As stored, not cast.
+static value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	const char *name = "";
+	const struct weight *w = b->plan ? NULL : find(b, stem, suffix, &name);
+	char wanted[128], found[128];
+	if (b->plan) {
+		const char *pattern = stem_in_file(b, stem);
+		if (!pattern) {
+			graph_fail(g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
+			return NO_VALUE;
+		}
+		name = file_name(b, pattern, suffix);
+		plan_add(b->plan, name, rank, dim);
+		return graph_external(g, name, DTYPE_F32, rank, dim, "plan", 0, 0);
+	}
+	if (!w) {
+		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing", b->c->path, name, tensor_shape_text(rank, dim, wanted, sizeof wanted));
+		return NO_VALUE;
+	}
+	if (w->rank != rank || memcmp(w->dim, dim, (size_t)rank * sizeof *dim)) {
+		graph_fail(g, STATUS_BAD_INPUT, "%s: %s: expected %s, found %s", w->shard->path, w->name, tensor_shape_text(rank, dim, wanted, sizeof wanted),
+			tensor_shape_text(w->rank, w->dim, found, sizeof found));
+		return NO_VALUE;
+	}
+	if (w->dtype != DTYPE_F32 && w->dtype != DTYPE_F16 && w->dtype != DTYPE_BF16 && w->dtype != DTYPE_F64) {
+		graph_fail(g, STATUS_UNSUPPORTED, "%s: %s: weights of type %s are not supported yet", w->shard->path, w->name, dtype_word(w->dtype));
+		return NO_VALUE;
+	}
+	b->read[w - b->c->weights] = true;
+	return graph_external(g, w->name, w->dtype, rank, dim, w->shard->location, w->offset, w->nbytes);
+}
+
+value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+{
+	return op_cast(b->g, stored(b, stem, suffix, rank, dim), DTYPE_F32);
+}
+
+value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width)
+{
+	value table = stored(b, stem, "weight", 2, (int64_t[]){ rows, width });
+	return op_cast(b->g, op_gather(b->g, table, ids, 0), DTYPE_F32);             // only the rows that were read are cast
+}
+
+value linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, bool bias)
+{
+	value w = WEIGHT(b, stem, "weight", out, in);
+	return op_linear(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
+}
+
+value layer_norm(struct build *b, const char *stem, value x, int64_t width)
+{
+	value w = WEIGHT(b, stem, "weight", width);
+	return op_layer_norm(b->g, x, w, WEIGHT(b, stem, "bias", width), (float)b->s->norm_eps);
+}
+
+value rms_norm(struct build *b, const char *stem, value x, int64_t width)
+{
+	value w = WEIGHT(b, stem, "weight", width);
+	if (b->s->traits.norm.plus_one)
+		w = op_add(b->g, w, graph_f32(b->g, 1));
+	return op_rms_norm(b->g, x, w, (float)b->s->norm_eps);
+}
+
+value activate(struct build *b, enum activation act, value x)
+{
+	switch (act) {
+	case ACT_GELU: return op_gelu(b->g, x);
+	case ACT_GELU_TANH: return op_gelu_tanh(b->g, x);
+	case ACT_RELU: return op_relu(b->g, x);
+	case ACT_SILU: return op_silu(b->g, x);
+	case ACT_TANH: return op_tanh(b->g, x);
+	case ACT_QUICK_GELU: return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
+	case ACT_NONE: break;
+	}
+	return x;
+}
+
+value positions_from_pad(struct build *b, value ids)
+{
+	struct graph *g = b->g;
+	value pad = graph_i64(g, b->s->pad_token_id);
+	value is_token = op_cast(g, op_not(g, op_equal(g, ids, pad)), DTYPE_I64);
+	return op_add(g, op_mul(g, op_cumsum(g, is_token, 1), is_token), pad);
+}
+
+value first_token(struct build *b, value hidden)
+{
+	return op_squeeze(b->g, op_slice(b->g, hidden, 1, 0, 1), 1);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json over its class's default configuration (defaults.jsonl, carried inside the program: one line a model type, what
+// CLASS().to_dict() says in transformers; keys that a class derives from others are null there). A key left out has the
+// default; a key that is null is null. Keys that nobody read and that are not known to be inert are an error.
+#include "arch/spec.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "arch/defaults.h"
+#include "base/file.h"
+
+static json_t *defaults_find(const char *model_type)
+{
+	char start[128];
+	int length = snprintf(start, sizeof start, "{\"model_type\": \"%s\"", model_type);
+	if (length < 0 || (size_t)length >= sizeof start)
+		return NULL;
+	for (size_t i = 0; i < arch_defaults_rows_count; i++) {
+		const char *line = arch_defaults_rows[i].data, *end = line + arch_defaults_rows[i].size;
+		for (const char *next; line < end; line = next) {
+			const char *stop = memchr(line, '\n', (size_t)(end - line));
+			next = stop ? stop + 1 : end;
+			if ((size_t)(end - line) > (size_t)length && !memcmp(line, start, (size_t)length))
+				return json_loadb(line, (size_t)((stop ? stop : end) - line), 0, NULL);
+		}
+	}
+	return NULL;
+}
+
+void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d)
+{
+	*c = (struct config){ .given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object() };
+}
+
+void config_close(struct config *c)
+{
+	json_decref(c->defaults);
+	json_decref(c->read);
+}
+
+void config_fail(struct config *c, enum status s, const char *format, ...)
+{
+	if (c->error.status)
+		return;
+	char text[1024];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	error_set(&c->error, s, "config.json: %s", text);
+}
+
+static const char *config_key(const struct config *c, const char *canonical)
+{
+	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
+		if (text_is(k->canonical, canonical))
+			return k->config;
+	return canonical;
+}
+
+const json_t *config_given(struct config *c, const char *key)
+{
+	const char *name = config_key(c, key);
+	json_object_set_new(c->read, name, json_true());
+	const json_t *v = json_object_get(c->given, name);
+	return json_is_null(v) ? NULL : v;
+}
+
+const json_t *config_get(struct config *c, const char *key)
+{
+	const char *name = config_key(c, key);
+	const json_t *v = config_given(c, key);
+	if (!v && !json_object_get(c->given, name))
+		v = json_object_get(c->defaults, name);
+	return json_is_null(v) ? NULL : v;
+}
+
+int64_t config_size(struct config *c, const char *key, int64_t fallback)
+{
+	const json_t *v = config_get(c, key);
+	if (!v && fallback < 0)
+		config_fail(c, STATUS_BAD_INPUT, "%s is missing", config_key(c, key));
+	if (!v)
+		return fallback;
+	double x = json_number_value(v);
+	if (!json_is_number(v) || !(x >= 0 && x <= INT32_MAX) || x != floor(x)) {
+		config_fail(c, STATUS_BAD_INPUT, "%s should be a whole number from 0 to 2147483647", config_key(c, key));
+		return fallback;
+	}
+	return (int64_t)x;
+}
+
+double config_real(struct config *c, const char *key, double fallback)
+{
+	const json_t *v = config_get(c, key);
+	if (v && !json_is_number(v))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be a number", config_key(c, key));
+	return json_is_number(v) ? json_number_value(v) : fallback;
+}
+
+bool config_bool(struct config *c, const char *key, bool fallback)
+{
+	const json_t *v = config_get(c, key);
+	if (v && !json_is_boolean(v))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be true or false", config_key(c, key));
+	return json_is_boolean(v) ? json_is_true(v) : fallback;
+}
+
+const char *config_text(struct config *c, const char *key)
+{
+	const json_t *v = config_get(c, key);
+	if (v && !json_is_string(v))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be text", config_key(c, key));
+	return json_string_value(v);
+}
+
+// transformers' names of activations (activations.py, ACT2FN) that are drawn here.
+static const struct { const char *name; enum activation act; } activation_rows[] = {
+	{ "gelu", ACT_GELU }, { "gelu_python", ACT_GELU }, { "gelu_new", ACT_GELU_TANH }, { "gelu_fast", ACT_GELU_TANH },
+	{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "relu", ACT_RELU }, { "silu", ACT_SILU }, { "swish", ACT_SILU }, { "tanh", ACT_TANH },
+	{ "quick_gelu", ACT_QUICK_GELU }, { "linear", ACT_NONE },
+};
+
+const char *activation_word(enum activation a)
+{
+	for (size_t i = 0; i < sizeof activation_rows / sizeof activation_rows[0]; i++)
+		if (activation_rows[i].act == a)
+			return activation_rows[i].name;
+	return "?";
+}
+
+enum activation config_activation(struct config *c, const char *key, enum activation fallback)
+{
+	const char *word = config_text(c, key);
+	for (size_t i = 0; word && i < sizeof activation_rows / sizeof activation_rows[0]; i++)
+		if (text_is(activation_rows[i].name, word))
+			return activation_rows[i].act;
+	if (word)
+		config_fail(c, STATUS_UNSUPPORTED, "the activation %s (%s) is not supported yet", word, config_key(c, key));
+	return fallback;
+}
+
+// Keys that cannot change what the graph computes: training, generation, tokenizers, book-keeping. Globs.
+static const char *const inert[] = {
+	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*", "*drop_path*", "drop_out*",
+	"initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id",
+	"forced_*", "id2label", "label2id", "problem_type", "return_dict", "output_attentions", "output_hidden_states", "output_past", "torchscript",
+	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "encoder_stride", "summary_*", "attn_implementation", "layerscale_value",
+	"apply_layernorm", "reshape_hidden_states", "out_features", "out_indices", "stage_names", "use_mask_token", "finetuning_task", "tokenizer_class",
+	"language", "model_max_length", "sinusoidal_pos_embds", "tie_weights_", "directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+	"pooler_size_per_head", "pooler_type", "down_scale_factor", "net_structure_type", "num_memory_blocks", "gap_size", "task_specific_params", "prefix",
+	"max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
+	"repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
+	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
+	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
+};
+
+void config_check_unread(struct config *c)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)c->given, key, v) {
+		bool known = json_object_get(c->read, key) != NULL;
+		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
+			known = fnmatch(inert[i], key, 0) == 0;
+		if (!known)
+			config_fail(c, STATUS_UNSUPPORTED, "assay does not know the key \"%s\", so it cannot draw what that key changes", key);
+	}
+}

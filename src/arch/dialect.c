@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints call things. Left the canonical stem that families and blocks ask for, right the stem in the file:
+// @ is the base-model prefix ("bert.", which some files have and some have not), # the number of the layer.
+// ".weight" and ".bias" are appended by build.c, which knows the older ".gamma" and ".beta" too.
+#include "arch/dialect.h"
+
+#define NO_KEYS ((const struct key_name[]){ { NULL, NULL } })
+#define KEYS(...) ((const struct key_name[]){ __VA_ARGS__, { NULL, NULL } })
+#define WEIGHTS(...) ((const struct weight_name[]){ __VA_ARGS__, { NULL, NULL } })
+#define IGNORED(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+#define BERT_BODY                                                                        \
+	{ "embed.word", "@embeddings.word_embeddings" },                                 \
+	{ "embed.position", "@embeddings.position_embeddings" },                         \
+	{ "embed.type", "@embeddings.token_type_embeddings" },                           \
+	{ "embed.norm", "@embeddings.LayerNorm" },                                       \
+	{ "embed.project", "@embeddings_project" },                                      \
+	{ "layers.attn.q", "@encoder.layer.#.attention.self.query" },                    \
+	{ "layers.attn.k", "@encoder.layer.#.attention.self.key" },                      \
+	{ "layers.attn.v", "@encoder.layer.#.attention.self.value" },                    \
+	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
+	{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },           \
+	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
+	{ "layers.ffn.down", "@encoder.layer.#.output.dense" },                          \
+	{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },                      \
+	{ "pooler", "@pooler.dense" },                                                   \
+	{ "head.token", "classifier" },                                                  \
+	{ "head.span", "qa_outputs" }
+
+const struct dialect bert_names = {
+	.name = "bert", .prefix = "bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY,
+		{ "head.lm.dense", "cls.predictions.transform.dense" },
+		{ "head.lm.norm", "cls.predictions.transform.LayerNorm" },
+		{ "head.lm.out", "cls.predictions.decoder" },
+		{ "head.lm.loose", "cls.predictions" },              // the bias of a tied output lies beside it
+		{ "head.sequence.dense", "@pooler.dense" },
+		{ "head.sequence.out", "classifier" }),
+	.ignored = IGNORED("*embeddings.position_ids", "cls.seq_relationship.*"),
+};
+
+const struct dialect roberta_names = {
+	.name = "roberta", .prefix = "roberta.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY,
+		{ "head.lm.dense", "lm_head.dense" },
+		{ "head.lm.norm", "lm_head.layer_norm" },
+		{ "head.lm.out", "lm_head.decoder" },
+		{ "head.lm.loose", "lm_head" },
+		{ "head.sequence.dense", "classifier.dense" },
+		{ "head.sequence.out", "classifier.out_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*embeddings.token_type_ids"),
+};
+
+const struct dialect electra_names = {
+	.name = "electra", .prefix = "electra.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY,
+		{ "head.lm.dense", "generator_predictions.dense" },
+		{ "head.lm.norm", "generator_predictions.LayerNorm" },
+		{ "head.lm.out", "generator_lm_head" },
+		{ "head.lm.loose", "generator_lm_head" },
+		{ "head.sequence.dense", "classifier.dense" },
+		{ "head.sequence.out", "classifier.out_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids", "discriminator_predictions.*"),
+};
+
+const struct dialect mpnet_names = {
+	.name = "mpnet", .prefix = "mpnet.", .keys = KEYS({ "relative_buckets", "relative_attention_num_buckets" }),
+	.weights = WEIGHTS(
+		{ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" },
+		{ "attn.relative", "@encoder.relative_attention_bias" },
+		{ "layers.attn.q", "@encoder.layer.#.attention.attn.q" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.attn.k" },
+		{ "layers.attn.v", "@encoder.layer.#.attention.attn.v" },
+		{ "layers.attn.o", "@encoder.layer.#.attention.attn.o" },
+		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
+		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },
+		{ "pooler", "@pooler.dense" },
+		{ "head.token", "classifier" },
+		{ "head.span", "qa_outputs" },
+		{ "head.lm.dense", "lm_head.dense" },
+		{ "head.lm.norm", "lm_head.layer_norm" },
+		{ "head.lm.out", "lm_head.decoder" },
+		{ "head.lm.loose", "lm_head" },
+		{ "head.sequence.dense", "classifier.dense" },
+		{ "head.sequence.out", "classifier.out_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect distilbert_names = {
+	.name = "distilbert", .prefix = "distilbert.",
+	.keys = KEYS({ "hidden_size", "dim" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" }, { "intermediate_size", "hidden_dim" },
+		{ "hidden_act", "activation" }),
+	.weights = WEIGHTS(
+		{ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" },
+		{ "layers.attn.q", "@transformer.layer.#.attention.q_lin" },
+		{ "layers.attn.k", "@transformer.layer.#.attention.k_lin" },
+		{ "layers.attn.v", "@transformer.layer.#.attention.v_lin" },
+		{ "layers.attn.o", "@transformer.layer.#.attention.out_lin" },
+		{ "layers.attn.norm", "@transformer.layer.#.sa_layer_norm" },
+		{ "layers.ffn.up", "@transformer.layer.#.ffn.lin1" },
+		{ "layers.ffn.down", "@transformer.layer.#.ffn.lin2" },
+		{ "layers.ffn.norm", "@transformer.layer.#.output_layer_norm" },
+		{ "head.token", "classifier" },
+		{ "head.span", "qa_outputs" },
+		{ "head.lm.dense", "vocab_transform" },
+		{ "head.lm.norm", "vocab_layer_norm" },
+		{ "head.lm.out", "vocab_projector" },
+		{ "head.lm.loose", "vocab_projector" },
+		{ "head.sequence.dense", "pre_classifier" },
+		{ "head.sequence.out", "classifier" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect albert_names = {
+	.name = "albert", .prefix = "albert.", .keys = KEYS({ "layer_groups", "num_hidden_groups" }),
+	.weights = WEIGHTS(
+		{ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" },
+		{ "embed.project", "@encoder.embedding_hidden_mapping_in" },
+		{ "layers.attn.q", "@encoder.albert_layer_groups.#.albert_layers.0.attention.query" },
+		{ "layers.attn.k", "@encoder.albert_layer_groups.#.albert_layers.0.attention.key" },
+		{ "layers.attn.v", "@encoder.albert_layer_groups.#.albert_layers.0.attention.value" },
+		{ "layers.attn.o", "@encoder.albert_layer_groups.#.albert_layers.0.attention.dense" },
+		{ "layers.attn.norm", "@encoder.albert_layer_groups.#.albert_layers.0.attention.LayerNorm" },
+		{ "layers.ffn.up", "@encoder.albert_layer_groups.#.albert_layers.0.ffn" },
+		{ "layers.ffn.down", "@encoder.albert_layer_groups.#.albert_layers.0.ffn_output" },
+		{ "layers.ffn.norm", "@encoder.albert_layer_groups.#.albert_layers.0.full_layer_layer_norm" },
+		{ "pooler", "@pooler" },
+		{ "head.token", "classifier" },
+		{ "head.span", "qa_outputs" },
+		{ "head.lm.dense", "predictions.dense" },
+		{ "head.lm.norm", "predictions.LayerNorm" },
+		{ "head.lm.out", "predictions.decoder" },
+		{ "head.lm.loose", "predictions" },
+		{ "head.sequence.dense", "@pooler" },
+		{ "head.sequence.out", "classifier" }),
+	.ignored = IGNORED("*embeddings.position_ids", "sop_classifier.*"),
+};
+
+#define VIT_BODY                                                                         \
+	{ "embed.class", "@embeddings.cls_token" },                                      \
+	{ "embed.distillation", "@embeddings.distillation_token" },                      \
+	{ "embed.patch", "@embeddings.patch_embeddings.projection" },                    \
+	{ "embed.position", "@embeddings.position_embeddings" },                         \
+	{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },               \
+	{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },                 \
+	{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },               \
+	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
+	{ "norm", "@layernorm" },                                                        \
+	{ "pooler", "@pooler.dense" },                                                   \
+	{ "head.image", "classifier" },                                                  \
+	{ "head.image.class", "cls_classifier" },                                        \
+	{ "head.image.distillation", "distillation_classifier" }
+
+#define VIT_WEIGHTS WEIGHTS(VIT_BODY,                                                    \
+	{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },                     \
+	{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },                       \
+	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
+	{ "layers.ffn.down", "@encoder.layer.#.output.dense" })
+
+const struct dialect vit_names = { .name = "vit", .prefix = "vit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
+const struct dialect deit_names = { .name = "deit", .prefix = "deit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
+
+const struct dialect dinov2_names = {
+	.name = "dinov2", .prefix = "dinov2.", .keys = NO_KEYS,
+	.weights = WEIGHTS(VIT_BODY,
+		{ "layers.attn.norm", "@encoder.layer.#.norm1" },
+		{ "layers.ffn.norm", "@encoder.layer.#.norm2" },
+		{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" },
+		{ "layers.ffn.down", "@encoder.layer.#.mlp.fc2" },
+		{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" },
+		{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" },
+		{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" },
+		{ "layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+};
+
+#define LLAMA_BODY                                                                       \
+	{ "embed.word", "@embed_tokens" },                                               \
+	{ "layers.attn.norm", "@layers.#.input_layernorm" },                             \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
+	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
+	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
+	{ "layers.attn.o", "@layers.#.self_attn.o_proj" },                               \
+	{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" },                          \
+	{ "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },                          \
+	{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" },                                \
+	{ "layers.ffn.up", "@layers.#.mlp.up_proj" },                                    \
+	{ "layers.ffn.down", "@layers.#.mlp.down_proj" },                                \
+	{ "norm", "@norm" },                                                             \
+	{ "head.lm.out", "lm_head" },                                                    \
+	{ "head.score", "score" },                                                       \
+	{ "head.token", "score" },                                                       \
+	{ "head.span", "qa_outputs" }
+
+const struct dialect llama_names = {
+	.name = "llama", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+};
+
+const struct dialect gemma2_names = {
+	.name = "gemma2", .prefix = "model.", .keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS(LLAMA_BODY,
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+};

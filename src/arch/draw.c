@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drawing a spec, for real or to learn which weights it wants; afterwards every tensor of the checkpoint has been read or is
+// known to be of no use to this class.
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/block/block.h"
+#include "arch/dialect.h"
+#include "arch/plan.h"
+
+struct plan {
+	struct arena *arena;
+	struct weight *weights;
+	size_t count, capacity;
+};
+
+void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (text_is(p->weights[i].name, name))
+			return;
+	if (p->count == p->capacity) {
+		p->capacity = p->capacity ? p->capacity * 2 : 256;
+		struct weight *more = ARENA_ARRAY(p->arena, p->capacity, struct weight);
+		if (p->count)
+			memcpy(more, p->weights, p->count * sizeof *more);
+		p->weights = more;
+	}
+	struct weight *w = &p->weights[p->count++];
+	*w = (struct weight){ .name = arena_strdup(p->arena, name), .rank = rank };
+	memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
+}
+
+enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
+{
+	struct checkpoint empty = { .path = s->row->model_type };
+	struct plan plan = { .arena = a };
+	struct graph *g = graph_new(NULL);
+	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan };
+	s->row->family->draw(&b);
+	enum status status = graph_finish(g, err);
+	graph_free(g);
+	if (status)
+		return status;
+	for (size_t i = 0; i < plan.count; i++) {
+		struct weight *w = &plan.weights[i];
+		size_t elements;
+		if (!tensor_count(w->rank, w->dim, &elements) || elements > SIZE_MAX / 16)
+			return error_set(err, STATUS_BAD_INPUT, "%s: the tensor %s is too large", s->row->model_type, w->name);
+		w->dtype = t;
+		w->nbytes = elements * dtype_size(t);
+	}
+	if (plan.count)
+		qsort(plan.weights, plan.count, sizeof *plan.weights, by_name);
+	*out = plan.weights;
+	*count = plan.count;
+	return STATUS_OK;
+}
+
+// Does a dialect's stem, with any or no prefix and any layer, name this tensor (STEM or STEM.suffix)?
+static bool stem_names(const struct spec *s, const char *pattern, const char *name, int64_t *layer)
+{
+	const char *prefix = s->row->dialect->prefix, *rest = pattern + (pattern[0] == '@');
+	if (pattern[0] == '@' && text_starts(name, prefix))
+		name += strlen(prefix);
+	const char *hash = strchr(rest, '#');
+	size_t head = hash ? (size_t)(hash - rest) : strlen(rest);
+	if (strncmp(name, rest, head))
+		return false;
+	name += head;
+	if (hash) {
+		char *end;
+		*layer = strtoll(name, &end, 10);
+		if (end == name)
+			return false;
+		rest = hash + 1;
+		name = end;
+		if (strncmp(name, rest, strlen(rest)))
+			return false;
+		name += strlen(rest);
+	}
+	return !*name || *name == '.';
+}
+
+// Known, and rightly not read: another class's head or pooler, a layer beyond --layers, the second copy of a tied weight, or
+// what the dialect lists.
+static bool may_stay_unread(const struct spec *s, const char *name)
+{
+	for (const char *const *glob = s->row->dialect->ignored; *glob; glob++)
+		if (!fnmatch(*glob, name, 0))
+			return true;
+	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++) {
+		int64_t layer = -1;
+		if (!stem_names(s, n->file, name, &layer))
+			continue;
+		if (text_starts(n->canonical, "head.") || text_is(n->canonical, "pooler"))
+			return true;
+		if (layer >= s->layers && s->layers < s->layers_in_config)
+			return true;
+	}
+	return false;
+}
+
+enum status arch_draw(const struct spec *s, const struct checkpoint *c, struct graph *g, struct error *err)
+{
+	struct build b = { .g = g, .s = s, .c = c, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool) };
+	if (!c->weight_count)
+		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
+	s->row->family->draw(&b);
+	if (graph_failed(g))
+		return graph_finish(g, err);
+	for (size_t i = 0; i < c->weight_count; i++)
+		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
+			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
+				c->weights[i].name, s->class_name);
+	return STATUS_OK;
+}

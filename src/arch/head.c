@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads: what stands on a body, chosen by the suffix of architectures[0]. hidden is the body's last state [batch, seq, hidden].
+#include "arch/block/block.h"
+
+// The dense layer that reads the first token; its activation is a trait.
+static value pooled(struct build *b, const char *stem, value hidden, enum activation act)
+{
+	int64_t out = b->s->pooler_size ? b->s->pooler_size : b->s->hidden_size;
+	return activate(b, act, linear(b, stem, first_token(b, hidden), b->s->hidden_size, out, true));
+}
+
+static void draw_model(struct build *b, value hidden)
+{
+	const struct traits *t = &b->s->traits;
+	graph_output(b->g, "last_hidden_state", hidden);
+	if (t->head.pool_is_norm)
+		graph_output(b->g, "pooler_output", first_token(b, hidden));
+	else if (b->s->row->family != &decoder && !t->head.no_pooler && weight_exists(b, "pooler", "weight"))
+		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, b->s->row->family == &vit ? b->s->pooler_act : ACT_TANH));
+}
+
+// dense, activation, norm, then the token embedding turned round and a bias of its own
+static void draw_masked_lm(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	graph_enter(b->g, "head");
+	value x = linear(b, "head.lm.dense", hidden, s->hidden_size, s->embedding_size, true);
+	x = layer_norm(b, "head.lm.norm", activate(b, s->act, x), s->embedding_size);
+	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->embedding_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->embedding_size);
+	value bias = weight_exists(b, "head.lm.loose", "bias") ? WEIGHT(b, "head.lm.loose", "bias", s->vocab_size) : WEIGHT(b, "head.lm.out", "bias", s->vocab_size);
+	value logits = op_linear(b->g, x, w, bias);
+	graph_leave(b->g);
+	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
+}
+
+static void draw_causal_lm(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	graph_enter(b->g, "head");
+	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->hidden_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->hidden_size);
+	value logits = op_softcap(b->g, op_linear(b->g, hidden, w, NO_VALUE), (float)s->logit_softcap);
+	graph_leave(b->g);
+	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
+}
+
+// Decoders score the last token that is not padding; encoders the first, through a dense layer.
+static void draw_sequence(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	graph_enter(g, "head");
+	value logits;
+	if (s->row->family == &decoder) {
+		value scores = linear(b, "head.score", hidden, s->hidden_size, s->labels, false);           // [batch, seq, labels]
+		value last = graph_i64(g, -1);
+		if (s->pad_token_id >= 0) {
+			value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
+			value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+			last = op_argmax(g, op_mul(g, is_token, at), 1, true);                              // [batch, 1]
+			logits = op_gather_nd(g, scores, last, 1);                                          // [batch, labels]
+		} else
+			logits = op_gather(g, scores, last, 1);
+	} else {
+		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head.act);
+		logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
+	}
+	graph_leave(g);
+	graph_output(g, "logits", logits);                           // [batch, labels]
+}
+
+static void draw_token(struct build *b, value hidden)
+{
+	graph_output(b->g, "logits", linear(b, "head.token", hidden, b->s->hidden_size, b->s->labels, true));   // [batch, seq, labels]
+}
+
+// Two logits a token, apart: where the answer begins and where it ends.
+static void draw_span(struct build *b, value hidden)
+{
+	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true);                                // [batch, seq, 2]
+	graph_output(b->g, "start_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 0, 1), 2));
+	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
+}
+
+static void draw_image(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	value x = first_token(b, hidden);
+	int64_t width = s->hidden_size;
+	if (s->traits.head.mean_patches) {
+		value patches = op_reduce_mean(g, op_slice(g, hidden, 1, 1, INT64_MAX), 1, false);
+		x = op_concat(g, 2, (value[]){ x, patches }, 1);     // [batch, 2*hidden]
+		width *= 2;
+	}
+	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
+}
+
+static void draw_image_teacher(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	value a = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
+	value d = linear(b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
+	graph_output(g, "logits", op_mul(g, op_add(g, a, d), graph_f32(g, 0.5f)));
+	graph_output(g, "cls_logits", a);
+	graph_output(g, "distillation_logits", d);
+}
+
+const struct head head_rows[] = {
+	{ "ForMaskedLM", "masked-lm", draw_masked_lm },
+	{ "ForCausalLM", "causal-lm", draw_causal_lm },
+	{ "ForSequenceClassification", "sequence-classification", draw_sequence },
+	{ "ForTokenClassification", "token-classification", draw_token },
+	{ "ForQuestionAnswering", "question-answering", draw_span },
+	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_image_teacher },
+	{ "ForImageClassification", "image-classification", draw_image },
+	{ "Model", "model", draw_model },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a configuration to a spec: row, then config.json over its class's defaults, then which tensors exist. Also printing.
+#include "arch/spec.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static void resolve_rope(struct config *c, struct spec *s)
+{
+	struct rope *r = &s->rope;
+	*r = (struct rope){ .theta = 10000, .factor = 1, .beta_fast = 32, .beta_slow = 1, .attention_factor = NAN, .truncate = true, .original_max_positions = s->max_positions };
+	// transformers 5 has one rope_parameters; before it there were rope_theta and rope_scaling. What config.json says in
+	// either spelling comes before the class's default.
+	const json_t *scaling = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta");
+	if (!scaling && !(scaling = config_given(c, "rope_scaling")) && !theta)
+		scaling = config_get(c, "rope_parameters");
+	if (!theta)
+		theta = json_object_get(scaling, "rope_theta");
+	if (!theta)
+		theta = json_object_get(config_get(c, "rope_parameters"), "rope_theta");
+	r->theta = json_is_number(theta) ? json_number_value(theta) : r->theta;
+	if (scaling && !json_is_object(scaling))
+		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
+	const json_t *type = json_object_get(scaling, "rope_type");
+	const char *word = json_string_value(type ? type : json_object_get(scaling, "type"));
+	static const struct { const char *word; enum rope_kind kind; } kinds[] = {
+		{ "default", ROPE_DEFAULT }, { "linear", ROPE_LINEAR }, { "dynamic", ROPE_DYNAMIC }, { "llama3", ROPE_LLAMA3 }, { "yarn", ROPE_YARN },
+	};
+	size_t k = 0;
+	while (word && k < sizeof kinds / sizeof kinds[0] && !text_is(kinds[k].word, word))
+		k++;
+	if (k == sizeof kinds / sizeof kinds[0]) {
+		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", word);
+		return;
+	}
+	r->kind = kinds[k].kind;
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)scaling, key, v) {
+		double x = json_number_value(v);
+		bool known = true;
+		if (text_is(key, "rope_theta") || text_is(key, "rope_type") || text_is(key, "type"))
+			continue;
+		if (json_is_null(v))
+			continue;
+		if (text_is(key, "factor")) r->factor = x;
+		else if (text_is(key, "low_freq_factor")) r->low_freq_factor = x;
+		else if (text_is(key, "high_freq_factor")) r->high_freq_factor = x;
+		else if (text_is(key, "beta_fast")) r->beta_fast = x;
+		else if (text_is(key, "beta_slow")) r->beta_slow = x;
+		else if (text_is(key, "attention_factor")) r->attention_factor = x;
+		else if (text_is(key, "mscale")) r->mscale = x;
+		else if (text_is(key, "mscale_all_dim")) r->mscale_all_dim = x;
+		else if (text_is(key, "truncate")) r->truncate = json_is_true(v);
+		else if (text_is(key, "original_max_position_embeddings")) r->original_max_positions = (int64_t)fmin(fmax(x, 0), 1e15);
+		else known = text_is(key, "partial_rotary_factor") && x == 1;
+		if (!known)
+			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
+	}
+	bool bad = !(r->theta > 1) || !(r->factor > 0) || (r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1)
+		|| (r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0))
+		|| (r->kind == ROPE_DYNAMIC && s->head_width <= 2);
+	if (bad)
+		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
+}
+
+// Which layers see a window only: a list, or a switch with the first such layer, or all, or every second.
+static void resolve_window(struct config *c, struct spec *s, struct arena *a)
+{
+	const json_t *types = config_get(c, "layer_types");
+	bool switched = config_bool(c, "use_sliding_window", true);
+	int64_t from = config_size(c, "max_window_layers", 0);
+	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
+	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	s->sliding = sliding;
+	if (types && (!json_is_array(types) || json_array_size(types) != (size_t)s->layers)) {
+		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
+		return;
+	}
+	for (int64_t i = 0; i < s->layers; i++) {
+		const char *word = json_string_value(json_array_get(types, (size_t)i));
+		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
+			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
+		bool by_rule = i >= from && (!s->traits.attn.alternate_window || i % 2 == 0);
+		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
+	}
+}
+
+// Settings that would draw another graph: only their usual value is drawn.
+static void refuse(struct config *c)
+{
+	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention" };
+	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
+		if (config_bool(c, must_be_false[i], false))
+			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
+	const char *kind = config_text(c, "position_embedding_type");
+	if (kind && !text_is(kind, "absolute") && !text_is(kind, "rope"))
+		config_fail(c, STATUS_UNSUPPORTED, "position_embedding_type %s is not supported yet", kind);
+	if (config_size(c, "inner_group_num", 1) != 1)
+		config_fail(c, STATUS_UNSUPPORTED, "inner_group_num other than 1 is not supported yet");
+	const json_t *pruned = config_get(c, "pruned_heads");
+	if (json_object_size(pruned))
+		config_fail(c, STATUS_UNSUPPORTED, "pruned heads are not supported yet");
+}
+
+static void resolve_sizes(struct config *c, struct spec *s)
+{
+	bool image = s->row->family == &vit;
+	s->hidden_size = config_size(c, "hidden_size", -1);
+	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	s->heads = config_size(c, "num_attention_heads", -1);
+	s->kv_heads = config_size(c, "num_key_value_heads", s->heads);
+	if (c->error.status)
+		return;
+	if (s->heads < 1 || s->kv_heads < 1 || s->heads % s->kv_heads || s->hidden_size < 1 || s->layers < 1 || s->layers > 100000) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld layers of %lld heads over %lld, %lld of them for keys", (long long)s->layers, (long long)s->heads,
+			(long long)s->hidden_size, (long long)s->kv_heads);
+		return;
+	}
+	s->head_width = config_size(c, "head_dim", 0);
+	if (!s->head_width && s->hidden_size % s->heads)
+		config_fail(c, STATUS_BAD_INPUT, "hidden size %lld does not divide into %lld heads", (long long)s->hidden_size, (long long)s->heads);
+	if (!s->head_width)
+		s->head_width = s->hidden_size / s->heads;
+	s->ffn_size = config_size(c, "intermediate_size", 0);
+	s->vocab_size = config_size(c, "vocab_size", image ? 0 : -1);
+	s->max_positions = config_size(c, "max_position_embeddings", image ? 0 : -1);
+	s->type_vocab_size = s->traits.embed.no_types ? 0 : config_size(c, "type_vocab_size", 0);
+	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
+	s->layer_groups = config_size(c, "layer_groups", 1);
+	s->relative_buckets = config_size(c, "relative_buckets", 0);
+	const json_t *pad = config_get(c, "pad_token_id");
+	s->pad_token_id = json_is_integer(pad) && json_integer_value(pad) >= 0 ? json_integer_value(pad) : -1;
+	const json_t *labels = config_given(c, "id2label");
+	s->labels = labels ? (int64_t)json_object_size(labels) : config_size(c, "num_labels", 2);
+	config_get(c, "num_labels");
+	s->norm_eps = config_real(c, "layer_norm_eps", config_real(c, "rms_norm_eps", 1e-12));
+	s->act = config_activation(c, "hidden_act", ACT_GELU);
+	s->tied = config_bool(c, "tie_word_embeddings", true);
+	if (s->layer_groups < 1 || s->layer_groups > s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld layers", (long long)s->layer_groups, (long long)s->layers);
+	double scalar = config_real(c, "query_pre_attn_scalar", (double)s->head_width);
+	s->attention_scale = 1 / sqrt(scalar > 0 ? scalar : 1);
+	s->attention_softcap = config_real(c, "attn_logit_softcapping", 0);
+	s->logit_softcap = config_real(c, "final_logit_softcapping", 0);
+}
+
+static void resolve_image(struct config *c, struct spec *s)
+{
+	s->image_size = config_size(c, "image_size", -1);
+	s->patch_size = config_size(c, "patch_size", -1);
+	s->channels = config_size(c, "num_channels", 3);
+	s->pooler_size = config_size(c, "pooler_output_size", s->hidden_size);
+	s->pooler_act = config_activation(c, "pooler_act", ACT_TANH);
+	s->swiglu = config_bool(c, "use_swiglu_ffn", false);
+	if (!s->ffn_size)
+		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
+	if (s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 16 || s->channels < 1)
+		config_fail(c, STATUS_BAD_INPUT, "images of %lld in patches of %lld", (long long)s->image_size, (long long)s->patch_size);
+}
+
+// Does any tensor of this checkpoint carry the base-model prefix? A plan follows transformers: a bare model is saved without.
+static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
+{
+	const char *prefix = s->row->dialect->prefix;
+	for (size_t i = 0; i < c->weight_count; i++)
+		if (text_starts(c->weights[i].name, prefix))
+			return prefix;
+	return c->weight_count || text_is(s->head->name, "model") ? "" : prefix;
+}
+
+static const struct head *head_find(const char *class_name)
+{
+	for (const struct head *h = head_rows; h->suffix; h++)
+		if (text_ends(class_name, h->suffix))
+			return h;
+	return NULL;
+}
+
+enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err)
+{
+	const char *type = json_string_value(json_object_get(c->config, "model_type"));
+	const char *class_name = json_string_value(json_array_get(json_object_get(c->config, "architectures"), 0));
+	if (!type)
+		return error_set(err, STATUS_BAD_INPUT, "%s: config.json has no model_type", c->path);
+	const struct arch *row = arch_find(type);
+	if (!row)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet", c->path, type);
+	if (!class_name)
+		class_name = "Model";
+	struct spec *s = ARENA_NEW(a, struct spec);
+	s->row = row;
+	s->traits = row->traits;
+	s->class_name = arena_strdup(a, class_name);
+	s->head = head_find(class_name);
+	if (!s->head)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: the class %s has a head that is not supported yet", c->path, class_name);
+	const json_t *dtype = json_object_get(c->config, "dtype");
+	s->dtype = dtype_find(json_string_value(json_is_string(dtype) ? dtype : json_object_get(c->config, "torch_dtype")));
+	s->prefix = prefix_of(s, c);
+
+	struct config config;
+	config_open(&config, c->config, type, row->dialect);
+	refuse(&config);
+	resolve_sizes(&config, s);
+	if (!config.error.status && row->family == &vit)
+		resolve_image(&config, s);
+	if (!config.error.status && row->family == &decoder) {
+		resolve_rope(&config, s);
+		resolve_window(&config, s, a);
+		bool bias = config_bool(&config, "attention_bias", false);
+		s->traits.attn.qkv_bias |= bias;
+		s->traits.attn.out_bias |= bias;
+		s->traits.ffn.bias |= config_bool(&config, "mlp_bias", false);
+	}
+	if (row->family == &vit)
+		s->traits.attn.qkv_bias = config_bool(&config, "qkv_bias", true);
+	if (!config.error.status)
+		config_check_unread(&config);
+	struct error bad = config.error;
+	config_close(&config);
+	if (bad.status)
+		return error_set(err, bad.status, "%s/%s", c->path, bad.text);
+	*out = s;
+	return STATUS_OK;
+}
+
+bool arch_shorten(struct spec *s, int64_t layers)
+{
+	if (layers < 1 || layers > s->layers)
+		return false;
+	s->layers = layers;
+	return true;
+}
+
+const char *arch_model_type(const struct spec *s)
+{
+	return s->row->model_type;
+}
+
+const char *arch_architecture(const struct spec *s)
+{
+	return s->row->family->architecture;
+}
+
+const char *arch_family(const struct spec *s)
+{
+	return s->row->family->name;
+}
+
+const char *arch_head(const struct spec *s)
+{
+	return s->head->name;
+}
+
+void arch_input_hints(const struct spec *s, struct input_hints *out)
+{
+	int64_t reserved = s->traits.pos.from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
+	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
+		.max_sequence = s->row->family == &vit ? 0 : s->max_positions - reserved };
+}
+
+json_t *arch_json(const struct spec *s)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", s->row->model_type, "class", s->class_name, "family", s->row->family->name, "dialect",
+		s->row->dialect->name, "head", s->head->name, "architecture", s->row->family->architecture);
+	json_t *sizes = json_object(), *traits = json_array();
+	static const struct { const char *name; size_t offset; } rows[] = {
+		{ "vocab_size", offsetof(struct spec, vocab_size) }, { "hidden_size", offsetof(struct spec, hidden_size) }, { "layers", offsetof(struct spec, layers) },
+		{ "heads", offsetof(struct spec, heads) }, { "kv_heads", offsetof(struct spec, kv_heads) }, { "head_width", offsetof(struct spec, head_width) },
+		{ "ffn_size", offsetof(struct spec, ffn_size) }, { "max_positions", offsetof(struct spec, max_positions) },
+		{ "type_vocab_size", offsetof(struct spec, type_vocab_size) }, { "embedding_size", offsetof(struct spec, embedding_size) },
+		{ "image_size", offsetof(struct spec, image_size) }, { "patch_size", offsetof(struct spec, patch_size) },
+		{ "relative_buckets", offsetof(struct spec, relative_buckets) }, { "sliding_window", offsetof(struct spec, sliding_window) },
+		{ "labels", offsetof(struct spec, labels) },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		int64_t n = *(const int64_t *)((const char *)s + rows[i].offset);
+		if (n)
+			json_object_set_new(sizes, rows[i].name, json_integer(n));
+	}
+	const struct traits *t = &s->traits;
+	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn" };
+	const struct { bool is; const char *name; } words[] = {
+		{ s->row->family == &decoder, ropes[s->rope.kind] }, { t->attn.qkv_bias, "qkv-bias" }, { t->attn.out_bias, "out-bias" }, { t->attn.qk_norm, "qk-norm" },
+		{ t->attn.relative_buckets, "relative-buckets" }, { t->ffn.bias, "ffn-bias" }, { t->norm.plus_one, "norm-plus-one" }, { t->norm.sandwich, "sandwich-norm" },
+		{ t->pos.from_pad, "positions-from-pad" }, { t->embed.no_types, "no-token-types" }, { t->embed.scaled, "scaled-embedding" },
+		{ t->embed.distillation, "distillation-token" }, { t->layer.layer_scale, "layer-scale" }, { t->layer.shared, "shared-layers" }, { s->tied, "tied-head" },
+		{ s->kv_heads != s->heads, "grouped-keys" }, { s->swiglu, "swiglu" }, { s->attention_softcap > 0, "softcap" },
+	};
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (words[i].is)
+			json_array_append_new(traits, json_string(words[i].name));
+	json_array_append_new(traits, json_string(activation_word(s->act)));
+	json_object_set_new(o, "traits", traits);
+	json_object_set_new(o, "sizes", sizes);
+	return o;
+}
+
+void arch_print(const struct spec *s, struct text *out)
+{
+	json_t *o = arch_json(s), *v;
+	const char *key;
+	json_object_foreach(o, key, v) {
+		text_addf(out, "%s:", key);
+		if (json_is_string(v))
+			text_addf(out, " %s", json_string_value(v));
+		const char *name;
+		json_t *n;
+		json_object_foreach(v, name, n)
+			text_addf(out, " %s %lld", name, (long long)json_integer_value(n));
+		for (size_t i = 0; i < json_array_size(v); i++)
+			text_addf(out, " %s", json_string_value(json_array_get(v, i)));
+		text_add(out, "\n");
+	}
+	json_decref(o);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model type is a row: family (who draws), dialect (what this checkpoint calls things), traits (how it differs).
+//
+//	{ "mistral", &decoder, &llama_names },                                    an alias costs one line
+//	{ "qwen2",   &decoder, &llama_names, .traits.attn.qkv_bias = true },
+//
+// spec_resolve merges family defaults <- row <- config.json (over its class's defaults) <- which tensors exist, into one
+// flat struct spec. Families and blocks read only the spec; table.c alone knows model types.
+#ifndef ASSAY_ARCH_SPEC_H
+#define ASSAY_ARCH_SPEC_H
+
+#include "arch/arch.h"
+
+enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE };
+
+// ZERO MEANS THE COMMON CASE of the family. A trait that no conformance case misses is removed (tools/mutate).
+struct traits {
+	struct {
+		bool qkv_bias;               // decoder: query, key and value have a bias (encoders and vit always ask the file)
+		bool out_bias;               // decoder: the output projection has one
+		bool qk_norm;                // RMS norm over each head of query and key
+		bool relative_buckets;       // a learned bias by bucket of distance, shared by the layers
+		bool alternate_window;       // where config.json lists no layer types: every second layer, from the first, has the window
+	} attn;
+	struct {
+		bool bias;                   // decoder: the gated feed-forward layers have a bias
+	} ffn;
+	struct {
+		bool plus_one;               // RMS norm multiplies by 1 + weight
+		bool sandwich;               // a norm behind attention and feed-forward too, inside the residual
+	} norm;
+	struct {
+		bool from_pad;               // positions count from pad_token_id + 1 and skip padding
+	} pos;
+	struct {
+		bool no_types;               // no token type embedding
+		bool always_projected;       // from embedding_size to hidden_size even where they are equal
+		bool scaled;                 // token embeddings times sqrt(hidden)
+		bool distillation;           // vit: a second special token behind the class token
+	} embed;
+	struct {
+		bool layer_scale;            // vit: each branch times a learned vector
+		bool shared;                 // all layers of a group use the same weights
+	} layer;
+	struct {
+		bool no_pooler;              // the bare model has no pooler output
+		bool pool_is_norm;           // the pooler output is the normalised class token itself
+		bool mean_patches;           // the classifier reads class token and mean of the patches
+		enum activation act;         // behind the dense layer of the sequence classifier; gelu is 0
+	} head;
+};
+
+enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN };
+
+struct rope {
+	enum rope_kind kind;
+	double theta, factor;
+	double low_freq_factor, high_freq_factor;            // llama3
+	double beta_fast, beta_slow, attention_factor;       // yarn; attention_factor NaN: by formula
+	double mscale, mscale_all_dim;                       // yarn; 0: absent
+	bool truncate;
+	int64_t original_max_positions;
+};
+
+struct family;
+struct dialect;
+struct head;
+
+struct arch {
+	const char *model_type;                      // sorted, unique: a unit test says so
+	const struct family *family;
+	const struct dialect *dialect;
+	struct traits traits;
+};
+
+struct spec {
+	const struct arch *row;
+	const struct head *head;
+	const char *class_name;                      // architectures[0]
+	const char *prefix;                          // base-model prefix that this checkpoint's names have: "bert." or ""
+	enum dtype dtype;                            // what config.json says of the weights; DTYPE_NONE: nothing
+	struct traits traits;                        // the row's, then config.json's
+	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
+	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
+	int64_t image_size, patch_size, channels, relative_buckets;
+	double norm_eps;
+	enum activation act, pooler_act;
+	bool tied;                                   // the output head is the token embedding
+	bool swiglu;                                 // vit: gated feed-forward
+	double attention_scale;                      // 1 / sqrt(head_width) unless the configuration says otherwise
+	double attention_softcap, logit_softcap;     // 0: none
+	int64_t sliding_window;                      // 0: none
+	const bool *sliding;                         // [layers_in_config]: does this layer attend to a window only
+	struct rope rope;
+};
+
+struct build;
+
+struct family {
+	const char *name, *architecture;             // "encoder"; LEGACY.md's word
+	void (*draw)(struct build *b);
+};
+extern const struct family encoder, vit, decoder;
+
+// Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared).
+struct weight_name { const char *canonical, *file; };
+struct key_name { const char *canonical, *config; };
+struct dialect {
+	const char *name, *prefix;
+	const struct key_name *keys;                 // config keys whose name differs from the canonical one; ends with NULL
+	const struct weight_name *weights;           // stems: "layers.attn.q" -> "@encoder.layer.#.attention.self.query"; ends with NULL
+	const char *const *ignored;                  // globs of tensors that may lie in the file unread; ends with NULL
+};
+
+// The second table: chosen by the suffix of architectures[0].
+struct head {
+	const char *suffix, *name;
+	void (*draw)(struct build *b, value hidden);         // hidden: [batch, seq, hidden]
+};
+extern const struct head head_rows[];
+
+extern const struct arch arch_rows[];
+extern const size_t arch_row_count;
+const struct arch *arch_find(const char *model_type);    // NULL if there is none
+
+const char *activation_word(enum activation a);
+
+// config.c: reading config.json over its class's defaults, and remembering which keys were read.
+struct config {
+	const json_t *given;                         // config.json
+	json_t *defaults;                            // of the class; NULL if none are known
+	json_t *read;                                // set of keys
+	const struct dialect *dialect;
+	struct error error;                          // sticky: the first key that is not what it should be
+	const char *path;
+};
+void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d);
+void config_close(struct config *c);
+const json_t *config_get(struct config *c, const char *key);           // NULL when absent or null
+const json_t *config_given(struct config *c, const char *key);         // the same, without the class's defaults
+int64_t config_size(struct config *c, const char *key, int64_t fallback);      // 0 .. 2^31; fallback -1: the key is needed
+double config_real(struct config *c, const char *key, double fallback);
+bool config_bool(struct config *c, const char *key, bool fallback);
+const char *config_text(struct config *c, const char *key);
+enum activation config_activation(struct config *c, const char *key, enum activation fallback);
+void config_fail(struct config *c, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// A key that was neither read nor is known to change nothing here is an error.
+void config_check_unread(struct config *c);
+
+#endif
