@@ -53,7 +53,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
 	if (c->question.golden && model_count > 1)
 		return cli_bad_use("--golden judges one model, not %zu", model_count);
-	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) != STATUS_OK)
+	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) !=
+		STATUS_OK)
 		return cli_error(&err);
 	c->models = ARENA_ARRAY(&c->arena, model_count, struct plan_model);
 	for (size_t i = 0; i < model_count; i++)
@@ -68,9 +69,9 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 struct loop {
 	struct cells *cells;
 	struct store store;
-	double begin_ms, measured_ms;        // wall clock of the cells that were run
+	double begin_ms, measured_ms; // wall clock of the cells that were run
 	size_t measured;
-	const char *label;                   // "[3/14] bert on cpu"
+	const char *label; // "[3/14] bert on cpu"
 };
 
 static void say_notice(const char *sentence)
@@ -85,7 +86,8 @@ static void show_phase(void *context, const char *phase)
 	const struct cells *c = l->cells;
 	size_t total = c->model_count * c->target_count, left = total - c->done;
 	if (c->counted && l->measured > 0)
-		progress_line("%s: %s, about %s left", l->label, phase, progress_duration(l->measured_ms / 1e3 / (double)l->measured * (double)left));
+		progress_line("%s: %s, about %s left", l->label, phase,
+			progress_duration(l->measured_ms / 1e3 / (double)l->measured * (double)left));
 	else
 		progress_line("%s: %s", l->label, phase);
 }
@@ -136,7 +138,8 @@ static enum status take_stored(struct loop *l, int64_t row, struct error *err)
 }
 
 // Is the cell to be left alone because --resume finds its row, or a live run has it?
-static enum status is_settled(struct loop *l, const struct plan_model *m, const struct target *t, struct arena *a, bool *out, struct error *err)
+static enum status is_settled(
+	struct loop *l, const struct plan_model *m, const struct target *t, struct arena *a, bool *out, struct error *err)
 {
 	struct cell cell;
 	enum store_cell_state state;
@@ -170,7 +173,8 @@ static int run_cell(struct loop *l, struct plan_model *m, const struct target *t
 	int code = -1;
 
 	c->done++;
-	l->label = c->counted ? arena_printf(&a, "[%zu/%zu] %s on %s", c->done, c->model_count * c->target_count, m->model, t->platform->name)
+	l->label = c->counted ? arena_printf(&a, "[%zu/%zu] %s on %s", c->done, c->model_count * c->target_count, m->model,
+					t->platform->name)
 			      : arena_printf(&a, "%s on %s", m->model, t->platform->name);
 	enum status s = is_settled(l, m, t, &a, &settled, &err);
 	if (s == STATUS_OK && !settled) {

@@ -33,22 +33,24 @@ struct cells {
 };
 
 // The rows of the option table that both commands have; `c` is a struct cells.
-#define CELLS_OPTIONS(c)                                                                                                                    \
-	{ "on", CLI_LIST, &(c).on, "PLATFORM,...", "platforms: cpu, openvino, openvino:GPU, null:fail=run@3, ...; default cpu" },           \
-	{ "batch", CLI_INTEGER, &(c).question.batch, "N", "batch size; default 1", 1, 65536 },                                             \
-	{ "seq", CLI_INTEGER, &(c).question.sequence, "N", "tokens in a sequence; default 128, or what the model takes if less", 1, 1048576 }, \
-	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1000000 }, \
-	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 },                          \
-	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 },                     \
-	{ "synthetic", CLI_FLAG, &(c).question.synthetic, NULL, "seeded random weights where a model has none here" },                     \
-	{ "layers", CLI_INTEGER, &(c).question.layers, "N", "only the first N layers; rows say shortened", 1, 100000 },                    \
-	{ "seed", CLI_INTEGER, &(c).seed, "N", "of inputs and synthetic weights; default 0", 0, 9e15 },                                    \
-	{ "static", CLI_FLAG, &(c).question.is_static, NULL, "fixed shapes in the graph; default: dynamic batch and sequence" },           \
-	{ "golden", CLI_TEXT, &(c).question.golden, "FILE", "safetensors with in.NAME and out.NAME: its inputs are used, its outputs judge" }, \
-	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" },                           \
-	{ "no-conform", CLI_FLAG, &(c).question.no_conform, NULL, "do not run the type's conformance cases (type_conformance is then null)" }, \
-	{ "cache-limit", CLI_REAL, &(c).cache_limit_gib, "GIB", "synthetic weights kept in the cache; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 }, \
+// clang-format off
+#define CELLS_OPTIONS(c) \
+	{ "on", CLI_LIST, &(c).on, "PLATFORM,...", "platforms: cpu, openvino, openvino:GPU, null:fail=run@3, ...; default cpu" }, \
+	{ "batch", CLI_INTEGER, &(c).question.batch, "N", "batch size; default 1", 1, 65536 }, \
+	{ "seq", CLI_INTEGER, &(c).question.sequence, "N", "tokens in a sequence; default 128, or what the model takes if less", 1, 1 << 20 }, \
+	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1e6 }, \
+	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
+	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \
+	{ "synthetic", CLI_FLAG, &(c).question.synthetic, NULL, "seeded random weights where a model has none here" }, \
+	{ "layers", CLI_INTEGER, &(c).question.layers, "N", "only the first N layers; rows say shortened", 1, 100000 }, \
+	{ "seed", CLI_INTEGER, &(c).seed, "N", "of inputs and synthetic weights; default 0", 0, 9e15 }, \
+	{ "static", CLI_FLAG, &(c).question.is_static, NULL, "fixed shapes in the graph; default: dynamic batch and sequence" }, \
+	{ "golden", CLI_TEXT, &(c).question.golden, "FILE", "safetensors: its in.NAME are the inputs, its out.NAME judge" }, \
+	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" }, \
+	{ "no-conform", CLI_FLAG, &(c).question.no_conform, NULL, "leave the type's conformance cases out; type_conformance is null" }, \
+	{ "cache-limit", CLI_REAL, &(c).cache_limit_gib, "GIB", "of synthetic weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 }, \
 	{ "json", CLI_FLAG, &(c).json, NULL, "an array on standard output, one object a cell" }
+// clang-format on
 
 // After cli_parse: units, platforms, models. -1 to go on, else the exit code.
 int cells_plan(struct cells *c, const char *const *models, size_t model_count);

@@ -3,11 +3,10 @@
 // the whole process takes milliseconds.
 #include <stdio.h>
 
+#include "api/plan.h"
 #include "artifact/artifact.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "command.h"
-#include "hub/hub.h"
 #include "platform/platform.h"
 #include "show.h"
 
@@ -21,9 +20,12 @@ struct build {
 static void explain(const struct platform *p, const struct graph_form *f)
 {
 	static const char *const linear[] = {
-		[LINEAR_GEMM] = "Gemm with transB: the [out, in] weight of the file is used as it lies, and nothing is folded at load",
-		[LINEAR_FUSED_MATMUL] = "com.microsoft.FusedMatMul with transB: any rank, the [out, in] weight of the file is used as it lies",
-		[LINEAR_MATMUL_TRANSPOSED] = "Transpose + MatMul: standard operators; an engine may fold a copy of every weight at load",
+		[LINEAR_GEMM] =
+			"Gemm with transB: the [out, in] weight of the file is used as it lies, and nothing is folded at load",
+		[LINEAR_FUSED_MATMUL] =
+			"com.microsoft.FusedMatMul with transB: any rank, the [out, in] weight of the file is used as it lies",
+		[LINEAR_MATMUL_TRANSPOSED] =
+			"Transpose + MatMul: standard operators; an engine may fold a copy of every weight at load",
 	};
 	static const char *const attention[] = {
 		[ATTENTION_PLAIN] = "MatMul, Softmax, MatMul: taken by every engine; the engine fuses it where it can",
@@ -45,11 +47,12 @@ static void explain(const struct platform *p, const struct graph_form *f)
 	printf("  norm         %s\n", norm[f->norm]);
 	printf("  residual     %s\n", f->skip_layer_norm ? "com.microsoft.SkipLayerNormalization: addition and norm in one kernel"
 							 : "Add, then the norm: standard operators");
-	printf("  shapes       %s\n", f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
+	printf("  shapes       %s\n",
+		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
 
-static enum status draw(const struct build *b, const struct checkpoint *c, const struct hub_model *hub, const struct platform *p, struct arena *a,
-	struct error *err)
+static enum status draw(const struct build *b, const struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
+	struct arena *a, struct error *err)
 {
 	struct graph_form form = p->form;
 	struct artifact art;
@@ -61,7 +64,9 @@ static enum status draw(const struct build *b, const struct checkpoint *c, const
 	if (s != STATUS_OK)
 		return s;
 	if (c->weight_count == 0)
-		return error_set(err, STATUS_BAD_INPUT, "%s: its weights are not here; make some with `assay synth %s -o DIR` and build DIR", hub->asked, hub->asked);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: its weights are not here; make some with `assay synth %s -o DIR` and build DIR", hub->asked,
+			hub->asked);
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", hub->asked, (long long)b->layers);
 	form.is_static = form.is_static || b->is_static;
@@ -82,8 +87,9 @@ static enum status draw(const struct build *b, const struct checkpoint *c, const
 	if (s == STATUS_OK && b->explain)
 		explain(p, &form);
 	if (s == STATUS_OK && b->folder)
-		printf("%s/model.onnx: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, art.summary.node_count, art.summary.opset,
-			show_size(a, art.graph_nbytes), show_size(a, art.weights_nbytes), placed_by ? placed_by : "nothing", clock_ms() - begin);
+		printf("%s/model.onnx: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder,
+			art.summary.node_count, art.summary.opset, show_size(a, art.graph_nbytes),
+			show_size(a, art.weights_nbytes), placed_by ? placed_by : "nothing", clock_ms() - begin);
 	graph_free(g);
 	return s;
 }
@@ -104,9 +110,7 @@ static enum status build(const struct build *b, const char *model, struct arena 
 	enum status s = hub_find(&hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	if (hub.kind == HUB_ONNX_FILE)
-		return error_set(err, STATUS_BAD_INPUT, "%s: already an ONNX graph", model);
-	s = hub.kind == HUB_PUBLISHED ? checkpoint_open_config(&c, hub.name, hub.config, hub.config_size, err) : checkpoint_open(&c, hub.path, err);
+	s = plan_checkpoint(&c, &hub, err);
 	if (s == STATUS_OK)
 		s = draw(b, &c, &hub, p, a, err);
 	checkpoint_close(&c);
@@ -120,7 +124,8 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "o", CLI_TEXT, &b.folder, "DIR", "the folder to write (--output DIR is the same)" },
 		{ "output", CLI_TEXT, &b.folder, "DIR", NULL },
-		{ "link", CLI_FLAG, &b.link, NULL, "hard links to the weights, in milliseconds; default: files that stand alone (reflink or copy)" },
+		{ "link", CLI_FLAG, &b.link, NULL,
+			"hard links to the weights, in milliseconds; default: files that stand alone (reflink or copy)" },
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
@@ -132,10 +137,13 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static]",
-		.text = "Draws the model's graph from config.json and the header of its safetensors files. DIR gets model.onnx (some kB) and, beside it,\n"
-			"the weights it points into. Python's onnx package refuses hard-linked weights: for it leave --link out.\n\n"
+		.text = "Draws the model's graph from config.json and the header of its safetensors files. DIR gets\n"
+			"model.onnx (some kB) and, beside it, the weights it points into. Python's onnx package refuses\n"
+			"hard-linked weights: for it leave --link out.\n\n"
 			"  assay build ./bert -o bert-onnx --link --explain\n",
-		.options = options, .min_words = 1, .max_words = 1,
+		.options = options,
+		.min_words = 1,
+		.max_words = 1,
 	};
 	struct arena arena = { 0 };
 	struct error err = { 0 };

@@ -18,15 +18,17 @@ static void print_usage(const struct cache_usage *u, const char *folder, uint64_
 	printf("  references   %s in %zu\n", show_size(a, u->reference_bytes), u->references);
 	printf("  other        %s\n", show_size(a, u->other_bytes));
 	if (u->dead_links)
-		printf("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n", u->dead_links);
+		printf("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n",
+			u->dead_links);
 }
 
 static json_t *usage_json(const struct cache_usage *u, const char *folder, uint64_t limit)
 {
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "folder", folder, "limit_bytes", (json_int_t)limit,
-		"artifact_bytes", (json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes", (json_int_t)u->synthetic_bytes,
-		"synthetics", (json_int_t)u->synthetics, "reference_bytes", (json_int_t)u->reference_bytes, "references", (json_int_t)u->references,
-		"other_bytes", (json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
+		"artifact_bytes", (json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes",
+		(json_int_t)u->synthetic_bytes, "synthetics", (json_int_t)u->synthetics, "reference_bytes",
+		(json_int_t)u->reference_bytes, "references", (json_int_t)u->references, "other_bytes",
+		(json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
 }
 
 static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena *a)
@@ -79,8 +81,9 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay cache [--verify] [--trim] [--cache-limit GIB] [--json]",
-		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights are linked, not copied),\n"
-			"synthetic weights and reference outputs; all of it may be deleted at any time. Sizes are real disk use.\n\n"
+		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights\n"
+			"are linked, not copied), synthetic weights and reference outputs; all of it may be deleted at any\n"
+			"time. Sizes are real disk use.\n\n"
 			"Exit codes: 0 good; 1 bad use or an error of assay's own; 2 --verify found files that do not match.\n",
 		.options = options,
 	};

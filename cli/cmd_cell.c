@@ -17,7 +17,8 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay cell [--probe ENGINE | --conform]",
-		.text = "Started by assay itself: the request is one line of JSON on descriptor 0, events are written to descriptor 3.\n",
+		.text = "Started by assay itself: the request is one line of JSON on descriptor 0, events are written to\n"
+			"descriptor 3.\n",
 		.options = options,
 	};
 	int words, code = cli_parse(&usage, argc, argv, &words);

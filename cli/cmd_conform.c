@@ -9,7 +9,9 @@
 #include "measure/conform.h"
 #include "progress.h"
 
-struct watch { size_t done, count; };
+struct watch {
+	size_t done, count;
+};
 
 static void each(void *context, const struct conform_case *c)
 {
@@ -38,9 +40,10 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	json_t *all = json_array();
 	for (size_t i = 0; i < count; i++) {
 		const struct conform_case *c = &cases[i];
-		json_array_append_new(all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "folder", c->folder, "model_type",
-			c->model_type, "platform", on, "passed", c->passed, "reason", c->reason, "max_abs_error", real_or_null(c->max_abs_error),
-			"nmse", real_or_null(c->nmse)));
+		json_array_append_new(
+			all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "folder", c->folder,
+				     "model_type", c->model_type, "platform", on, "passed", c->passed, "reason", c->reason,
+				     "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
 	json_dumpf(all, stdout, JSON_INDENT(2));
 	putchar('\n');
@@ -103,12 +106,14 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay conform [--on PLATFORM] [--json] CASE-DIR...",
-		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and what transformers computed\n"
-			"with it. A case that is refused or cannot run has failed. The last line is 'N passed, M failed' (on standard error with\n"
-			"--json), and N + M is the number of cases given.\n\n"
+		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
+			"what transformers computed with it. A case that is refused or cannot run has failed. The last line\n"
+			"is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases given.\n\n"
 			"  assay conform --on openvino tests/conform/cases/*\n\n"
 			"Exit codes: 0 all passed; 1 any failed, bad use, or an error of assay's own.\n",
-		.options = options, .min_words = 1, .max_words = -1,
+		.options = options,
+		.min_words = 1,
+		.max_words = -1,
 	};
 	struct arena arena = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
@@ -120,4 +125,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_conform = { "conform", "run conformance cases: tiny models whose outputs transformers computed", run };
+const struct command command_conform = { "conform", "run conformance cases: tiny models whose outputs transformers computed",
+	run };

@@ -10,17 +10,18 @@
 static void print_machine(const struct machine *m, struct arena *a)
 {
 	printf("%s\n", m->cpu_model ? m->cpu_model : "processor of unknown model");
-	printf("  processor    %s; sockets %d, cores %d, threads %d; this process may use %d\n", m->architecture, m->sockets, m->cores, m->threads,
-		m->usable_cpus);
+	printf("  processor    %s; sockets %d, cores %d, threads %d; this process may use %d\n", m->architecture, m->sockets,
+		m->cores, m->threads, m->usable_cpus);
 	if (m->l1d_bytes || m->l2_bytes || m->l3_bytes)
-		printf("  caches       L1d %s, L2 %s, L3 %s each\n", show_size(a, (uint64_t)m->l1d_bytes), show_size(a, (uint64_t)m->l2_bytes),
-			show_size(a, (uint64_t)m->l3_bytes));
+		printf("  caches       L1d %s, L2 %s, L3 %s each\n", show_size(a, (uint64_t)m->l1d_bytes),
+			show_size(a, (uint64_t)m->l2_bytes), show_size(a, (uint64_t)m->l3_bytes));
 	printf("  features     %s\n", m->features && *m->features ? m->features : "none known");
-	printf("  memory       %s, %s available", show_size(a, (uint64_t)m->memory_bytes), show_size(a, (uint64_t)m->memory_available_bytes));
+	printf("  memory       %s, %s available", show_size(a, (uint64_t)m->memory_bytes),
+		show_size(a, (uint64_t)m->memory_available_bytes));
 	if (m->memory_limit_bytes > 0)
 		printf(", limit %s", show_size(a, (uint64_t)m->memory_limit_bytes));
-	printf("\n  system       %s, kernel %s%s%s\n\n", m->os ? m->os : "unknown", m->kernel ? m->kernel : "unknown", m->hypervisor ? ", in a virtual machine: " : "",
-		m->hypervisor ? m->hypervisor : "");
+	printf("\n  system       %s, kernel %s%s%s\n\n", m->os ? m->os : "unknown", m->kernel ? m->kernel : "unknown",
+		m->hypervisor ? ", in a virtual machine: " : "", m->hypervisor ? m->hypervisor : "");
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -39,10 +40,12 @@ static void print_platform(const json_t *p)
 		return;
 	}
 	printf("  %-9s yes   %s %s\n", text_of(p, "name"), text_of(p, "engine"), version ? version : "");
-	json_array_foreach(json_object_get(p, "devices"), i, device) {
+	json_array_foreach(json_object_get(p, "devices"), i, device)
+	{
 		const char *description = text_of(device, "description"), *words = text_of(device, "features");
-		printf("  %-9s       %s%s%s%s%s%s\n", "", text_of(device, "name"), description ? ": " : "", description ? description : "",
-			json_is_true(json_object_get(device, "emulated")) ? " (EMULATED)" : "", words ? "; " : "", words ? words : "");
+		printf("  %-9s       %s%s%s%s%s%s\n", "", text_of(device, "name"), description ? ": " : "",
+			description ? description : "", json_is_true(json_object_get(device, "emulated")) ? " (EMULATED)" : "",
+			words ? "; " : "", words ? words : "");
 	}
 }
 
@@ -55,9 +58,10 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay detect [--json]",
-		.text = "The processor, its caches, instructions and memory, and each platform with its devices or the reason why it is absent.\n"
-			"Engines are looked for in $ASSAY_ENGINE_PATH, beside the installed program, in $XDG_DATA_HOME/assay/engines, and where the\n"
-			"system looks. An engine is listed as available only after a child process has loaded it and asked it for its devices.\n",
+		.text = "The processor, its caches, instructions and memory, and each platform with its devices or the reason\n"
+			"why it is absent. Engines are looked for in $ASSAY_ENGINE_PATH, beside the installed program, in\n"
+			"$XDG_DATA_HOME/assay/engines, and where the system looks. An engine is listed as available only\n"
+			"after a child process has loaded it and asked it for its devices.\n",
 		.options = options,
 	};
 	struct arena arena = { 0 };
@@ -77,8 +81,7 @@ static int run(int argc, char **argv)
 	} else {
 		machine_detect(&machine, &arena);
 		print_machine(&machine, &arena);
-		json_array_foreach(json_object_get(all, "platforms"), i, platform)
-			print_platform(platform);
+		json_array_foreach(json_object_get(all, "platforms"), i, platform) print_platform(platform);
 	}
 	json_decref(all);
 	arena_done(&arena);

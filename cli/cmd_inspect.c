@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay inspect: what assay understands of a model, from config.json and the header of its safetensors files alone.
 #include <stdio.h>
-#include <string.h>
 
-#include "artifact/artifact.h"
-#include "base/file.h"
+#include "api/plan.h"
 #include "command.h"
-#include "hub/hub.h"
 #include "show.h"
 
 struct inspection {
 	struct hub_model hub;
 	struct checkpoint checkpoint;
-	struct spec *spec;                       // NULL: not supported
+	struct spec *spec; // NULL: not supported
 	struct error refusal;
-	const struct weight *weights;            // of the file, else as the configuration wants them
+	const struct weight *weights; // of the file, else as the configuration wants them
 	size_t weight_count;
 	bool planned;
 	uint64_t parameters, bytes[DTYPE_COUNT], total_bytes;
@@ -57,12 +54,7 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 	enum status s = hub_find(&x->hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	if (x->hub.kind == HUB_ONNX_FILE)
-		return error_set(err, STATUS_BAD_INPUT, "%s: inspect reads checkpoints; an .onnx file can be measured with `assay run`", model);
-	if (x->hub.kind == HUB_PUBLISHED)
-		s = checkpoint_open_config(&x->checkpoint, x->hub.name, x->hub.config, x->hub.config_size, err);
-	else
-		s = checkpoint_open(&x->checkpoint, x->hub.path, err);
+	s = plan_checkpoint(&x->checkpoint, &x->hub, err);
 	if (s != STATUS_OK)
 		return s;
 	x->weights = x->checkpoint.weights;
@@ -83,7 +75,9 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 
 // A prediction, and said to be one. Below: the weights mapped from their file, none copied. Above: every weight in float32 again
 // in anonymous memory, as an engine does that converts or repacks them all, and as much again as work space.
-struct memory_range { uint64_t low, high; };
+struct memory_range {
+	uint64_t low, high;
+};
 
 static struct memory_range predict_memory(const struct inspection *x)
 {
@@ -91,7 +85,8 @@ static struct memory_range predict_memory(const struct inspection *x)
 	return (struct memory_range){ x->total_bytes + engine, x->total_bytes + x->parameters * 4 * 2 + engine };
 }
 
-static const char memory_how[] = "predicted from sizes, not measured: from weights that are mapped and never copied, to an engine that keeps "
+static const char memory_how[] =
+	"predicted from sizes, not measured: from weights that are mapped and never copied, to an engine that keeps "
 	"a repacked float32 copy and works on a second one while loading; activations come on top";
 
 static const char *where(const struct inspection *x)
@@ -124,14 +119,16 @@ static void print_text(const struct inspection *x, struct arena *a)
 	}
 	if (x->weight_count > 0) {
 		struct memory_range m = predict_memory(x);
-		printf("parameters: %llu%s\n", (unsigned long long)x->parameters, x->planned ? " (as the configuration says; no weights here)" : "");
+		printf("parameters: %llu%s\n", (unsigned long long)x->parameters,
+			x->planned ? " (as the configuration says; no weights here)" : "");
 		printf("bytes:");
 		for (int d = 0; d < DTYPE_COUNT; d++)
 			if (x->bytes[d])
 				printf(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
 		printf("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
 	} else {
-		puts("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not supported");
+		puts("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
+		     "supported");
 	}
 	if (!x->spec)
 		printf("not supported yet: %s\n", x->refusal.text);
@@ -148,22 +145,26 @@ static json_t *bytes_json(const struct inspection *x)
 
 static void print_json(const struct inspection *x)
 {
-	json_t *out = json_pack("{s:s, s:s?, s:s?, s:b, s:s?}", "model", x->hub.name, "path", x->hub.path, "revision", x->hub.revision,
-		"supported", x->spec != NULL, "reason", x->spec ? NULL : x->refusal.text);
+	json_t *out = json_pack("{s:s, s:s?, s:s?, s:b, s:s?}", "model", x->hub.name, "path", x->hub.path, "revision",
+		x->hub.revision, "supported", x->spec != NULL, "reason", x->spec ? NULL : x->refusal.text);
 	if (x->spec) {
 		json_t *spec = arch_json(x->spec);
 		json_object_update_missing(out, spec);
 		json_decref(spec);
 	} else {
-		json_object_set(out, "type", json_object_get(x->checkpoint.config, "model_type") ? json_object_get(x->checkpoint.config, "model_type") : json_null());
+		json_object_set_new(
+			out, "type", json_string(json_string_value(json_object_get(x->checkpoint.config, "model_type"))));
+		if (!json_object_get(out, "type"))
+			json_object_set_new(out, "type", json_null());
 	}
 	if (x->weight_count > 0) {
 		struct memory_range m = predict_memory(x);
 		json_object_set_new(out, "parameters", json_integer((json_int_t)x->parameters));
 		json_object_set_new(out, "weights", json_string(x->planned ? "absent" : "present"));
 		json_object_set_new(out, "bytes_by_dtype", bytes_json(x));
-		json_object_set_new(out, "memory", json_pack("{s:b, s:I, s:I, s:s}", "predicted", 1, "low_bytes", (json_int_t)m.low, "high_bytes",
-			(json_int_t)m.high, "how", memory_how));
+		json_object_set_new(out, "memory",
+			json_pack("{s:b, s:I, s:I, s:s}", "predicted", 1, "low_bytes", (json_int_t)m.low, "high_bytes",
+				(json_int_t)m.high, "how", memory_how));
 	} else {
 		json_object_set_new(out, "parameters", json_null());
 		json_object_set_new(out, "weights", json_string("absent"));
@@ -184,10 +185,13 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay inspect MODEL [--json]",
-		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a prediction), from config.json and\n"
-			"the header of the safetensors files alone; or what is not supported yet.\n\n"
+		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
+			"prediction), from config.json and the header of the safetensors files alone; or what is not\n"
+			"supported yet.\n\n"
 			"Exit codes: 0 supported; 1 bad use, or files that cannot be read; 2 not supported yet.\n",
-		.options = options, .min_words = 1, .max_words = 1,
+		.options = options,
+		.min_words = 1,
+		.max_words = 1,
 	};
 	struct inspection x = { 0 };
 	struct arena arena = { 0 };

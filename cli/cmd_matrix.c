@@ -19,7 +19,11 @@ struct matrix {
 
 // ---- the plan ----------------------------------------------------------------------------------------------------
 
-struct estimate { size_t cells, refused; uint64_t synthetic_bytes, largest_bytes; double seconds; };
+struct estimate {
+	size_t cells, refused;
+	uint64_t synthetic_bytes, largest_bytes;
+	double seconds;
+};
 
 // Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
 // repacked, and read again for the reference. Both figures are those of a 2-core machine: a guess, and printed as one.
@@ -58,8 +62,9 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 	struct estimate e;
 
 	estimate(c, &e);
-	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"), c->model_count,
-		cells_plural(c->model_count, "model", "models"), c->target_count, cells_plural(c->target_count, "platform", "platforms"), c->db);
+	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
+		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
+		cells_plural(c->target_count, "platform", "platforms"), c->db);
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
 		if (m->refused)
@@ -67,20 +72,28 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		else if (m->synthetic)
 			fprintf(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
 		else
-			fprintf(out, "  %-40s real weights%s%s\n", m->model, m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
+			fprintf(out, "  %-40s real weights%s%s\n", m->model, m->weight_bytes ? ", " : "",
+				m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (!c->targets[k].platform->engine)
-			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name, c->targets[k].platform->absent);
+			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name,
+				c->targets[k].platform->absent);
 	if (e.synthetic_bytes) {
-		fprintf(out, "Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; %s free\n",
+		fprintf(out,
+			"Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
+			"%s free\n",
 			show_size(a, e.synthetic_bytes), cache, show_size(a, limit), show_size(a, free_bytes));
 		if (e.largest_bytes > free_bytes)
-			fprintf(out, "      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it with --layers\n",
+			fprintf(out,
+				"      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it "
+				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
-	fprintf(out, "Time: about %s. A guess: %.0f s a cell and %.0f s a GiB of weights, plus writing %.1f GiB/s of synthetic ones; "
-		"%zu %s without running\n\n", progress_duration(e.seconds), guess_s_per_cell, guess_s_per_gib, guess_write_gib_per_s, e.refused,
+	fprintf(out,
+		"Time: about %s. A guess: %.0f s a cell and %.0f s a GiB of weights, plus writing %.1f GiB/s of synthetic ones; "
+		"%zu %s without running\n\n",
+		progress_duration(e.seconds), guess_s_per_cell, guess_s_per_gib, guess_write_gib_per_s, e.refused,
 		cells_plural(e.refused, "cell is answered", "cells are answered"));
 	fflush(out);
 }
@@ -89,7 +102,10 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 
 static enum status write_reports(const struct matrix *x, struct arena *a, struct error *err)
 {
-	static const struct { enum report_format format; const char *file; } reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" } };
+	static const struct {
+		enum report_format format;
+		const char *file;
+	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" } };
 	struct store store = { 0 };
 
 	enum status s = store_open(&store, x->cells.db, true, err);
@@ -151,23 +167,27 @@ static int run(int argc, char **argv)
 	struct matrix x = { .cells = { .cache_limit_gib = -1 }, .folder = "assay-out" };
 	const struct cli_option options[] = {
 		{ "models", CLI_LIST, &x.models, "MODEL,...", "models; default: the key set" },
-		{ "key-models-only", CLI_FLAG, &x.key, NULL, "the key set: every model whose configuration the program carries (--key is the same)" },
+		{ "key-models-only", CLI_FLAG, &x.key, NULL,
+			"the key set: every model whose configuration the program carries (--key is the same)" },
 		{ "key", CLI_FLAG, &x.key, NULL, NULL },
 		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html and report.md; default assay-out" },
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
-		{ "resume", CLI_FLAG, &x.cells.resume, NULL, "leave out what is finished in the database; run what was interrupted again" },
+		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
+			"leave out what is finished in the database; run what was interrupted again" },
 		{ "dry-run", CLI_FLAG, &x.dry_run, NULL, "print the plan and stop" },
 		CELLS_OPTIONS(x.cells),
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [--output-dir DIR] [--resume] [--dry-run] [options]",
-		.text = "Every model on every platform, one cell after the other. The plan comes first: cells, disk, time. A model or platform that cannot\n"
-			"run gives rows that say why. While it runs, `assay query` and `assay report` can read the database.\n\n"
+		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [--output-dir DIR] [--resume] [--dry-run] "
+			    "[options]",
+		.text = "Every model on every platform, one cell after the other. The plan comes first: cells, disk, time. A\n"
+			"model or platform that cannot run gives rows that say why. While it runs, `assay query` and `assay\n"
+			"report` can read the database.\n\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
-			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
-			"2 a cell has another verdict; 3 a cell is wrong (wins).\n",
+			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
+			"cell has another verdict; 3 a cell is wrong (wins).\n",
 		.options = options,
 	};
 	int words, code;
@@ -179,4 +199,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_matrix = { "matrix", "many cells: the plan first, progress shown, resumable, reports at the end", run };
+const struct command command_matrix = { "matrix", "many cells: the plan first, progress shown, resumable, reports at the end",
+	run };

@@ -14,14 +14,17 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay run MODEL... [options]",
-		.text = "MODEL is a folder with config.json and safetensors files, an .onnx file, a name in the Hub's cache, or a model whose\n"
-			"configuration the program carries (bert-base-uncased, vit-base-patch16-224, Qwen/Qwen2-0.5B-Instruct, ...).\n"
-			"Each cell (one model on one platform) runs in a child process and is judged against golden outputs or another engine.\n\n"
+		.text = "MODEL is a folder with config.json and safetensors files, an .onnx file, a name in the Hub's cache,\n"
+			"or a model whose configuration the program carries (bert-base-uncased, vit-base-patch16-224,\n"
+			"Qwen/Qwen2-0.5B-Instruct, ...). Each cell (one model on one platform) runs in a child process and is\n"
+			"judged against golden outputs or another engine.\n\n"
 			"  assay run bert-base-uncased --synthetic --on cpu,openvino\n"
 			"  assay run ./my-checkpoint --on openvino --batch 8 --seq 256 --json\n\n"
-			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
-			"2 a cell has another verdict; 3 a cell is wrong (wins).\n",
-		.options = options, .min_words = 1, .max_words = -1,
+			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
+			"cell has another verdict; 3 a cell is wrong (wins).\n",
+		.options = options,
+		.min_words = 1,
+		.max_words = -1,
 	};
 	int words, code;
 

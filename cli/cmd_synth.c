@@ -2,10 +2,9 @@
 // assay synth: a checkpoint with the right names and shapes and seeded random weights.
 #include <stdio.h>
 
+#include "api/plan.h"
 #include "artifact/artifact.h"
-#include "base/file.h"
 #include "command.h"
-#include "hub/hub.h"
 #include "progress.h"
 
 static enum status synth(const char *model, const char *folder, struct synth_options *o, struct arena *a, struct error *err)
@@ -16,9 +15,7 @@ static enum status synth(const char *model, const char *folder, struct synth_opt
 	enum status s = hub_find(&hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	if (hub.kind == HUB_ONNX_FILE)
-		return error_set(err, STATUS_BAD_INPUT, "%s: an .onnx file has no config.json to make weights from", model);
-	s = hub.kind == HUB_PUBLISHED ? checkpoint_open_config(&c, hub.name, hub.config, hub.config_size, err) : checkpoint_open(&c, hub.path, err);
+	s = plan_checkpoint(&c, &hub, err);
 	if (s == STATUS_OK)
 		s = synth_write(folder, &c, o, err);
 	checkpoint_close(&c);
@@ -39,10 +36,13 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay synth MODEL -o DIR [--seed N] [--dtype TYPE] [--layers N]",
-		.text = "MODEL may be a folder with nothing but a config.json, or a model whose configuration the program carries. The folder gets\n"
-			"config.json and model.safetensors: the right names and shapes, scaled random numbers. The same seed gives the same bytes.\n\n"
+		.text = "MODEL may be a folder with nothing but a config.json, or a model whose configuration the program\n"
+			"carries. The folder gets config.json and model.safetensors: the right names and shapes, scaled\n"
+			"random numbers. The same seed gives the same bytes.\n\n"
 			"  assay synth bert-base-uncased -o bert --layers 2\n",
-		.options = options, .min_words = 1, .max_words = 1,
+		.options = options,
+		.min_words = 1,
+		.max_words = 1,
 	};
 	struct synth_options o = { .progress = progress_bytes };
 	struct arena arena = { 0 };

@@ -61,7 +61,8 @@ static void print_help(void)
 
 static int dispatch(int argc, char **argv)
 {
-	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (argc == 2 && strcmp(argv[1], "help") == 0)) {
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+		(argc == 2 && strcmp(argv[1], "help") == 0)) {
 		print_help();
 		return argc < 2 ? EXIT_USE : EXIT_GOOD;
 	}
@@ -70,7 +71,8 @@ static int dispatch(int argc, char **argv)
 		return EXIT_GOOD;
 	}
 	if (argv[1][0] == '-')
-		return cli_bad_use("options come after the command: assay COMMAND %s; `assay --help` lists the commands", argv[1]);
+		return cli_bad_use(
+			"options come after the command: assay COMMAND %s; `assay --help` lists the commands", argv[1]);
 	bool is_help = strcmp(argv[1], "help") == 0;
 	const char *name = argv[1 + is_help];
 	const struct command *command = find_command(name);

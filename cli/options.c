@@ -44,7 +44,7 @@ static int edit_distance(const char *a, const char *b)
 const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table)
 {
 	const char *best = NULL, *n;
-	int distance = (int)strlen(word) / 3 + 2;       // farther away than this is another word
+	int distance = (int)strlen(word) / 3 + 2; // farther away than this is another word
 	for (size_t i = 0; (n = name(i, table)) != NULL; i++) {
 		int d = edit_distance(word, n);
 		if (d < distance) {
@@ -176,7 +176,8 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 		return 0;
 	case CLI_INTEGER:
 		if (!text_to_int(value, limited ? (int64_t)o->min : INT64_MIN, limited ? (int64_t)o->max : INT64_MAX, &integer))
-			return limited ? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max, value)
+			return limited ? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max,
+						 value)
 				       : cli_bad_use("%s wants a whole number, not '%s'", shown, value);
 		*(int64_t *)o->out = integer;
 		return 0;
@@ -236,7 +237,8 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	snprintf(shown, sizeof shown, "%s%s", is_long ? "--" : "-", o->name);
 	if (o->kind == CLI_FLAG) {
 		if (value)
-			return is_long ? cli_bad_use("%s takes no value", shown) : unknown_option(usage, argument, name, strlen(name));
+			return is_long ? cli_bad_use("%s takes no value", shown)
+				       : unknown_option(usage, argument, name, strlen(name));
 		*(bool *)o->out = true;
 		return 0;
 	}

@@ -55,8 +55,8 @@ int progress_bytes(void *context, uint64_t done, uint64_t total)
 	// A terminal needs no more than ten lines a second, and the writer should not wait for it.
 	if (total > 0 && (now - last_ms > 100 || done == total)) {
 		last_ms = now;
-		progress_line("%s: %.0f of %.0f MiB, %.0f %%", (const char *)context, (double)done / 1048576, (double)total / 1048576,
-			100.0 * (double)done / (double)total);
+		progress_line("%s: %.0f of %.0f MiB, %.0f %%", (const char *)context, (double)done / 1048576,
+			(double)total / 1048576, 100.0 * (double)done / (double)total);
 	}
 	return cli_stop != 0;
 }

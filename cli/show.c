@@ -84,7 +84,10 @@ static void add_nodes(struct text *t, const struct row *r)
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
 {
 	const struct row *r = &result->row;
-	const struct { const char *name; double value; } parts[] = { { "build", r->build_ms }, { "load", r->load_ms }, { "first run", r->first_ms } };
+	const struct {
+		const char *name;
+		double value;
+	} parts[] = { { "build", r->build_ms }, { "load", r->load_ms }, { "first run", r->first_ms } };
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!isnan(parts[i].value))
 			text_addf(t, "%s%s %s ms", t->length ? ", " : "", parts[i].name, ms(a, parts[i].value));
@@ -94,8 +97,8 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 {
 	if (isnan(r->latency_ms))
 		return;
-	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
-		ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms),
+		r->samples == ROW_NONE ? 0LL : (long long)r->samples, ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	if (r->stability)
 		text_addf(t, ", %s", r->stability);
 	text_add(t, ")");
@@ -118,7 +121,8 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 {
 	if (!r->weights || (!r->actual && !r->weights_dtype))
 		return;
-	text_add(t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
+	text_add(
+		t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
 	if (r->weights_dtype)
 		text_addf(t, ", %s", r->weights_dtype);
 	if (r->weights_bytes != ROW_NONE)
@@ -160,7 +164,8 @@ void show_result(const struct cell_result *result, const char *db)
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
 	struct text t[12] = { 0 };
-	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "memory", "weights", "shape", "conformance", "row" };
+	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "memory",
+		"weights", "shape", "conformance", "row" };
 
 	printf("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
@@ -180,7 +185,8 @@ void show_result(const struct cell_result *result, const char *db)
 	add_weights(&t[8], &a, r);
 	add_shape(&t[9], r);
 	if (r->type_conformance)
-		text_addf(&t[10], "%s cases of type %s agree with transformers on this platform", r->type_conformance, r->model_type);
+		text_addf(&t[10], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+			r->model_type);
 	if (db && r->row != ROW_NONE)
 		text_addf(&t[11], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {

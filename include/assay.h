@@ -6,7 +6,7 @@
  *     #include <stdio.h>
  *     int main(int argc, char **argv)
  *     {
- *             struct assay_cell cell = { .model = argc > 1 ? argv[1] : "bert-base-uncased", .platform = "cpu", .synthetic = 1, .layers = 1 };
+ *             struct assay_cell cell = { .model = argc > 1 ? argv[1] : "bert-base-uncased", .synthetic = 1, .layers = 1 };
  *             struct assay_row *row;
  *             struct assay_error error;
  *             if (assay_run(&cell, &row, &error) != 0)
@@ -22,8 +22,8 @@
  *
  * Errors: functions return 0, or 1 and a sentence in *error (which may be NULL). A model that does not run is not an error but a
  * row: see `verdict`.
- * Ownership: what a function returns belongs to the caller, who frees it with the function named beside it. Text in a struct given
- * to assay is not kept after the call.
+ * Ownership: what a function returns belongs to the caller, who frees it with the function named beside it. Text in a struct
+ * given to assay is not kept after the call.
  * Threads: every function may be called from any thread, and several at once; but cells that are timed side by side disturb each
  * other. assay installs no signal handler and prints nothing.
  */
@@ -72,7 +72,8 @@ struct assay_cell {
 struct assay_row {
 	const char *model, *requested;   /* as asked */
 	const char *actual, *device;     /* platform and device that ran; NULL when nothing ran */
-	const char *verdict;             /* right wrong unjudged compiles unavailable unsupported no_memory timeout crashed failed interrupted */
+	const char *verdict;             /* right wrong unjudged compiles unavailable unsupported no_memory timeout crashed failed
+	                                    interrupted */
 	const char *sentence;            /* what that verdict means */
 	const char *cause;               /* why, when it is not right */
 	const char *reference;           /* what judged it: golden, engine:openvino-f32, engine:ort-cpu-unoptimised */

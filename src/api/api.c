@@ -9,7 +9,7 @@
 #include "report/report.h"
 
 struct owned_row {
-	struct assay_row row;                // first: assay_row_free gets its address
+	struct assay_row row; // first: assay_row_free gets its address
 	struct arena arena;
 	char *json;
 };
@@ -32,9 +32,16 @@ const char *assay_version(void)
 static enum status run(const struct assay_cell *cell, struct arena *a, struct cell_result *result, struct error *err)
 {
 	struct question q = {
-		.batch = cell->batch, .sequence = cell->sequence, .runs = cell->runs, .layers = cell->layers, .seed = cell->seed,
-		.synthetic = cell->synthetic != 0, .is_static = cell->static_shapes != 0, .timeout_s = cell->timeout_s,
-		.memory_bytes = cell->memory_bytes, .golden = cell->golden,
+		.batch = cell->batch,
+		.sequence = cell->sequence,
+		.runs = cell->runs,
+		.layers = cell->layers,
+		.seed = cell->seed,
+		.synthetic = cell->synthetic != 0,
+		.is_static = cell->static_shapes != 0,
+		.timeout_s = cell->timeout_s,
+		.memory_bytes = cell->memory_bytes,
+		.golden = cell->golden,
 	};
 	struct cell_watch watch = { .phase = cell->phase, .context = cell->context, .stop = (volatile sig_atomic_t *)cell->stop };
 	const char *platform = cell->platform ? cell->platform : "cpu";
@@ -88,11 +95,22 @@ int assay_run(const struct assay_cell *cell, struct assay_row **row, struct assa
 	json_decref(json);
 	// The texts die with the arena; the model's name may be the caller's, so it is copied.
 	out->row = (struct assay_row){
-		.model = arena_strdup(&out->arena, r->model), .requested = arena_strdup(&out->arena, r->requested), .actual = r->actual,
-		.device = arena_strdup(&out->arena, r->device), .verdict = verdict_word(result.verdict), .sentence = verdict_sentence(result.verdict),
-		.cause = r->cause, .reference = r->reference, .load_ms = r->load_ms, .first_ms = r->first_ms, .latency_ms = r->latency_ms,
-		.peak_anonymous_mib = r->peak_anonymous_mib, .max_abs_error = r->max_abs_error, .cosine = r->cosine,
-		.exit_code = verdict_exit_code(result.verdict), .json = out->json,
+		.model = arena_strdup(&out->arena, r->model),
+		.requested = arena_strdup(&out->arena, r->requested),
+		.actual = r->actual,
+		.device = arena_strdup(&out->arena, r->device),
+		.verdict = verdict_word(result.verdict),
+		.sentence = verdict_sentence(result.verdict),
+		.cause = r->cause,
+		.reference = r->reference,
+		.load_ms = r->load_ms,
+		.first_ms = r->first_ms,
+		.latency_ms = r->latency_ms,
+		.peak_anonymous_mib = r->peak_anonymous_mib,
+		.max_abs_error = r->max_abs_error,
+		.cosine = r->cosine,
+		.exit_code = verdict_exit_code(result.verdict),
+		.json = out->json,
 	};
 	*row = &out->row;
 	return 0;

@@ -61,7 +61,8 @@ static json_t *platform_json(const struct platform *p, json_t *probe)
 
 	if (probe) {
 		reason = json_string_value(json_object_get(probe, "reason"));
-		json_array_foreach(json_object_get(probe, "devices"), i, device) {
+		json_array_foreach(json_object_get(probe, "devices"), i, device)
+		{
 			const char *name = json_string_value(json_object_get(device, "name"));
 			if (name && is_device_of(p, name))
 				json_array_append(devices, device);
@@ -75,7 +76,8 @@ static json_t *platform_json(const struct platform *p, json_t *probe)
 	if (p->engine)
 		json_object_set_new(features, "default_options", p->options ? json_string(p->options) : json_null());
 	return json_pack("{s:s, s:b, s:o, s:o?, s:s?, s:s?, s:o}", "name", p->name, "available", available, "reason",
-		available ? json_null() : json_string(reason), "devices", devices, "engine", p->engine, "summary", p->summary, "features", features);
+		available ? json_null() : json_string(reason), "devices", devices, "engine", p->engine, "summary", p->summary,
+		"features", features);
 }
 
 json_t *detect_platforms(void)

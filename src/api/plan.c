@@ -46,11 +46,19 @@ static const char *hash_config(struct arena *a, const json_t *config)
 	return hex;
 }
 
-static enum status open_checkpoint(struct checkpoint *c, const struct plan_model *m, struct error *err)
+enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub, struct error *err)
 {
-	if (m->hub.kind == HUB_PUBLISHED)
-		return checkpoint_open_config(c, m->hub.name, m->hub.config, m->hub.config_size, err);
-	return checkpoint_open(c, m->hub.path, err);
+	switch (hub->kind) {
+	case HUB_PUBLISHED:
+		return checkpoint_open_config(out, hub->name, hub->config, hub->config_size, err);
+	case HUB_ONNX_FILE:
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: an .onnx file, not a checkpoint; `assay run` can measure it", hub->asked);
+	case HUB_FOLDER:
+	case HUB_CACHED:
+		break;
+	}
+	return checkpoint_open(out, hub->path, err);
 }
 
 static struct synth_options synth_options(const struct question *q)
@@ -66,7 +74,8 @@ static const char *size_offer(struct arena *a, uint64_t nbytes)
 	return arena_printf(a, " (%.1f MiB, kept under %s)", (double)nbytes / 1048576.0, file_cache_dir(a));
 }
 
-static enum status resolve(struct plan_model *m, struct arena *a, const struct checkpoint *c, const struct question *q, struct error *err)
+static enum status resolve(
+	struct plan_model *m, struct arena *a, const struct checkpoint *c, const struct question *q, struct error *err)
 {
 	struct error why = { 0 };
 	struct spec *spec;
@@ -90,8 +99,10 @@ static enum status resolve(struct plan_model *m, struct arena *a, const struct c
 	}
 	m->synthetic_bytes = synth_nbytes(spec, DTYPE_NONE);
 	if (!q->synthetic)
-		return error_set(err, STATUS_BAD_INPUT, "%s: only its configuration is here, not its weights; add --synthetic to run it with random weights%s, "
-			"or name a folder that holds them", m->model, size_offer(a, m->synthetic_bytes));
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: only its configuration is here, not its weights; add --synthetic to run it with random weights%s, "
+			"or name a folder that holds them",
+			m->model, size_offer(a, m->synthetic_bytes));
 	return STATUS_OK;
 }
 
@@ -106,9 +117,10 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		return s;
 	if (m.hub.kind == HUB_ONNX_FILE) {
 		if (q->layers > 0)
-			return error_set(err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
 		m.path = m.hub.path;
-	} else if (open_checkpoint(&c, &m, &why) != STATUS_OK) {
+	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
 		refuse(&m, a, &why);
 	} else {
 		s = resolve(&m, a, &c, q, err);
@@ -136,7 +148,7 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	enum status s = cache_trim(cache_limit > m->synthetic_bytes ? cache_limit - m->synthetic_bytes : 0, &removed, err);
 	if (s != STATUS_OK)
 		return s;
-	if (open_checkpoint(&c, m, &why) != STATUS_OK)
+	if (plan_checkpoint(&c, &m->hub, &why) != STATUS_OK)
 		return refuse(m, a, &why);
 	s = synth_cached(&m->path, a, &c, &options, &why);
 	checkpoint_close(&c);
@@ -177,15 +189,17 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 		return cell_key(c, a);
 	hash_init(&h);
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
-	hash_add_text(&h, arena_printf(a, "%s|%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : "", c->golden ? c->golden : ""));
-	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d", (long long)c->batch, (long long)c->sequence,
-		(long long)c->runs, (long long)m->layers, (unsigned long long)c->seed, c->is_static));
+	hash_add_text(&h, arena_printf(a, "%s|%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : "",
+				  c->golden ? c->golden : ""));
+	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d",
+				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
+				  (unsigned long long)c->seed, c->is_static));
 	hash_hex(&h, hex);
 	return hex;
 }
 
-enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
-	struct error *err)
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
+	const char *options, struct error *err)
 {
 	static const char *const cpu = "cpu";
 	if (word_count == 0) {
@@ -198,7 +212,9 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		if (s != STATUS_OK)
 			return s;
 		if (options && *options)
-			targets[i].options = targets[i].options && *targets[i].options ? arena_printf(a, "%s,%s", targets[i].options, options) : options;
+			targets[i].options = targets[i].options && *targets[i].options
+						     ? arena_printf(a, "%s,%s", targets[i].options, options)
+						     : options;
 	}
 	*out = targets;
 	*count = word_count;
@@ -229,7 +245,8 @@ static void refused_row(const struct cell *c, enum status refused, const char *c
 }
 
 // What the plan knows better than the child, or the child never got to say.
-static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, const struct question *q, enum verdict v, const char *key)
+static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, const struct question *q, enum verdict v,
+	const char *key)
 {
 	r->model = m->model;
 	r->requested = c->platform;

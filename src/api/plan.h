@@ -11,6 +11,7 @@
 #ifndef ASSAY_API_PLAN_H
 #define ASSAY_API_PLAN_H
 
+#include "checkpoint/checkpoint.h"
 #include "hub/hub.h"
 #include "measure/cell.h"
 #include "store/store.h"
@@ -41,6 +42,9 @@ struct plan_model {
 	const char *cause;                   // of the refusal
 };
 
+// Opens what hub_find found, a folder or a published configuration. BAD_INPUT for an .onnx file, which is no checkpoint.
+enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub, struct error *err);
+
 // BAD_INPUT: no such model, or no weights and question.synthetic is not set (the sentence offers it, with the size). An
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
@@ -58,13 +62,14 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
 // "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
-enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
-	struct error *err);
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
+	const char *options, struct error *err);
 
 // What `run --json` prints of a cell: every key of the row, `samples_ms` and `checks`. Owned by the caller.
 json_t *plan_json(const struct cell_result *r);
 
-// detect.c: {"machine": {...}, "platforms": [...]}, and the second alone: the array of `detect --json`'s platforms: one probe child an engine, all at once; no engine is loaded here.
+// detect.c: {"machine": {...}, "platforms": [...]} of `detect --json`, and its second half alone. One probe child an engine,
+// all at once; no engine is loaded here.
 json_t *detect_all(void);
 json_t *detect_platforms(void);
 

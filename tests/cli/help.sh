@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# --help of the program and of every command, word for word: the options are an interface. With UPDATE=1 the expected texts
+# are written anew.
+. "$SOURCE/tests/cli/lib.sh"
+
+expected=$SOURCE/tests/cli/help
+commands=$("$ASSAY" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v '^assay$')
+
+code 0 "$ASSAY" --help
+empty err
+for name in detect inspect run matrix report query build synth conform cache; do
+	has out "^  $name +[a-z]"
+done
+lacks out '^  cell '
+
+for name in $commands cell; do
+	code 0 "$ASSAY" "$name" --help
+	empty err
+	has out "^usage: assay $name"
+	has out '^  --help'
+	cp "$work/out" "$work/first"
+	if [ -n "${UPDATE-}" ]; then
+		mkdir -p "$expected" && cp "$work/out" "$expected/$name.txt"
+	fi
+	diff -u "$expected/$name.txt" "$work/out" || fail "the help of $name changed; UPDATE=1 takes the new text over"
+	code 0 "$ASSAY" help "$name"
+	cmp -s "$work/first" "$work/out" || fail "assay help $name differs from assay $name --help"
+	awk 'length > 110 { exit 1 }' "$work/out" || fail "the help of $name has lines of more than 110 columns"
+	# Every option is in the manual.
+	for option in $(sed -n 's/^  \(--*[a-z-]*\).*/\1/p' "$work/out" | grep -vx -- --help); do
+		[ "$name" = cell ] && continue
+		grep -q -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" "$SOURCE/docs/assay.1" || fail "docs/assay.1 lacks $option of $name"
+	done
+done
+
+code 0 "$ASSAY" --version
+has out '^assay [0-9]+\.[0-9]+\.[0-9]+$'
+finish

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the other scripts here. Gives a scratch folder of its own ($work, with cache and database), and checks that say
+# what they wanted. Needs ASSAY (the program) and SOURCE (the source folder).
+set -u
+: "${ASSAY:?the program}" "${SOURCE:?the source folder}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb HF_HUB_CACHE=$work/hub HF_HOME=$work/hf LC_ALL=C
+failures=0
+
+fail()
+{
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# code N COMMAND...: runs it, output in $work/out and $work/err, and checks the exit code.
+code()
+{
+	local wanted=$1 got
+	shift
+	"$@" >"$work/out" 2>"$work/err" </dev/null
+	got=$?
+	if [ "$got" -ne "$wanted" ]; then
+		fail "exit code $got, not $wanted: ${*/$ASSAY/assay}"
+		sed 's/^/    /' "$work/out" "$work/err" | tail -20
+	fi
+	return 0
+}
+
+# has FILE PATTERN: an extended regular expression matches a line of out or err.
+has()
+{
+	grep -Eq -e "$2" "$work/$1" && return 0
+	fail "no line like '$2' in $1:"
+	sed 's/^/    /' "$work/$1" | tail -20
+}
+
+lacks()
+{
+	grep -Eq -e "$2" "$work/$1" && fail "a line like '$2' in $1: $(grep -E -m1 -e "$2" "$work/$1")"
+	return 0
+}
+
+empty()
+{
+	[ -s "$work/$1" ] && fail "$1 should be empty: $(head -3 "$work/$1")"
+	return 0
+}
+
+# json EXPRESSION: Python, with the parsed standard output as d; true is good.
+json()
+{
+	python3 - "$work/out" "$1" <<'PY' || fail "json: $1"
+import json, sys
+def unique(pairs):
+    d = dict(pairs)
+    assert len(d) == len(pairs), "a key stands twice"
+    return d
+d = json.load(open(sys.argv[1]), object_pairs_hook=unique)
+if not eval(sys.argv[2]):
+    print("    " + json.dumps(d)[:2000])
+    sys.exit(1)
+PY
+}
+
+need_python()
+{
+	command -v python3 >/dev/null && return
+	echo "skip: python3 is not there to read JSON"
+	exit 77
+}
+
+# has_platform NAME: is it available here, as detect says?
+has_platform()
+{
+	"$ASSAY" detect | grep -Eq "^  $1 +yes"
+}
+
+finish()
+{
+	[ "$failures" -eq 0 ] && echo "good" && exit 0
+	echo "$failures checks failed"
+	exit 1
+}
