@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs into a scratch prefix, moves the prefix, takes the source folder away where that can be done, and runs a cell with
+# the installed program and with the example of assay.h, built as its comment says.
+set -eu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export XDG_CACHE_HOME=$scratch/cache HOME=$scratch
+unset ASSAY_ENGINE_PATH ASSAY_PROGRAM XDG_DATA_HOME
+fail() { echo "FAILED: $*"; exit 1; }
+
+cmake --install "$BUILD" --prefix "$scratch/first" >"$scratch/install.log" || { cat "$scratch/install.log"; fail "cmake --install"; }
+mv "$scratch/first" "$scratch/prefix"
+prefix=$scratch/prefix
+lib=$(dirname "$(find "$prefix" -name libassay.a)")
+for file in bin/assay include/assay.h share/doc/assay/LICENSE share/man/man1/assay.1 share/assay/conform/cases/bert/case.json; do
+	[ -f "$prefix/$file" ] || fail "$file is not installed"
+done
+[ -L "$lib/libassay.so" ] || fail "libassay.so is not installed"
+
+echo "only assay_* is exported:"
+nm -D --defined-only "$lib/libassay.so" | awk '{ print $3 }' >"$scratch/exported"
+grep -q '^assay_run' "$scratch/exported" || fail "assay_run is not exported"
+if [ "$SANITIZE" = 0 ] && grep -v '^assay_' "$scratch/exported"; then fail "these names are exported too"; fi
+
+echo "the example of assay.h, with pkg-config:"
+sed -n '/#include <assay\.h>/,/^ \*     }/s/^ \*     //p' "$prefix/include/assay.h" >"$scratch/example.c"
+grep -q 'int main' "$scratch/example.c" || fail "assay.h opens without an example"
+flags=()
+[ "$SANITIZE" = 0 ] || flags=(-fsanitize=address,undefined)
+export PKG_CONFIG_PATH=$lib/pkgconfig
+# shellcheck disable=SC2046
+cc -std=c17 -Wall -Wextra -Werror "${flags[@]}" -o "$scratch/example" "$scratch/example.c" $(pkg-config --cflags --libs assay)
+# shellcheck disable=SC2046
+cc -std=c17 "${flags[@]}" -o "$scratch/example-static" "$scratch/example.c" $(pkg-config --static --cflags --libs assay | sed 's/-lassay/-l:libassay.a/')
+
+echo "the same with find_package:"
+cat >"$scratch/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(example C)
+find_package(assay 0.1 REQUIRED)
+add_executable(found example.c)
+target_link_libraries(found assay::assay)
+END
+cmake -S "$scratch" -B "$scratch/found" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="${flags[*]}" >"$scratch/found.log" &&
+	cmake --build "$scratch/found" >>"$scratch/found.log" || { cat "$scratch/found.log"; fail "find_package(assay)"; }
+
+cat >"$scratch/run.sh" <<'END'
+set -eu
+cd "$scratch"
+"$prefix/bin/assay" run bert-base-uncased --synthetic --layers 1 --runs 3 --seq 16 --on cpu --db "$scratch/rows.duckdb" --json >"$scratch/rows.json" ||
+	{ cat "$scratch/rows.json"; exit 1; }
+grep -q '"verdict": "right"' "$scratch/rows.json" || { cat "$scratch/rows.json"; exit 1; }
+LD_LIBRARY_PATH=$lib ./example | tee "$scratch/said"
+grep -q 'right' "$scratch/said"
+ASSAY_PROGRAM=$prefix/bin/assay ./example-static | grep -q right
+LD_LIBRARY_PATH=$lib ./found/found | grep -q right
+END
+export scratch prefix lib SOURCE
+# A mount namespace of its own can lay an empty folder over the source, so that nothing can come from there.
+if unshare -m true 2>/dev/null; then
+	echo "cells, with the source folder taken away:"
+	unshare -m bash -c 'cd / && mount -t tmpfs none "$SOURCE" && exec bash "$scratch/run.sh"' || fail "the installed assay does not run on its own"
+else
+	echo "cells (no mount namespace here, so the source folder stays):"
+	bash "$scratch/run.sh" || fail "the installed assay does not run"
+fi
