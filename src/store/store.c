@@ -2,8 +2,10 @@
 // Opening and closing the file: waiting for its lock, making it, migrating it, and settling what dead runs left behind.
 // A new file is made complete under another name and then linked into place, so that no reader, no second program and no
 // kill ever sees half a schema. What is written into it during a run is in record.c.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +150,23 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 	return status;
 }
 
+// A program that was killed while it made a new file leaves that file behind: "PATH.new.PID" of a process that is gone.
+static void remove_stale(struct store *s)
+{
+	const char *folder = folder_of(&s->arena, s->path), *slash = strrchr(s->path, '/');
+	const char *prefix = arena_printf(&s->arena, "%s.new.", slash != NULL ? slash + 1 : s->path);
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		int pid = text_starts(entry->d_name, prefix) ? atoi(entry->d_name + strlen(prefix)) : 0;
+		if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
 static enum status create(struct store *s, struct error *err)
 {
 	const char *fresh = arena_printf(&s->arena, "%s.new.%d", s->path, (int)getpid());
@@ -159,6 +178,7 @@ static enum status create(struct store *s, struct error *err)
 		return status;
 	if (file_exists(wal))
 		return error_set(err, STATUS_BAD_INPUT, "%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
+	remove_stale(s);
 	status = open_waiting(s, fresh, true, &d, err);
 	if (status == STATUS_OK) {
 		status = schema_migrate(&d, schema_migrations, schema_migration_count, err);
@@ -168,8 +188,8 @@ static enum status create(struct store *s, struct error *err)
 	if (status == STATUS_OK && file_exists(fresh_wal))
 		status = error_set(err, STATUS_NO_SPACE, "%s could not be written whole", fresh);
 	// Whoever comes second finds the other's file in place, and it has the same schema.
-	if (status == STATUS_OK && link(fresh, s->path) != 0 && errno != EEXIST && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0
-		&& errno != EEXIST)
+	if (status == STATUS_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0 && errno != EEXIST
+		&& link(fresh, s->path) != 0 && errno != EEXIST)             // some file systems know only the second
 		status = error_errno(err, "%s", s->path);
 	unlink(fresh);
 	unlink(fresh_wal);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store between processes: two writers and a reader on one file, a held lock, writers killed at any moment, runs that
+// died, a full disk, a folder that cannot be written. Other processes are this program, started again with a role: DuckDB
+// in a forked half of a process would prove nothing.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "store/process.h"
+#include "store/schema.h"
+#include "store_rows.h"
+
+static void sleep_ms(double ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1e3), .tv_nsec = (long)(ms * 1e6) % 1000000000 }, NULL);
+}
+
+static pid_t start(const char *role, const char *path, const char *argument, int *output)
+{
+	int ends[2] = { -1, -1 };
+
+	if (output != NULL && pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (output != NULL) {
+			dup2(ends[1], 1);
+			setenv("TELL", "1", 1);
+		}
+		execl("/proc/self/exe", "test_store_processes", role, path, argument, (char *)NULL);
+		_exit(127);
+	}
+	if (output != NULL) {
+		close(ends[1]);
+		*output = ends[0];
+	}
+	return pid;
+}
+
+// Exit code of a process; -1 when a signal ended it.
+static int finish(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int complain(const struct error *err)
+{
+	fprintf(stderr, "%s\n", err->text);
+	return 1;
+}
+
+// ---- roles -------------------------------------------------------------------------------------------------------
+
+static void tell(char what, int64_t row)
+{
+	if (getenv("TELL") != NULL)
+		dprintf(1, "%c %lld\n", what, (long long)row);
+}
+
+// Writes cells and tells about each on standard output: "S ROW" once started, "F ROW" once finished. Pauses as a run would.
+static int role_write(const char *path, const char *argument)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	int count = atoi(argument);
+
+	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "writer", &err))
+		return complain(&err);
+	for (int i = 0; i < count; i++) {
+		struct cell c = test_cell("m", "cpu");
+		char key[64];
+		int64_t row;
+		snprintf(key, sizeof key, "%d/%d", (int)getpid(), i);
+		if (store_started(&s, &c, key, &row, &err))
+			return complain(&err);
+		tell('S', row);
+		struct cell_result r = test_result(row, "m", "cpu", VERDICT_RIGHT);
+		if (store_finished(&s, &r, &err))
+			return complain(&err);
+		tell('F', row);
+	}
+	if (store_end_run(&s, &err))
+		return complain(&err);
+	store_close(&s);
+	return 0;
+}
+
+// Reads until killed or `argument` times; every answer must be consistent: as many events "started" as cells.
+static int role_read(const char *path, const char *argument)
+{
+	for (int i = 0; i < atoi(argument); i++) {
+		struct store s = { 0 };
+		struct error err = { 0 };
+		struct table t;
+		if (store_open(&s, path, true, &err) || store_query(&s, "SELECT (SELECT count(*) FROM cell) = (SELECT count(*) FROM event WHERE kind = 'started')"
+			" AND (SELECT count(*) FROM measurement) * 11 = (SELECT count(*) FROM sample) AS good", &t, &err))
+			return complain(&err);
+		if (!text_is(table_get(&t, 0, "good"), "true"))
+			return 2;
+		store_close(&s);
+		sleep_ms(5);
+	}
+	return 0;
+}
+
+static int role_hold(const char *path, const char *argument)
+{
+	const struct db_api *api;
+	struct error err = { 0 };
+	struct db d = { 0 };
+	bool locked;
+
+	if (db_load(&api, &err) || db_open(&d, api, path, true, &locked, &err))
+		return complain(&err);
+	dprintf(1, "held\n");
+	sleep_ms(atof(argument));
+	db_close(&d);
+	return 0;
+}
+
+// In a mount namespace of its own: a file system of 3 MiB is filled to the brim while the store writes.
+static int role_full_disk(const char *folder, const char *argument)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	struct table t;
+	char path[4200], filler[4200], block[4096] = { 0 };
+	int64_t row = 0, kept = 0;
+	enum status status = STATUS_OK;
+
+	(void)argument;
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("tmpfs", folder, "tmpfs", 0, "size=3m") != 0) {
+		fprintf(stderr, "a small file system cannot be mounted here: %s\n", strerror(errno));
+		return 77;
+	}
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	snprintf(filler, sizeof filler, "%s/filler", folder);
+	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "full", &err))
+		return complain(&err);
+	for (; kept < 3; kept++) {
+		struct cell c = test_cell("m", "cpu");
+		if (store_started(&s, &c, "before", &row, &err))
+			return complain(&err);
+	}
+	int fd = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, block, sizeof block) > 0)
+		;
+	close(fd);
+	for (int i = 0; i < 200 && status == STATUS_OK; i++) {
+		struct cell c = test_cell("m", "cpu");
+		err = (struct error){ 0 };
+		status = store_started(&s, &c, "meanwhile", &row, &err);
+		kept += status == STATUS_OK;
+	}
+	if (status != STATUS_NO_SPACE || strstr(err.text, "is full") == NULL || strstr(err.text, "--db") == NULL) {
+		fprintf(stderr, "status %s after %lld rows: %s\n", status_word(status), (long long)kept, err.text);
+		return 2;
+	}
+	printf("%s\n", err.text);
+	store_close(&s);
+	// No new file either, and a sentence for it.
+	snprintf(path, sizeof path, "%s/b.duckdb", folder);
+	status = store_open(&s, path, false, &err);
+	if (status != STATUS_NO_SPACE || file_exists(path)) {
+		fprintf(stderr, "new file: status %s: %s\n", status_word(status), err.text);
+		return 3;
+	}
+	// With room again everything that was acknowledged is there, and writing goes on.
+	unlink(filler);
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	if (store_open(&s, path, false, &err) || store_query(&s, "SELECT count(*) AS n, count(DISTINCT id) AS d FROM cell", &t, &err))
+		return complain(&err);
+	if (atoll(table_get(&t, 0, "n")) != kept || atoll(table_get(&t, 0, "d")) != kept) {
+		fprintf(stderr, "%s rows, expected %lld\n", table_get(&t, 0, "n"), (long long)kept);
+		return 4;
+	}
+	struct cell c = test_cell("m", "cpu");
+	if (store_begin_run(&s, &m, "after", &err) || store_started(&s, &c, "after", &row, &err))
+		return complain(&err);
+	store_close(&s);
+	return 0;
+}
+
+// A folder on a file system mounted read-only: root is refused there too.
+static int role_read_only(const char *folder, const char *argument)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct table t;
+	char path[4200], absent[4200];
+
+	(void)argument;
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	snprintf(absent, sizeof absent, "%s/b.duckdb", folder);
+	if (store_open(&s, path, false, &err))
+		return complain(&err);
+	store_close(&s);
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount(folder, folder, NULL, MS_BIND, NULL) != 0
+		|| mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0) {
+		fprintf(stderr, "a folder cannot be mounted read-only here: %s\n", strerror(errno));
+		return 77;
+	}
+	if (store_open(&s, absent, false, &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL || strstr(err.text, "--db") == NULL) {
+		fprintf(stderr, "absent file: %s\n", err.text);
+		return 2;
+	}
+	printf("%s\n", err.text);
+	struct machine m = test_machine();
+	if (store_open(&s, path, false, &err))          // nothing to migrate, nothing to settle: opening writes nothing
+		return complain(&err);
+	if (store_begin_run(&s, &m, "x", &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL) {
+		fprintf(stderr, "begin run: %s\n", err.text);
+		return 3;
+	}
+	if (store_query(&s, "SELECT count(*) AS n FROM result", &t, &err))
+		return complain(&err);
+	int code = text_is(table_get(&t, 0, "n"), "0") ? 0 : 4;
+	store_close(&s);
+	return code;
+}
+
+// ---- tests -------------------------------------------------------------------------------------------------------
+
+struct fixture { char *folder, path[4200]; };
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	f->folder = test_folder();
+	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	test_folder_done(f->folder);
+	free(f);
+	return 0;
+}
+
+static void query(const char *path, const char *sql, struct store *s, struct table *t)
+{
+	struct error err = { 0 };
+
+	*s = (struct store){ 0 };
+	if (store_open(s, path, true, &err) || store_query(s, sql, t, &err))
+		fail_msg("%s: %s", sql, err.text);
+}
+
+static void expect(const char *path, const char *sql, const char *expected)
+{
+	struct store s;
+	struct table t;
+
+	query(path, sql, &s, &t);
+	if (t.row_count != 1 || !text_is(t.cells[0], expected))
+		fail_msg("%s: got '%s', expected '%s'", sql, t.row_count > 0 ? t.cells[0] : "no row", expected);
+	store_close(&s);
+}
+
+// Both writers make the file, write at once, and a third process reads all the while.
+static void test_two_writers_and_a_reader(void **state)
+{
+	struct fixture *f = *state;
+	pid_t a = start("write", f->path, "50", NULL), b = start("write", f->path, "50", NULL);
+
+	while (!file_exists(f->path))
+		sleep_ms(1);
+	pid_t reader = start("read", f->path, "60", NULL);
+	assert_int_equal(finish(a), 0);
+	assert_int_equal(finish(b), 0);
+	assert_int_equal(finish(reader), 0);
+	expect(f->path, "SELECT count(*) FROM result WHERE verdict = 'right'", "100");
+	expect(f->path, "SELECT count(DISTINCT id) || ' ' || min(id) || ' ' || max(id) || ' ' || count(DISTINCT cell_key) FROM cell", "100 1 100 100");
+	expect(f->path, "SELECT count(DISTINCT id) || ' ' || max(id) || ' ' || count(*) FROM event", "204 204 204");
+	expect(f->path, "SELECT count(*) FROM run", "2");
+	expect(f->path, "SELECT count(*) FROM sample", "1100");
+	expect(f->path, "SELECT count(*) FROM schema_version", "1");
+}
+
+static int notices;
+static char last_notice[512];
+static void on_notice(const char *sentence)
+{
+	notices++;
+	snprintf(last_notice, sizeof last_notice, "%s", sentence);
+}
+
+static void test_held_lock(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { .notice = on_notice };
+	struct error err = { 0 };
+	char line[16] = "";
+	int output;
+
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	store_close(&s);
+	pid_t holder = start("hold", f->path, "2500", &output);
+	assert_true(read(output, line, sizeof line) > 0);
+	s.lock_wait_s = 0.05;
+	assert_int_equal(store_open(&s, f->path, true, &err), STATUS_TIMEOUT);
+	assert_non_null(strstr(err.text, "is held by another program (process "));
+	assert_int_equal(notices, 0);
+	s.lock_wait_s = 0;
+	assert_int_equal(store_open(&s, f->path, true, &err), STATUS_OK);      // waits for the holder to end
+	assert_int_equal(notices, 1);
+	assert_non_null(strstr(last_notice, "waiting up to 60 s"));
+	store_close(&s);
+	assert_int_equal(finish(holder), 0);
+	close(output);
+}
+
+// Reads what a writer told: rows told as started and as finished.
+static void told(int fd, bool started[], bool finished[], size_t size)
+{
+	FILE *in = fdopen(fd, "r");
+	char what;
+	long long row;
+
+	while (fscanf(in, " %c %lld", &what, &row) == 2) {
+		assert_true(row > 0 && (size_t)row < size);
+		(what == 'S' ? started : finished)[row] = true;
+	}
+	fclose(in);
+}
+
+// kill -9 at any moment: the file opens, every row that was told is there once, and what was running reads as interrupted.
+static void test_killed_writers(void **state)
+{
+	enum { ROUNDS = 40, SIZE = 4096 };
+	static bool started[SIZE], finished[SIZE];
+	struct fixture *f = *state;
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct table t;
+	uint64_t seed = (uint64_t)time(NULL);
+
+	print_message("seed %llu\n", (unsigned long long)seed);
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		int output;
+		pid_t writer = start("write", f->path, "1000", &output);
+		sleep_ms((double)(splitmix64(seed, round) % 600));             // from before the file exists to well inside
+		kill(writer, SIGKILL);
+		assert_int_equal(finish(writer), -1);
+		told(output, started, finished, SIZE);
+		if (store_open(&s, f->path, false, &err))
+			fail_msg("round %d: %s", (int)round, err.text);
+		store_close(&s);
+	}
+	query(f->path, "SELECT c.id AS id, r.state AS state, r.verdict AS verdict,"
+		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind = 'started') AS starts,"
+		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) AS ends,"
+		" (SELECT count(*) FROM sample m WHERE m.cell = c.id) AS samples FROM cell c JOIN result r ON r.id = c.id ORDER BY c.id", &s, &t);
+	size_t interrupted = 0, told_count = 0;
+	for (size_t i = 0; i < t.row_count; i++) {
+		int64_t id = atoll(table_get(&t, i, "id"));
+		bool is_interrupted = text_is(table_get(&t, i, "verdict"), "interrupted");
+		assert_int_equal(id, i + 1);                                   // each once, none missing
+		assert_string_equal(table_get(&t, i, "state"), "finished");
+		assert_string_equal(table_get(&t, i, "starts"), "1");
+		assert_string_equal(table_get(&t, i, "ends"), "1");
+		assert_string_equal(table_get(&t, i, "samples"), is_interrupted ? "0" : "11");
+		assert_true(id < SIZE && !(finished[id] && is_interrupted));
+		interrupted += is_interrupted;
+	}
+	for (size_t id = 1; id < SIZE; id++) {
+		told_count += started[id];
+		assert_true(!started[id] || id <= t.row_count);
+	}
+	print_message("%d kills, %zu rows, %zu told as started, %zu interrupted\n", ROUNDS, t.row_count, told_count, interrupted);
+	assert_true(told_count > 0 && interrupted > 0);
+	assert_true(interrupted <= ROUNDS);
+	store_close(&s);
+	// Nothing is left beside the database (a log after a kill is part of it, and gone after the next write).
+	DIR *dir = opendir(f->folder);
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		assert_true(entry->d_name[0] == '.' || text_is(entry->d_name, "a.duckdb") || text_is(entry->d_name, "a.duckdb.wal"));
+	closedir(dir);
+}
+
+// A live run's cells are left alone; once it is dead, whoever opens the file next settles them, once.
+static void test_live_and_dead_runs(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	struct cell c = test_cell("mine", "cpu");
+	enum store_cell_state cell_state;
+	int64_t row;
+	int output;
+	char line[32] = "";
+
+	pid_t writer = start("start-and-wait", f->path, "theirs", &output);
+	assert_true(read(output, line, sizeof line) > 0);
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	assert_int_equal(store_begin_run(&s, &m, "mine", &err), STATUS_OK);
+	assert_int_equal(store_started(&s, &c, "mine", &row, &err), STATUS_OK);
+	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running");
+	assert_int_equal(store_cell_state(&s, "theirs", &cell_state, &row, &err), STATUS_OK);
+	assert_int_equal(cell_state, STORE_TAKEN);
+	kill(writer, SIGKILL);
+	// A zombie is dead, before anybody waits for it.
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(store_cell_state(&s, "theirs", &cell_state, &row, &err), STATUS_OK);
+	assert_int_equal(cell_state, STORE_NEVER);
+	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running");       // reading settles nothing
+	store_close(&s);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+		store_close(&s);
+	}
+	expect(f->path, "SELECT string_agg(model || ' ' || state || ' ' || coalesce(verdict, '-'), ', ' ORDER BY id) FROM result",
+		"theirs finished interrupted, mine running -");
+	expect(f->path, "SELECT count(*) FROM event WHERE kind = 'interrupted'", "1");
+	expect(f->path, "SELECT success::VARCHAR || ' ' || error FROM hardware_results", "false interrupted: the program that ran it ended before the cell did");
+	finish(writer);
+	close(output);
+}
+
+static void test_who_lives(void **state)
+{
+	struct process self, other;
+
+	(void)state;
+	process_self(&self);
+	assert_true(process_may_live(&self));
+	other = self;
+	other.start_ticks++;
+	assert_false(process_may_live(&other));              // the pid was given out again
+	other = self;
+	snprintf(other.boot_id, sizeof other.boot_id, "another boot");
+	assert_false(process_may_live(&other));
+	other = self;
+	other.pid_namespace++;
+	other.pid = 1 << 30;
+	assert_true(process_may_live(&other));               // another container: nobody can tell
+	other = self;
+	other.pid = 1 << 30;
+	assert_false(process_may_live(&other));
+}
+
+static void role_or_skip(const char *role, const char *folder)
+{
+	int code = finish(start(role, folder, "", NULL));
+
+	if (code == 77) {
+		print_message("skipped: the reason stands above\n");
+		skip();
+	}
+	assert_int_equal(code, 0);
+}
+
+static void test_full_disk(void **state)
+{
+	role_or_skip("full-disk", ((struct fixture *)*state)->folder);
+}
+
+static void test_read_only_folder(void **state)
+{
+	role_or_skip("read-only", ((struct fixture *)*state)->folder);
+}
+
+static int role_start_and_wait(const char *path, const char *argument)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	struct cell c = test_cell(argument, "cpu");
+	int64_t row;
+
+	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "waits", &err) || store_started(&s, &c, argument, &row, &err))
+		return complain(&err);
+	dprintf(1, "%lld\n", (long long)row);
+	sleep_ms(60000);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct { const char *name; int (*play)(const char *path, const char *argument); } roles[] = {
+		{ "write", role_write }, { "read", role_read }, { "hold", role_hold }, { "start-and-wait", role_start_and_wait },
+		{ "full-disk", role_full_disk }, { "read-only", role_read_only },
+	};
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_killed_writers), TEST(test_live_and_dead_runs),
+		TEST(test_full_disk), TEST(test_read_only_folder), cmocka_unit_test(test_who_lives),
+	};
+
+	for (size_t i = 0; argc == 4 && i < sizeof roles / sizeof roles[0]; i++) {
+		if (text_is(argv[1], roles[i].name))
+			return roles[i].play(argv[2], argv[3]);
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
