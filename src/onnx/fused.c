@@ -77,12 +77,13 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	if (g->form.norm == NORM_FUSED_RMS) {
-		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
-		return graph_node(g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 2, v.dtype, v.rank, v.dim);
+		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon), ATTR_I("stash_type", 1) };
+		return graph_node(g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
 	}
+	// ONNX Runtime knows Pow .. Sqrt, 1/x, Mul as one operation; it does not know x / Sqrt.
 	value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
-	value scale = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));
-	return op_mul(g, op_div(g, x, scale), weight);
+	value root = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));
+	return op_mul(g, op_mul(g, x, op_div(g, graph_f32(g, 1), root)), weight);
 }
 
 // x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)
@@ -117,13 +118,19 @@ value op_silu(struct graph *g, value x)
 	return op_mul(g, x, op_sigmoid(g, x));
 }
 
+// cap * tanh(x / cap) (Gemma 2 technical report, https://arxiv.org/abs/2408.00118)
+value op_softcap(struct graph *g, value x, float cap)
+{
+	return cap > 0 ? op_mul(g, op_tanh(g, op_div(g, x, graph_f32(g, cap))), graph_f32(g, cap)) : x;
+}
+
 // softmax(q k^T * scale + bias) v, by heads. Query heads share keys in groups of heads / kv_heads: head h reads key head
 // h / group, so a group's queries are stacked on the row axis and the keys are never repeated.
 //
 //   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) --+
 //   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] --------------------------------------------MatMul-+-> * scale + bias -> Softmax --+
 //   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
-value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale)
+value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap)
 {
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
@@ -133,7 +140,7 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
-	if (g->form.attention == ATTENTION_MHA && group == 1) {
+	if (g->form.attention == ATTENTION_MHA && group == 1 && !softcap) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
@@ -145,7 +152,7 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 	value vh = op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
 	if (group > 1)
 		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
-	value scores = op_matmul(g, qh, kh);
+	value scores = op_softcap(g, op_matmul(g, qh, kh), softcap);
 	if (group > 1)
 		scores = op_reshape(g, scores, 4, (int64_t[]){ 0, heads, -1, 0 });
 	if (bias.id)

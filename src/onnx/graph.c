@@ -161,16 +161,13 @@ static size_t name_index(struct graph *g, const char *name)
 static const char *name_unique(struct graph *g, const char *word)
 {
 	char *wanted = g->scope.length ? arena_printf(&g->arena, "%s/%s", text_get(&g->scope), word) : arena_strdup(&g->arena, word);
-	size_t i = name_index(g, wanted);
-	if (!g->name_uses[i]++)
-		return g->names[i];
-	for (;;) {
-		char *next = arena_printf(&g->arena, "%s_%d", wanted, g->name_uses[i]++);
-		size_t k = name_index(g, next);
-		i = name_index(g, wanted);
-		if (!g->name_uses[k]++)
-			return g->names[k];
-	}
+	size_t first = name_index(g, wanted), i = first;
+	for (int number = g->name_uses[first]; g->name_uses[i]; number++)
+		i = name_index(g, arena_printf(&g->arena, "%s_%d", wanted, number));
+	g->name_uses[i]++;
+	if (i != first)
+		g->name_uses[first]++;
+	return g->names[i];
 }
 
 // A name that must be exactly this.

@@ -62,6 +62,7 @@ value op_mul(struct graph *g, value a, value b) { return arithmetic(g, "Mul", a,
 value op_div(struct graph *g, value a, value b) { return arithmetic(g, "Div", a, b, DTYPE_NONE); }
 value op_pow(struct graph *g, value a, value b) { return arithmetic(g, "Pow", a, b, DTYPE_NONE); }
 value op_max(struct graph *g, value a, value b) { return arithmetic(g, "Max", a, b, DTYPE_NONE); }
+value op_min(struct graph *g, value a, value b) { return arithmetic(g, "Min", a, b, DTYPE_NONE); }
 value op_mod(struct graph *g, value a, value b) { return arithmetic(g, "Mod", a, b, DTYPE_NONE); }
 value op_and(struct graph *g, value a, value b) { return arithmetic(g, "And", a, b, DTYPE_NONE); }
 value op_or(struct graph *g, value a, value b) { return arithmetic(g, "Or", a, b, DTYPE_NONE); }

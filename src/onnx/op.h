@@ -12,6 +12,7 @@ value op_mul(struct graph *g, value a, value b);
 value op_div(struct graph *g, value a, value b);
 value op_pow(struct graph *g, value a, value b);
 value op_max(struct graph *g, value a, value b);
+value op_min(struct graph *g, value a, value b);
 value op_mod(struct graph *g, value a, value b);
 value op_scale(struct graph *g, value x, float factor);                  // x itself when factor is 1
 value op_neg(struct graph *g, value x);
@@ -73,7 +74,9 @@ value op_gelu(struct graph *g, value x);                                        
 value op_gelu_tanh(struct graph *g, value x);                                                  // the tanh approximation
 value op_silu(struct graph *g, value x);
 // Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width]; bias is added to the
-// scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE. Result [batch, seq, heads*width].
-value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale);
+// scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE; softcap c > 0 makes the scores c*tanh(scores/c) before.
+// Result [batch, seq, heads*width].
+value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap);
+value op_softcap(struct graph *g, value x, float cap);                                         // x itself when cap is 0
 
 #endif

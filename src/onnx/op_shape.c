@@ -275,6 +275,34 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
 }
 
+// What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
+static void shape_parts(struct graph *g, value shape, int n, int64_t *out)
+{
+	const struct value_info s = *VALUE(g, shape);
+	const struct node *concat = s.kind == VALUE_NODE && text_is(g->nodes[s.node].op, "Concat") ? &g->nodes[s.node] : NULL;
+	int at = 0, count;
+	if (graph_ints(g, shape, out, n, &count))
+		return;
+	for (int i = 0; concat && i < concat->input_count && at < n; i++) {
+		value part = concat->inputs[i];
+		if (graph_ints(g, part, out + at, n - at, &count)) {
+			at += count;
+			continue;
+		}
+		if (value_dim(g, part, 0) != 1)
+			break;
+		out[at] = 0;
+		for (int k = 0; k < g->symbol_count; k++)
+			if (g->symbol_values[k].id == part.id)
+				out[at] = -1 - k;
+		if (!out[at])
+			out[at] = graph_unknown(g);
+		at++;
+	}
+	for (; at < n; at++)
+		out[at] = graph_unknown(g);
+}
+
 value op_expand(struct graph *g, value x, value shape)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, shape))
@@ -288,25 +316,11 @@ value op_expand(struct graph *g, value x, value shape)
 		return NO_VALUE;
 	}
 	int rank = v.rank > (int)n ? v.rank : (int)n;
-	// A shape put together by Concat of [1]-shaped dimensions: each part says what it is.
-	const struct value_info s = *VALUE(g, shape);
-	const struct node *made = s.kind == VALUE_NODE && text_is(g->nodes[s.node].op, "Concat") ? &g->nodes[s.node] : NULL;
+	int64_t to[TENSOR_MAX_RANK];
+	shape_parts(g, shape, (int)n, to);
 	for (int i = 0; i < rank; i++) {
-		int64_t x_dim = i < rank - v.rank ? 1 : v.dim[i - (rank - v.rank)], to = 1;
-		int k = i - (rank - (int)n);
-		if (k >= 0) {
-			int one;
-			int64_t number;
-			to = known ? ints[k] : graph_unknown(g);
-			if (!known && made && made->input_count == (int)n) {
-				if (graph_ints(g, made->inputs[k], &number, 1, &one))
-					to = number;
-				for (int j = 0; j < g->symbol_count; j++)
-					if (g->symbol_values[j].id == made->inputs[k].id)
-						to = -1 - j;
-			}
-		}
-		dim[i] = x_dim == 1 ? to : x_dim;
+		int64_t x_dim = i < rank - v.rank ? 1 : v.dim[i - (rank - v.rank)];
+		dim[i] = x_dim != 1 ? x_dim : i < rank - (int)n ? 1 : to[i - (rank - (int)n)];
 	}
 	if (rank == v.rank && !memcmp(dim, v.dim, (size_t)rank * sizeof *dim) && known)
 		return x;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The architecture table: sorted and unique, every type has its class's defaults and is drawn from its defaults alone; the
+// graph of one small configuration of each type as text (tests/graph/NAME.txt; ASSAY_UPDATE=1 writes them); no Transpose ever
+// meets a weight; what must be refused is refused with the place in words.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arch/arch.h"
+#include "base/file.h"
+
+static struct shard pretended = { .path = "model.safetensors", .real_path = "model.safetensors", .location = "model.safetensors" };
+
+// A checkpoint that has exactly the weights its configuration wants.
+static void fill(struct checkpoint *c, const char *name, const char *config, const struct graph_form *form, struct graph **g)
+{
+	struct error err = { 0 };
+	struct spec *s;
+	if (checkpoint_open_config(c, name, config, strlen(config), &err) || arch_resolve(&s, &c->arena, c, &err)
+		|| arch_plan_weights(s, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err))
+		fail_msg("%s", err.text);
+	uint64_t offset = 4096;
+	for (size_t i = 0; i < c->weight_count; i++) {
+		c->weights[i].shard = &pretended;
+		c->weights[i].offset = offset;
+		offset += c->weights[i].nbytes;
+	}
+	if (arch_resolve(&s, &c->arena, c, &err))
+		fail_msg("%s", err.text);
+	*g = graph_new(form);
+	if (arch_draw(s, c, *g, &err) || graph_finish(*g, &err))
+		fail_msg("%s", err.text);
+}
+
+static void table_is_sorted(void **state)
+{
+	(void)state;
+	for (size_t i = 1; i < arch_type_count(); i++)
+		assert_true(strcmp(arch_type_name(i - 1), arch_type_name(i)) < 0);
+}
+
+static void every_type_is_drawn_from_its_defaults(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < arch_type_count(); i++) {
+		char config[256];
+		snprintf(config, sizeof config, "{\"model_type\": \"%s\"}", arch_type_name(i));
+		struct checkpoint c;
+		struct graph *g;
+		fill(&c, arch_type_name(i), config, NULL, &g);
+		struct graph_summary s;
+		graph_summarise(g, &s);
+		assert_true(s.node_count > 50 && s.external_nbytes > 10u << 20);
+		graph_free(g);
+		checkpoint_close(&c);
+	}
+}
+
+static const char *const golden[] = { "albert", "bert", "deit", "dinov2", "distilbert", "electra", "gemma2", "llama-rope-dynamic", "mistral", "mpnet", "qwen2-sliding",
+	"qwen3", "roberta-question-answering", "vit" };
+
+static void graphs_are_as_stored(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
+		struct arena a = { 0 };
+		struct error err = { 0 };
+		struct checkpoint c;
+		struct graph *g;
+		char *config, *expected;
+		size_t nbytes;
+		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, golden[i]), 1 << 20, &config, &nbytes, &err))
+			fail_msg("%s", err.text);
+		fill(&c, golden[i], config, NULL, &g);
+		struct text t = { 0 };
+		graph_text(g, &t);
+		const char *path = arena_printf(&a, "%s/tests/graph/%s.txt", TEST_SOURCE, golden[i]);
+		if (getenv("ASSAY_UPDATE"))
+			file_write(path, t.data, t.length, &err);
+		if (file_read(&a, path, 1 << 20, &expected, &nbytes, &err))
+			fail_msg("%s", err.text);
+		if (strcmp(expected, text_get(&t))) {
+			size_t at = 0, line = 1;
+			while (expected[at] && expected[at] == t.data[at])
+				line += expected[at++] == '\n';
+			fail_msg("%s: line %zu differs; ASSAY_UPDATE=1 writes the new graph", path, line);
+		}
+		text_done(&t);
+		graph_free(g);
+		checkpoint_close(&c);
+		arena_done(&a);
+	}
+}
+
+static void no_transpose_meets_a_weight(void **state)
+{
+	(void)state;
+	const struct graph_form forms[] = { { .linear = LINEAR_GEMM }, { .linear = LINEAR_FUSED_MATMUL, .attention = ATTENTION_MHA } };
+	for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++)
+		for (size_t i = 0; i < arch_type_count(); i++) {
+			char config[256];
+			snprintf(config, sizeof config, "{\"model_type\": \"%s\"}", arch_type_name(i));
+			struct checkpoint c;
+			struct graph *g;
+			fill(&c, arch_type_name(i), config, &forms[f], &g);
+			struct text t = { 0 };
+			graph_text(g, &t);
+			char *save, *line = strtok_r(t.data, "\n", &save);
+			for (; line; line = strtok_r(NULL, "\n", &save)) {
+				const char *in = strstr(line, " = Transpose(");
+				if (!in)
+					continue;
+				in += strlen(" = Transpose(");
+				for (size_t k = 0; k < c.weight_count; k++) {
+					size_t n = strlen(c.weights[k].name);
+					assert_false(!strncmp(in, c.weights[k].name, n) && in[n] == ')');
+				}
+			}
+			text_done(&t);
+			graph_free(g);
+			checkpoint_close(&c);
+		}
+}
+
+static void refusals_say_what_and_where(void **state)
+{
+	(void)state;
+	static const struct { const char *config, *says; enum status status; } cases[] = {
+		{ "{\"model_type\": \"no-such-type\"}", "no-such-type", STATUS_UNSUPPORTED },
+		{ "{}", "model_type", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"bert\", \"architectures\": [\"BertForMultipleChoice\"]}", "BertForMultipleChoice", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"hidden_act\": \"mish\"}", "mish", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"is_decoder\": true}", "is_decoder", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}", "relative_key", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"frobnicate\": 1}", "frobnicate", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"hidden_size\": -4}", "hidden_size", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"bert\", \"hidden_size\": 1e300}", "hidden_size", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"bert\", \"num_attention_heads\": 0}", "heads", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"bert\", \"hidden_size\": \"32\"}", "hidden_size", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"longrope\"}}", "longrope", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 0}}", "rotary", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"llama\", \"quantization_config\": {}}", "quantization_config", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"vit\", \"patch_size\": 0}", "patches", STATUS_BAD_INPUT },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct checkpoint c;
+		struct spec *s;
+		struct error err = { 0 };
+		assert_int_equal(checkpoint_open_config(&c, "some/model", cases[i].config, strlen(cases[i].config), &err), STATUS_OK);
+		if (arch_resolve(&s, &c.arena, &c, &err) != cases[i].status || !strstr(err.text, cases[i].says) || !strstr(err.text, "some/model"))
+			fail_msg("%s gave: %s", cases[i].config, err.text);
+		checkpoint_close(&c);
+	}
+}
+
+static void shapes_are_checked_against_the_file(void **state)
+{
+	(void)state;
+	const char *config = "{\"model_type\": \"bert\", \"num_hidden_layers\": 1}";
+	struct checkpoint c;
+	struct graph *g;
+	fill(&c, "m", config, NULL, &g);
+	graph_free(g);
+	for (int i = 0; i < 3; i++) {
+		struct error err = { 0 };
+		struct spec *s;
+		struct weight saved = c.weights[c.weight_count - 1];
+		g = graph_new(NULL);
+		if (i == 0)
+			c.weights[c.weight_count - 1].dim[0]++;
+		else if (i == 1)
+			c.weights[c.weight_count - 1].dtype = DTYPE_I64;
+		else
+			c.weights[c.weight_count - 1].name = "zzz.unheard_of.weight";
+		assert_int_equal(arch_resolve(&s, &c.arena, &c, &err), STATUS_OK);
+		assert_int_not_equal(arch_draw(s, &c, g, &err) || graph_finish(g, &err), STATUS_OK);
+		assert_non_null(strstr(err.text, i < 2 ? saved.name : "zzz.unheard_of.weight was not read"));
+		c.weights[c.weight_count - 1] = saved;
+		graph_free(g);
+	}
+	checkpoint_close(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table_is_sorted),
+		cmocka_unit_test(every_type_is_drawn_from_its_defaults),
+		cmocka_unit_test(graphs_are_as_stored),
+		cmocka_unit_test(no_transpose_meets_a_weight),
+		cmocka_unit_test(refusals_say_what_and_where),
+		cmocka_unit_test(shapes_are_checked_against_the_file),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The builder: inference, folding, one node for equal nodes, the sticky error with its place, and what graph_finish drops.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "onnx/op.h"
+
+static struct graph_summary finish(struct graph *g)
+{
+	struct error err = { 0 };
+	struct graph_summary s;
+	if (graph_finish(g, &err))
+		fail_msg("%s", err.text);
+	graph_summarise(g, &s);
+	return s;
+}
+
+static value tokens(struct graph *g)
+{
+	return graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
+}
+
+static void shapes_are_inferred(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	value x = tokens(g);
+	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
+	value y = op_linear(g, x, w, NO_VALUE);                                              // [batch, sequence, 12]
+	assert_int_equal(value_rank(g, y), 3);
+	assert_int_equal(value_dim(g, y, 0), graph_symbol(g, "batch"));
+	assert_int_equal(value_dim(g, y, 1), graph_symbol(g, "sequence"));
+	assert_int_equal(value_dim(g, y, -1), 12);
+	value h = op_reshape(g, y, 4, (int64_t[]){ 0, 0, 3, -1 });
+	assert_int_equal(value_dim(g, h, 3), 4);
+	value t = op_transpose(g, h, 4, (int[]){ 0, 2, 1, 3 });
+	assert_int_equal(value_dim(g, t, 2), graph_symbol(g, "sequence"));
+	value s = op_matmul(g, t, op_transpose(g, t, 4, (int[]){ 0, 1, 3, 2 }));              // [batch, 3, sequence, sequence]
+	assert_int_equal(value_dim(g, s, 3), graph_symbol(g, "sequence"));
+	value flat = op_reshape(g, s, 2, (int64_t[]){ -1, 3 });
+	assert_true(value_dim(g, flat, 0) < 0);
+	value m = op_reduce_mean(g, x, 1, false);
+	assert_int_equal(value_rank(g, m), 2);
+	value c = op_less(g, m, graph_f32(g, 0));
+	assert_int_equal(value_dtype(g, c), DTYPE_BOOL);
+	assert_int_equal(value_dim(g, op_where(g, c, m, graph_f32(g, 1)), 1), 8);
+	graph_output(g, "y", flat);
+	finish(g);
+	graph_free(g);
+}
+
+static void a_static_graph_has_no_shape_nodes(void **state)
+{
+	(void)state;
+	for (int is_static = 0; is_static < 2; is_static++) {
+		struct graph *g = graph_new(NULL);
+		if (is_static) {
+			graph_bind(g, "batch", 2);
+			graph_bind(g, "sequence", 5);
+		}
+		value x = tokens(g);
+		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, 8 }) }, 0);
+		value row = graph_external(g, "row", DTYPE_F32, 3, (int64_t[]){ 1, 1, 8 }, "f", 0, 32);
+		value e = op_expand(g, row, shape);                                          // [batch, 1, 8]
+		assert_int_equal(value_dim(g, e, 0), graph_symbol(g, "batch"));
+		assert_int_equal(value_dim(g, e, 2), 8);
+		graph_output(g, "y", op_concat(g, 2, (value[]){ e, x }, 1));
+		finish(g);
+		struct text t = { 0 };
+		graph_text(g, &t);
+		assert_int_equal(strstr(text_get(&t), "= Shape(") != NULL, !is_static);
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
+static void integers_are_folded(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	value a = graph_i64s(g, 2, (int64_t[]){ 6, 8 }), b = graph_i64s(g, 1, (int64_t[]){ 2 });
+	const struct tensor *sum = value_constant(g, op_add(g, a, b)), *quotient = value_constant(g, op_div(g, a, b));
+	assert_non_null(sum);
+	assert_non_null(quotient);
+	assert_memory_equal(sum->data, ((int64_t[]){ 8, 10 }), 16);
+	assert_memory_equal(quotient->data, ((int64_t[]){ 3, 4 }), 16);
+	assert_non_null(value_constant(g, op_range(g, graph_i64(g, 0), graph_i64(g, 4), graph_i64(g, 1))));
+	assert_null(value_constant(g, op_add(g, graph_i64(g, INT64_MAX), graph_i64(g, 1))));        // would overflow: left to the run
+	assert_int_equal(graph_f32(g, 2).id, graph_f32(g, 2).id);
+	graph_free(g);
+}
+
+static void equal_nodes_are_one(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	value x = tokens(g), y = op_tanh(g, x);
+	assert_int_equal(op_tanh(g, x).id, y.id);
+	assert_int_not_equal(op_softmax(g, x, 1).id, op_softmax(g, x, 2).id);
+	graph_output(g, "a", y);
+	graph_output(g, "b", y);                     // one value, two outputs
+	op_exp(g, y);                                // nobody reads it
+	assert_int_equal(finish(g).node_count, 2);   // Tanh, Identity
+	graph_free(g);
+}
+
+static void the_first_error_is_kept_with_its_place(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	value x = tokens(g);
+	graph_enter(g, "layers.%d", 3);
+	graph_enter(g, "attn");
+	value y = op_linear(g, x, graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 9 }, "f", 0, 144), NO_VALUE);
+	assert_int_equal(y.id, 0);
+	y = op_add(g, op_reshape(g, y, 2, (int64_t[]){ -1, 77 }), x);
+	graph_leave(g);
+	graph_leave(g);
+	graph_output(g, "y", y);
+	struct error err = { 0 };
+	assert_int_equal(graph_finish(g, &err), STATUS_FAILED);
+	assert_non_null(strstr(err.text, "layers.3/attn: "));
+	assert_non_null(strstr(err.text, "[4,9]"));
+	graph_free(g);
+}
+
+static void impossible_shapes_are_errors(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct graph *g = graph_new(NULL);
+		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
+		value y = i == 0 ? op_reshape(g, x, 2, (int64_t[]){ 5, -1 })
+			: i == 1 ? op_matmul(g, x, x)
+			: i == 2 ? op_add(g, x, graph_i64(g, 1))
+			: i == 3 ? op_transpose(g, x, 2, (int[]){ 1, 0 })
+			: i == 4 ? op_attention(g, x, x, x, NO_VALUE, 3, 3, 1, 0)
+				 : op_gather(g, x, x, 0);
+		assert_int_equal(y.id, 0);
+		assert_true(graph_failed(g));
+		graph_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shapes_are_inferred),
+		cmocka_unit_test(a_static_graph_has_no_shape_nodes),
+		cmocka_unit_test(integers_are_folded),
+		cmocka_unit_test(equal_nodes_are_one),
+		cmocka_unit_test(the_first_error_is_kept_with_its_place),
+		cmocka_unit_test(impossible_shapes_are_errors),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
