@@ -141,10 +141,10 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 		p += n;
 		nbytes -= (size_t)n;
 	}
-	return fsync(fd) ? error_errno(err, "%s", path) : STATUS_OK;
+	return STATUS_OK;
 }
 
-enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err)
+static enum status replace(const char *path, const void *data, size_t nbytes, bool sync, struct error *err)
 {
 	static atomic_uint serial;
 	char temporary[4096];
@@ -156,6 +156,8 @@ enum status file_write(const char *path, const void *data, size_t nbytes, struct
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);
 	enum status s = write_all(fd, path, data, nbytes, err);
+	if (s == STATUS_OK && sync && fsync(fd))
+		s = error_errno(err, "%s", path);
 	if (close(fd) && s == STATUS_OK)
 		s = error_errno(err, "%s", path);
 	if (s == STATUS_OK && rename(temporary, path))
@@ -163,6 +165,16 @@ enum status file_write(const char *path, const void *data, size_t nbytes, struct
 	if (s != STATUS_OK)
 		unlink(temporary);
 	return s;
+}
+
+enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	return replace(path, data, nbytes, true, err);
+}
+
+enum status file_put(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	return replace(path, data, nbytes, false, err);
 }
 
 enum status file_mkdirs(const char *path, struct error *err)

@@ -18,6 +18,8 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 enum status file_map(struct arena *a, const char *path, const uint8_t **out, size_t *nbytes, struct error *err);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.
 enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err);
+// The same without waiting for the disk: for what can be made again, and is checked when it is used.
+enum status file_put(const char *path, const void *data, size_t nbytes, struct error *err);
 enum status file_mkdirs(const char *path, struct error *err);              // mkdir -p
 bool file_exists(const char *path);                                        // follows links
 bool file_is_dir(const char *path);

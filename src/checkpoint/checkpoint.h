@@ -25,6 +25,7 @@ struct shard {
 	const uint8_t *map;          // the whole file, read-only
 	size_t nbytes;
 	size_t header_nbytes;        // 8 + N
+	bool synthetic;              // its metadata says so: {"assay": "synthetic"}, written by synth_write
 	const char *identity;        // the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"
 };
 
@@ -73,6 +74,8 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 // Writing. The header text for tensors in the given order with the offsets they will have, padded so that data starts at a
 // multiple of 64 (external data maps well); total file size in *file_nbytes. `weights[i].offset` is filled in.
 enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
+// The same for seeded weights: shard.synthetic of whoever reads the file.
+enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // A whole small file at once, atomically.
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err);
 

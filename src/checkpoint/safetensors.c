@@ -183,7 +183,7 @@ static enum status header_length(const struct shard *shard, size_t *out, struct 
 	return STATUS_OK;
 }
 
-enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err)
+static enum status parse(struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *count, struct error *err)
 {
 	// The caller's shard is const and may lack header_nbytes: the tensors point to the caller's, the length is our own.
 	struct shard known = *shard;
@@ -202,6 +202,8 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 		s = error_set(err, STATUS_BAD_INPUT, "its header is not a JSON object");
 	else
 		s = read_tensors(a, &known, header, out, count, err);
+	const char *made_by = json_string_value(json_object_get(json_object_get(header, "__metadata__"), "assay"));
+	*synthetic = made_by && !strcmp(made_by, "synthetic");
 	json_decref(header);
 	if (s) {
 		error_prefix(err, "%s", shard->path);
@@ -210,6 +212,12 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 	for (size_t i = 0; i < *count; i++)
 		(*out)[i].shard = shard;
 	return STATUS_OK;
+}
+
+enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err)
+{
+	bool synthetic;
+	return parse(a, shard, &synthetic, out, count, err);
 }
 
 // The Hub names a blob by its etag: the SHA-256 of a large file, the git SHA-1 of a small one.
@@ -253,5 +261,5 @@ enum status safetensors_open(struct arena *a, const char *path, struct shard *sh
 	}
 	opened.header_nbytes = LENGTH_NBYTES + n;
 	*shard = opened;
-	return safetensors_parse(a, shard, out, count, err);
+	return parse(a, shard, &shard->synthetic, out, count, err);
 }

@@ -35,7 +35,7 @@ static enum status check_names(const struct weight *weights, size_t count, struc
 	return s;
 }
 
-static enum status add_entry(struct text *t, struct weight *w, uint64_t *at, struct error *err)
+static enum status add_entry(struct text *t, struct weight *w, bool first, uint64_t *at, struct error *err)
 {
 	size_t count;
 	uint64_t end;
@@ -47,7 +47,7 @@ static enum status add_entry(struct text *t, struct weight *w, uint64_t *at, str
 	json_decref(name);
 	if (!quoted)
 		return error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": its name is not valid UTF-8", w->name);
-	text_addf(t, "%s%s:{\"dtype\":\"%s\",\"shape\":[", t->length > LENGTH_NBYTES + 1 ? "," : "", quoted, dtype_safetensors(w->dtype));
+	text_addf(t, "%s%s:{\"dtype\":\"%s\",\"shape\":[", first ? "" : ",", quoted, dtype_safetensors(w->dtype));
 	free(quoted);
 	for (int i = 0; i < w->rank; i++)
 		text_addf(t, "%s%" PRIi64, i ? "," : "", w->dim[i]);
@@ -57,7 +57,8 @@ static enum status add_entry(struct text *t, struct weight *w, uint64_t *at, str
 	return STATUS_OK;
 }
 
-enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+static enum status make_header(struct arena *a, struct weight *weights, size_t count, const char *metadata, char **header, size_t *header_nbytes,
+	uint64_t *file_nbytes, struct error *err)
 {
 	enum status s = check_names(weights, count, err);
 	if (s)
@@ -65,8 +66,9 @@ enum status safetensors_header(struct arena *a, struct weight *weights, size_t c
 	struct text t = {0};
 	uint64_t at = 0;
 	text_add_bytes(&t, "\0\0\0\0\0\0\0\0{", LENGTH_NBYTES + 1);
+	text_add(&t, metadata);
 	for (size_t i = 0; i < count && !s; i++)
-		s = add_entry(&t, &weights[i], &at, err);
+		s = add_entry(&t, &weights[i], i == 0 && !*metadata, &at, err);
 	if (s) {
 		text_done(&t);
 		return s;
@@ -84,6 +86,16 @@ enum status safetensors_header(struct arena *a, struct weight *weights, size_t c
 	*file_nbytes = t.length + at;
 	text_done(&t);
 	return STATUS_OK;
+}
+
+enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+{
+	return make_header(a, weights, count, "", header, header_nbytes, file_nbytes, err);
+}
+
+enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+{
+	return make_header(a, weights, count, "\"__metadata__\":{\"format\":\"pt\",\"assay\":\"synthetic\"}", header, header_nbytes, file_nbytes, err);
 }
 
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
