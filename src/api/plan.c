@@ -112,6 +112,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	struct error why = { 0 };
 	struct checkpoint c;
 
+	if (q->golden && q->layers > 0)
+		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
 	enum status s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
@@ -191,9 +193,9 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : "",
 				  c->golden ? c->golden : ""));
-	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d",
+	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
 				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
-				  (unsigned long long)c->seed, c->is_static));
+				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
 	hash_hex(&h, hex);
 	return hex;
 }

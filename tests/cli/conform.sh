@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# conform: every case given counts; a refusal is a failure; a case with outputs that are not its own fails.
+. "$SOURCE/tests/cli/lib.sh"
+need_python
+cases=$SOURCE/tests/conform/cases
+if ! has_platform cpu; then
+	echo "skip: no engine for platform cpu here"
+	exit 77
+fi
+
+code 0 "$ASSAY" conform "$cases/bert" "$cases/vit/" "$cases/qwen2"
+has out '^ok +bert  max [0-9.e-]+, NMSE [0-9.e-]+'
+has out '^ok +vit '
+[ "$(tail -1 "$work/out")" = '3 passed, 0 failed' ] || fail "the last line is not '3 passed, 0 failed'"
+empty err
+
+# Cases that must fail: outputs of another case, an unknown type, a folder that is no case, one that is not there.
+cp -r "$cases/bert" "$work/swapped" && cp "$cases/bert-relu/io.safetensors" "$work/swapped/"
+cp -r "$cases/bert" "$work/unknown" && sed -i 's/"bert"/"perpetuum"/; s/BertForMaskedLM/PerpetuumModel/' "$work/unknown/config.json"
+mkdir "$work/empty"
+code 1 "$ASSAY" conform "$cases/bert" "$work/swapped" "$work/unknown" "$work/empty" "$work/none"
+[ "$(tail -1 "$work/out")" = '1 passed, 4 failed' ] || fail "the last line is not '1 passed, 4 failed'"
+has out '^FAIL swapped .*'
+has out '^FAIL unknown .*perpetuum'
+has out '^FAIL empty .*'
+has out '^FAIL none .*'
+
+code 1 "$ASSAY" conform --json "$cases/bert" "$work/swapped"
+json '[x["passed"] for x in d] == [True, False] and d[0]["reason"] is None and d[1]["reason"]'
+json 'd[0]["name"] == "bert" and d[0]["model_type"] == "bert" and 0 <= d[0]["max_abs_error"] < 1e-3 and d[0]["platform"] == "cpu"'
+has err '^1 passed, 1 failed$'
+
+# A platform that is not here fails every case, and each says why.
+code 1 "$ASSAY" conform --on cuda "$cases/bert" "$cases/vit"
+[ "$(tail -1 "$work/out")" = '0 passed, 2 failed' ] || fail "the last line is not '0 passed, 2 failed'"
+has out '^FAIL bert  .{20}'
+# An engine that dies at one case fails that case and goes on.
+code 1 "$ASSAY" conform --on null:crash=run@1 "$cases/bert" "$cases/vit"
+[ "$(tail -1 "$work/out")" = '0 passed, 2 failed' ] || fail "a crash stopped the run: $(tail -1 "$work/out")"
+
+if has_platform openvino; then
+	code 0 "$ASSAY" conform --on openvino "$cases/bert" "$cases/vit" "$cases/qwen2"
+	[ "$(tail -1 "$work/out")" = '3 passed, 0 failed' ] || fail "openvino: $(tail -1 "$work/out")"
+fi
+finish

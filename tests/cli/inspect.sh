@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# inspect: a folder with nothing but a configuration, a published name, a checkpoint, and what is not supported.
+. "$SOURCE/tests/cli/lib.sh"
+need_python
+
+code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/bert"
+empty err
+has out '^where: folder'
+has out 'bert'
+has out '^parameters: [0-9]+ \(as the configuration says; no weights here\)$'
+has out '^bytes: f32 [0-9.]+ [KM]iB$'
+has out '^memory: .* to .* \(predicted from sizes, not measured'
+
+# The parameters of bert-base with its masked-lm head: 109,514,298 with the decoder tied to the embeddings.
+code 0 "$ASSAY" inspect bert-base-uncased --json
+empty err
+json 'd["supported"] is True and d["reason"] is None'
+json 'all(k in d for k in "model type family dialect traits parameters bytes_by_dtype memory weights path".split())'
+json 'd["type"] == "bert" and d["family"] == "encoder" and d["weights"] == "absent" and d["path"] is None'
+json 'd["parameters"] == 109514298 and d["bytes_by_dtype"] == {"f32": 4 * 109514298}'
+json 'd["memory"]["predicted"] is True and 4 * d["parameters"] < d["memory"]["low_bytes"] < d["memory"]["high_bytes"]'
+# A configuration that asks for another dtype: 2 bytes a parameter.
+code 0 "$ASSAY" inspect Qwen/Qwen2-0.5B-Instruct --json
+json 'd["type"] == "qwen2" and d["family"] == "decoder" and d["bytes_by_dtype"] == {"bf16": 2 * d["parameters"]}'
+
+# What is written is what is read back.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" --dtype f16
+code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/bert" --json
+cp "$work/out" "$work/planned"
+code 0 "$ASSAY" inspect "$work/bert" --json
+json 'd["weights"] == "present" and list(d["bytes_by_dtype"]) == ["f16"]'
+json "d['parameters'] == __import__('json').load(open('$work/planned'))['parameters']"
+
+# Not supported: an answer with a sentence, exit code 2.
+mkdir "$work/strange"
+echo '{"model_type": "perpetuum", "architectures": ["PerpetuumModel"]}' >"$work/strange/config.json"
+code 2 "$ASSAY" inspect "$work/strange"
+has out '^type: perpetuum$'
+has out '^not supported yet: .*perpetuum'
+code 2 "$ASSAY" inspect "$work/strange" --json
+json 'd["supported"] is False and "perpetuum" in d["reason"] and d["type"] == "perpetuum" and d["parameters"] is None'
+code 2 "$ASSAY" inspect openai/whisper-tiny
+has out '^not supported yet: .*whisper'
+
+# Files that cannot be read: exit code 1, the sentence names the file.
+echo '{"model_type": ' >"$work/strange/config.json"
+code 1 "$ASSAY" inspect "$work/strange"
+empty out
+has err 'config\.json'
+cp "$SOURCE/tests/conform/cases/bert/config.json" "$work/strange/config.json"
+head -c 1000 "$work/bert/model.safetensors" >"$work/strange/model.safetensors"
+code 1 "$ASSAY" inspect "$work/strange"
+empty out
+has err 'model\.safetensors'
+code 1 "$ASSAY" inspect "$work/none"
+has err 'none'
+
+# No engine, no database: nothing was written and nothing foreign was loaded.
+[ -e "$ASSAY_DB" ] && fail "inspect made a database"
+finish

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# matrix: the plan, the reports, --resume that repeats nothing, an interruption that loses nothing.
+. "$SOURCE/tests/cli/lib.sh"
+need_python
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/vit" -o "$work/vit"
+quick="--runs 3 --no-conform --output-dir $work/dir"
+
+# The plan alone: nothing is made.
+code 0 "$ASSAY" matrix --key --synthetic --on cpu,openvino,cuda --dry-run --output-dir "$work/dir"
+has out '^Plan: [0-9]+ cells = [0-9]+ models x 3 platforms; database '
+has out 'google-bert/bert-base-uncased +[0-9.]+ MiB of synthetic weights'
+has out 'openai/whisper-tiny .*unsupported: .*whisper'
+has out 'on cuda +unavailable: .'
+has out '^Disk: up to .* free$'
+has out '^Time: about .* A guess: '
+[ -e "$work/dir" ] && fail "--dry-run made the folder"
+code 1 "$ASSAY" matrix --key --dry-run
+has err 'add --synthetic'
+
+# Small cells: two models, three platforms.
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda $quick
+has err '^\[1/6\] .*/bert on null: (right|unjudged), [0-9.]+ ms$'
+has err '^\[5/6\] .*/vit on null: failed: '
+has err '^\[6/6\] .*/vit on cuda: unavailable: '
+has out '^2 (right|unjudged), 2 unavailable, 2 failed$'
+for file in assay.duckdb report.html report.md; do
+	[ -s "$work/dir/$file" ] || fail "no $file"
+done
+
+# The same again with --resume: nothing is run, the verdicts count as before.
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda $quick --resume
+has err '^\[1/6\] .*: finished before, row 1: (right|unjudged)$'
+has out '; 6 finished before$'
+code 0 "$ASSAY" query --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
+has out '\b6\b'
+# One more platform: only its cells are run.
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda,rocm $quick --resume --json
+json 'len(d) == 2 and all(x["requested"] == "rocm" for x in d)'
+has err '^Plan: 8 cells'
+
+# Ctrl-C: the running cell is interrupted, the rest is not started, the summary is there, and --resume runs it again.
+"$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs 3 --no-conform --output-dir "$work/stopped" >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 100); do
+	"$ASSAY" query --db "$work/stopped/assay.duckdb" "SELECT count(*) AS started FROM event WHERE kind = 'started'" 2>/dev/null | grep -Eq '\b1\b' && break
+	sleep 0.1
+done
+kill -INT $pid
+wait $pid
+[ $? -eq 2 ] || fail "an interrupted matrix did not end with 2"
+has out '^1 interrupted$'
+has err 'stopped; 1 cell was not started'
+code 0 "$ASSAY" query --db "$work/stopped/assay.duckdb" "SELECT state, verdict FROM result"
+has out 'interrupted'
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs 3 --no-conform --output-dir "$work/stopped" --resume --timeout 1
+lacks err 'finished before'
+has out '^2 timeout$'
+finish

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# run on a tiny model: the row's keys, every exit code, refusals as rows, real engines where they are.
+. "$SOURCE/tests/cli/lib.sh"
+need_python
+case=$SOURCE/tests/conform/cases/bert
+code 0 "$ASSAY" synth "$case" -o "$work/bert"
+quick="--runs 3 --no-conform"
+
+keys="row model model_type requested actual device emulated verdict reference type_conformance cause weights shortened weights_dtype
+compute_dtype batch sequence form options attempts build_ms load_ms first_ms latency_ms samples peak_anonymous_mib peak_pss_mib nodes
+nodes_on_platform max_abs_error cosine samples_ms checks"
+
+# The null engine: the whole way of a cell on any machine.
+code 0 "$ASSAY" run "$work/bert" --on null:right $quick --json
+json 'len(d) == 1 and d[0]["verdict"] in ("right", "unjudged") and d[0]["requested"] == d[0]["actual"] == "null"'
+json "all(k in d[0] for k in '''$keys'''.split())"
+json 'd[0]["samples"] == 3 == len(d[0]["samples_ms"]) and d[0]["row"] == 1 and d[0]["weights"] == "real"'
+json 'isinstance(d[0]["options"], dict) and d[0]["batch"] == 1 and d[0]["attempts"] == 1'
+[ -s "$ASSAY_DB" ] || fail "no database"
+
+code 2 "$ASSAY" run "$work/bert" --on null:fail=run@2 $quick --json
+json 'd[0]["verdict"] == "failed" and d[0]["cause"] and d[0]["row"] == 2'
+code 2 "$ASSAY" run "$work/bert" --on null:crash=open $quick --json
+json 'd[0]["verdict"] == "crashed" and d[0]["cause"]'
+code 2 "$ASSAY" run "$work/bert" --on null:hang=run $quick --timeout 1 --json
+json 'd[0]["verdict"] == "timeout" and d[0]["cause"]'
+
+# A platform that is not here and a model that is not supported are rows, not the end of the run.
+code 2 "$ASSAY" run "$work/bert" openai/whisper-tiny --on cuda,null $quick --json
+json '[x["requested"] for x in d] == ["cuda", "null"] * 2'
+json 'd[0]["verdict"] == "unavailable" and d[2]["verdict"] == "unsupported" and d[3]["verdict"] == "unsupported"'
+json 'd[0]["actual"] is None and "whisper" in d[2]["cause"] and d[2]["model_type"] == "whisper" and d[2]["attempts"] == 0'
+json 'd[0]["latency_ms"] is None and d[0]["nodes_on_platform"] is None'
+
+# For people: the verdict with its sentence, and no JSON.
+code 2 "$ASSAY" run "$work/bert" --on null:fail=open,cuda $quick
+has out '^  failed +the engine reported an error$'
+has out '^  cause +.'
+has out '^  unavailable +the platform'
+has out '^1 unavailable, 1 failed$'
+empty err
+
+# Every row is there.
+code 0 "$ASSAY" query 'SELECT count(*) AS n, count(DISTINCT run) AS runs, count(*) FILTER (verdict IS NULL) AS open FROM result'
+has out '10'
+code 0 "$ASSAY" query "SELECT count(*) % 8 AS m, count(*) > 0 AS some FROM hardware_detection"
+has out '\b0\b.*true'
+
+# The database cannot be written: a sentence, exit code 1, before anything is measured.
+code 1 "$ASSAY" run "$work/bert" --on null $quick --db "$work/none/assay.duckdb"
+has err 'none/assay\.duckdb'
+empty out
+
+# Real engines.
+for platform in cpu openvino; do
+	if ! has_platform "$platform"; then
+		echo "note: $platform is not here, so not run"
+		continue
+	fi
+	code 0 "$ASSAY" run "$work/bert" --on "$platform" --runs 3 --json
+	json "d[0]['verdict'] in ('right', 'unjudged') and d[0]['actual'] == '$platform'"
+	json 'd[0]["nodes"] > 10 and d[0]["max_abs_error"] is None or d[0]["max_abs_error"] < 1e-4'
+	json 'd[0]["type_conformance"] and len(set(d[0]["type_conformance"].split("/"))) == 1'
+	json 'd[0]["peak_anonymous_mib"] > 1 and d[0]["load_ms"] > 0 and d[0]["compute_dtype"] == "f32"'
+	# Golden outputs judge: those of transformers for this very case need its formula weights, so conform does that; here
+	# outputs that are not those of this model must be found wrong.
+	code 3 "$ASSAY" run "$work/bert" --on "$platform" $quick --golden "$case/../bert-relu/io.safetensors" --json
+	json 'd[0]["verdict"] == "wrong" and d[0]["reference"] == "golden" and d[0]["worst"]'
+	# Wrong wins over another verdict.
+	code 3 "$ASSAY" run "$work/bert" --on "$platform,cuda" $quick --golden "$case/../bert-relu/io.safetensors"
+	# A stand-alone graph is measured like any other .onnx file.
+	code 0 "$ASSAY" build "$work/bert" -o "$work/onnx-$platform" --platform "$platform"
+	code 0 "$ASSAY" run "$work/onnx-$platform/model.onnx" --on "$platform" $quick --json
+	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged")'
+	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --static --batch 2 --seq 7 --json
+	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and "static" in d[0]["form"]'
+done
+
+# Synthetic weights: made once, kept in the cache, named in the row.
+code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null:right $quick --json
+json 'd[0]["weights"] == "synthetic" and d[0]["shortened"] is True and d[0]["layers"] == 1'
+code 0 "$ASSAY" cache --json
+json 'd["synthetics"] == 1 and d["synthetic_bytes"] > 1000'
+code 0 "$ASSAY" cache --trim --cache-limit 0 --json
+json 'd["synthetics"] == 0 and d["removed_bytes"] > 1000'
+finish

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# synth and build on a tiny model: the same seed gives the same bytes, the graph lies beside its weights, text and explain.
+. "$SOURCE/tests/cli/lib.sh"
+case=$SOURCE/tests/conform/cases/bert
+
+code 0 "$ASSAY" synth "$case" -o "$work/a"
+has out 'synthetic weights, seed 0$'
+empty err
+code 0 "$ASSAY" synth "$case" -o "$work/b"
+code 0 "$ASSAY" synth "$case" -o "$work/c" --seed 7
+cmp -s "$work/a/model.safetensors" "$work/b/model.safetensors" || fail "the same seed gave other bytes"
+cmp -s "$work/a/model.safetensors" "$work/c/model.safetensors" && fail "another seed gave the same bytes"
+code 0 "$ASSAY" synth "$case" -o "$work/short" --layers 1 --dtype bf16
+grep -Eq '"num_hidden_layers": *1\b' "$work/short/config.json" || fail "config.json does not say one layer"
+[ "$(stat -c %s "$work/short/model.safetensors")" -lt "$(stat -c %s "$work/a/model.safetensors")" ] || fail "one layer in bf16 is not smaller"
+code 1 "$ASSAY" synth "$case" -o "$case/config.json"
+has err 'config\.json'
+code 2 "$ASSAY" synth openai/whisper-tiny -o "$work/whisper"
+has err 'whisper'
+[ -e "$work/whisper/model.safetensors" ] && fail "weights of an unsupported model were written"
+
+code 0 "$ASSAY" build "$work/a" -o "$work/onnx"
+has out 'model\.onnx: [0-9]+ nodes, opset [0-9]+, .* by (reflink|copy)'
+empty err
+[ -s "$work/onnx/model.onnx" ] || fail "no model.onnx"
+[ "$(stat -c %h "$work/onnx/model.safetensors")" -eq 1 ] || fail "a file that should stand alone is linked"
+code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
+has out 'by hardlink'
+[ "$work/linked/model.safetensors" -ef "$work/a/model.safetensors" ] || fail "--link made no hard link"
+cmp -s "$work/onnx/model.onnx" "$work/linked/model.onnx" || fail "--link changed the graph"
+code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
+
+code 0 "$ASSAY" build "$work/a" --text
+cp "$work/out" "$work/dynamic.txt"
+has out 'LayerNormalization'
+has out 'batch'
+code 0 "$ASSAY" build "$work/a" --text
+cmp -s "$work/out" "$work/dynamic.txt" || fail "the text of a graph is not the same twice"
+code 0 "$ASSAY" build "$work/a" --text --static --batch 3 --seq 5
+lacks out 'Shape\('
+has out '\b3,5'
+code 0 "$ASSAY" build "$work/a" -o "$work/x" --explain --platform openvino
+for word in linear attention gelu norm residual shapes; do
+	has out "^  $word +."
+done
+code 1 "$ASSAY" build "$work/a" -o "$work/x" --platform cpuu
+has err 'cpuu'
+code 1 "$ASSAY" build "$case" -o "$work/x"
+has err 'weights are not here.*assay synth'
+code 2 "$ASSAY" build openai/whisper-tiny -o "$work/x"
+has err 'whisper'
+mkdir "$work/readonly" && chmod 555 "$work/readonly"
+if [ ! -w "$work/readonly" ]; then
+	code 1 "$ASSAY" build "$work/a" -o "$work/readonly/x"
+	has err 'readonly'
+fi
+finish
