@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parent's side of a cell: ask, listen, decide how it ended, judge. It never opens an engine and never draws a graph.
+// Outputs come in a file under CACHE/run, which is removed at the end; those of programs that were killed go at the next
+// cell's beginning.
+#include "measure/cell.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "measure/hear.h"
+#include "measure/reference.h"
+#include "measure/request.h"
+#include "measure/stats.h"
+
+static void hash_number(struct hash *h, double x)
+{
+	hash_add(h, &x, sizeof x);
+}
+
+// A file as the file system names its content. Absent files count as absent.
+static void hash_file(struct hash *h, struct arena *a, const char *path)
+{
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+
+	hash_add_text(h, there ? arena_printf(a, "%lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) : "absent");
+}
+
+const char *cell_key(const struct cell *c, struct arena *a)
+{
+	const char *texts[] = { c->model, c->revision, c->platform, c->device, c->options, c->golden };
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+
+	hash_init(&h);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		hash_add_text(&h, texts[i] ? texts[i] : "");
+	if (file_is_dir(c->path)) {
+		hash_file(&h, a, arena_printf(a, "%s/config.json", c->path));
+		hash_file(&h, a, arena_printf(a, "%s/model.safetensors", c->path));
+		hash_file(&h, a, arena_printf(a, "%s/model.safetensors.index.json", c->path));
+	} else if (c->path) {
+		hash_file(&h, a, c->path);
+	}
+	if (c->golden)
+		hash_file(&h, a, c->golden);
+	hash_number(&h, (double)c->batch);
+	hash_number(&h, (double)c->sequence);
+	hash_number(&h, (double)c->runs);
+	hash_number(&h, (double)c->layers);
+	hash_add(&h, &c->seed, sizeof c->seed);
+	hash_number(&h, c->synthetic);
+	hash_number(&h, c->is_static);
+	hash_number(&h, (double)c->memory_bytes);
+	hash_hex(&h, hex);
+	return hex;
+}
+
+// ---- the outputs' file --------------------------------------------------------------------------------------------------
+
+static void sweep(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		long pid = strtol(e->d_name, NULL, 10);
+
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
+static enum status outputs_place(struct arena *a, const char **out, struct error *err)
+{
+	static atomic_uint counter;
+	const char *folder = arena_printf(a, "%s/run", file_cache_dir(a));
+	enum status st = file_mkdirs(folder, err);
+
+	if (st)
+		return st;
+	if (access(folder, W_OK) < 0)
+		return error_errno(err, "%s: outputs cannot be written there; set ASSAY_CACHE to another folder", folder);
+	sweep(folder);
+	*out = arena_printf(a, "%s/%d-%u.safetensors", folder, (int)getpid(), atomic_fetch_add(&counter, 1));
+	return STATUS_OK;
+}
+
+// ---- what the parent adds to the row ------------------------------------------------------------------------------------
+
+static const char *utc_now(struct arena *a)
+{
+	char text[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return arena_strdup(a, text);
+}
+
+// Files that an engine may map privately: everything beside the model.
+static int64_t mapped_bytes(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = file_is_dir(path) ? path : slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	struct stat st;
+	int64_t sum = 0;
+
+	while (d && (e = readdir(d)))
+		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			sum += st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+static void take_times(struct row *r, const struct heard *h)
+{
+	if (!h->sample_count)
+		return;
+	r->samples = (int64_t)h->sample_count;
+	r->latency_ms = stats_median(h->sample_ms, h->sample_count);
+	r->latency_min_ms = stats_min(h->sample_ms, h->sample_count);
+	r->latency_max_ms = stats_max(h->sample_ms, h->sample_count);
+	r->latency_p90_ms = stats_percentile(h->sample_ms, h->sample_count, 90);
+	r->stability = stats_stable(h->sample_ms, h->sample_count) ? "stable" : "unstable";
+}
+
+static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
+{
+	r->peak_anonymous_mib = h->anonymous_mib;
+	if (!(r->peak_anonymous_mib >= report->peak_anonymous_mib) && !isnan(report->peak_anonymous_mib))
+		r->peak_anonymous_mib = report->peak_anonymous_mib;
+	r->peak_pss_mib = h->pss_mib;
+	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first and one extra run, smaps_rollup at their ends, nothing in timed runs%s%s",
+		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
+}
+
+static void ask_about(struct row *r, const struct cell *c, struct arena *a)
+{
+	r->model = c->model;
+	r->revision = c->revision;
+	r->requested = c->platform;
+	r->device = c->device && *c->device ? c->device : NULL;
+	r->weights = c->synthetic ? "synthetic" : "real";
+	r->shortened = c->layers > 0;
+	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
+	r->batch = c->batch;
+	r->attempts = 1;
+	r->started_at = utc_now(a);
+	r->cell_key = cell_key(c, a);
+}
+
+// ---- judging ------------------------------------------------------------------------------------------------------------
+
+static enum status judge(const struct cell *c, const char *golden, const char *outputs_path, const struct cell_watch *watch, struct arena *a,
+	struct cell_result *out, struct error *err)
+{
+	struct row *r = &out->row;
+	enum dtype compute = r->compute_dtype ? dtype_find(r->compute_dtype) : DTYPE_F32;
+	struct error why = { 0 };
+	struct reference ref;
+	struct tensor *outputs;
+	size_t count;
+	enum status st = reference_read(a, outputs_path, "", &outputs, &count, &why);
+
+	if (st) {
+		// The engine's process wrote it: what is wrong with it is the cell's outcome, not assay's failure.
+		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
+		out->verdict = VERDICT_FAILED;
+		return STATUS_OK;
+	}
+	if (watch && watch->phase)
+		watch->phase(watch->context, "judge");
+	if ((st = reference_find(&ref, c, golden, watch, a, err)))
+		return st;
+	out->verdict = reference_judge(&ref, outputs, count, compute, a, r, &out->checks);
+	return STATUS_OK;
+}
+
+static void drop_json(void *json)
+{
+	json_decref(json);
+}
+
+enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	const char *golden = reference_golden(c, a), *outputs_path = NULL, *cause, *note;
+	struct child_limits limits = { .timeout_s = c->timeout_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
+		.stop = watch ? watch->stop : NULL };
+	struct cell_result result = { .verdict = VERDICT_FAILED };
+	struct child_report report;
+	struct heard heard;
+	double begin = clock_ms();
+	enum status st;
+
+	if (c->golden && c->layers > 0)
+		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
+	if ((st = outputs_place(a, &outputs_path, err)))
+		return st;
+	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
+		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
+		.memory_bytes = c->memory_bytes, .is_static = c->is_static };
+
+	heard_init(&heard, a, watch);
+	ask_about(&heard.row, c, a);
+	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
+		return st;
+	result.row = heard.row;
+	result.sample_ms = heard.sample_ms;
+	result.sample_count = heard.sample_count;
+	result.placement = heard.placement;
+	result.verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
+	if (cause)
+		result.row.cause = cause;
+	if (note)
+		result.row.placement_note = note;
+	if (text_get(&report.output)[0])
+		result.row.stderr_tail = arena_strdup(a, text_get(&report.output));
+	take_times(&result.row, &heard);
+	take_memory(&result.row, &heard, &report, a);
+	child_report_done(&report);
+	if (result.verdict == VERDICT_RIGHT)
+		st = judge(c, golden, outputs_path, watch, a, &result, err);
+	unlink(outputs_path);
+	if (st)
+		return st;
+	if (result.checks)
+		arena_defer(a, drop_json, result.checks);
+	result.row.verdict = verdict_word(result.verdict);
+	result.row.wall_ms = clock_ms() - begin;
+	*out = result;
+	return STATUS_OK;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both sides of a conformance run know. Private to measure/.
+#ifndef ASSAY_MEASURE_CONFORM_CASE_H
+#define ASSAY_MEASURE_CONFORM_CASE_H
+
+#include "measure/conform.h"
+
+// The folder of the cases that the program carries; NULL when there is none. ASSAY_SHARE/conform, else beside the program's
+// prefix, else the source tree of a build.
+const char *conform_folder(struct arena *a);
+// The cases in it whose model_type is `type`, sorted by name.
+struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count);
+
+// The engine that ran, as its child told it.
+struct conform_engine { const char *version, *library; };
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct conform_engine *engine, struct error *err);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parent has heard from its child, and what became of it: events gathered, and the end of a child put into a verdict
+// and a sentence. Private to measure/.
+#ifndef ASSAY_MEASURE_HEAR_H
+#define ASSAY_MEASURE_HEAR_H
+
+#include "measure/cell.h"
+#include "measure/child.h"
+
+struct heard {
+	struct arena *arena;                 // the caller's; everything heard lives in it
+	const struct cell_watch *watch;      // may be NULL
+	struct row row;
+	const char *phase;                   // the one it was in last; "start" before the first
+	double *sample_ms;
+	size_t sample_count;
+	json_t *placement, *probe;           // die with the arena
+	const char *reference_path;
+	double pss_mib, anonymous_mib;       // largest told; NaN: none
+	bool outputs, done;
+	enum status status;                  // of its error event
+	const char *error;
+	const char *rubbish;                 // a sentence about the first line that is not an event; NULL
+};
+
+void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch);
+// on_line of child_run; `context` is a struct heard.
+enum child_watch heard_line(void *context, const char *line, size_t length);
+
+// RIGHT: it came to its end without an error (nothing is judged yet). Otherwise *cause says what happened and where. A child
+// that died in "explain" has given its answer: RIGHT, and *note says how it ended.
+enum verdict heard_verdict(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note);
+
+// Starts `program cell [argument...]`, gathers its events. Returns what child_run returns.
+enum status hear_child(struct heard *h, const char *const *arguments, const char *request, const struct child_limits *l, struct child_report *r,
+	struct error *err);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which devices an engine has: asked in a child, because loading a driver is where drivers crash. Also: the program that
+// children are started from.
+#include "measure/cell.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "measure/child.h"
+#include "measure/hear.h"
+#include "measure/request.h"
+
+#define PROBE_TIMEOUT_S 60.0
+
+int cell_child_probe(const char *engine)
+{
+	const struct backend *b = backend_find(engine);
+	struct device_list list = { 0 };
+	struct arena arena = { 0 };
+	struct error err = { 0 };
+	struct text line = { 0 };
+	json_t *devices;
+	enum status st = child_begin(&line, &err);
+
+	text_done(&line);
+	list.arena = &arena;
+	say_phase("engine");
+	if (!st)
+		st = b ? backend_devices(b, &list, &err) : error_set(&err, STATUS_BAD_INPUT, "no engine is called %s", engine);
+	if (st)
+		say_error(err.status, err.text);
+	devices = json_array();
+	for (size_t i = 0; !st && i < list.count; i++)
+		json_array_append_new(devices, json_pack("{s:s, s:s?, s:b, s:s?}", "name", list.items[i].name, "description", list.items[i].description,
+			"emulated", (int)list.items[i].emulated, "features", list.items[i].features));
+	say(json_pack("{s:s, s:s?, s:s?, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices));
+	say_done();
+	_exit(0);                                                // cell_child.c says why
+}
+
+json_t *cell_probe(const char *engine)
+{
+	const char *arguments[] = { "--probe", engine, NULL }, *reason = NULL, *note;
+	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
+	struct child_report report;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct heard heard;
+	json_t *devices = NULL, *result;
+	bool available = false;
+
+	heard_init(&heard, &a, NULL);
+	if (hear_child(&heard, arguments, "{}", &limits, &report, &err)) {
+		reason = err.text;
+	} else {
+		available = heard_verdict(&heard, &report, &limits, &reason, &note) == VERDICT_RIGHT;
+		child_report_done(&report);
+	}
+	devices = heard.probe ? json_object_get(heard.probe, "devices") : NULL;
+	if (available && !json_array_size(devices)) {
+		available = false;
+		reason = "it has no device here";
+	}
+	result = json_pack("{s:s, s:b, s:s?, s:O?, s:O?, s:o}", "engine", engine, "available", (int)available, "reason", reason,
+		"version", heard.probe ? json_object_get(heard.probe, "version") : NULL, "library", heard.probe ? json_object_get(heard.probe, "library") : NULL,
+		"devices", devices ? json_incref(devices) : json_array());
+	arena_done(&a);
+	return result ? result : json_pack("{s:s, s:b, s:s, s:n, s:n, s:[]}", "engine", "", "available", 0, "reason", "its answer is not text", "version",
+		"library", "devices");
+}
+
+static const char *folder_of(struct arena *a, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? arena_strndup(a, path, (size_t)(slash - path)) : NULL;
+}
+
+const char *cell_program(struct arena *a)
+{
+	static const char *const places[] = { "assay", "../bin/assay", "../../bin/assay", "../assay" };
+	const char *named = getenv("ASSAY_PROGRAM"), *folders[2] = { NULL, NULL };
+	char self[4096];
+	Dl_info info;
+	ssize_t n;
+
+	if (named && *named)
+		return arena_strdup(a, named);
+	n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n > 0) {
+		self[n] = 0;
+		// Itself: also when the file was replaced or moved while this one runs.
+		if (text_ends(self, "/assay") || text_ends(self, "/assay (deleted)"))
+			return text_ends(self, ")") ? "/proc/self/exe" : arena_strdup(a, self);
+		folders[1] = folder_of(a, self);
+	}
+	// The address of a constant of ours lies in the library, or in the program that it is linked into.
+	if (dladdr(places, &info))
+		folders[0] = folder_of(a, info.dli_fname);
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t k = 0; folders[i] && k < sizeof places / sizeof *places; k++) {
+			const char *path = arena_printf(a, "%s/%s", folders[i], places[k]);
+
+			if (access(path, X_OK) == 0 && !file_is_dir(path))
+				return path;
+		}
+	}
+	return NULL;
+}

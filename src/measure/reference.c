@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden outputs first: they alone know what the model's authors meant. Two engines that run our graph can agree on a wrong
+// one, so the row always says which reference it was.
+// An engine's reference runs in a child of its own, from the graph drawn in that engine's form, in float32, once; its outputs
+// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version.
+#include "measure/reference.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "measure/derive.h"
+#include "measure/hear.h"
+#include "measure/request.h"
+
+const char *reference_golden(const struct cell *c, struct arena *a)
+{
+	const char *path;
+
+	if (c->golden)
+		return c->golden;
+	if (c->layers > 0 || c->synthetic || !file_is_dir(c->path))
+		return NULL;
+	path = arena_printf(a, "%s/io.safetensors", c->path);
+	return file_exists(path) && file_exists(arena_printf(a, "%s/case.json", c->path)) ? path : NULL;
+}
+
+enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	size_t all, n = 0;
+	enum status st = safetensors_open(a, path, &shard, &tensors, &all, err);
+
+	if (st)
+		return st;
+	*out = ARENA_ARRAY(a, all + 1, struct tensor);
+	for (size_t i = 0; i < all; i++) {
+		struct tensor *t = &(*out)[n];
+
+		if (!text_starts(tensors[i].name, prefix))
+			continue;
+		*t = (struct tensor){ .name = tensors[i].name + strlen(prefix), .dtype = tensors[i].dtype, .rank = tensors[i].rank,
+			.data = (void *)(uintptr_t)tensors[i].data, .nbytes = tensors[i].nbytes };
+		memcpy(t->dim, tensors[i].dim, sizeof t->dim);
+		// The format promises no alignment.
+		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {
+			t->data = arena_alloc(a, t->nbytes);
+			memcpy(t->data, tensors[i].data, t->nbytes);
+		}
+		n++;
+	}
+	*count = n;
+	return STATUS_OK;
+}
+
+static enum status read_golden(struct reference *out, const char *path, struct arena *a, struct error *err)
+{
+	struct tensor *in;
+	size_t in_count;
+	enum status st = reference_read(a, path, "out.", &out->tensors, &out->count, err);
+
+	if (st || (st = reference_read(a, path, "in.", &in, &in_count, err)))
+		return st;
+	for (size_t i = 0; i < in_count; i++)
+		if (text_is(in[i].name, "attention_mask"))
+			out->mask = &in[i];
+	if (!out->count)
+		return error_set(err, STATUS_BAD_INPUT, "%s holds no golden outputs: their names begin with \"out.\"", path);
+	out->name = "golden";
+	out->derives = true;
+	return STATUS_OK;
+}
+
+// A platform as judge: its options for float32 without what the engine may rewrite.
+struct judge_row { const char *platform, *name, *options; };
+static const struct judge_row judges[] = {
+	{ "openvino", "engine:openvino-f32", NULL },             // its platform row asks for float32
+	{ "cpu", "engine:ort-cpu-unoptimised", "optimisation=none" },
+};
+
+static const char *both(struct arena *a, const char *x, const char *y)
+{
+	if (!x || !*x || !y || !*y)
+		return x && *x ? x : y;
+	return arena_printf(a, "%s,%s", x, y);
+}
+
+// Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
+static enum status ask_engine(struct reference *out, const struct judge_row *j, const struct cell *c, const char *golden,
+	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
+{
+	const struct platform *p = platform_find(j->platform);
+	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
+	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct error read_error = { 0 };
+	struct child_report report;
+	struct heard heard;
+	const char *cause, *note;
+	enum status st;
+
+	if (!p || !p->engine) {
+		*why = arena_printf(a, "%s is not served", j->platform);
+		return STATUS_OK;
+	}
+	struct request ask = { .path = c->path, .platform = p->name, .device = p->device, .options = both(a, p->options, j->options), .golden = golden,
+		.reference_name = j->name, .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch,
+		.sequence = c->sequence, .layers = c->layers, .seed = (int64_t)c->seed };
+
+	heard_init(&heard, a, &quiet);
+	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err);
+	if (st)
+		return st;
+	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
+		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
+		if (reference_read(a, heard.reference_path, "", &out->tensors, &out->count, &read_error) == STATUS_OK)
+			out->name = j->name;
+		else
+			*why = arena_strdup(a, read_error.text);
+	} else {
+		*why = cause ? cause : "its child told no outputs";
+	}
+	child_report_done(&report);
+	return STATUS_OK;
+}
+
+enum status reference_find(struct reference *out, const struct cell *c, const char *golden, const struct cell_watch *watch, struct arena *a, struct error *err)
+{
+	const struct platform *p = platform_find(c->platform);
+	const char *asked[2] = { p ? p->reference : NULL, "cpu" };
+
+	*out = (struct reference){ 0 };
+	if (golden) {
+		enum status st = read_golden(out, golden, a, err);
+
+		return st ? error_prefix(err, "golden outputs") : STATUS_OK;
+	}
+	if (!asked[0]) {
+		out->absent = "nothing judges this platform";
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < 2 && !out->name; i++) {
+		const char *why = NULL;
+		enum status st;
+
+		// No platform judges itself, and none is asked twice.
+		if (text_is(asked[i], c->platform) || (i && text_is(asked[i], asked[0])))
+			continue;
+		for (size_t k = 0; k < sizeof judges / sizeof *judges && !out->name; k++) {
+			if (!text_is(judges[k].platform, asked[i]))
+				continue;
+			if ((st = ask_engine(out, &judges[k], c, golden, watch, a, &why, err)))
+				return st;
+			if (why)
+				out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, judges[k].name, why) :
+					arena_printf(a, "%s: %s", judges[k].name, why);
+		}
+	}
+	if (!out->name && !out->absent)
+		out->absent = "no engine on this machine can judge it";
+	return STATUS_OK;
+}
+
+static const struct tensor *find_output(const struct tensor *outputs, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_is(outputs[i].name, name))
+			return &outputs[i];
+	return NULL;
+}
+
+// Absent is NaN: the first number replaces it.
+static double larger(double a, double b)
+{
+	return isnan(b) || a >= b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+	return isnan(b) || a <= b ? a : b;
+}
+
+static void add_check(struct row *row, const struct check *c, const struct tensor *output, struct arena *a)
+{
+	if (!isnan(c->max_abs_error) && !(row->max_abs_error >= c->max_abs_error)) {
+		char index[128] = "";
+		int64_t at[TENSOR_MAX_RANK] = { 0 };
+		size_t flat = c->worst;
+
+		for (int k = output->rank - 1; k >= 0 && output->dim[k] > 0; k--) {
+			at[k] = (int64_t)(flat % (size_t)output->dim[k]);
+			flat /= (size_t)output->dim[k];
+		}
+		row->worst = arena_printf(a, "%s%s: %.6g, reference %.6g", c->name, tensor_shape_text(output->rank, at, index, sizeof index),
+			c->worst_value, c->worst_reference);
+	}
+	row->max_abs_error = larger(row->max_abs_error, c->max_abs_error);
+	row->max_rel_error = larger(row->max_rel_error, c->max_rel_error);
+	row->nmse = larger(row->nmse, c->nmse);
+	row->cosine = smaller(row->cosine, c->cosine);
+	row->top1_agreement = smaller(row->top1_agreement, c->top1_agreement);
+	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
+}
+
+enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, enum dtype compute, struct arena *a,
+	struct row *row, json_t **checks)
+{
+	struct bound usual = bound_for(compute);
+	size_t wrong = 0;
+	json_t *all;
+
+	if (!ref->name || !ref->count) {
+		row->cause = ref->name ? "the reference holds no outputs" : arena_printf(a, "not judged: %s", ref->absent);
+		return VERDICT_UNJUDGED;
+	}
+	all = json_array();
+	row->reference = ref->name;
+	row->bound = arena_printf(a, "max abs %g x max(1, largest reference value), NMSE %g", usual.max_abs, usual.nmse);
+	for (size_t i = 0; i < ref->count; i++) {
+		const struct tensor *r = &ref->tensors[i], *o = find_output(outputs, count, r->name);
+		struct bound bound = usual;
+		struct tensor made;
+		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
+			.cosine = (double)NAN, .top1_agreement = (double)NAN };
+
+		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
+			o = &made;
+			bound.max_abs /= 10;                     // averages over tokens and lengths of 1: 1e-5 in float32
+		}
+		if (o)
+			judge_tensor(o, r, bound, a, &check);
+		else
+			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
+		if (!check.right && !wrong++)
+			row->cause = check.cause;
+		add_check(row, &check, o ? o : r, a);
+		if (checks)
+			json_array_append_new(all, check_json(&check, o));
+	}
+	if (wrong > 1)
+		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
+	if (checks)
+		*checks = json_incref(all);
+	json_decref(all);
+	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
+}

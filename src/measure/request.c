@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to JSON and back, and events to fd 3.
+#include "measure/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/child.h"
+
+static json_t *put_TEXT(const char *text)
+{
+	json_t *value = text ? json_string(text) : json_null();
+
+	return value ? value : json_null();
+}
+
+static json_t *put_INTEGER(int64_t n)
+{
+	return json_integer(n);
+}
+
+char *request_text(struct arena *a, const struct request *r)
+{
+	json_t *object = json_object();
+	char *dumped, *text;
+
+#define X(kind, name) json_object_set_new(object, #name, put_##kind(r->name));
+	REQUEST_LIST(X)
+#undef X
+	dumped = json_dumps(object, JSON_COMPACT);
+	text = arena_strdup(a, dumped);
+	free(dumped);
+	json_decref(object);
+	return text;
+}
+
+static const char *take_TEXT(struct arena *a, const json_t *value)
+{
+	return arena_strdup(a, json_string_value(value));
+}
+
+static int64_t take_INTEGER(struct arena *a, const json_t *value)
+{
+	(void)a;
+	return json_integer_value(value);
+}
+
+enum status request_parse(struct request *out, struct arena *a, const char *text, size_t length, struct error *err)
+{
+	json_error_t why;
+	json_t *object = json_loadb(text, length, 0, &why);
+
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return error_set(err, STATUS_BAD_INPUT, "the request is not a JSON object");
+	}
+#define X(kind, name) out->name = take_##kind(a, json_object_get(object, #name));
+	REQUEST_LIST(X)
+#undef X
+	json_decref(object);
+	return STATUS_OK;
+}
+
+void say(json_t *event)
+{
+	char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+
+	if (text)
+		child_say(text, strlen(text));
+	free(text);
+	json_decref(event);
+}
+
+void say_phase(const char *phase)
+{
+	say(json_pack("{s:s, s:s}", "event", "phase", "phase", phase));
+}
+
+void say_error(enum status status, const char *text)
+{
+	struct text clean = { 0 };
+
+	child_clean(&clean, text, strlen(text));
+	say(json_pack("{s:s, s:s, s:s}", "event", "error", "status", status_word(status), "text", text_get(&clean)));
+	text_done(&clean);
+}
+
+void say_done(void)
+{
+	say(json_pack("{s:s}", "event", "done"));
+}
+
+void say_memory(const char *phase)
+{
+	char line[256];
+	long long pss = -1, anonymous = -1, n;
+	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "Pss: %lld kB", &n) == 1)
+			pss = n;
+		else if (sscanf(line, "Anonymous: %lld kB", &n) == 1)
+			anonymous = n;
+	}
+	if (f)
+		fclose(f);
+	if (pss >= 0)
+		say(json_pack("{s:s, s:s, s:I, s:I}", "event", "memory", "phase", phase, "pss_kib", (json_int_t)pss, "anonymous_kib", (json_int_t)anonymous));
+}

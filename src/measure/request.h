@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parent asks of its child `assay cell`, and the events it hears: one list for both sides, so that they cannot go out
+// of step. Private to measure/.
+#ifndef ASSAY_MEASURE_REQUEST_H
+#define ASSAY_MEASURE_REQUEST_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+// Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
+// to FOLDER/KEY.safetensors unless they lie there already.
+#define REQUEST_LIST(X)                                                                                                   \
+	X(TEXT, path)                                                                                                     \
+	X(TEXT, platform)                                                                                                 \
+	X(TEXT, device)                                                                                                   \
+	X(TEXT, options)                                                                                                  \
+	X(TEXT, golden)                                                                                                   \
+	X(TEXT, outputs_path)                                                                                             \
+	X(TEXT, reference_name)                                                                                           \
+	X(TEXT, reference_folder)                                                                                         \
+	X(INTEGER, batch)                                                                                                 \
+	X(INTEGER, sequence)                                                                                              \
+	X(INTEGER, runs)                                                                                                  \
+	X(INTEGER, layers)                                                                                                \
+	X(INTEGER, seed)                                                                                                  \
+	X(INTEGER, memory_bytes)                                                                                          \
+	X(INTEGER, is_static)
+
+struct request {
+#define REQUEST_TEXT const char *
+#define REQUEST_INTEGER int64_t
+#define X(kind, name) REQUEST_##kind name;
+	REQUEST_LIST(X)
+#undef X
+};
+
+char *request_text(struct arena *a, const struct request *r);       // one line
+enum status request_parse(struct request *out, struct arena *a, const char *text, size_t length, struct error *err);
+
+// The child's voice: events, one JSON object a line on fd 3. Steals the object.
+void say(json_t *event);
+void say_phase(const char *phase);
+void say_error(enum status status, const char *text);                // cleans the text
+void say_done(void);
+// {"event":"memory",...}: what /proc/self/smaps_rollup says now; nothing where there is none.
+void say_memory(const char *phase);
+
+#endif
