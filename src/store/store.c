@@ -320,6 +320,17 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	return status;
 }
 
+enum status store_open_settled(struct store *s, const char *path, struct error *err)
+{
+	// A file that is not there is not made. Whatever stands against writing (a full disk, a schema of a newer assay) does
+	// not stand against reading, and if it does, reading says it.
+	if (file_exists(path) && store_open(s, path, false, NULL) == STATUS_OK) {
+		s->read_only = true;
+		return STATUS_OK;
+	}
+	return store_open(s, path, true, err);
+}
+
 void store_close(struct store *s)
 {
 	void (*notice)(const char *) = s->notice;

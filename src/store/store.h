@@ -24,6 +24,8 @@ struct store {                                       // all zero but for `notice
 // written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself.
 // close accepts a zeroed store.
 enum status store_open(struct store *s, const char *path, bool read_only, struct error *err);
+// For reading, after migrating and settling dead runs where the file can be written; where it cannot, it is read as it is.
+enum status store_open_settled(struct store *s, const char *path, struct error *err);
 void store_close(struct store *s);
 
 // One run of the program: command line, version, pid, start time, boot id, machine.

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay query: SQL over the rows. The file is opened read-only for the statement, so nothing can be changed this way.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "base/text.h"
+#include "store/store.h"
+
+static void notice(const char *sentence)
+{
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+static bool is_integer(const char *type)
+{
+	static const char *const types[] = { "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER" };
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (text_is(type, types[i]))
+			return true;
+	return false;
+}
+
+static bool is_number(const char *type)
+{
+	return is_integer(type) || text_is(type, "DOUBLE") || text_is(type, "FLOAT") || text_starts(type, "DECIMAL") || text_ends(type, "HUGEINT") || text_is(type, "UBIGINT");
+}
+
+// ---- table -------------------------------------------------------------------------------------------------------
+
+// Characters, taking each code point as one column.
+static size_t width_of(const char *s)
+{
+	size_t n = 0;
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xC0) != 0x80;
+	return n;
+}
+
+// A cell on one line: control characters as blanks, NULL as such.
+static const char *shown(struct arena *a, const char *cell)
+{
+	if (!cell)
+		return "NULL";
+	char *copy = arena_strdup(a, cell);
+	for (char *p = copy; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7F)
+			*p = ' ';
+	return copy;
+}
+
+static void print_padded(const char *s, size_t width, bool right)
+{
+	int pad = (int)(width - width_of(s));
+	printf("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
+}
+
+// One value a line, for what is too wide for the terminal.
+static void print_records(struct arena *a, const struct table *t)
+{
+	size_t widest = 0;
+	for (size_t c = 0; c < t->column_count; c++)
+		widest = width_of(t->columns[c]) > widest ? width_of(t->columns[c]) : widest;
+	for (size_t r = 0; r < t->row_count; r++) {
+		printf("-- %zu of %zu\n", r + 1, t->row_count);
+		for (size_t c = 0; c < t->column_count; c++) {
+			print_padded(t->columns[c], widest, false);
+			printf("  %s\n", shown(a, t->cells[r * t->column_count + c]));
+		}
+	}
+}
+
+static void print_table(struct arena *a, const struct table *t)
+{
+	size_t *widths = ARENA_ARRAY(a, t->column_count, size_t), total = 0;
+	struct winsize terminal = { 0 };
+
+	for (size_t c = 0; c < t->column_count; c++) {
+		widths[c] = width_of(t->columns[c]);
+		for (size_t r = 0; r < t->row_count; r++) {
+			size_t w = width_of(shown(a, t->cells[r * t->column_count + c]));
+			widths[c] = w > widths[c] ? w : widths[c];
+		}
+		total += widths[c] + 2;
+	}
+	if (isatty(1) && ioctl(1, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col > 0 && total > terminal.ws_col && t->row_count > 0) {
+		print_records(a, t);
+		return;
+	}
+	for (size_t r = 0; r <= t->row_count + 1; r++) {
+		for (size_t c = 0; c < t->column_count; c++) {
+			bool last = c + 1 == t->column_count, right = is_number(t->types[c]);
+			if (r == 1) {
+				for (size_t i = 0; i < widths[c]; i++)
+					putchar('-');
+			} else {
+				const char *s = r == 0 ? t->columns[c] : shown(a, t->cells[(r - 2) * t->column_count + c]);
+				print_padded(s, last && !right ? width_of(s) : widths[c], right);
+			}
+			fputs(last ? "\n" : "  ", stdout);
+		}
+	}
+	printf("(%zu row%s)\n", t->row_count, t->row_count == 1 ? "" : "s");
+}
+
+// ---- csv, json, md -------------------------------------------------------------------------------------------------
+
+// RFC 4180; NULL is an empty field and an empty text is "".
+static void print_csv_field(const char *s)
+{
+	if (!s)
+		return;
+	if (*s && !s[strcspn(s, "\",\r\n")]) {
+		fputs(s, stdout);
+		return;
+	}
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"')
+			putchar('"');
+		putchar(*s);
+	}
+	putchar('"');
+}
+
+static void print_csv(struct arena *a, const struct table *t)
+{
+	(void)a;
+	for (size_t r = 0; r <= t->row_count; r++)
+		for (size_t c = 0; c < t->column_count; c++) {
+			print_csv_field(r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c]);
+			fputs(c + 1 == t->column_count ? "\n" : ",", stdout);
+		}
+}
+
+// Numbers that JSON's readers keep exactly are numbers; wider ones, dates and nested values are texts as DuckDB shows them.
+static json_t *json_of(const char *type, const char *cell)
+{
+	int64_t integer;
+	double real;
+
+	if (!cell)
+		return json_null();
+	if (text_is(type, "BOOLEAN"))
+		return json_boolean(text_is(cell, "true"));
+	if (is_integer(type) && text_to_int(cell, INT64_MIN, INT64_MAX, &integer))
+		return json_integer(integer);
+	if (is_number(type) && !is_integer(type) && !text_ends(type, "HUGEINT") && !text_is(type, "UBIGINT") && text_to_double(cell, -1e308, 1e308, &real))
+		return json_real(real);
+	return json_string(cell);
+}
+
+static void print_json(struct arena *a, const struct table *t)
+{
+	json_t *rows = json_array();
+	for (size_t r = 0; r < t->row_count; r++) {
+		json_t *row = json_object();
+		for (size_t c = 0; c < t->column_count; c++) {
+			const char *name = t->columns[c];
+			for (int n = 2; json_object_get(row, name); n++)       // two columns of one name: both are kept
+				name = arena_printf(a, "%s_%d", t->columns[c], n);
+			json_object_set_new(row, name, json_of(t->types[c], t->cells[r * t->column_count + c]));
+		}
+		json_array_append_new(rows, row);
+	}
+	json_dumpf(rows, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(rows);
+}
+
+static void print_md(struct arena *a, const struct table *t)
+{
+	for (size_t r = 0; r <= t->row_count + 1; r++) {
+		for (size_t c = 0; c < t->column_count; c++) {
+			if (r == 1) {
+				fputs(is_number(t->types[c]) ? "| ---: " : "| --- ", stdout);
+				continue;
+			}
+			fputs("| ", stdout);
+			for (const char *s = r == 0 ? t->columns[c] : shown(a, t->cells[(r - 2) * t->column_count + c]); *s; s++) {
+				if (*s == '|' || *s == '\\')
+					putchar('\\');
+				fputs(*s == '<' ? "&lt;" : (char[]){ *s, '\0' }, stdout);
+			}
+			putchar(' ');
+		}
+		fputs("|\n", stdout);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct { const char *name; void (*print)(struct arena *a, const struct table *t); } formats[] = {
+		{ "table", print_table }, { "csv", print_csv }, { "json", print_json }, { "md", print_md },
+	};
+	const char *db = cli_default_db(), *format = "table";
+	const struct cli_option options[] = {
+		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
+		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), csv, json or md" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay query [--db FILE] [--format table|csv|json|md] 'SQL'",
+		.text = "The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists all tables, and\n"
+			"`assay query 'DESCRIBE result'` the columns. Works while a matrix runs, and changes nothing.\n\n"
+			"  assay query 'SELECT model, requested, verdict, latency_ms FROM result ORDER BY latency_ms'\n"
+			"  assay query --format csv 'SELECT * FROM hardware_results WHERE success'\n",
+		.options = options,
+		.min_words = 1,
+		.max_words = 1,
+	};
+	struct store s = { .notice = notice };
+	struct error err = { 0 };
+	struct table t = { 0 };
+	size_t f = 0, count = sizeof formats / sizeof *formats;
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	while (f < count && strcmp(formats[f].name, format) != 0)
+		f++;
+	if (f == count)
+		return cli_bad_use("unknown format '%s': table, csv, json or md", format);
+	if (store_open_settled(&s, db, &err) != STATUS_OK)
+		return cli_error(&err);
+	if (store_query(&s, argv[1], &t, &err) != STATUS_OK) {
+		store_close(&s);
+		return cli_error(&err);
+	}
+	if (t.column_count > 0)
+		formats[f].print(&s.arena, &t);
+	store_close(&s);
+	return EXIT_GOOD;
+}
+
+const struct command command_query = { "query", "SQL over what was measured", run };
