@@ -54,8 +54,7 @@ static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena
 			json_object_set_new(out, "bad", json_integer((json_int_t)bad));
 			json_object_set_new(out, "verify", json_string(text_get(&report)));
 		}
-		json_dumpf(out, stdout, JSON_INDENT(2));
-		putchar('\n');
+		show_json(out);
 		json_decref(out);
 	} else {
 		print_usage(&usage, folder, limit, a);

@@ -6,6 +6,7 @@
 
 #include "api/plan.h"
 #include "command.h"
+#include "show.h"
 #include "measure/conform.h"
 #include "progress.h"
 
@@ -45,8 +46,7 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 				     "model_type", c->model_type, "platform", on, "passed", c->passed, "reason", c->reason,
 				     "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
-	json_dumpf(all, stdout, JSON_INDENT(2));
-	putchar('\n');
+	show_json(all);
 	json_decref(all);
 }
 

@@ -76,8 +76,7 @@ static int run(int argc, char **argv)
 	all = detect_all();
 	progress_clear();
 	if (json) {
-		json_dumpf(all, stdout, JSON_INDENT(2));
-		putchar('\n');
+		show_json(all);
 	} else {
 		machine_detect(&machine, &arena);
 		print_machine(&machine, &arena);

@@ -171,8 +171,7 @@ static void print_json(const struct inspection *x)
 		json_object_set_new(out, "bytes_by_dtype", json_object());
 		json_object_set_new(out, "memory", json_null());
 	}
-	json_dumpf(out, stdout, JSON_INDENT(2));
-	putchar('\n');
+	show_json(out);
 	json_decref(out);
 }
 

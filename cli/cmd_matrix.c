@@ -152,8 +152,7 @@ static int matrix(struct matrix *x)
 	c->quiet = c->counted = true;
 	code = cells_run(c);
 	if (c->json) {
-		json_dumpf(c->results, stdout, JSON_INDENT(2));
-		putchar('\n');
+		show_json(c->results);
 	} else {
 		cells_print_counts(c);
 	}

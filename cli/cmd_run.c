@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cells.h"
+#include "show.h"
 
 static int run(int argc, char **argv)
 {
@@ -36,8 +37,7 @@ static int run(int argc, char **argv)
 	if (code < 0) {
 		code = cells_run(&c);
 		if (c.json) {
-			json_dumpf(c.results, stdout, JSON_INDENT(2));
-			putchar('\n');
+			show_json(c.results);
 		} else if (json_array_size(c.results) > 1) {
 			cells_print_counts(&c);
 		}

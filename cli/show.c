@@ -15,6 +15,12 @@ const char *show_size(struct arena *a, uint64_t nbytes)
 	return mib < 10240 ? arena_printf(a, "%.*f MiB", mib < 100 ? 1 : 0, mib) : arena_printf(a, "%.1f GiB", mib / 1024.0);
 }
 
+void show_json(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12) | JSON_ENCODE_ANY);
+	putchar('\n');
+}
+
 // 0.123 -> "0.123", 12.3 -> "12.3", 1234 -> "1234": three or four digits that mean something.
 static const char *ms(struct arena *a, double x)
 {

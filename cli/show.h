@@ -9,6 +9,8 @@
 void show_result(const struct cell_result *r, const char *db);
 // The same in one line, without a newline: "right, 110.2 ms".
 const char *show_short(struct arena *a, const struct cell_result *r);
+// A JSON value and a newline on standard output.
+void show_json(const json_t *json);
 // "418 MiB", "1.9 GiB" in the arena.
 const char *show_size(struct arena *a, uint64_t nbytes);
 
