@@ -193,7 +193,7 @@ static const char *asked_option(struct arena *a, const char *options, const char
 // The weights in the dtype that is computed in must fit, or trying would only push the machine into its swap.
 static enum status predict_memory(struct work *w, struct error *err)
 {
-	const char *asked = asked_option(&w->arena, w->ask.options, "compute_dtype");
+	const char *asked = asked_option(&w->arena, w->ask.options, "precision");
 	enum dtype compute = asked ? dtype_find(asked) : DTYPE_F32;
 	double weights = (double)w->artifact.weights_nbytes, room;
 	struct machine m;

@@ -27,6 +27,15 @@
 // RLIMIT_DATA also counts stacks, libraries' data and what the allocator holds; the sampler holds the limit itself.
 #define RLIMIT_SLACK ((int64_t)256 << 20)
 
+// The address sanitizer maps terabytes for itself, and RLIMIT_DATA counts them.
+#if defined(__SANITIZE_ADDRESS__)
+#define CHILD_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHILD_SANITIZED
+#endif
+#endif
+
 extern char **environ;
 
 struct runner {
@@ -114,7 +123,7 @@ static int spawn(pid_t *pid, char *const argv[], int in, int out, int events)
 // The child has not read its request yet, so nothing of it runs outside of the limit.
 static void limit_memory(struct runner *r)
 {
-	struct rlimit none = { 0, 0 }, data;
+	struct rlimit none = { 0, 0 };
 	int64_t bytes = r->limits->memory_bytes;
 
 	prlimit(r->pid, RLIMIT_CORE, &none, NULL);               // a crash is a row, not gigabytes of core file
@@ -127,9 +136,14 @@ static void limit_memory(struct runner *r)
 		}
 		memory_group_done(&r->group);
 	}
+	r->report->memory_limit_by = "sampler";
+#ifndef CHILD_SANITIZED
+	struct rlimit data;
+
 	data.rlim_cur = data.rlim_max = (rlim_t)(bytes + RLIMIT_SLACK + r->limits->mapped_bytes);
-	prlimit(r->pid, RLIMIT_DATA, &data, NULL);
-	r->report->memory_limit_by = "rlimit_data+sampler";
+	if (prlimit(r->pid, RLIMIT_DATA, &data, NULL) == 0)
+		r->report->memory_limit_by = "rlimit_data+sampler";
+#endif
 }
 
 static enum status start(struct runner *r, char *const argv[], struct error *err)

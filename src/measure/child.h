@@ -40,7 +40,7 @@ struct child_report {
 	struct text output;                  // end of standard output and error together, valid UTF-8
 	double peak_anonymous_mib;           // RssAnon over the sampled phases; NaN when there was no sample
 	double wall_ms;
-	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", NULL
+	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", "sampler", NULL
 };
 
 // Runs argv (argv[0] a path) with `request` on its fd 0, which stays open until the end. on_line gets each whole line of fd 3

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+// A child with limits. The children are this program itself: `test_child child WHAT`. No test waits for a time to pass but
+// those whose subject is a time limit, and none of them asks how long it took.
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "measure/child.h"
+
+// ---- children -----------------------------------------------------------------------------------------------------------
+
+static void say_text(const char *s)
+{
+	child_say(s, strlen(s));
+}
+
+static void say_pid(const char *who, pid_t pid)
+{
+	char line[64];
+
+	snprintf(line, sizeof line, "%s %d", who, (int)pid);
+	say_text(line);
+}
+
+static void eat_memory(void)
+{
+	for (;;) {
+		char *p = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED) {
+			fprintf(stderr, "std::bad_alloc\n");
+			abort();
+		}
+		memset(p, 1, 16 << 20);
+	}
+}
+
+static int child(const char *what)
+{
+	static struct text request;              // static: it lives as long as the process, and no leak is seen in it
+	static char big[1 << 20];
+	struct error err = { 0 };
+
+	if (child_begin(&request, &err))
+		return 90;
+	if (!strcmp(what, "echo")) {
+		child_say(text_get(&request), request.length);
+	} else if (!strcmp(what, "exit")) {
+		return 7;
+	} else if (!strcmp(what, "crash")) {
+		fprintf(stderr, "about to die\n");
+		raise(SIGSEGV);
+	} else if (!strcmp(what, "hang")) {
+		say_text("hanging");
+		for (;;)
+			pause();
+	} else if (!strcmp(what, "grandchild")) {
+		pid_t pid = fork();
+
+		if (!pid)
+			for (;;)
+				pause();
+		say_pid("grandchild", pid);
+		return 0;
+	} else if (!strcmp(what, "memory")) {
+		eat_memory();
+	} else if (!strcmp(what, "say-and-eat")) {
+		say_text("timed");
+		for (int i = 0; i < 60; i++) {           // a gigabyte is enough to be stopped, and little enough not to be
+			char *p = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (p == MAP_FAILED) {
+				fprintf(stderr, "std::bad_alloc\n");
+				abort();
+			}
+			memset(p, 1, 16 << 20);
+		}
+	} else if (!strcmp(what, "some-memory")) {
+		char *p = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		say_text("sample");
+		memset(p, 1, 64 << 20);
+		usleep(300000);
+	} else if (!strcmp(what, "noise")) {
+		for (int i = 0; i < 3000; i++)
+			printf("line %d of much noise\n", i);
+		printf("the very \xff\x01 end\n");
+		fflush(stdout);
+	} else if (!strcmp(what, "nul")) {
+		child_say("a\0b", 3);
+		child_say("", 0);
+	} else if (!strcmp(what, "long-line")) {
+		memset(big, 'x', sizeof big);
+		for (int i = 0; i < 70; i++)
+			if (write(3, big, sizeof big) < 0)
+				break;
+		pause();
+	} else if (!strcmp(what, "half-line")) {
+		return write(3, "{\"event\":", 9) == 9 ? 0 : 91;
+	} else if (!strcmp(what, "fds")) {
+		char line[64] = "open:";
+
+		for (int fd = 0; fd < 200; fd++)
+			if (fcntl(fd, F_GETFD) >= 0)
+				snprintf(line + strlen(line), sizeof line - strlen(line), " %d", fd);
+		say_text(line);
+	} else if (!strcmp(what, "parent")) {
+		// A parent of its own: starts a hanging child and tells its number; the test kills this one.
+		pid_t pid = 0;
+		int ends[2];
+
+		if (pipe(ends) < 0)
+			return 92;
+		pid = fork();
+		if (!pid) {
+			char *argv[] = { "/proc/self/exe", "child", "report-and-hang", NULL };
+
+			dup2(ends[0], 0);
+			close(ends[1]);
+			execv(argv[0], argv);
+			_exit(93);
+		}
+		if (write(ends[1], "\n", 1) != 1)
+			return 94;
+		say_pid("child", pid);
+		for (;;)
+			pause();
+	} else if (!strcmp(what, "report-and-hang")) {
+		say_pid("hanging", getpid());
+		for (;;)
+			pause();
+	} else {
+		return 99;
+	}
+	return 0;
+}
+
+// ---- the parent's side --------------------------------------------------------------------------------------------------
+
+struct lines {
+	char last[256];
+	size_t count, length;
+	enum child_watch answer;
+	volatile sig_atomic_t *stop_on_line;
+	char *keep;
+};
+
+static enum child_watch on_line(void *context, const char *line, size_t length)
+{
+	struct lines *l = context;
+
+	l->count++;
+	l->length = length;
+	snprintf(l->last, sizeof l->last, "%.*s", (int)(length < 250 ? length : 250), line);
+	if (l->keep)
+		memcpy(l->keep, line, length);
+	if (l->stop_on_line)
+		*l->stop_on_line = 1;
+	return l->answer;
+}
+
+static struct child_report run(const char *what, const char *request, const struct child_limits *limits, struct lines *lines)
+{
+	char self[4096];
+	char *argv[] = { self, "child", (char *)(uintptr_t)what, NULL };
+	struct child_report report;
+	struct error err = { 0 };
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	assert_true(n > 0);
+	self[n] = 0;
+	if (child_run(argv, request, limits, on_line, lines, &report, &err))
+		fail_msg("%s", err.text);
+	return report;
+}
+
+// Nothing of that number is left, or only a zombie whose parent has not looked yet.
+static bool is_gone(pid_t pid)
+{
+	char path[64], line[256] = "";
+	FILE *f;
+
+	for (int i = 0; i < 500; i++) {
+		if (kill(pid, 0) < 0 && errno == ESRCH)
+			return true;
+		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+		f = fopen(path, "re");
+		if (!f)
+			return true;
+		if (!fgets(line, sizeof line, f))
+			line[0] = 0;
+		fclose(f);
+		if (strrchr(line, ')') && !strncmp(strrchr(line, ')'), ") Z", 3))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void a_request_comes_back(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("echo", "{\"hello\":1}", &none, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_int_equal(r.code, 0);
+	assert_string_equal(lines.last, "{\"hello\":1}");
+	assert_null(r.memory_limit_by);
+	child_report_done(&r);
+}
+
+// Larger than the socket and the pipe hold: both directions at once.
+static void a_large_request_comes_back(void **state)
+{
+	size_t size = 5 << 20;
+	char *request = malloc(size + 1), *back = malloc(size);
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_QUIET, .keep = back };
+	struct child_report r;
+
+	(void)state;
+	memset(request, 'q', size);
+	request[size] = 0;
+	r = run("echo", request, &none, &lines);
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_int_equal(lines.length, size);
+	assert_memory_equal(back, request, size);
+	child_report_done(&r);
+	free(request);
+	free(back);
+}
+
+static void exit_codes_and_signals(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("exit", "", &none, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_int_equal(r.code, 7);
+	child_report_done(&r);
+	r = run("crash", "", &none, &lines);
+	// A sanitizer turns the signal into an exit of its own.
+	if (r.end == CHILD_SIGNALLED)
+		assert_int_equal(r.code, SIGSEGV);
+	else
+		assert_true(r.end == CHILD_EXITED && r.code != 0);
+	assert_non_null(strstr(text_get(&r.output), "about to die"));
+	child_report_done(&r);
+}
+
+static void a_hanging_child_is_ended(void **state)
+{
+	struct child_limits time = { .timeout_s = 0.3 }, silence = { .silence_s = 0.3 };
+	struct lines lines = { .answer = CHILD_QUIET };
+	struct child_report r = run("hang", "", &time, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_TIMEOUT);
+	child_report_done(&r);
+	r = run("hang", "", &silence, &lines);
+	assert_int_equal(r.end, CHILD_SILENT);
+	child_report_done(&r);
+}
+
+static void a_stop_ends_it(void **state)
+{
+	volatile sig_atomic_t stop = 0;
+	struct child_limits limits = { .stop = &stop };
+	struct lines lines = { .answer = CHILD_QUIET, .stop_on_line = &stop };
+	struct child_report r = run("hang", "", &limits, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_STOPPED);
+	child_report_done(&r);
+}
+
+static void a_refused_line_ends_it(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_REFUSE };
+	struct child_report r = run("hang", "", &none, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_REFUSED);
+	child_report_done(&r);
+}
+
+static void grandchildren_go_too(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("grandchild", "", &none, &lines);
+	int pid = 0;
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_int_equal(sscanf(lines.last, "grandchild %d", &pid), 1);
+	assert_true(is_gone(pid));
+	child_report_done(&r);
+}
+
+static void memory_is_limited(void **state)
+{
+	struct child_limits limits = { .memory_bytes = 200 << 20, .timeout_s = 60 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("memory", "", &limits, &lines);
+
+	(void)state;
+	assert_non_null(r.memory_limit_by);
+	// By whoever was first: the group, the sampler, or the child's own failed allocation under RLIMIT_DATA.
+	assert_true(r.end == CHILD_OOM || r.end == CHILD_MEMORY || (r.end == CHILD_SIGNALLED && strstr(text_get(&r.output), "bad_alloc")));
+	child_report_done(&r);
+}
+
+// Without a control group: the sampler and RLIMIT_DATA.
+static void memory_is_limited_without_a_group(void **state)
+{
+	setenv("ASSAY_CGROUP", "off", 1);
+	struct child_limits limits = { .memory_bytes = 200 << 20, .timeout_s = 60 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("memory", "", &limits, &lines);
+
+	(void)state;
+	unsetenv("ASSAY_CGROUP");
+	assert_non_null(strstr(r.memory_limit_by, "sampler"));
+	assert_true(r.end == CHILD_MEMORY || (r.end == CHILD_SIGNALLED && strstr(text_get(&r.output), "bad_alloc")));
+	child_report_done(&r);
+}
+
+// While it is timed nobody samples: then RLIMIT_DATA alone holds it.
+static void memory_is_limited_while_timed(void **state)
+{
+	setenv("ASSAY_CGROUP", "off", 1);
+	struct child_limits limits = { .memory_bytes = 200 << 20, .timeout_s = 60 };
+	struct lines lines = { .answer = CHILD_QUIET };
+	struct child_report r = run("say-and-eat", "", &limits, &lines);
+
+	(void)state;
+	unsetenv("ASSAY_CGROUP");
+	if (text_is(r.memory_limit_by, "rlimit_data+sampler")) {
+		assert_int_equal(r.end, CHILD_SIGNALLED);
+		assert_non_null(strstr(text_get(&r.output), "bad_alloc"));
+	} else {
+		assert_string_equal(r.memory_limit_by, "sampler");       // a sanitizer's own maps leave no room for RLIMIT_DATA
+	}
+	child_report_done(&r);
+}
+
+static void memory_is_sampled(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_SAMPLE };
+	struct child_report r = run("some-memory", "", &none, &lines);
+
+	(void)state;
+	assert_true(r.peak_anonymous_mib >= 32);                 // counters of pages lag a little behind
+	child_report_done(&r);
+	lines.answer = CHILD_QUIET;
+	r = run("some-memory", "", &none, &lines);
+	assert_true(isnan(r.peak_anonymous_mib));                // nobody looked while it was timed
+	child_report_done(&r);
+}
+
+static void the_end_of_the_noise_is_kept(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("noise", "", &none, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_true(r.output.length <= 16 << 10);
+	assert_true(text_ends(text_get(&r.output), "line 2999 of much noise\nthe very ?? end\n"));
+	assert_int_equal(lines.count, 0);
+	child_report_done(&r);
+}
+
+static void odd_lines(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("nul", "", &none, &lines);
+
+	(void)state;
+	assert_int_equal(lines.count, 2);
+	assert_int_equal(lines.length, 0);
+	child_report_done(&r);
+	lines.count = 0;
+	r = run("half-line", "", &none, &lines);
+	assert_int_equal(r.end, CHILD_EXITED);
+	assert_int_equal(lines.count, 0);
+	child_report_done(&r);
+	r = run("long-line", "", &none, &lines);
+	assert_int_equal(r.end, CHILD_REFUSED);
+	assert_int_equal(lines.count, 0);
+	child_report_done(&r);
+}
+
+static void nothing_else_is_open(void **state)
+{
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+	int leak = open("/dev/null", O_RDONLY);                  // on purpose without O_CLOEXEC
+	struct child_report r = run("fds", "", &none, &lines);
+
+	(void)state;
+	assert_string_equal(lines.last, "open: 0 1 2 3");
+	child_report_done(&r);
+	close(leak);
+}
+
+static void a_missing_program_is_an_error(void **state)
+{
+	char *argv[] = { "/nonexistent/assay", "cell", NULL };
+	struct child_limits none = { 0 };
+	struct child_report r;
+	struct lines lines = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_not_equal(child_run(argv, "", &none, on_line, &lines, &r, &err), STATUS_OK);
+	assert_non_null(strstr(err.text, "/nonexistent/assay"));
+}
+
+// The parent is killed; its child must go. Which one it was is told through the pipe that it inherited as fd 3.
+struct killer { int hanging; };
+
+static enum child_watch kill_the_parent(void *context, const char *line, size_t length)
+{
+	struct killer *k = context;
+	char text[64];
+
+	snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), line);
+	sscanf(text, "hanging %d", &k->hanging);
+	return k->hanging ? CHILD_REFUSE : CHILD_WATCH;          // CHILD_REFUSE kills only the group of the middle process
+}
+
+static void it_dies_with_its_parent(void **state)
+{
+	char self[4096];
+	char *argv[] = { self, "child", "parent", NULL };
+	struct child_limits limits = { .timeout_s = 60 };
+	struct child_report report;
+	struct killer k = { 0 };
+	struct error err = { 0 };
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	(void)state;
+	assert_true(n > 0);
+	self[n] = 0;
+	assert_int_equal(child_run(argv, "", &limits, kill_the_parent, &k, &report, &err), STATUS_OK);
+	assert_true(k.hanging > 0);
+	assert_true(is_gone(k.hanging));
+	child_report_done(&report);
+}
+
+static void foreign_bytes_become_text(void **state)
+{
+	static const struct { const char *bytes, *clean; } cases[] = {
+		{ "plain\n\ttext", "plain\n\ttext" }, { "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\xff\xc0\xaf\xed\xa0\x80", "??????" }, { "cut \xe2\x82", "cut ??" }, { "bell \x07\x1b[31m", "bell ??[31m" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct text out = { 0 };
+
+		child_clean(&out, cases[i].bytes, strlen(cases[i].bytes));
+		assert_string_equal(text_get(&out), cases[i].clean);
+		text_done(&out);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_comes_back), cmocka_unit_test(a_large_request_comes_back), cmocka_unit_test(exit_codes_and_signals),
+		cmocka_unit_test(a_hanging_child_is_ended), cmocka_unit_test(a_stop_ends_it), cmocka_unit_test(a_refused_line_ends_it),
+		cmocka_unit_test(grandchildren_go_too), cmocka_unit_test(memory_is_limited), cmocka_unit_test(memory_is_limited_without_a_group),
+		cmocka_unit_test(memory_is_limited_while_timed), cmocka_unit_test(memory_is_sampled),
+		cmocka_unit_test(the_end_of_the_noise_is_kept), cmocka_unit_test(odd_lines), cmocka_unit_test(nothing_else_is_open),
+		cmocka_unit_test(a_missing_program_is_an_error), cmocka_unit_test(it_dies_with_its_parent), cmocka_unit_test(foreign_bytes_become_text),
+	};
+
+	if (argc == 3 && !strcmp(argv[1], "child"))
+		return child(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synthetic inputs, inputs from a file, and their hash.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+#include "pipeline/inputs.h"
+
+static const struct tensor_type text_types[] = {
+	{ "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } }, { "token_type_ids", DTYPE_I64, 2, { -1, -1 } },
+	{ "position_ids", DTYPE_I32, 2, { -1, -1 } }, { "inputs_embeds", DTYPE_F32, 3, { -1, -1, 4 } },
+};
+static const struct input_hints hints = { .vocab_size = 7, .pad_token_id = 3, .type_vocab_size = 2 };
+
+static void roles(void **state)
+{
+	struct input_shape shape = { 3, 50 };
+	struct arena a = { 0 };
+	struct tensor in[5];
+	bool seen[7] = { false };
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, text_types, 5, &hints, &shape, 1, in, NULL), STATUS_OK);
+	for (int i = 0; i < 4; i++)
+		assert_true(in[i].rank == 2 && in[i].dim[0] == 3 && in[i].dim[1] == 50);
+	assert_int_equal(in[4].nbytes, 3 * 50 * 4 * 4);
+	for (size_t i = 0; i < 150; i++) {
+		int64_t id = ((int64_t *)in[0].data)[i];
+		float x = ((float *)in[4].data)[i];
+
+		assert_true(id >= 0 && id < 7 && id != 3);
+		seen[id] = true;
+		assert_int_equal(((int64_t *)in[1].data)[i], 1);
+		assert_int_equal(((int64_t *)in[2].data)[i], 0);
+		assert_int_equal(((int32_t *)in[3].data)[i], i % 50);
+		assert_true(x >= -1 && x < 1);
+	}
+	for (int i = 0; i < 7; i++)
+		assert_true(seen[i] == (i != 3));
+	arena_done(&a);
+}
+
+static void the_same_whatever_the_order(void **state)
+{
+	const struct tensor_type turned[] = { text_types[4], text_types[0] }, straight[] = { text_types[0], text_types[4] };
+	struct input_shape shape = { 1, 8 };
+	struct arena a = { 0 };
+	struct tensor x[2], y[2], z[2];
+	char hx[65], hy[65], hz[65];
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, straight, 2, &hints, &shape, 5, x, NULL), STATUS_OK);
+	assert_int_equal(inputs_synthetic(&a, turned, 2, &hints, &shape, 5, y, NULL), STATUS_OK);
+	assert_int_equal(inputs_synthetic(&a, straight, 2, &hints, &shape, 6, z, NULL), STATUS_OK);
+	assert_memory_equal(x[0].data, y[1].data, x[0].nbytes);
+	assert_memory_equal(x[1].data, y[0].data, x[1].nbytes);
+	inputs_hash(x, 2, hx);
+	inputs_hash(y, 2, hy);
+	inputs_hash(z, 2, hz);
+	assert_string_equal(hx, hy);
+	assert_string_not_equal(hx, hz);
+	arena_done(&a);
+}
+
+static void undecided_shapes_are_named(void **state)
+{
+	const struct tensor_type image = { "pixel_values", DTYPE_F32, 4, { -1, 3, -1, -1 } };
+	struct input_shape shape = { 1, 8 };
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tensor in;
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, &image, 1, &hints, &shape, 0, &in, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "pixel_values"));
+	shape.batch = INT64_MAX;
+	assert_int_equal(inputs_synthetic(&a, text_types, 1, &hints, &shape, 0, &in, &err), STATUS_BAD_INPUT);
+	arena_done(&a);
+}
+
+static void files(void **state)
+{
+	char path[] = "/tmp/assay-inputs-XXXXXX";
+	int32_t ids[6] = { 5, 4, 3, 2, 1, 0 };
+	int64_t mask[6] = { 1, 1, 1, 1, 0, 0 };
+	struct tensor stored[2] = {
+		{ .name = "in.input_ids", .dtype = DTYPE_I32, .rank = 2, .dim = { 2, 3 }, .data = ids, .nbytes = sizeof ids },
+		{ .name = "in.attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = mask, .nbytes = sizeof mask },
+	};
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tensor in[5];
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, text_types, 4, path, in, &err), STATUS_OK);
+	assert_int_equal(((int64_t *)in[0].data)[1], 4);         // int32 in the file, int64 in the graph
+	assert_int_equal(((int64_t *)in[1].data)[5], 0);
+	assert_int_equal(((int64_t *)in[2].data)[5], 0);         // not in the file: neutral
+	assert_int_equal(((int32_t *)in[3].data)[5], 2);
+	assert_true(in[3].dim[0] == 2 && in[3].dim[1] == 3);
+	assert_int_equal(inputs_file(&a, text_types, 5, path, in, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "in.inputs_embeds"));
+	const struct tensor_type narrow = { "input_ids", DTYPE_I64, 2, { -1, 4 } };
+	assert_int_equal(inputs_file(&a, &narrow, 1, path, in, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "[2,3]"));
+	unlink(path);
+	arena_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
