@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph and where its weights lie: drawn, keyed, given a folder. Bytes of weights are never read or hashed here; their
+// identity goes into the key. What lies in the cache under a key is used when it is what this run would write.
+#include "artifact/artifact.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/inside.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+// Every way there is; what the caller said to want comes first by itself.
+enum { ANY_WAY = PLACE_LINK | PLACE_REFLINK | PLACE_COPY };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+// Whether the graph names this file. External data holds the name in plain bytes, so a search finds every use; a name that
+// stands there by chance costs a link and nothing else.
+static bool is_used(const struct artifact *art, const struct shard *s)
+{
+	return memmem(art->graph, art->graph_nbytes, s->location, strlen(s->location)) != NULL;
+}
+
+static const char *key_of(struct arena *a, const struct artifact *art, const struct checkpoint *c)
+{
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+	hash_init(&h);
+	hash_add_text(&h, "artifact 1");
+	hash_add(&h, art->graph, art->graph_nbytes);
+	for (size_t i = 0; i < c->shard_count; i++) {
+		const struct shard *s = &c->shards[i];
+		if (!is_used(art, s))
+			continue;
+		hash_add_text(&h, s->location);
+		hash_add_text(&h, s->identity);
+		hash_add(&h, s->map, s->header_nbytes);
+	}
+	hash_hex(&h, hex);
+	return hex;
+}
+
+// The folder in which an engine finds every file under the name that the graph has for it.
+static const char *weights_dir(struct arena *a, const struct artifact *art, const struct checkpoint *c)
+{
+	const char *dir = NULL;
+	for (size_t i = 0; i < c->shard_count; i++) {
+		const struct shard *s = &c->shards[i];
+		if (!is_used(art, s))
+			continue;
+		const char *base = base_name(s->real_path);
+		size_t n = (size_t)(base - s->real_path);
+		if (strcmp(base, s->location) || (dir && (strlen(dir) != n || memcmp(dir, s->real_path, n))))
+			return NULL;
+		dir = arena_strndup(a, s->real_path, n);
+	}
+	if (dir && dir[1])
+		((char *)dir)[strlen(dir) - 1] = 0;             // without the slash, unless it is the root
+	return dir;
+}
+
+static enum dtype main_dtype(const struct checkpoint *c)
+{
+	uint64_t nbytes[DTYPE_COUNT] = {0};
+	enum dtype most = DTYPE_NONE;
+	for (size_t i = 0; i < c->weight_count; i++)
+		nbytes[c->weights[i].dtype] += c->weights[i].nbytes;
+	for (int t = 1; t < DTYPE_COUNT; t++)
+		if (nbytes[t] > nbytes[most])
+			most = (enum dtype)t;
+	return most;
+}
+
+static const struct tensor_type *copy_types(struct arena *a, const struct tensor_type *types, size_t count)
+{
+	struct tensor_type *copy = ARENA_ARRAY(a, count, struct tensor_type);
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = types[i];
+		copy[i].name = arena_strdup(a, types[i].name);
+	}
+	return copy;
+}
+
+enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s, struct graph *g, struct error *err)
+{
+	const void *bytes;
+	struct artifact art = {.placed_by = "memory"};
+	enum status status;
+	if ((status = arch_draw(s, c, g, err)) || (status = graph_finish(g, err)) || (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
+		return status;
+	// The graph may be freed before the artifact.
+	art.graph = memcpy(arena_alloc(a, art.graph_nbytes), bytes, art.graph_nbytes);
+	const struct tensor_type *types;
+	art.input_count = graph_inputs(g, &types);
+	art.inputs = copy_types(a, types, art.input_count);
+	art.output_count = graph_outputs(g, &types);
+	art.outputs = copy_types(a, types, art.output_count);
+	graph_summarise(g, &art.summary);
+	art.weights_nbytes = art.summary.external_nbytes;
+	art.weights_dtype = main_dtype(c);
+	art.weights_dir = weights_dir(a, &art, c);
+	art.key = key_of(a, &art, c);
+	*out = art;
+	return STATUS_OK;
+}
+
+enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err)
+{
+	struct artifact art = {.placed_by = "file"};
+	struct stat st;
+	struct hash h;
+	char real[PATH_MAX];
+	const uint8_t *map;
+	enum status s = file_map(a, path, &map, &art.graph_nbytes, err);
+	if (s)
+		return s;
+	if (!art.graph_nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "%s: is empty", path);
+	if (!realpath(path, real) || stat(real, &st))
+		return error_errno(err, "%s", path);
+	art.graph = map;
+	// External data is looked for beside the path as given: in the Hub's cache the real one is a blob among blobs.
+	const char *base = base_name(path);
+	char *folder = base == path ? arena_strdup(a, ".") : arena_strndup(a, path, (size_t)(base - path));
+	char *real_folder = realpath(folder, NULL);
+	if (!real_folder)
+		return error_errno(err, "%s", path);
+	art.weights_dir = arena_strdup(a, real_folder);
+	art.graph_path = arena_printf(a, "%s/%s", strcmp(real_folder, "/") ? real_folder : "", base);
+	free(real_folder);
+	char *hex = arena_alloc(a, 65), identity[128];
+	snprintf(identity, sizeof identity, "%ju:%ju:%jd:%jd", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
+		(intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	hash_init(&h);
+	hash_add_text(&h, "onnx file 1");
+	hash_add_text(&h, identity);
+	hash_hex(&h, hex);
+	art.key = hex;
+	*out = art;
+	return STATUS_OK;
+}
+
+// The dearest way that was needed speaks for all.
+static const char *dearer(const char *a, const char *b)
+{
+	static const char *const order[] = {"file", "hardlink", "reflink", "copy"};
+	int x = -1, y = -1;
+	for (int i = 0; i < 4; i++) {
+		x = a && !strcmp(a, order[i]) ? i : x;
+		y = b && !strcmp(b, order[i]) ? i : y;
+	}
+	return x >= y ? a : b;
+}
+
+// The weights the graph names, then the graph: a folder with a graph is whole. `made` gets a line a file; may be NULL.
+static enum status fill_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, int ways, const char **placed_by, json_t *made, struct error *err)
+{
+	char path[PATH_MAX];
+	enum status s;
+	const char *worst = NULL;
+	for (size_t i = 0; i < c->shard_count; i++) {
+		const struct shard *shard = &c->shards[i];
+		const char *how = NULL;
+		if (!is_used(art, shard))
+			continue;
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, shard->location) >= sizeof path)
+			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
+		if ((s = file_place(shard->real_path, path, ways, &how, err)))
+			return s;
+		worst = dearer(worst, how);
+		if (made)
+			json_array_append_new(made, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how, "bytes", (json_int_t)shard->nbytes,
+				"identity", shard->identity, "source", shard->real_path));
+	}
+	if ((size_t)snprintf(path, sizeof path, "%s/model.onnx", folder) >= sizeof path)
+		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
+	if ((s = file_put(path, art->graph, art->graph_nbytes, err)))
+		return s;
+	*placed_by = worst ? worst : "file";
+	return STATUS_OK;
+}
+
+// Is the folder what this artifact needs? Sizes of the weights, bytes of the graph: a disk that lost power may hold zeros.
+static bool is_whole(const struct artifact *art, const struct checkpoint *c, const char *folder, struct arena *a, const char **placed_by)
+{
+	char path[PATH_MAX], *graph;
+	size_t nbytes;
+	struct arena passing = {0};
+	json_t *made = NULL;
+	snprintf(path, sizeof path, "%s/model.onnx", folder);
+	bool whole = !file_read(&passing, path, art->graph_nbytes, &graph, &nbytes, NULL) && nbytes == art->graph_nbytes && !memcmp(graph, art->graph, nbytes);
+	arena_done(&passing);
+	for (size_t i = 0; i < c->shard_count && whole; i++) {
+		const struct shard *s = &c->shards[i];
+		struct stat st;
+		if (!is_used(art, s))
+			continue;
+		snprintf(path, sizeof path, "%s/%s", folder, s->location);
+		whole = !lstat(path, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size == s->nbytes;
+	}
+	snprintf(path, sizeof path, "%s/made.json", folder);
+	if (!whole || json_file(path, 1 << 20, &made, NULL))
+		return false;
+	const char *how = json_string_value(json_object_get(made, "placed_by"));
+	*placed_by = arena_strdup(a, how);
+	json_decref(made);
+	return how != NULL;
+}
+
+static enum status make_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, const char **placed_by, struct error *err)
+{
+	json_t *files = json_array();
+	enum status s = fill_folder(art, c, folder, ANY_WAY, placed_by, files, err);
+	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by", s ? "" : *placed_by, "made_unix_us", (json_int_t)clock_unix_us(),
+		"files", files);
+	if (!made)                                              // a path that is not UTF-8
+		made = json_pack("{s:s, s:s, s:o}", "key", art->key, "placed_by", s ? "" : *placed_by, "files", json_array());
+	char path[PATH_MAX], *text = json_dumps(made, JSON_INDENT(1));
+	snprintf(path, sizeof path, "%s/made.json", folder);
+	if (!s)
+		s = text ? file_put(path, text, strlen(text), err) : error_set(err, STATUS_NO_MEMORY, "%s: not enough memory", path);
+	free(text);
+	json_decref(made);
+	return s;
+}
+
+enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
+{
+	if (art->graph_path)
+		return STATUS_OK;
+	const char *cache = arena_printf(a, "%s/artifact", file_cache_dir(a)), *folder = arena_printf(a, "%s/%s", cache, art->key), *placed_by = NULL;
+	enum status s = STATUS_OK;
+	if (!is_whole(art, c, folder, a, &placed_by)) {
+		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
+		if ((s = file_mkdirs(cache, err))) {
+			error_prefix(err, "the cache");
+			return s;
+		}
+		if (!mkdtemp(temporary) || chmod(temporary, 0755))
+			return error_errno(err, "the cache: %s cannot be written; name another folder in ASSAY_CACHE", cache);
+		// Whoever tidies up leaves a folder alone that is locked: its maker lives.
+		int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			flock(fd, LOCK_EX);
+		s = make_folder(art, c, temporary, &placed_by, err);
+		if (!s && rename(temporary, folder)) {
+			// Another builder was first: its folder is as good. One that is not whole is put aside and replaced.
+			const char *theirs = NULL, *broken = arena_printf(a, "%s.broken", temporary);
+			if (is_whole(art, c, folder, a, &theirs))
+				placed_by = theirs;
+			else if (rename(folder, broken) || rename(temporary, folder))
+				s = is_whole(art, c, folder, a, &theirs) ? STATUS_OK : error_errno(err, "the cache: %s cannot be made", folder);
+			file_remove_tree(broken, NULL);
+			file_remove_tree(temporary, NULL);
+		}
+		if (s)
+			file_remove_tree(temporary, NULL);
+		if (fd >= 0)
+			close(fd);
+		if (s)
+			return s;
+	}
+	stamp_used(folder);
+	art->graph_path = arena_printf(a, "%s/model.onnx", folder);
+	art->placed_by = placed_by;
+	return STATUS_OK;
+}
+
+enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link, const char **placed_by, struct error *err)
+{
+	char real[PATH_MAX], own[PATH_MAX], config[PATH_MAX];
+	enum status s = file_mkdirs(folder, err);
+	if (s)
+		return s;
+	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these.
+	snprintf(config, sizeof config, "%s/config.json", folder);
+	if (file_exists(config) && (!realpath(folder, real) || !realpath(c->path, own) || strcmp(real, own)))
+		return error_set(err, STATUS_BAD_INPUT, "%s: holds another model's config.json; name a folder of its own for the graph", folder);
+	return fill_folder(art, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err);
+}

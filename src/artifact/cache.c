@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in the cache: how much of the disk it really takes, what may go, what is no longer what its name says.
+//     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
+//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, exclusively by makers
+//     CACHE/reference/                                              outputs to compare with
+#include "artifact/artifact.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "artifact/inside.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "hub/hub.h"
+
+enum { STALE_S = 60, DEAD_S = 3600, READ_NBYTES = 1 << 20 };
+
+bool is_key(const char *name)
+{
+	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
+}
+
+void stamp_used(const char *folder)
+{
+	struct text path = {0};
+	text_addf(&path, "%s/used", folder);
+	int fd = open(text_get(&path), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		futimens(fd, NULL);
+		close(fd);
+	}
+	text_done(&path);
+}
+
+enum status lock_open(int *fd, const char *path, int mode, struct error *err)
+{
+	struct stat opened, there;
+	for (;;) {
+		*fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		if (*fd < 0)
+			return error_errno(err, "%s: cannot be written", path);
+		if (flock(*fd, mode | LOCK_NB)) {
+			int code = errno;
+			close(*fd);
+			*fd = -1;
+			errno = code;
+			return code == EWOULDBLOCK ? STATUS_OK : error_errno(err, "%s: cannot be locked", path);
+		}
+		// The file may have been removed between our open and our lock; then the lock is worth nothing.
+		if (!fstat(*fd, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev)
+			return STATUS_OK;
+		close(*fd);
+	}
+}
+
+// ---- a walk over all of it ----------------------------------------------------------------------------------------------
+
+enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_REFERENCE, PART_OTHER };
+
+struct entry {
+	enum part part;
+	const char *folder, *name;           // the folder that holds it, its name there
+	dev_t device;
+	ino_t inode;
+	uint64_t disk_bytes;
+	size_t links, links_here;            // all of them, and those inside the cache
+	bool synthetic;                      // one of those is a synthetic weight
+};
+
+struct walk {
+	struct arena *arena;
+	struct entry *entries;
+	size_t count, capacity;
+};
+
+static void walk_add(struct walk *w, enum part part, const char *folder, const char *name, const struct stat *st)
+{
+	if (w->count == w->capacity) {
+		w->capacity = w->capacity ? w->capacity * 2 : 256;
+		struct entry *more = ARENA_ARRAY(w->arena, w->capacity, struct entry);
+		if (w->count)
+			memcpy(more, w->entries, w->count * sizeof *more);
+		w->entries = more;
+	}
+	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), st->st_dev, st->st_ino, (uint64_t)st->st_blocks * 512, st->st_nlink, 0, false};
+}
+
+static void walk_folder(struct walk *w, enum part part, const char *folder, int depth)
+{
+	DIR *dir = depth < 16 ? opendir(folder) : NULL;
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		struct stat st;
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		enum part inner = part;
+		if (!depth)
+			inner = text_is(e->d_name, "artifact") ? PART_ARTIFACT : text_is(e->d_name, "synthetic") ? PART_SYNTHETIC : text_is(e->d_name, "reference") ? PART_REFERENCE : PART_OTHER;
+		if (S_ISDIR(st.st_mode))
+			walk_folder(w, inner, arena_printf(w->arena, "%s/%s", folder, e->d_name), depth + 1);
+		else
+			walk_add(w, inner, folder, e->d_name, &st);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+// Same file together; among its names the synthetic one first, so that its bytes are counted there.
+static int by_inode(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return (y->part == PART_SYNTHETIC) - (x->part == PART_SYNTHETIC);
+}
+
+static void walk_cache(struct walk *w, struct arena *a)
+{
+	*w = (struct walk){.arena = a};
+	walk_folder(w, PART_OTHER, file_cache_dir(a), 0);
+	if (w->count)
+		qsort(w->entries, w->count, sizeof *w->entries, by_inode);
+	for (size_t i = 0, n; i < w->count; i += n) {
+		for (n = 1; i + n < w->count && w->entries[i + n].inode == w->entries[i].inode && w->entries[i + n].device == w->entries[i].device;)
+			n++;
+		for (size_t j = i; j < i + n; j++) {
+			w->entries[j].links_here = n;
+			w->entries[j].synthetic = w->entries[i].part == PART_SYNTHETIC;
+		}
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+// The entry of made.json for this file of an artifact; NULL for the graph and the rest. Owned by *made.
+static const json_t *made_entry(json_t **made, const struct entry *e)
+{
+	struct text path = {0};
+	json_t *file;
+	size_t i;
+	*made = NULL;
+	if (e->part != PART_ARTIFACT || !is_key(base_name(e->folder)))
+		return NULL;
+	text_addf(&path, "%s/made.json", e->folder);
+	enum status s = json_file(text_get(&path), 1 << 20, made, NULL);
+	text_done(&path);
+	if (s)
+		return NULL;
+	json_array_foreach(json_object_get(*made, "files"), i, file)
+		if (text_is(json_string_value(json_object_get(file, "name")), e->name))
+			return file;
+	return NULL;
+}
+
+// A hard link that is the last of its file: what it was linked to is gone.
+static bool is_dead_link(const struct entry *e)
+{
+	json_t *made;
+	if (e->links != e->links_here || e->synthetic)
+		return false;
+	const json_t *file = made_entry(&made, e);
+	bool dead = file && text_is(json_string_value(json_object_get(file, "placed_by")), "hardlink");
+	json_decref(made);
+	return dead;
+}
+
+enum status cache_usage(struct cache_usage *out, struct error *err)
+{
+	(void)err;                                      // a cache that is not there is an empty one
+	struct arena a = {0};
+	struct cache_usage u = {0};
+	struct walk w;
+	walk_cache(&w, &a);
+	for (size_t i = 0; i < w.count; i++) {
+		const struct entry *e = &w.entries[i];
+		bool first = !i || w.entries[i - 1].inode != e->inode || w.entries[i - 1].device != e->device;
+		// A file with a name outside belongs to whoever owns that name.
+		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
+		*(e->part == PART_ARTIFACT ? &u.artifact_bytes : e->part == PART_SYNTHETIC ? &u.synthetic_bytes : e->part == PART_REFERENCE ? &u.reference_bytes : &u.other_bytes) += bytes;
+		bool keyed = is_key(base_name(e->folder));
+		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
+		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
+		u.references += e->part == PART_REFERENCE && text_ends(e->name, ".safetensors");
+		u.dead_links += is_dead_link(e);
+	}
+	arena_done(&a);
+	*out = u;
+	return STATUS_OK;
+}
+
+// ---- what may go --------------------------------------------------------------------------------------------------------
+
+static int64_t seconds_since_used(const char *folder)
+{
+	struct text path = {0};
+	struct stat st;
+	text_addf(&path, "%s/used", folder);
+	bool known = !stat(text_get(&path), &st) || !stat(folder, &st);
+	text_done(&path);
+	return known ? time(NULL) - st.st_mtim.tv_sec : 0;
+}
+
+// Folders under construction whose maker died: their lock can be had, and they are not just being made.
+static void remove_stale(const char *parent)
+{
+	struct arena a = {0};
+	DIR *dir = opendir(parent);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		struct stat st;
+		if (!text_starts(e->d_name, "tmp-") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) || time(NULL) - st.st_mtim.tv_sec < STALE_S)
+			continue;
+		int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+			file_remove_tree(arena_printf(&a, "%s/%s", parent, e->d_name), NULL);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	arena_done(&a);
+}
+
+// Synthetic weights whose maker died: KEY.tmp, and nobody holds KEY.lock.
+static void remove_unfinished(const char *parent)
+{
+	struct arena a = {0};
+	DIR *dir = opendir(parent);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		size_t n = strlen(e->d_name);
+		int fd;
+		if (n != 68 || strcmp(e->d_name + 64, ".tmp") || lock_open(&fd, arena_printf(&a, "%s/%.64s.lock", parent, e->d_name), LOCK_EX, NULL) || fd < 0)
+			continue;
+		file_remove_tree(arena_printf(&a, "%s/%s", parent, e->d_name), NULL);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	arena_done(&a);
+}
+
+// Artifacts that hold the last link of a file that is gone elsewhere, unless they were used within the hour.
+static uint64_t remove_dead(const struct walk *w)
+{
+	uint64_t removed = 0;
+	for (size_t i = 0; i < w->count; i++)
+		if (is_dead_link(&w->entries[i]) && seconds_since_used(w->entries[i].folder) > DEAD_S && !file_remove_tree(w->entries[i].folder, NULL))
+			removed += w->entries[i].disk_bytes;
+	return removed;
+}
+
+struct synthetic {
+	const struct entry *entry;           // its model.safetensors
+	struct timespec used;
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct synthetic *x = a, *y = b;
+	if (x->used.tv_sec != y->used.tv_sec)
+		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+	return x->used.tv_nsec != y->used.tv_nsec ? (x->used.tv_nsec < y->used.tv_nsec ? -1 : 1) : strcmp(x->entry->folder, y->entry->folder);
+}
+
+// Removes one, with the artifacts that link to it. False when somebody uses it.
+static enum status remove_synthetic(bool *gone, struct arena *a, const struct walk *w, const struct entry *e, struct error *err)
+{
+	int fd;
+	const char *lock = arena_printf(a, "%s.lock", e->folder);
+	*gone = false;
+	enum status s = lock_open(&fd, lock, LOCK_EX, err);
+	if (s || fd < 0)
+		return s;
+	for (size_t i = 0; i < w->count && !s; i++)
+		if (w->entries[i].part == PART_ARTIFACT && w->entries[i].inode == e->inode && w->entries[i].device == e->device && is_key(base_name(w->entries[i].folder)))
+			s = file_remove_tree(w->entries[i].folder, err);
+	if (!s)
+		s = file_remove_tree(e->folder, err);
+	unlink(lock);
+	close(fd);
+	*gone = !s;
+	return s;
+}
+
+enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
+{
+	struct arena a = {0};
+	struct walk w;
+	uint64_t total = 0;
+	size_t count = 0;
+	enum status s = STATUS_OK;
+	const char *cache = file_cache_dir(&a);
+	remove_stale(arena_printf(&a, "%s/artifact", cache));
+	remove_unfinished(arena_printf(&a, "%s/synthetic", cache));
+	walk_cache(&w, &a);
+	*removed = remove_dead(&w);
+	struct synthetic *all = ARENA_ARRAY(&a, w.count, struct synthetic);
+	for (size_t i = 0; i < w.count; i++) {
+		struct stat st;
+		const struct entry *e = &w.entries[i];
+		if (e->part != PART_SYNTHETIC || !is_key(base_name(e->folder)) || !text_is(e->name, "model.safetensors"))
+			continue;
+		all[count].entry = e;
+		if (!stat(arena_printf(&a, "%s/used", e->folder), &st) || !stat(e->folder, &st))
+			all[count].used = st.st_mtim;
+		total += e->disk_bytes;
+		count++;
+	}
+	if (count)
+		qsort(all, count, sizeof *all, by_use);
+	for (size_t i = 0; i < count && total > limit && !s; i++) {
+		bool gone;
+		s = remove_synthetic(&gone, &a, &w, all[i].entry, err);
+		if (!s && gone) {
+			total -= all[i].entry->disk_bytes;
+			*removed += all[i].entry->disk_bytes;
+		}
+	}
+	arena_done(&a);
+	return s;
+}
+
+// ---- is it still what its name says -------------------------------------------------------------------------------------
+
+struct verify {
+	struct arena arena;
+	struct text *report;
+	unsigned char *buffer;
+	size_t checked, bad;
+	struct { dev_t device; ino_t inode; } *seen;
+	size_t seen_count, seen_capacity;
+};
+
+static bool seen_before(struct verify *v, const struct stat *st)
+{
+	for (size_t i = 0; i < v->seen_count; i++)
+		if (v->seen[i].inode == st->st_ino && v->seen[i].device == st->st_dev)
+			return true;
+	if (v->seen_count == v->seen_capacity) {
+		size_t capacity = v->seen_capacity ? v->seen_capacity * 2 : 64;
+		void *more = arena_array(&v->arena, capacity, sizeof *v->seen);
+		if (v->seen_count)
+			memcpy(more, v->seen, v->seen_count * sizeof *v->seen);
+		v->seen = more;
+		v->seen_capacity = capacity;
+	}
+	v->seen[v->seen_count].inode = st->st_ino;
+	v->seen[v->seen_count++].device = st->st_dev;
+	return false;
+}
+
+static enum status verify_file(struct verify *v, const char *path, const char *etag, struct error *err)
+{
+	struct stat st;
+	struct hash h;
+	char hex[65];
+	if (stat(path, &st))
+		return STATUS_OK;                       // gone since it was listed
+	if (seen_before(v, &st))
+		return STATUS_OK;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, "%s", path);
+	// Read, not mapped: a file on a failing disk is an error here, not a signal.
+	ssize_t n;
+	hash_init(&h);
+	while ((n = read(fd, v->buffer, READ_NBYTES)) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0)
+			hash_add(&h, v->buffer, (size_t)n);
+	enum status s = n < 0 ? error_errno(err, "%s", path) : STATUS_OK;
+	close(fd);
+	if (s)
+		return s;
+	hash_hex(&h, hex);
+	v->checked++;
+	if (strcmp(hex, etag)) {
+		v->bad++;
+		text_addf(v->report, "%s: its SHA-256 is %s, it should be %s: remove it and download it again\n", path, hex, etag);
+	}
+	return STATUS_OK;
+}
+
+// The blobs of safetensors and ONNX files in one model's snapshots.
+static enum status verify_snapshots(struct verify *v, const char *model, struct error *err)
+{
+	enum status s = STATUS_OK;
+	const char *snapshots = arena_printf(&v->arena, "%s/snapshots", model);
+	DIR *outer = opendir(snapshots);
+	for (struct dirent *commit; outer && !s && (commit = readdir(outer));) {
+		const char *folder = arena_printf(&v->arena, "%s/%s", snapshots, commit->d_name);
+		DIR *inner = commit->d_name[0] != '.' ? opendir(folder) : NULL;
+		for (struct dirent *e; inner && !s && (e = readdir(inner));) {
+			if (!text_ends(e->d_name, ".safetensors") && !text_ends(e->d_name, ".onnx"))
+				continue;
+			char *real = realpath(arena_printf(&v->arena, "%s/%s", folder, e->d_name), NULL);
+			if (real && is_key(base_name(real)))
+				s = verify_file(v, real, base_name(real), err);
+			free(real);
+		}
+		if (inner)
+			closedir(inner);
+	}
+	if (outer)
+		closedir(outer);
+	return s;
+}
+
+enum status cache_verify(struct text *report, size_t *bad, struct error *err)
+{
+	struct verify v = {.report = report};
+	struct walk w;
+	enum status s = STATUS_OK;
+	v.buffer = arena_alloc(&v.arena, READ_NBYTES);
+	walk_cache(&w, &v.arena);
+	for (size_t i = 0; i < w.count && !s; i++) {
+		json_t *made;
+		const char *etag = json_string_value(json_object_get(made_entry(&made, &w.entries[i]), "identity"));
+		if (etag && is_key(etag))
+			s = verify_file(&v, arena_printf(&v.arena, "%s/%s", w.entries[i].folder, w.entries[i].name), etag, err);
+		json_decref(made);
+	}
+	const char *hub = hub_cache_dir(&v.arena);
+	DIR *dir = s ? NULL : opendir(hub);
+	for (struct dirent *e; dir && !s && (e = readdir(dir));)
+		if (text_starts(e->d_name, "models--"))
+			s = verify_snapshots(&v, arena_printf(&v.arena, "%s/%s", hub, e->d_name), err);
+	if (dir)
+		closedir(dir);
+	if (!s) {
+		text_addf(report, "%zu files whose SHA-256 is known were hashed\n", v.checked);
+		*bad = v.bad;
+	}
+	arena_done(&v.arena);
+	return s;
+}

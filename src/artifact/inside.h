@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the files of this folder: locks on what lies in the cache, and files that appear whole.
+#ifndef ASSAY_ARTIFACT_INSIDE_H
+#define ASSAY_ARTIFACT_INSIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+// file_place.c. A file under a temporary name beside `path`, empty, locked against other writers, to be finished with
+// partial_keep or partial_drop. What a killed process left under that name is written over. The descriptor, or -1.
+int partial_open(const char *path, struct error *err);
+enum status partial_keep(int fd, const char *path, struct error *err);     // renames it to `path` and closes it
+void partial_drop(int fd, const char *path);
+// "1.8 GiB" into `out`.
+const char *size_text(uint64_t nbytes, char out[32]);
+// NO_SPACE, with both numbers, when the file system of `path` has less than this free.
+enum status space_check(const char *path, uint64_t nbytes, struct error *err);
+
+// cache.c. An advisory lock (flock) on a file that is made for it: `mode` is LOCK_SH or LOCK_EX, with LOCK_NB. Closing the
+// descriptor ends it. *fd is -1, with OK, when another process holds it.
+enum status lock_open(int *fd, const char *path, int mode, struct error *err);
+// Whether `name` is a key: 64 hex digits.
+bool is_key(const char *name);
+// Notes that the folder was used now; what cannot be written is left alone.
+void stamp_used(const char *folder);
+
+#endif

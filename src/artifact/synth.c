@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint of seeded weights: planned from a configuration, sized before a byte is written, streamed by a few threads,
+// visible only when whole. In the cache it is shared by everybody who asks for the same one; users hold a shared lock for the
+// life of their arena. Nothing waits for the disk: the formula says what must be there, and a part of every tensor is
+// compared before cached weights are used again.
+#include "artifact/artifact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/spec.h"
+#include "artifact/inside.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+enum { BLOCK_NBYTES = 2 << 20, MOST_THREADS = 8, COMPARED = 16, WAIT_MS = 50 };
+
+// ---- the plan -----------------------------------------------------------------------------------------------------------
+
+static enum dtype used_dtype(const struct spec *s, enum dtype asked)
+{
+	return asked != DTYPE_NONE ? asked : s->dtype == DTYPE_F16 || s->dtype == DTYPE_BF16 ? s->dtype : DTYPE_F32;
+}
+
+uint64_t synth_nbytes(const struct spec *s, enum dtype t)
+{
+	struct arena a = {0};
+	struct weight *weights;
+	size_t count, header_nbytes;
+	char *header;
+	uint64_t nbytes = 0;
+	if (arch_plan_weights(s, &a, used_dtype(s, t), &weights, &count, NULL) ||
+	    safetensors_header_synthetic(&a, weights, count, &header, &header_nbytes, &nbytes, NULL))
+		nbytes = 0;
+	arena_done(&a);
+	return nbytes;
+}
+
+// What this checkpoint's configuration calls its layer count.
+static const char *layers_key(const struct spec *s)
+{
+	for (const struct key_name *k = s->row->dialect->keys; k->canonical; k++)
+		if (text_is(k->canonical, "num_hidden_layers"))
+			return k->config;
+	return "num_hidden_layers";
+}
+
+static const char *dtype_for_config(enum dtype t)
+{
+	return t == DTYPE_F16 ? "float16" : t == DTYPE_BF16 ? "bfloat16" : "float32";
+}
+
+// The configuration that the new checkpoint will have: its dtype in the spelling that is there, and fewer layers.
+static json_t *new_config(const json_t *config, const struct spec *s, enum dtype t, int64_t layers)
+{
+	json_t *c = json_deep_copy(config), *types = json_object_get(c, "layer_types");
+	json_object_set_new(c, json_object_get(c, "dtype") ? "dtype" : "torch_dtype", json_string(dtype_for_config(t)));
+	if (layers > 0) {
+		json_object_set_new(c, layers_key(s), json_integer(layers));
+		while (json_is_array(types) && (int64_t)json_array_size(types) > layers)
+			json_array_remove(types, json_array_size(types) - 1);
+	}
+	return c;
+}
+
+struct plan {
+	struct checkpoint config;            // of the new checkpoint
+	struct weight *weights;
+	size_t count;
+	char *config_text, *header;
+	size_t header_nbytes;
+	uint64_t nbytes;
+};
+
+static void plan_done(struct plan *p)
+{
+	checkpoint_close(&p->config);
+}
+
+// The new configuration is resolved afresh, so that what is written is a model by itself; it must want exactly the weights
+// that the shortened one does.
+static enum status plan_make(struct plan *p, const struct checkpoint *c, const struct synth_options *o, struct error *err)
+{
+	struct arena passing = {0};
+	struct spec *whole, *cut;
+	struct weight *wanted;
+	size_t wanted_count = 0;
+	enum status s;
+	*p = (struct plan){0};
+	if ((s = arch_resolve(&whole, &passing, c, err)))
+		goto done;
+	if (o->layers > 0 && !arch_shorten(whole, o->layers)) {
+		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path, (long long)whole->layers_in_config, (long long)o->layers);
+		goto done;
+	}
+	enum dtype t = used_dtype(whole, o->dtype);
+	json_t *config = new_config(c->config, whole, t, o->layers);
+	char *text = json_dumps(config, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+	json_decref(config);
+	if (!text) {
+		s = error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for its configuration", c->path);
+		goto done;
+	}
+	s = checkpoint_open_config(&p->config, c->path, text, strlen(text), err);
+	if (!s)
+		p->config_text = arena_strdup(&p->config.arena, text);
+	free(text);
+	struct arena *a = &p->config.arena;
+	if (s || (s = arch_resolve(&cut, a, &p->config, err)) || (s = arch_plan_weights(cut, a, t, &p->weights, &p->count, err)) ||
+	    (s = arch_plan_weights(whole, &passing, t, &wanted, &wanted_count, err)))
+		goto done;
+	if (p->count != wanted_count)
+		s = error_set(err, STATUS_UNSUPPORTED, "%s: a %s cannot be cut to %lld layers in its configuration", c->path, arch_model_type(whole), (long long)o->layers);
+	else
+		s = safetensors_header_synthetic(a, p->weights, p->count, &p->header, &p->header_nbytes, &p->nbytes, err);
+done:
+	arena_done(&passing);
+	if (s)
+		plan_done(p);
+	return s;
+}
+
+// ---- writing ------------------------------------------------------------------------------------------------------------
+
+// Shared by the writing threads; everything behind `lock`.
+struct writer {
+	pthread_mutex_t lock;
+	const struct plan *plan;
+	uint64_t seed, done;
+	int fd, error;                       // errno of the first failed write
+	bool stop;
+	size_t weight, element;              // what is to be written next
+};
+
+static bool next_block(struct writer *w, const struct weight **out, size_t *first, size_t *count)
+{
+	bool found = false;
+	pthread_mutex_lock(&w->lock);
+	while (!found && !w->stop && !w->error && w->weight < w->plan->count) {
+		const struct weight *weight = &w->plan->weights[w->weight];
+		size_t size = dtype_size(weight->dtype), total = weight->nbytes / size, left = total - w->element, most = BLOCK_NBYTES / size;
+		*out = weight;
+		*first = w->element;
+		*count = left < most ? left : most;
+		found = *count > 0;
+		w->element += *count;
+		if (w->element == total) {
+			w->weight++;
+			w->element = 0;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	return found;
+}
+
+static int write_at(int fd, const char *data, size_t nbytes, uint64_t offset)
+{
+	while (nbytes) {
+		ssize_t n = pwrite(fd, data, nbytes, (off_t)offset);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		if (n > 0) {
+			data += n;
+			nbytes -= (size_t)n;
+			offset += (uint64_t)n;
+		}
+	}
+	return 0;
+}
+
+// `o` is given to one of the threads only: progress is reported from the caller's.
+static void write_blocks(struct writer *w, char *buffer, const struct synth_options *o)
+{
+	const struct weight *weight;
+	size_t first, count;
+	while (next_block(w, &weight, &first, &count)) {
+		size_t size = dtype_size(weight->dtype);
+		weights_fill(weight, w->seed, first, count, buffer);
+		int code = write_at(w->fd, buffer, count * size, weight->offset + first * size);
+		pthread_mutex_lock(&w->lock);
+		w->done += count * size;
+		if (code && !w->error)
+			w->error = code;
+		uint64_t done = w->done;
+		pthread_mutex_unlock(&w->lock);
+		if (!code && o && o->progress && o->progress(o->context, done, w->plan->nbytes)) {
+			pthread_mutex_lock(&w->lock);
+			w->stop = true;
+			pthread_mutex_unlock(&w->lock);
+		}
+	}
+}
+
+static void *write_thread(void *handle)
+{
+	struct writer *w = handle;
+	char *buffer = malloc(BLOCK_NBYTES);
+	if (buffer)                                     // without it the others do the work
+		write_blocks(w, buffer, NULL);
+	free(buffer);
+	return NULL;
+}
+
+static int usable_cpus(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+	return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : n;
+}
+
+static enum status write_weights(int fd, const char *path, const struct plan *p, const struct synth_options *o, struct error *err)
+{
+	struct writer w = {.lock = PTHREAD_MUTEX_INITIALIZER, .plan = p, .seed = o->seed, .fd = fd, .done = p->header_nbytes};
+	pthread_t threads[MOST_THREADS];
+	int started = 0;
+	char *buffer = malloc(BLOCK_NBYTES);
+	if (!buffer)
+		return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory to write it", path);
+	// Reserved first: a disk that fills up meanwhile says so before minutes were spent.
+	if (fallocate(fd, 0, 0, (off_t)p->nbytes) && errno != EOPNOTSUPP && errno != ENOSYS)
+		w.error = errno;
+	if (!w.error)
+		w.error = write_at(fd, p->header, p->header_nbytes, 0);
+	int wanted = p->nbytes > 4 * BLOCK_NBYTES ? usable_cpus() - 1 : 0;
+	while (!w.error && started < wanted && !pthread_create(&threads[started], NULL, write_thread, &w))
+		started++;
+	write_blocks(&w, buffer, o);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	free(buffer);
+	if (w.error) {
+		errno = w.error;
+		return error_errno(err, "%s", path);
+	}
+	if (w.stop)
+		return error_set(err, STATUS_INTERRUPTED, "%s: stopped before it was written", path);
+	// All zero tensors at the end may leave the file short where nothing was reserved.
+	return ftruncate(fd, (off_t)p->nbytes) ? error_errno(err, "%s", path) : STATUS_OK;
+}
+
+// Weights that somebody trained are never replaced.
+static enum status check_target(const char *folder, const char *path, struct arena *a, struct error *err)
+{
+	struct shard shard;
+	struct weight *weights;
+	size_t count;
+	bool ours = !file_exists(path) || (!safetensors_open(a, path, &shard, &weights, &count, NULL) && shard.synthetic);
+	if (ours && !file_exists(arena_printf(a, "%s.index.json", path)))
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "%s: holds weights that are not synthetic; name another folder", folder);
+}
+
+static enum status write_folder(const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
+{
+	struct arena a = {0};
+	const char *path = arena_printf(&a, "%s/model.safetensors", folder);
+	enum status s;
+	int fd;
+	if ((s = file_mkdirs(folder, err)) || (s = check_target(folder, path, &a, err)) || (s = space_check(folder, p->nbytes, err)))
+		goto done;
+	if ((fd = partial_open(path, err)) < 0) {
+		s = err ? err->status : STATUS_FAILED;
+		goto done;
+	}
+	s = write_weights(fd, path, p, o, err);
+	if (!s)
+		s = file_put(arena_printf(&a, "%s/config.json", folder), p->config_text, strlen(p->config_text), err);
+	if (s)
+		partial_drop(fd, path);
+	else
+		s = partial_keep(fd, path, err);
+done:
+	arena_done(&a);
+	return s;
+}
+
+enum status synth_write(const char *folder, const struct checkpoint *config, const struct synth_options *o, struct error *err)
+{
+	struct plan p;
+	enum status s = plan_make(&p, config, o, err);
+	if (s)
+		return s;
+	s = write_folder(folder, &p, o, err);
+	plan_done(&p);
+	return s;
+}
+
+// ---- in the cache -------------------------------------------------------------------------------------------------------
+
+static void cached_key(char out[65], const struct plan *p, const struct synth_options *o)
+{
+	struct hash h;
+	uint64_t seed = o->seed;
+	hash_init(&h);
+	hash_add_text(&h, "synthetic 1");
+	hash_add(&h, &seed, sizeof seed);
+	hash_add_text(&h, p->config_text);              // keys sorted; dtype and layer count are in it
+	hash_add(&h, p->header, p->header_nbytes);
+	hash_hex(&h, out);
+}
+
+// Whether the folder holds these weights: the header, and the first and last elements of every tensor.
+static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
+{
+	struct arena a = {0};
+	struct shard shard;
+	struct weight *weights;
+	size_t count;
+	char expected[COMPARED * 8];
+	bool whole = file_exists(arena_printf(&a, "%s/config.json", folder)) &&
+		!safetensors_open(&a, arena_printf(&a, "%s/model.safetensors", folder), &shard, &weights, &count, NULL) &&
+		shard.header_nbytes == p->header_nbytes && !memcmp(shard.map, p->header, p->header_nbytes);
+	for (size_t i = 0; whole && i < count; i++) {
+		size_t size = dtype_size(weights[i].dtype), total = weights[i].nbytes / size, n = total < COMPARED ? total : COMPARED;
+		weights_fill(&weights[i], seed, 0, n, expected);
+		whole = !memcmp(weights[i].data, expected, n * size);
+		weights_fill(&weights[i], seed, total - n, n, expected);
+		whole = whole && !memcmp((const char *)weights[i].data + (total - n) * size, expected, n * size);
+	}
+	arena_done(&a);
+	return whole;
+}
+
+static void close_lock(void *handle)
+{
+	close((int)(intptr_t)handle);
+}
+
+static enum status make_cached(const char *folder, const char *temporary, const struct plan *p, const struct synth_options *o, struct error *err)
+{
+	enum status s;
+	if ((s = file_remove_tree(temporary, err)) || (s = write_folder(temporary, p, o, err)) || (s = file_remove_tree(folder, err))) {
+		file_remove_tree(temporary, NULL);
+		return s;
+	}
+	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
+}
+
+static enum status find_or_make(struct arena *a, const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
+{
+	const char *lock = arena_printf(a, "%s.lock", folder), *temporary = arena_printf(a, "%s.tmp", folder);
+	struct error why = {0};
+	for (;;) {
+		int fd;
+		enum status s = lock_open(&fd, lock, LOCK_SH, &why);
+		if (s && is_whole(folder, p, o->seed))          // a cache that is only readable is good enough
+			return STATUS_OK;
+		if (s) {
+			if (err)
+				*err = why;
+			error_prefix(err, "the cache");
+			return s;
+		}
+		if (fd >= 0 && is_whole(folder, p, o->seed)) {
+			arena_defer(a, close_lock, (void *)(intptr_t)fd);
+			stamp_used(folder);
+			return STATUS_OK;
+		}
+		if (fd >= 0)
+			close(fd);
+		if ((s = lock_open(&fd, lock, LOCK_EX, err)))
+			return s;
+		if (fd >= 0) {
+			s = is_whole(folder, p, o->seed) ? STATUS_OK : make_cached(folder, temporary, p, o, err);
+			close(fd);
+			if (s)
+				return s;
+			continue;
+		}
+		// Somebody else is making it.
+		if (o->progress && o->progress(o->context, 0, p->nbytes))
+			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000}, NULL);
+	}
+}
+
+enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err)
+{
+	struct plan p;
+	char key[65];
+	enum status s = plan_make(&p, config, o, err);
+	if (s)
+		return s;
+	cached_key(key, &p, o);
+	const char *parent = arena_printf(a, "%s/synthetic", file_cache_dir(a)), *found = arena_printf(a, "%s/%s", parent, key);
+	if (!file_is_dir(parent) && (s = file_mkdirs(parent, err)))
+		error_prefix(err, "the cache");
+	if (!s && !(s = find_or_make(a, found, &p, o, err)))
+		*folder = found;
+	plan_done(&p);
+	return s;
+}
