@@ -13,7 +13,7 @@ struct platform {
 	const char *device;                  // the engine's device when --on names none: "CPU"
 	const char *summary;
 	const char *absent;                  // engine == NULL: the reason, a sentence
-	const char *reference;               // the platform that judges it, before anything else but golden outputs
+	const char *reference;               // what judges it where there are no golden outputs: a text for platform_target
 	const char *options;                 // "key=value,key=value" defaults for the engine; chosen by measurement
 	struct graph_form form;
 };
@@ -22,13 +22,14 @@ size_t platform_count(void);
 const struct platform *platform_get(size_t i);
 const struct platform *platform_find(const char *name);     // NULL if there is none
 
-// "openvino:GPU" -> platform row and device; "null:fail=run@3" -> device "" and options. BAD_INPUT lists the known names.
+// "openvino:GPU" -> platform row and device; "null:fail=run@3" -> the platform's device and these options over its own;
+// "openvino:GPU,precision=f16" -> both. BAD_INPUT lists the known names.
 struct target { const struct platform *platform; const char *device, *options; };
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
 // machine.c: what this process may use.
 struct machine {
-	const char *id;                      // hash of the facts below but for the host name: the same machine, the same id
+	const char *id;                      // hash of what the hardware is: the same machine, the same id, after an update too
 	const char *hostname, *os, *kernel, *architecture, *cpu_vendor, *cpu_model;
 	int sockets, cores, threads;         // of the machine
 	int usable_cpus;                     // affinity and cgroup quota
@@ -39,6 +40,8 @@ struct machine {
 	const char *boot_id;
 };
 void machine_detect(struct machine *out, struct arena *a);
+// For tests: `root` goes before every path under /proc, /sys and /etc.
+void machine_detect_at(struct machine *out, struct arena *a, const char *root);
 json_t *machine_json(const struct machine *m);
 
 #endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of engines, and the one way into them: options, checks of what goes in and comes out, half-open sessions.
+// It knows no engine's API and measures nothing: whoever calls session_run reads the clock.
+#include "backend/backend.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+static const struct backend *const backends[] = { &backend_ort, &backend_openvino, &backend_null };
+
+size_t backend_count(void)
+{
+	return sizeof backends / sizeof *backends;
+}
+
+const struct backend *backend_get(size_t i)
+{
+	return backends[i];
+}
+
+const struct backend *backend_find(const char *name)
+{
+	for (size_t i = 0; i < backend_count(); i++)
+		if (text_is(backends[i]->name, name))
+			return backends[i];
+	return NULL;
+}
+
+enum status backend_devices(const struct backend *b, struct device_list *out, struct error *err)
+{
+	struct device_list list = { .arena = out->arena };
+	enum status st = b->devices(&list, err);
+
+	if (!st)
+		*out = list;
+	return st ? error_prefix(err, "%s", b->name) : STATUS_OK;
+}
+
+// ---- options ------------------------------------------------------------------------------------------------------------
+
+static const struct option *find_option(const struct backend *b, const char *name, size_t length)
+{
+	for (const struct option *o = b->options; o->name; o++)
+		if (strlen(o->name) == length && !strncmp(o->name, name, length))
+			return o;
+	return NULL;
+}
+
+static enum status unknown_option(const struct backend *b, const char *item, size_t length, struct error *err)
+{
+	struct text known = { 0 };
+	enum status st;
+
+	for (const struct option *o = b->options; o->name; o++)
+		text_addf(&known, "%s%s", known.length ? ", " : "", o->name);
+	st = error_set(err, STATUS_BAD_INPUT, "%s has no option \"%.*s\"; it has %s", b->name, (int)length, item, text_get(&known));
+	text_done(&known);
+	return st;
+}
+
+static enum status parse_options(struct session *s, const char *options, struct error *err)
+{
+	for (const struct option *o = s->backend->options; o->name; o++)
+		if (o->value)
+			session_set_option(s, o->name, o->value);
+	for (const char *at = options; at && *at;) {
+		size_t length = strcspn(at, ","), name = strcspn(at, "=,");
+
+		if (length) {
+			const struct option *o = find_option(s->backend, at, name);
+
+			if (!o)
+				return unknown_option(s->backend, at, name, err);
+			if (name == length)
+				return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", s->backend->name, o->name, o->name);
+			session_set_option(s, o->name, arena_strndup(&s->arena, at + name + 1, length - name - 1));
+		}
+		at += length + (at[length] == ',');
+	}
+	return STATUS_OK;
+}
+
+const char *session_option(const struct session *s, const char *name)
+{
+	return json_string_value(json_object_get(s->options, name));
+}
+
+void session_set_option(struct session *s, const char *name, const char *text)
+{
+	json_object_set_new(s->options, name, json_string(text));
+}
+
+enum status session_option_int(const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err)
+{
+	const char *text = session_option(s, name);
+
+	if (!text)
+		*out = otherwise;
+	else if (!text_to_int(text, min, max, out))
+		return error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes a number from %lld to %lld", s->backend->name, name, text,
+			(long long)min, (long long)max);
+	return STATUS_OK;
+}
+
+enum status session_option_bool(struct session *s, const char *name, bool *out, struct error *err)
+{
+	static const char *const yes[] = { "on", "1", "yes", "true" }, *const no[] = { "off", "0", "no", "false" };
+	const char *text = session_option(s, name);
+
+	for (size_t i = 0; text && i < 4; i++)
+		if (text_is(text, yes[i]) || text_is(text, no[i])) {
+			*out = text_is(text, yes[i]);
+			session_set_option(s, name, *out ? "on" : "off");
+			return STATUS_OK;
+		}
+	return error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes on or off", s->backend->name, name, text ? text : "");
+}
+
+enum status session_option_word(const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err)
+{
+	const char *text = session_option(s, name);
+	struct text known = { 0 };
+	enum status st;
+
+	for (size_t i = 0; i < count; i++) {
+		if (text && !strcasecmp(text, words[i])) {
+			*out = i;
+			text_done(&known);
+			return STATUS_OK;
+		}
+		text_addf(&known, "%s%s", i ? ", " : "", words[i]);
+	}
+	st = error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes one of %s", s->backend->name, name, text ? text : "", text_get(&known));
+	text_done(&known);
+	return st;
+}
+
+// ---- sessions -----------------------------------------------------------------------------------------------------------
+
+enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options, const struct artifact *a, struct error *err)
+{
+	enum status st;
+
+	memset(s, 0, sizeof *s);
+	s->backend = b;
+	s->node_count = a->summary.node_count ? (int64_t)a->summary.node_count : -1;
+	s->device = device && *device ? arena_strdup(&s->arena, device) : NULL;
+	s->options = json_object();
+	s->state = arena_alloc(&s->arena, b->session_size);
+	st = parse_options(s, options, err);
+	if (!st && (b->caps & BACKEND_NEEDS_PATH) && !a->graph_path)
+		st = error_set(err, STATUS_BAD_INPUT, "%s reads graphs from files, and this one has no path", b->name);
+	if (!st && (st = b->open(s, a, err)))
+		error_prefix(err, "%s", b->name);
+	if (st)
+		session_close(s);
+	return st;
+}
+
+// `have` against what the engine declares; -1 takes anything.
+static enum status check_tensor(const struct session *s, const char *what, const struct tensor_type *want, const struct tensor *have, struct error *err)
+{
+	char shape[2][128];
+	size_t count;
+	bool same = want->rank == have->rank;
+
+	if (have->name && !text_is(have->name, want->name))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s was given where %s is expected", s->backend->name, what, have->name, want->name);
+	if (want->dtype != have->dtype)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s has type %s, expected %s", s->backend->name, what, want->name, dtype_word(have->dtype),
+			dtype_word(want->dtype));
+	for (int i = 0; same && i < want->rank; i++)
+		same = want->dim[i] < 0 || want->dim[i] == have->dim[i];
+	if (!same)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s has shape %s, expected %s", s->backend->name, what, want->name,
+			tensor_shape_text(have->rank, have->dim, shape[0], sizeof shape[0]), tensor_shape_text(want->rank, want->dim, shape[1], sizeof shape[1]));
+	if (!tensor_count(have->rank, have->dim, &count) || have->nbytes != count * dtype_size(have->dtype) || (count && !have->data))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s of shape %s has %zu bytes", s->backend->name, what, want->name,
+			tensor_shape_text(have->rank, have->dim, shape[0], sizeof shape[0]), have->nbytes);
+	return STATUS_OK;
+}
+
+static enum status check_inputs(const struct session *s, const struct tensor *in, size_t in_count, struct error *err)
+{
+	enum status st = STATUS_OK;
+
+	if (in_count != s->input_count)
+		return error_set(err, STATUS_BAD_INPUT, "%s takes %zu inputs, %zu were given", s->backend->name, s->input_count, in_count);
+	for (size_t i = 0; i < in_count && !st; i++)
+		st = check_tensor(s, "input", &s->inputs[i], &in[i], err);
+	return st;
+}
+
+enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err)
+{
+	enum status st = check_inputs(s, in, in_count, err);
+
+	if (!st && out_count != s->output_count)
+		st = error_set(err, STATUS_BAD_INPUT, "%s gives %zu outputs, room was made for %zu", s->backend->name, s->output_count, out_count);
+	if (st)
+		return st;
+	s->run_count++;
+	if ((st = s->backend->run(s, in, out, err)))
+		return error_prefix(err, "%s", s->backend->name);
+	return STATUS_OK;
+}
+
+enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct placement *out, struct error *err)
+{
+	struct placement p = { .arena = out->arena, .on_platform = -1 };
+	enum status st = check_inputs(s, in, in_count, err);
+
+	if (st)
+		return st;
+	if (!s->backend->explain) {
+		p.note = "this engine does not tell where nodes run";
+		*out = p;
+		return STATUS_OK;
+	}
+	if ((st = s->backend->explain(s, a, in, &p, err)))
+		return error_prefix(err, "%s", s->backend->name);
+	*out = p;
+	return STATUS_OK;
+}
+
+void session_close(struct session *s)
+{
+	if (!s->backend)
+		return;
+	if (s->state)
+		s->backend->close(s);
+	json_decref(s->options);
+	arena_done(&s->arena);
+	memset(s, 0, sizeof *s);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc/self/cgroup for the groups this process is in and /proc/self/mountinfo for where they are mounted, then walks
+// from the group up to the root of the mount: every level may set a limit, and the smallest holds.
+//
+//   /proc/self/cgroup      0::/user.slice/x          v2, or     4:memory:/jobs/7    v1
+//   /proc/self/mountinfo   31 23 0:28 ROOT POINT rw - TYPE source rw,memory
+//
+// In a container the group's path is often that of the host and not below ROOT: then only the mount point itself is looked at.
+#include "backend/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { PATH_SIZE = 4096 };
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; at && *at; at += *at == ',') {
+		size_t length = strcspn(at, ",\n");
+
+		if (length == n && !strncmp(at, word, n))
+			return true;
+		at += length;
+		if (*at == '\n')
+			break;
+	}
+	return false;
+}
+
+// The path of this process' group under a v1 controller, or under v2 when `controller` is NULL.
+static bool group_path(const char *root, const char *controller, char out[PATH_SIZE])
+{
+	char name[PATH_SIZE], line[PATH_SIZE];
+	bool found = false;
+	FILE *f;
+
+	snprintf(name, sizeof name, "%s/proc/self/cgroup", root);
+	f = fopen(name, "re");
+	while (f && !found && fgets(line, sizeof line, f)) {
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = 0;
+		controllers++;
+		path[strcspn(path, "\n")] = 0;
+		if (controller ? has_word(controllers, controller) : !*controllers) {
+			snprintf(out, PATH_SIZE, "%s", path);
+			found = true;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+// Where that hierarchy is mounted, and which of its folders is the mount's root.
+static bool group_mount(const char *root, const char *controller, char mount_root[PATH_SIZE], char point[PATH_SIZE])
+{
+	char name[PATH_SIZE], line[PATH_SIZE], type[64], options[PATH_SIZE];
+	bool found = false;
+	FILE *f;
+
+	snprintf(name, sizeof name, "%s/proc/self/mountinfo", root);
+	f = fopen(name, "re");
+	while (f && !found && fgets(line, sizeof line, f)) {
+		const char *rest = strstr(line, " - ");
+
+		if (!rest || sscanf(rest, " - %63s %*s %4095s", type, options) != 2 || sscanf(line, "%*s %*s %*s %4095s %4095s", mount_root, point) != 2)
+			continue;
+		found = controller ? !strcmp(type, "cgroup") && has_word(options, controller) : !strcmp(type, "cgroup2");
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool read_line(const char *root, const char *folder, const char *file, char *out, size_t size)
+{
+	char name[3 * PATH_SIZE];
+	bool ok;
+	FILE *f;
+
+	snprintf(name, sizeof name, "%s%s/%s", root, folder, file);
+	f = fopen(name, "re");
+	if (!f)
+		return false;
+	ok = fgets(out, (int)size, f) != NULL;
+	fclose(f);
+	return ok;
+}
+
+// CPUs that a group's quota allows: quota / period; 0 when it sets none.
+static double quota_at(const char *root, const char *folder, bool v2)
+{
+	char line[128], period_line[64];
+	long long quota = -1, period = 0;
+
+	if (v2) {
+		if (!read_line(root, folder, "cpu.max", line, sizeof line) || sscanf(line, "%lld %lld", &quota, &period) != 2)
+			return 0;
+	} else if (!read_line(root, folder, "cpu.cfs_quota_us", line, sizeof line) ||
+		   !read_line(root, folder, "cpu.cfs_period_us", period_line, sizeof period_line) || sscanf(line, "%lld", &quota) != 1 ||
+		   sscanf(period_line, "%lld", &period) != 1) {
+		return 0;
+	}
+	return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
+}
+
+// v1 says "no limit" with a number near 2^63, v2 with the word "max".
+static double memory_at(const char *root, const char *folder, bool v2)
+{
+	char line[128], *end;
+	long long limit;
+
+	if (!read_line(root, folder, v2 ? "memory.max" : "memory.limit_in_bytes", line, sizeof line))
+		return 0;
+	errno = 0;
+	limit = strtoll(line, &end, 10);
+	return end != line && !errno && limit > 0 && limit < INT64_MAX / 2 ? (double)limit : 0;
+}
+
+// The smallest limit that `at` finds from the group up to the root of its mount; 0: none.
+static double smallest(const char *root, const char *controller, double (*at)(const char *, const char *, bool))
+{
+	char group[PATH_SIZE], mount_root[PATH_SIZE], point[PATH_SIZE], folder[2 * PATH_SIZE];
+	double least = 0;
+	size_t floor;
+
+	if (!group_path(root, controller, group) || !group_mount(root, controller, mount_root, point))
+		return 0;
+	if (!strcmp(mount_root, "/"))
+		mount_root[0] = 0;
+	floor = strlen(point);
+	if (text_starts(group, mount_root) && !strstr(group, "/.."))
+		snprintf(folder, sizeof folder, "%s%s", point, group + strlen(mount_root));
+	else
+		snprintf(folder, sizeof folder, "%s", point);
+	for (;;) {
+		double limit = at(root, folder, controller == NULL);
+		char *slash;
+
+		if (limit > 0 && (least <= 0 || limit < least))
+			least = limit;
+		slash = strrchr(folder, '/');
+		if (strlen(folder) <= floor || !slash)
+			break;
+		*slash = 0;
+	}
+	return least;
+}
+
+static double smallest_of_both(const char *root, const char *controller, double (*at)(const char *, const char *, bool))
+{
+	double v1 = smallest(root, controller, at), v2 = smallest(root, NULL, at);
+
+	return v1 > 0 && (v2 <= 0 || v1 < v2) ? v1 : v2;
+}
+
+// sched_getaffinity counts the CPUs of a cpuset too. Machines with more than CPU_SETSIZE CPUs need a larger set.
+static int affinity(void)
+{
+	for (int n = 1024; n <= 1 << 20; n *= 2) {
+		cpu_set_t *set = CPU_ALLOC(n);
+		size_t size = CPU_ALLOC_SIZE(n);
+		int count = -1;
+
+		if (!set)
+			break;
+		if (!sched_getaffinity(0, size, set))
+			count = CPU_COUNT_S(size, set);
+		else if (errno != EINVAL)
+			n = 1 << 20;
+		CPU_FREE(set);
+		if (count > 0)
+			return count;
+	}
+	return 1;
+}
+
+int host_cpus(const char *root)
+{
+	int cpus = affinity();
+	double quota = smallest_of_both(root, "cpu", quota_at);
+
+	if (quota > 0 && quota < cpus)
+		cpus = (int)(quota + 0.999);
+	return cpus > 0 ? cpus : 1;
+}
+
+int64_t host_memory_limit(const char *root)
+{
+	return (int64_t)smallest_of_both(root, "memory", memory_at);
+}
+
+const char *host_cpuinfo(const char *root, const char *key, char *out, size_t size)
+{
+	size_t n = strlen(key);
+	char name[PATH_SIZE], *line = NULL;
+	size_t capacity = 0;
+	FILE *f;
+
+	out[0] = 0;
+	snprintf(name, sizeof name, "%s/proc/cpuinfo", root);
+	f = fopen(name, "re");
+	while (f && getline(&line, &capacity, f) > 0) {
+		char *at = strchr(line, ':');
+
+		if (!at || strncmp(line, key, n) || strspn(line + n, " \t") != (size_t)(at - line) - n)
+			continue;
+		at += 1 + strspn(at + 1, " \t");
+		at[strcspn(at, "\n")] = 0;
+		snprintf(out, size, "%s", at);
+		break;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return out;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process may use: CPUs (affinity and cgroup quotas) and memory (cgroup limits), cgroup v1 and v2.
+// `root` goes before every path under /proc and /sys, so that a test can bring its own machine; "" is this one.
+#ifndef ASSAY_BACKEND_HOST_H
+#define ASSAY_BACKEND_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int host_cpus(const char *root);               // at least 1; a quota of 1.5 CPUs counts as 2
+int64_t host_memory_limit(const char *root);   // the smallest limit on the way to the root of the hierarchy; 0: none
+// A value of /proc/cpuinfo's first processor, by its key ("model name"); "" where there is none. Returns out.
+const char *host_cpuinfo(const char *root, const char *key, char *out, size_t size);
+
+#endif

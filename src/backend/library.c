@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds an engine's shared library and opens it by full path, RTLD_NOW | RTLD_LOCAL. An engine lies in a folder of the search
+// path or one folder below it (engines/onnxruntime/libonnxruntime.so.1.31.1), with what it needs beside it.
+// It never closes one: engines start threads and register exit handlers that would run unmapped code.
+#include "backend/backend.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { PLACES = 64 };
+
+struct places {
+	struct arena *arena;
+	const char *folder[PLACES];
+	bool system[PLACES];                 // a folder of the system loader: nothing of ours lies below it
+	size_t count;
+};
+
+static void add(struct places *p, const char *folder, bool system)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->folder[i], folder))
+			return;
+	if (p->count == PLACES)
+		return;
+	p->system[p->count] = system;
+	p->folder[p->count++] = folder;
+}
+
+static void add_list(struct places *p, const char *list, bool system)
+{
+	for (const char *at = list; at && *at;) {
+		size_t n = strcspn(at, ":");
+
+		if (n)
+			add(p, arena_strndup(p->arena, at, n), system);
+		at += n + (at[n] == ':');
+	}
+}
+
+// PREFIX is where the program or the library lies now: an installation that was moved still finds its engines.
+static void add_prefix_of(struct places *p, const char *file)
+{
+	char *real = file ? realpath(file, NULL) : NULL, *slash = real ? strrchr(real, '/') : NULL;
+
+	for (int up = 0; up < 2 && slash && slash != real; up++) {      // bin/assay, lib/libassay.so; lib/x86_64-linux-gnu/libassay.so
+		const char *folder;
+
+		*slash = 0;
+		slash = strrchr(real, '/');
+		folder = arena_printf(p->arena, "%.*s/lib/assay/engines", slash ? (int)(slash - real) : 0, real);
+		if (up == 0 || file_is_dir(folder))
+			add(p, folder, false);
+	}
+	free(real);
+}
+
+static void find_places(struct places *p)
+{
+	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	Dl_info here;
+
+	add_list(p, getenv("ASSAY_ENGINE_PATH"), false);
+	add_prefix_of(p, "/proc/self/exe");
+	if (dladdr((void *)(uintptr_t)library_open, &here) && here.dli_fname)
+		add_prefix_of(p, here.dli_fname);
+#ifdef ASSAY_PREFIX
+	add(p, ASSAY_PREFIX "/lib/assay/engines", false);
+#endif
+	if (data && *data)
+		add(p, arena_printf(p->arena, "%s/assay/engines", data), false);
+	else if (home && *home)
+		add(p, arena_printf(p->arena, "%s/.local/share/assay/engines", home), false);
+#ifdef ASSAY_BUILD_ENGINES
+	add(p, ASSAY_BUILD_ENGINES, false);
+#endif
+	add_list(p, getenv("LD_LIBRARY_PATH"), true);
+	add(p, "/usr/local/lib", true);
+#if defined(__x86_64__)
+	add(p, "/usr/lib/x86_64-linux-gnu", true);
+#elif defined(__aarch64__)
+	add(p, "/usr/lib/aarch64-linux-gnu", true);
+#endif
+	add(p, "/usr/lib64", true);
+	add(p, "/usr/lib", true);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void escape(struct text *out, const char *folder)
+{
+	for (; *folder; folder++) {
+		if (strchr("*?[]\\", *folder))
+			text_add(out, "\\");
+		text_add_bytes(out, folder, 1);
+	}
+}
+
+// The newest file of the pattern in the folder or one below it: 1.31.1 is newer than 1.9.0.
+static const char *newest(struct places *p, size_t place, const char *pattern)
+{
+	const char *best = NULL;
+
+	for (int below = 0; below <= !p->system[place]; below++) {
+		struct text name = { 0 };
+		glob_t found;
+
+		escape(&name, p->folder[place]);
+		text_addf(&name, "/%s%s", below ? "*/" : "", pattern);
+		if (!glob(text_get(&name), 0, NULL, &found)) {
+			for (size_t i = 0; i < found.gl_pathc; i++)
+				if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
+					best = arena_strdup(p->arena, found.gl_pathv[i]);
+			globfree(&found);
+		}
+		text_done(&name);
+	}
+	return best;
+}
+
+enum status library_open(struct arena *a, const char *pattern, void **handle, const char **path, struct error *err)
+{
+	struct places p = { .arena = a };
+	struct text looked = { 0 };
+	enum status st;
+
+	find_places(&p);
+	for (size_t i = 0; i < p.count; i++) {
+		const char *file = newest(&p, i, pattern);
+		void *opened;
+
+		if (!file)
+			continue;
+		opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+		if (!opened) {
+			// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
+			const char *why = dlerror();
+
+			return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why ? why : "no reason given");
+		}
+		*handle = opened;
+		*path = file;
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < p.count; i++)
+		if (!p.system[i])
+			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
+	st = error_set(err, STATUS_UNAVAILABLE, "%s is not installed: looked in %s and the system's library folders; set ASSAY_ENGINE_PATH to its folder",
+		pattern, text_get(&looked));
+	text_done(&looked);
+	return st;
+}
+
+void library_search_path(struct text *out)
+{
+	struct arena a = { 0 };
+	struct places p = { .arena = &a };
+
+	find_places(&p);
+	for (size_t i = 0; i < p.count; i++)
+		text_addf(out, "%s %s\n", file_is_dir(p.folder[i]) ? "+" : "-", p.folder[i]);
+	arena_done(&a);
+}

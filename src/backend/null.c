@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine that computes nothing, so that everything around engines can be tested on any machine: outputs of the declared
+// shapes whose element i is a fixed function of i, and on demand every way in which an engine goes wrong.
+//
+//   fail=open  fail=run@3     an error          crash=open|run@N     SIGSEGV         hang=open|run@N      never comes back
+//   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while opening
+//   rubbish=1                 writes what no child may write: to fd 3 and to standard output
+//   wrong=1                   outputs that are off                                   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms
+//
+// Rows of it say engine null, emulated: nobody can take them for a measurement.
+#include "backend/backend.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+enum { OTHER_DIM = 4 };                      // of a symbolic dimension that is neither batch nor sequence
+static const size_t output_limit = (size_t)1 << 32;
+
+static const struct option options[] = {
+	{ "fail", NULL, "open, or run@N: report an error there" },
+	{ "crash", NULL, "open, or run@N: die of SIGSEGV there" },
+	{ "hang", NULL, "open, or run@N: never come back from there" },
+	{ "exit", NULL, "end the process with this code in the first run" },
+	{ "eat", NULL, "GiB of memory to take and touch while opening" },
+	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
+	{ "wrong", "off", "outputs that are off" },
+	{ "sleep_ms", "0", "milliseconds that a run takes" },
+	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
+	{ NULL, NULL, NULL },
+};
+
+struct null {
+	int64_t fail, crash, hang;           // -1 never, 0 open, N the Nth run
+	int64_t exit_code;                   // -1: does not
+	double sleep_ms, noise_ms;
+	bool wrong;
+	void **data;                         // of the outputs
+	size_t *capacity;
+};
+
+static enum status null_devices(struct device_list *out, struct error *err)
+{
+	(void)err;
+	out->version = "1";
+	out->items = ARENA_NEW(out->arena, struct device);
+	out->items[0] = (struct device){ .name = "NULL", .description = "computes nothing", .emulated = true };
+	out->count = 1;
+	return STATUS_OK;
+}
+
+static enum status when(struct session *s, const char *name, int64_t *out, struct error *err)
+{
+	const char *text = session_option(s, name);
+
+	*out = -1;
+	if (!text)
+		return STATUS_OK;
+	if (text_is(text, "open"))
+		*out = 0;
+	else if (text_is(text, "run"))
+		*out = 1;
+	else if (!text_starts(text, "run@") || !text_to_int(text + 4, 1, INT64_MAX, out))
+		return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes open, run or run@N with N from 1", name, text);
+	return STATUS_OK;
+}
+
+static enum status number(struct session *s, const char *name, double max, double *out, struct error *err)
+{
+	const char *text = session_option(s, name);
+
+	*out = 0;
+	if (text && !text_to_double(text, 0, max, out))
+		return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes a number from 0 to %g", name, text, max);
+	return STATUS_OK;
+}
+
+// Touched page by page and kept, until there is no more or somebody ends this.
+static enum status eat(double gib, struct error *err)
+{
+	const size_t bite = (size_t)16 << 20;
+	size_t left = (size_t)(gib * 0x1p30);
+
+	while (left) {
+		size_t n = left < bite ? left : bite;
+		void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return error_errno(err, "%g GiB were asked for, the last %zu bytes could not be had", gib, left);
+		memset(p, 1, n);
+		left -= n;
+	}
+	return STATUS_OK;
+}
+
+static void rubbish(void)
+{
+	static const char text[] = "\x01\xfe{\"event\":\"row\",\"verdict\":\"right\", rubbish from the null engine\n";
+
+	for (int fd = 1; fd <= 3; fd += 2)
+		if (write(fd, text, sizeof text - 1) < 0)
+			continue;                    // a closed descriptor is as good a place as any
+}
+
+static enum status fault(const struct null *n, int64_t now, struct error *err)
+{
+	if (n->hang == now)
+		for (;;)
+			pause();
+	if (n->crash == now) {
+		// No core file, and no handler of a sanitizer: the process dies of the signal itself.
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+	}
+	if (now && n->exit_code >= 0)
+		_exit((int)n->exit_code);
+	if (n->fail == now)
+		return now ? error_set(err, STATUS_FAILED, "failed in run %lld, as asked", (long long)now) :
+			error_set(err, STATUS_FAILED, "failed while opening, as asked");
+	return STATUS_OK;
+}
+
+static enum status null_open(struct session *s, const struct artifact *a, struct error *err)
+{
+	struct null *n = s->state;
+	double gib;
+	bool dirty;
+	enum status st;
+
+	if (!s->device)
+		s->device = "NULL";
+	if (!text_is(s->device, "NULL"))
+		return error_set(err, STATUS_UNAVAILABLE, "no device %s; this engine's only device is NULL", s->device);
+	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) || (st = when(s, "hang", &n->hang, err)) ||
+	    (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) || (st = number(s, "eat", 1 << 20, &gib, err)) ||
+	    (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) ||
+	    (st = session_option_bool(s, "rubbish", &dirty, err)) || (st = session_option_bool(s, "wrong", &n->wrong, err)))
+		return st;
+	if (!a->outputs || !a->output_count)
+		return error_set(err, STATUS_UNSUPPORTED, "needs a graph that assay drew: of this one it does not know the outputs");
+	for (size_t i = 0; i < a->output_count; i++)
+		if (!dtype_size(a->outputs[i].dtype))
+			return error_set(err, STATUS_UNSUPPORTED, "output %s has no element type", a->outputs[i].name);
+	s->inputs = a->inputs;
+	s->input_count = a->input_count;
+	s->outputs = a->outputs;
+	s->output_count = a->output_count;
+	session_set_option(s, "compute_dtype", "none");
+	n->data = ARENA_ARRAY(&s->arena, s->output_count, void *);
+	n->capacity = ARENA_ARRAY(&s->arena, s->output_count, size_t);
+	if (dirty)
+		rubbish();
+	if (gib > 0 && (st = eat(gib, err)))
+		return st;
+	return fault(n, 0, err);
+}
+
+// Element i: 0.125 * ((7 i) mod 17), of which every output type holds the rounded value.
+static void fill(struct tensor *t, size_t count, bool wrong)
+{
+	for (size_t i = 0; i < count; i++) {
+		double x = 0.125 * (double)(7 * (i % 17) % 17) + (wrong && i % 3 == 0 ? 1 : 0);
+		union { float f32; double f64; uint16_t u16; uint8_t bytes[8]; int64_t i64; } u = { .i64 = t->dtype == DTYPE_BOOL ? x >= 1 : (int64_t)x };
+
+		if (t->dtype == DTYPE_F32)
+			u.f32 = (float)x;
+		else if (t->dtype == DTYPE_F64)
+			u.f64 = x;
+		else if (t->dtype == DTYPE_F16)
+			u.u16 = f16_of_f32((float)x);
+		else if (t->dtype == DTYPE_BF16)
+			u.u16 = bf16_of_f32((float)x);
+		memcpy((uint8_t *)t->data + i * dtype_size(t->dtype), u.bytes, dtype_size(t->dtype));
+	}
+}
+
+// Symbols by position: the first axis is the batch of the first input, the second its sequence.
+static enum status shape_output(struct session *s, const struct tensor *in, size_t i, struct tensor *out, struct error *err)
+{
+	const struct tensor_type *type = &s->outputs[i];
+	struct null *n = s->state;
+	size_t count;
+
+	*out = (struct tensor){ .name = type->name, .dtype = type->dtype, .rank = type->rank };
+	for (int axis = 0; axis < type->rank; axis++) {
+		out->dim[axis] = type->dim[axis];
+		if (type->dim[axis] < 0)
+			out->dim[axis] = s->input_count && axis < 2 && axis < in[0].rank ? in[0].dim[axis] : OTHER_DIM;
+	}
+	if (!tensor_count(out->rank, out->dim, &count) || count > output_limit / dtype_size(out->dtype))
+		return error_set(err, STATUS_NO_MEMORY, "output %s is larger than this engine makes them", type->name);
+	out->nbytes = count * dtype_size(out->dtype);
+	if (n->capacity[i] < out->nbytes || !n->data[i]) {
+		free(n->data[i]);
+		n->capacity[i] = 0;
+		if (!(n->data[i] = malloc(out->nbytes ? out->nbytes : 1)))
+			return error_set(err, STATUS_NO_MEMORY, "output %s needs %zu bytes", type->name, out->nbytes);
+		n->capacity[i] = out->nbytes;
+	}
+	out->data = n->data[i];
+	fill(out, count, n->wrong);
+	return STATUS_OK;
+}
+
+static enum status null_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct null *n = s->state;
+	double begin = clock_ms(), ms = n->sleep_ms;
+	enum status st = fault(n, s->run_count, err);
+
+	for (size_t i = 0; i < s->output_count && !st; i++)
+		st = shape_output(s, in, i, &out[i], err);
+	if (n->noise_ms > 0)
+		ms += n->noise_ms * (double)(splitmix64(1, (uint64_t)s->run_count) >> 11) * 0x1p-53;
+	while (!st && clock_ms() - begin < ms)
+		;                            // spins: sleeping would measure the scheduler
+	return st;
+}
+
+static void null_close(struct session *s)
+{
+	struct null *n = s->state;
+
+	for (size_t i = 0; n->data && i < s->output_count; i++)
+		free(n->data[i]);
+	memset(n, 0, sizeof *n);
+}
+
+const struct backend backend_null = {
+	.name = "null",
+	.summary = "computes nothing; tests what is around engines",
+	.caps = BACKEND_SOFTWARE,
+	.session_size = sizeof(struct null),
+	.options = options,
+	.devices = null_devices,
+	.open = null_open,
+	.run = null_run,
+	.close = null_close,
+};

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenVINO by its C API, loaded at run time: every device that its core lists. It reads graphs from files only (the weights
+// lie beside the file and are mapped); inputs point at the caller's memory, outputs at OpenVINO's own.
+#include "backend/openvino.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <strings.h>
+
+#include "backend/outline.h"
+#include "base/text.h"
+
+// ---- library ------------------------------------------------------------------------------------------------------------
+
+enum dtype ov_dtype(ov_element_type_e t)
+{
+	static const struct { ov_element_type_e theirs; enum dtype ours; } pairs[] = {
+		{ BOOLEAN, DTYPE_BOOL }, { BF16, DTYPE_BF16 }, { F16, DTYPE_F16 }, { F32, DTYPE_F32 }, { F64, DTYPE_F64 }, { I8, DTYPE_I8 },
+		{ I16, DTYPE_I16 }, { I32, DTYPE_I32 }, { I64, DTYPE_I64 }, { U8, DTYPE_U8 }, { U16, DTYPE_U16 }, { U32, DTYPE_U32 },
+		{ U64, DTYPE_U64 }, { F8E4M3, DTYPE_F8_E4M3 }, { F8E5M3, DTYPE_F8_E5M2 },
+	};
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (pairs[i].theirs == t)
+			return pairs[i].ours;
+	return DTYPE_NONE;
+}
+
+static ov_element_type_e element_type(enum dtype t)
+{
+	for (int i = BOOLEAN; i <= F8E8M0; i++)
+		if (ov_dtype((ov_element_type_e)i) == t)
+			return (ov_element_type_e)i;
+	return DYNAMIC;
+}
+
+enum status ov_check(const struct ov_library *l, ov_status_e code, const char *doing, struct error *err)
+{
+	static const char *const unsupported[] = { "not supported", "unsupported", "Unsupported", "OpConversionFailure", "No conversion rule",
+		"was not converted", "has no conversion", "not implemented", "cannot be converted" };
+	static const char *const memory[] = { "bad_alloc", "Failed to allocate", "could not allocate", "Cannot allocate memory", "out of memory" };
+	enum status st = code == NOT_IMPLEMENTED ? STATUS_UNSUPPORTED : STATUS_FAILED;
+	const char *last;
+	char text[1600];
+
+	if (code == OK)
+		return STATUS_OK;
+	last = l->ov_get_last_err_msg();
+	snprintf(text, sizeof text, "%s", last && *last ? last : l->ov_get_error_info(code));
+	for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
+		if (strstr(text, unsupported[i]))
+			st = STATUS_UNSUPPORTED;
+	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+		if (strstr(text, memory[i]))
+			st = STATUS_NO_MEMORY;
+	for (char *c = text; *c; c++)
+		if (*c == '\n' || *c == '\r' || *c == '\t')
+			*c = ' ';
+	for (size_t n = strlen(text); n && text[n - 1] == ' '; n--)
+		text[n - 1] = 0;
+	return error_set(err, st, "%s: %s", doing, text);
+}
+
+static enum status load_library(struct ov_library *l, struct arena *a, struct error *err)
+{
+	ov_version_t version = { 0 };
+	void *handle;
+	enum status st = library_open(a, "libopenvino_c.so*", &handle, &l->path, err);
+
+	if (st)
+		return st;
+#define X(f)                                                                                                             \
+	*(void **)&l->f = dlsym(handle, #f);                                                                             \
+	if (!l->f)                                                                                                       \
+		return error_set(err, STATUS_UNAVAILABLE, "%s has no function " #f ": too old, or not OpenVINO", l->path);
+	OV_FUNCTIONS(X)
+#undef X
+	if (!(st = ov_check(l, l->ov_get_openvino_version(&version), "asking its version", err))) {
+		l->version = arena_strdup(a, version.buildNumber);
+		l->ov_version_free(&version);
+	}
+	return st;
+}
+
+static enum status ov_devices(struct device_list *out, struct error *err)
+{
+	struct ov_library l = { 0 };
+	ov_available_devices_t found = { 0 };
+	ov_core_t *core = NULL;
+	enum status st = load_library(&l, out->arena, err);
+
+	if (!st)
+		st = ov_check(&l, l.ov_core_create(&core), "starting", err);
+	if (st)
+		return st;
+	if (!(st = ov_check(&l, l.ov_core_get_available_devices(core, &found), "listing its devices", err))) {
+		out->version = l.version;
+		out->library = l.path;
+		out->items = ARENA_ARRAY(out->arena, found.size + 1, struct device);
+		for (size_t i = 0; i < found.size; i++) {
+			struct device *d = &out->items[out->count++];
+			char *text = NULL;
+
+			d->name = arena_strdup(out->arena, found.devices[i]);
+			if (!l.ov_core_get_property(core, d->name, "FULL_DEVICE_NAME", &text))
+				d->description = arena_strdup(out->arena, text);
+			l.ov_free(text);
+			text = NULL;
+			if (!l.ov_core_get_property(core, d->name, "OPTIMIZATION_CAPABILITIES", &text))
+				d->features = arena_strdup(out->arena, text);
+			l.ov_free(text);
+		}
+		l.ov_available_devices_free(&found);
+	}
+	l.ov_core_free(core);
+	return st;
+}
+
+// ---- opening ------------------------------------------------------------------------------------------------------------
+
+// Its own message for an absent device speaks of plugins and registries; ours lists what there is.
+static enum status find_device(struct session *s, struct error *err)
+{
+	struct openvino *o = s->state;
+	ov_available_devices_t found = { 0 };
+	struct text names = { 0 };
+	bool here;
+	enum status st;
+
+	if (!s->device)
+		s->device = "CPU";
+	here = strchr(s->device, ':') || text_is(s->device, "AUTO");
+	st = ov_check(&o->library, o->library.ov_core_get_available_devices(o->core, &found), "listing its devices", err);
+	if (st)
+		return st;
+	for (size_t i = 0; i < found.size; i++) {
+		size_t n = strlen(s->device);
+
+		text_addf(&names, "%s%s", i ? ", " : "", found.devices[i]);
+		if (!strcasecmp(found.devices[i], s->device)) {
+			s->device = arena_strdup(&s->arena, found.devices[i]);
+			here = true;
+		}
+		here |= !strncasecmp(found.devices[i], s->device, n) && found.devices[i][n] == '.';
+	}
+	if (!here)
+		st = error_set(err, STATUS_UNAVAILABLE, "no device %s; OpenVINO's devices here: %s", s->device, names.length ? text_get(&names) : "none");
+	o->library.ov_available_devices_free(&found);
+	text_done(&names);
+	return st;
+}
+
+enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_model_t **out, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	ov_model_t *model = NULL;
+	enum status st = ov_check(l, l->ov_core_read_model(o->core, a->graph_path, NULL, &model), "reading", err);
+
+	if (!st)
+		st = ov_check(l, l->ov_core_compile_model(o->core, model, s->device, 0, out), "compiling", err);
+	if (model)
+		l->ov_model_free(model);
+	return st;
+}
+
+static enum status describe(struct session *s, const ov_output_const_port_t *port, struct tensor_type *t, struct error *err)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+	ov_partial_shape_t shape = { 0 };
+	ov_element_type_e element = DYNAMIC;
+	char *name = NULL;
+	enum status st;
+
+	if (!t->name) {
+		if ((st = ov_check(l, l->ov_port_get_any_name(port, &name), "reading a name", err)))
+			return st;
+		t->name = arena_strdup(&s->arena, name);
+		l->ov_free(name);
+	}
+	if ((st = ov_check(l, l->ov_port_get_element_type(port, &element), "reading a type", err)) ||
+	    (st = ov_check(l, l->ov_port_get_partial_shape(port, &shape), "reading a shape", err)))
+		return st;
+	t->dtype = ov_dtype(element);
+	if (!t->dtype)
+		st = error_set(err, STATUS_UNSUPPORTED, "%s has OpenVINO's element type %d, which is not supported", t->name, (int)element);
+	else if (shape.rank.min != shape.rank.max || shape.rank.min > TENSOR_MAX_RANK)
+		st = error_set(err, STATUS_UNSUPPORTED, "%s has no fixed rank of at most %d", t->name, TENSOR_MAX_RANK);
+	for (int i = 0; !st && i < (int)shape.rank.min; i++)
+		t->dim[t->rank++] = shape.dims[i].min == shape.dims[i].max ? shape.dims[i].min : -1;
+	l->ov_partial_shape_free(&shape);
+	return st;
+}
+
+// OpenVINO gives a value that has several names any one of them. The file's own name for output i is asked for where it has it.
+static enum status list_outputs(struct session *s, const struct artifact *a, struct tensor_type **types, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	struct outline file = { 0 };
+	enum status st = outline_read(&file, &s->arena, a->graph, a->graph_nbytes, err);
+
+	if (!st)
+		st = ov_check(l, l->ov_compiled_model_outputs_size(o->model, &s->output_count), "counting outputs", err);
+	if (st)
+		return st;
+	*types = ARENA_ARRAY(&s->arena, s->output_count + 1, struct tensor_type);
+	o->ports = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_output_const_port_t *);
+	o->out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
+	for (size_t i = 0; i < s->output_count && !st; i++) {
+		if (file.output_count == s->output_count && !l->ov_compiled_model_output_by_name(o->model, file.outputs[i].name, &o->ports[i]))
+			(*types)[i].name = file.outputs[i].name;
+		else
+			st = ov_check(l, l->ov_compiled_model_output_by_index(o->model, i, &o->ports[i]), "reading outputs", err);
+		if (!st)
+			st = describe(s, o->ports[i], &(*types)[i], err);
+	}
+	return st;
+}
+
+static enum status list_inputs(struct session *s, struct tensor_type **types, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	enum status st = ov_check(l, l->ov_compiled_model_inputs_size(o->model, &s->input_count), "counting inputs", err);
+
+	if (st)
+		return st;
+	*types = ARENA_ARRAY(&s->arena, s->input_count + 1, struct tensor_type);
+	o->in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
+	o->given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
+	for (size_t i = 0; i < s->input_count && !st; i++) {
+		ov_output_const_port_t *port = NULL;
+
+		st = ov_check(l, l->ov_compiled_model_input_by_index(o->model, i, &port), "reading inputs", err);
+		if (!st)
+			st = describe(s, port, &(*types)[i], err);
+		if (port)
+			l->ov_output_const_port_free(port);
+	}
+	return st;
+}
+
+static enum status ov_open(struct session *s, const struct artifact *a, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	struct tensor_type *inputs = NULL, *outputs = NULL;
+	enum status st;
+
+	if ((st = load_library(&o->library, &s->arena, err)) || (st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) ||
+	    (st = find_device(s, err)) || (st = ov_set_options(s, err)) || (st = ov_compile(s, a, &o->model, err)) ||
+	    (st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->request), "making a request", err)) ||
+	    (st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
+		return st;
+	s->inputs = inputs;
+	s->outputs = outputs;
+	ov_read_back(s);
+	return STATUS_OK;
+}
+
+// ---- running ------------------------------------------------------------------------------------------------------------
+
+enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held, struct ov_given *given,
+	struct error *err)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+	static char nothing[64];             // a tensor without elements still needs an address
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < s->input_count && !st; i++) {
+		ov_shape_t shape = { .rank = in[i].rank, .dims = (int64_t *)in[i].dim };
+
+		if (held[i] && given && given[i].data == in[i].data && given[i].rank == in[i].rank &&
+		    !memcmp(given[i].dim, in[i].dim, (size_t)in[i].rank * sizeof *in[i].dim))
+			continue;
+		if (held[i])
+			l->ov_tensor_free(held[i]);
+		held[i] = NULL;
+		st = ov_check(l, l->ov_tensor_create_from_host_ptr(element_type(in[i].dtype), shape, in[i].data ? in[i].data : nothing, &held[i]),
+			"giving an input", err);
+		if (!st)
+			st = ov_check(l, l->ov_infer_request_set_input_tensor_by_index(request, i, held[i]), "giving an input", err);
+		if (st || !given)
+			continue;
+		given[i].data = in[i].data;
+		given[i].rank = in[i].rank;
+		memcpy(given[i].dim, in[i].dim, sizeof given[i].dim);
+	}
+	return st;
+}
+
+static enum status show_output(struct session *s, size_t i, struct tensor *out, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	ov_element_type_e element = DYNAMIC;
+	ov_shape_t shape = { 0 };
+	size_t count;
+	enum status st;
+
+	*out = (struct tensor){ .name = s->outputs[i].name };
+	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->request, o->ports[i], &o->out[i]), "reading an output", err)) ||
+	    (st = ov_check(l, l->ov_tensor_get_element_type(o->out[i], &element), "reading an output", err)) ||
+	    (st = ov_check(l, l->ov_tensor_get_shape(o->out[i], &shape), "reading an output", err)))
+		return st;
+	out->dtype = ov_dtype(element);
+	if (shape.rank <= TENSOR_MAX_RANK) {
+		out->rank = (int)shape.rank;
+		memcpy(out->dim, shape.dims, (size_t)out->rank * sizeof *out->dim);
+	}
+	l->ov_shape_free(&shape);
+	if (!out->dtype || shape.rank > TENSOR_MAX_RANK || !tensor_count(out->rank, out->dim, &count))
+		return error_set(err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", out->name);
+	out->nbytes = count * dtype_size(out->dtype);
+	return count ? ov_check(l, l->ov_tensor_data(o->out[i], &out->data), "reading an output", err) : STATUS_OK;
+}
+
+static void release_outputs(struct session *s)
+{
+	struct openvino *o = s->state;
+
+	for (size_t i = 0; o->out && i < s->output_count; i++) {
+		if (o->out[i])
+			o->library.ov_tensor_free(o->out[i]);
+		o->out[i] = NULL;
+	}
+}
+
+static enum status ov_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct openvino *o = s->state;
+	enum status st = ov_give_inputs(s, o->request, in, o->in, o->given, err);
+
+	release_outputs(s);
+	if (!st)
+		st = ov_check(&o->library, o->library.ov_infer_request_infer(o->request), "running", err);
+	for (size_t i = 0; i < s->output_count && !st; i++)
+		st = show_output(s, i, &out[i], err);
+	return st;
+}
+
+static void ov_close(struct session *s)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+
+	release_outputs(s);
+	for (size_t i = 0; o->in && i < s->input_count; i++)
+		if (o->in[i])
+			l->ov_tensor_free(o->in[i]);
+	for (size_t i = 0; o->ports && i < s->output_count; i++)
+		if (o->ports[i])
+			l->ov_output_const_port_free(o->ports[i]);
+	if (o->request)
+		l->ov_infer_request_free(o->request);
+	if (o->model)
+		l->ov_compiled_model_free(o->model);
+	if (o->core)
+		l->ov_core_free(o->core);
+	memset(o, 0, sizeof *o);
+}
+
+const struct backend backend_openvino = {
+	.name = "openvino",
+	.summary = "OpenVINO",
+	.caps = BACKEND_NEEDS_PATH,
+	.session_size = sizeof(struct openvino),
+	.options = ov_options,
+	.devices = ov_devices,
+	.open = ov_open,
+	.run = ov_run,
+	.close = ov_close,
+	.explain = ov_explain,
+};

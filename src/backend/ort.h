@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to ort.c and ort_explain.c.
+#ifndef ASSAY_BACKEND_ORT_H
+#define ASSAY_BACKEND_ORT_H
+
+#include <onnxruntime/onnxruntime_c_api.h>
+
+#include "backend/backend.h"
+
+enum { ORT_NEWEST_API = 24, ORT_OLDEST_API = 18 };
+
+struct ort_library {
+	const OrtApi *api;
+	unsigned version;                    // of the API that `api` answers to: members added later must not be touched
+	const char *text;                    // the library's own version, "1.31.1"
+	const char *path;
+};
+
+struct ort {
+	struct ort_library library;
+	OrtEnv *env;
+	OrtSession *session;
+	OrtMemoryInfo *memory;               // of plain host memory
+	OrtAllocator *allocator;             // the default one; not ours to free
+	const char **input_names, **output_names;
+	OrtValue **in, **out;                // of the last run
+};
+
+// What an OrtStatus says as one of ours; frees it. NULL is OK.
+enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err);
+// A session over the artifact. `record`: keep where each node goes, which needs API 24; prepacking is off for that.
+enum status ort_create_session(struct session *s, const struct artifact *a, bool record, OrtSession **out, struct error *err);
+enum status ort_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine needs to know of an ONNX file without loading it: node names, inputs and outputs.
+#ifndef ASSAY_BACKEND_OUTLINE_H
+#define ASSAY_BACKEND_OUTLINE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
+
+struct outline_node { const char *name, *op; };
+struct outline {
+	struct outline_node *nodes;          // in the file's order; a node without a name has ""
+	size_t node_count;
+	struct tensor_type *inputs, *outputs;        // inputs that an initializer fills are left out; -1: symbolic
+	size_t input_count, output_count;
+};
+
+// Weights inside the file are stepped over, never copied. Memory in `a`.
+enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
+
+#endif
