@@ -178,8 +178,7 @@ static int run(int argc, char **argv)
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [--output-dir DIR] [--resume] [--dry-run] "
-			    "[options]",
+		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [options]",
 		.text = "Every model on every platform, one cell after the other. The plan comes first: cells, disk, time. A\n"
 			"model or platform that cannot run gives rows that say why. While it runs, `assay query` and `assay\n"
 			"report` can read the database.\n\n"

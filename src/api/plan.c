@@ -200,8 +200,14 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	return hex;
 }
 
-enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
-	const char *options, struct error *err)
+// "openvino:GPU", "precision=f16": a word that is nothing but an option belongs to the platform before it, as a comma separates both.
+static bool is_option(const char *word)
+{
+	return word[strcspn(word, ":=")] == '=';
+}
+
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
+	struct error *err)
 {
 	static const char *const cpu = "cpu";
 	if (word_count == 0) {
@@ -209,17 +215,20 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		word_count = 1;
 	}
 	struct target *targets = ARENA_ARRAY(a, word_count, struct target);
-	for (size_t i = 0; i < word_count; i++) {
-		enum status s = platform_target(&targets[i], a, words[i], err);
+	size_t n = 0;
+	for (size_t i = 0; i < word_count; n++) {
+		const char *text = words[i];
+		for (i++; i < word_count && is_option(words[i]); i++)
+			text = arena_printf(a, "%s%s%s", text, strchr(text, ':') ? "," : ":", words[i]);
+		enum status s = platform_target(&targets[n], a, text, err);
 		if (s != STATUS_OK)
 			return s;
+		const char *own = targets[n].options;
 		if (options && *options)
-			targets[i].options = targets[i].options && *targets[i].options
-						     ? arena_printf(a, "%s,%s", targets[i].options, options)
-						     : options;
+			targets[n].options = own && *own ? arena_printf(a, "%s,%s", own, options) : options;
 	}
 	*out = targets;
-	*count = word_count;
+	*count = n;
 	return STATUS_OK;
 }
 

@@ -9,7 +9,7 @@ commands=$("$ASSAY" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v '^assay
 code 0 "$ASSAY" --help
 empty err
 for name in detect inspect run matrix report query build synth conform cache; do
-	has out "^  $name +[a-z]"
+	has out "^  $name +[A-Za-z]"
 done
 lacks out '^  cell '
 

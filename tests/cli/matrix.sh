@@ -19,7 +19,7 @@ code 1 "$ASSAY" matrix --key --dry-run
 has err 'add --synthetic'
 
 # Small cells: two models, three platforms.
-code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda $quick
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda $quick
 has err '^\[1/6\] .*/bert on null: (right|unjudged), [0-9.]+ ms$'
 has err '^\[5/6\] .*/vit on null: failed: '
 has err '^\[6/6\] .*/vit on cuda: unavailable: '
@@ -29,13 +29,13 @@ for file in assay.duckdb report.html report.md; do
 done
 
 # The same again with --resume: nothing is run, the verdicts count as before.
-code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda $quick --resume
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda $quick --resume
 has err '^\[1/6\] .*: finished before, row 1: (right|unjudged)$'
 has out '; 6 finished before$'
 code 0 "$ASSAY" query --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
 has out '\b6\b'
 # One more platform: only its cells are run.
-code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:right,null:fail=open,cuda,rocm $quick --resume --json
+code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda,rocm $quick --resume --json
 json 'len(d) == 2 and all(x["requested"] == "rocm" for x in d)'
 has err '^Plan: 8 cells'
 

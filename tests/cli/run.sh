@@ -11,7 +11,7 @@ compute_dtype batch sequence form options attempts build_ms load_ms first_ms lat
 nodes_on_platform max_abs_error cosine samples_ms checks"
 
 # The null engine: the whole way of a cell on any machine.
-code 0 "$ASSAY" run "$work/bert" --on null:right $quick --json
+code 0 "$ASSAY" run "$work/bert" --on null $quick --json
 json 'len(d) == 1 and d[0]["verdict"] in ("right", "unjudged") and d[0]["requested"] == d[0]["actual"] == "null"'
 json "all(k in d[0] for k in '''$keys'''.split())"
 json 'd[0]["samples"] == 3 == len(d[0]["samples_ms"]) and d[0]["row"] == 1 and d[0]["weights"] == "real"'
@@ -77,7 +77,7 @@ for platform in cpu openvino; do
 done
 
 # Synthetic weights: made once, kept in the cache, named in the row.
-code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null:right $quick --json
+code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
 json 'd[0]["weights"] == "synthetic" and d[0]["shortened"] is True and d[0]["layers"] == 1'
 code 0 "$ASSAY" cache --json
 json 'd["synthetics"] == 1 and d["synthetic_bytes"] > 1000'
