@@ -74,41 +74,35 @@ static enum status read_golden(struct reference *out, const char *path, struct a
 	return STATUS_OK;
 }
 
-// A platform as judge: its options for float32 without what the engine may rewrite.
-struct judge_row { const char *platform, *name, *options; };
-static const struct judge_row judges[] = {
-	{ "openvino", "engine:openvino-f32", NULL },             // its platform row asks for float32
-	{ "cpu", "engine:ort-cpu-unoptimised", "optimisation=none" },
-};
-
-static const char *both(struct arena *a, const char *x, const char *y)
+// The word in the row for a reference that the platform table names as a target.
+static const char *judge_name(struct arena *a, const struct target *t)
 {
-	if (!x || !*x || !y || !*y)
-		return x && *x ? x : y;
-	return arena_printf(a, "%s,%s", x, y);
+	if (text_is(t->platform->name, "openvino"))
+		return "engine:openvino-f32";                    // the engine's own defaults are float32
+	if (text_is(t->platform->name, "cpu"))
+		return "engine:ort-cpu-unoptimised";
+	return arena_printf(a, "engine:%s", t->platform->name);
 }
 
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
-static enum status ask_engine(struct reference *out, const struct judge_row *j, const struct cell *c, const char *golden,
+static enum status ask_engine(struct reference *out, const struct target *t, const char *name, const struct cell *c,
 	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
 {
-	const struct platform *p = platform_find(j->platform);
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct request ask = { .path = c->path, .platform = t->platform->name, .device = t->device, .options = t->options, .reference_name = name,
+		.reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
+		.seed = (int64_t)c->seed };
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;
 	const char *cause, *note;
 	enum status st;
 
-	if (!p || !p->engine) {
-		*why = arena_printf(a, "%s is not served", j->platform);
+	if (!t->platform->engine) {
+		*why = t->platform->absent;
 		return STATUS_OK;
 	}
-	struct request ask = { .path = c->path, .platform = p->name, .device = p->device, .options = both(a, p->options, j->options), .golden = golden,
-		.reference_name = j->name, .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch,
-		.sequence = c->sequence, .layers = c->layers, .seed = (int64_t)c->seed };
-
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err);
 	if (st)
@@ -116,7 +110,7 @@ static enum status ask_engine(struct reference *out, const struct judge_row *j, 
 	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		if (reference_read(a, heard.reference_path, "", &out->tensors, &out->count, &read_error) == STATUS_OK)
-			out->name = j->name;
+			out->name = name;
 		else
 			*why = arena_strdup(a, read_error.text);
 	} else {
@@ -129,7 +123,7 @@ static enum status ask_engine(struct reference *out, const struct judge_row *j, 
 enum status reference_find(struct reference *out, const struct cell *c, const char *golden, const struct cell_watch *watch, struct arena *a, struct error *err)
 {
 	const struct platform *p = platform_find(c->platform);
-	const char *asked[2] = { p ? p->reference : NULL, "cpu" };
+	const char *asked[2] = { p ? p->reference : NULL, "cpu:optimisation=none" };
 
 	*out = (struct reference){ 0 };
 	if (golden) {
@@ -142,21 +136,20 @@ enum status reference_find(struct reference *out, const struct cell *c, const ch
 		return STATUS_OK;
 	}
 	for (size_t i = 0; i < 2 && !out->name; i++) {
-		const char *why = NULL;
-		enum status st;
+		const char *why = NULL, *name;
+		struct target t;
+		enum status st = platform_target(&t, a, asked[i], err);
 
-		// No platform judges itself, and none is asked twice.
-		if (text_is(asked[i], c->platform) || (i && text_is(asked[i], asked[0])))
+		if (st)
+			return st;
+		// The table may name the platform itself with other options; the last resort must be another one.
+		if (i && (text_is(t.platform->name, c->platform) || text_is(asked[0], asked[1])))
 			continue;
-		for (size_t k = 0; k < sizeof judges / sizeof *judges && !out->name; k++) {
-			if (!text_is(judges[k].platform, asked[i]))
-				continue;
-			if ((st = ask_engine(out, &judges[k], c, golden, watch, a, &why, err)))
-				return st;
-			if (why)
-				out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, judges[k].name, why) :
-					arena_printf(a, "%s: %s", judges[k].name, why);
-		}
+		name = judge_name(a, &t);
+		if ((st = ask_engine(out, &t, name, c, watch, a, &why, err)))
+			return st;
+		if (why)
+			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, name, why) : arena_printf(a, "%s: %s", name, why);
 	}
 	if (!out->name && !out->absent)
 		out->absent = "no engine on this machine can judge it";
