@@ -51,7 +51,7 @@ static void explain(const struct platform *p, const struct graph_form *f)
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
 
-static enum status draw(const struct build *b, const struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
+static enum status draw(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
 	struct graph_form form = p->form;
@@ -75,6 +75,7 @@ static enum status draw(const struct build *b, const struct checkpoint *c, const
 		graph_bind(g, "batch", b->batch);
 		graph_bind(g, "sequence", b->sequence);
 	}
+	checkpoint_plain_locations(c);
 	s = artifact_build(&art, a, c, spec, g, err);
 	if (s == STATUS_OK && b->text) {
 		struct text t = { 0 };

@@ -39,7 +39,7 @@ static void estimate(const struct cells *c, struct estimate *out)
 			out->refused += c->target_count;
 			continue;
 		}
-		if (m->synthetic) {
+		if (m->makes_weights) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
 			out->seconds += (double)m->synthetic_bytes / 1073741824.0 / guess_write_gib_per_s;
@@ -69,11 +69,11 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		const struct plan_model *m = &c->models[i];
 		if (m->refused)
 			fprintf(out, "  %-40s %s: %s\n", m->model, status_word(m->refused), m->cause);
-		else if (m->synthetic)
+		else if (m->makes_weights)
 			fprintf(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
 		else
-			fprintf(out, "  %-40s real weights%s%s\n", m->model, m->weight_bytes ? ", " : "",
-				m->weight_bytes ? show_size(a, m->weight_bytes) : "");
+			fprintf(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
+				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (!c->targets[k].platform->engine)

@@ -17,7 +17,7 @@ const char *show_size(struct arena *a, uint64_t nbytes)
 
 void show_json(const json_t *json)
 {
-	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12) | JSON_ENCODE_ANY);
+	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
 	putchar('\n');
 }
 
@@ -27,10 +27,22 @@ static const char *ms(struct arena *a, double x)
 	return arena_printf(a, "%.*f", x < 1 ? 3 : x < 10 ? 2 : x < 1000 ? 1 : 0, x);
 }
 
-static void line(const char *label, const struct text *t)
+enum { LABEL_WIDTH = 12, LINE_WIDTH = 110 };
+
+// "  label        words and more words", continued below the words.
+static void line(const char *label, const char *words)
 {
-	if (t->length)
-		printf("  %-12s %s\n", label, text_get(t));
+	const int indent = 3 + LABEL_WIDTH;
+	int column = printf("  %-*s", LABEL_WIDTH, label);
+	for (const char *p = words; *p;) {
+		size_t length = strcspn(p, " ");
+		if (column > indent && column + 1 + (int)length > LINE_WIDTH)
+			column = printf("\n%*s", indent - 1, "") - 1;
+		column += printf(" %.*s", (int)length, p);
+		p += length;
+		p += strspn(p, " ");
+	}
+	putchar('\n');
 }
 
 // Who says that it is right: only golden outputs came from transformers.
@@ -105,7 +117,9 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		return;
 	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms),
 		r->samples == ROW_NONE ? 0LL : (long long)r->samples, ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
-	if (r->stability)
+	if (r->samples != ROW_NONE && r->samples < 9)
+		text_add(t, ", too few to call stable or unstable");
+	else if (r->stability)
 		text_addf(t, ", %s", r->stability);
 	text_add(t, ")");
 	if (!isnan(r->latency_p90_ms))
@@ -143,6 +157,8 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 
 static void add_shape(struct text *t, const struct row *r)
 {
+	if (!r->form && !r->output_shape)
+		return;
 	if (r->batch != ROW_NONE)
 		text_addf(t, "batch %lld", (long long)r->batch);
 	if (r->sequence != ROW_NONE)
@@ -157,7 +173,7 @@ static void add_device(struct text *t, const struct row *r)
 {
 	if (r->engine)
 		text_addf(t, "%s%s%s", r->engine, r->engine_version ? " " : "", r->engine_version ? r->engine_version : "");
-	if (r->device && *r->device)
+	if (r->engine && r->device && *r->device)
 		text_addf(t, "%s%s", t->length ? ", " : "", r->device);
 	if (r->device_description)
 		text_addf(t, ": %s", r->device_description);
@@ -176,9 +192,10 @@ void show_result(const struct cell_result *result, const char *db)
 	printf("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
 		printf(" (ran on %s)", r->actual);
-	printf("\n  %-12s %s\n", verdict_word(result->verdict), verdict_sentence(result->verdict));
+	putchar('\n');
+	line(verdict_word(result->verdict), verdict_sentence(result->verdict));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
-		printf("  %-12s %s\n", "cause", r->cause);
+		line("cause", r->cause);
 	add_device(&t[0], r);
 	add_reference(&t[1], r, result->verdict);
 	add_error(&t[2], r);
@@ -196,11 +213,12 @@ void show_result(const struct cell_result *result, const char *db)
 	if (db && r->row != ROW_NONE)
 		text_addf(&t[11], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-		line(labels[i], &t[i]);
+		if (t[i].length)
+			line(labels[i], text_get(&t[i]));
 		text_done(&t[i]);
 	}
 	if (result->verdict == VERDICT_CRASHED && r->stderr_tail && *r->stderr_tail)
-		printf("  %-12s %s\n", "it wrote", r->stderr_tail);
+		line("it wrote", r->stderr_tail);
 	putchar('\n');
 	fflush(stdout);
 	arena_done(&a);

@@ -85,7 +85,10 @@ static enum status resolve(
 	bool has_weights = c->weight_count > 0;
 	for (size_t i = 0; i < c->weight_count; i++)
 		m->weight_bytes += c->weights[i].nbytes;
-	m->synthetic = !has_weights;
+	for (size_t i = 0; i < c->shard_count; i++)
+		m->synthetic = m->synthetic || c->shards[i].synthetic;
+	m->makes_weights = !has_weights;
+	m->synthetic = m->synthetic || !has_weights;
 	if (arch_resolve(&spec, a, c, &why) != STATUS_OK)
 		return refuse(m, a, &why);
 	m->model_type = arch_model_type(spec);
@@ -142,7 +145,7 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	struct checkpoint c;
 	uint64_t removed;
 
-	if (m->refused || m->path || !m->synthetic)
+	if (m->refused || m->path || !m->makes_weights)
 		return STATUS_OK;
 	options.progress = progress;
 	options.context = context;
@@ -187,7 +190,7 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
 
-	if (m->path && !m->synthetic)
+	if (m->path && !m->makes_weights)
 		return cell_key(c, a);
 	hash_init(&h);
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
@@ -200,10 +203,11 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	return hex;
 }
 
-// "openvino:GPU", "precision=f16": a word that is nothing but an option belongs to the platform before it, as a comma separates both.
-static bool is_option(const char *word)
+// A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". Platforms are in
+// lower case and an option has its "=" before any colon.
+static bool is_continuation(const char *word)
 {
-	return word[strcspn(word, ":=")] == '=';
+	return word[strcspn(word, ":=")] == '=' || (word[0] >= 'A' && word[0] <= 'Z');
 }
 
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
@@ -218,7 +222,7 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 	size_t n = 0;
 	for (size_t i = 0; i < word_count; n++) {
 		const char *text = words[i];
-		for (i++; i < word_count && is_option(words[i]); i++)
+		for (i++; i < word_count && is_continuation(words[i]); i++)
 			text = arena_printf(a, "%s%s%s", text, strchr(text, ':') ? "," : ":", words[i]);
 		enum status s = platform_target(&targets[n], a, text, err);
 		if (s != STATUS_OK)

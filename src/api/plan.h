@@ -31,9 +31,9 @@ struct plan_model {
 	struct hub_model hub;
 	const char *model;                   // as asked
 	const char *path;                    // folder or .onnx file; NULL until plan_weights, and for a refused model
-	bool synthetic;                      // the weights are, or will be
-	uint64_t synthetic_bytes;            // size of the weights that plan_weights makes; 0: none or unknown
-	bool synthetic_made;                 // they lie in the cache already
+	bool synthetic;                      // the weights are, as their file says, or will be
+	bool makes_weights;                  // plan_weights makes them in the cache
+	uint64_t synthetic_bytes;            // their size; 0: none or unknown
 	uint64_t weight_bytes;               // of real weights
 	int64_t layers;                      // of the question
 	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
