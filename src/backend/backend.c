@@ -99,7 +99,7 @@ enum status session_option_int(const struct session *s, const char *name, int64_
 	if (!text)
 		*out = otherwise;
 	else if (!text_to_int(text, min, max, out))
-		return error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes a number from %lld to %lld", s->backend->name, name, text,
+		return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes a number from %lld to %lld", name, text,
 			(long long)min, (long long)max);
 	return STATUS_OK;
 }
@@ -115,7 +115,7 @@ enum status session_option_bool(struct session *s, const char *name, bool *out, 
 			session_set_option(s, name, *out ? "on" : "off");
 			return STATUS_OK;
 		}
-	return error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes on or off", s->backend->name, name, text ? text : "");
+	return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes on or off", name, text ? text : "");
 }
 
 enum status session_option_word(const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err)
@@ -132,7 +132,7 @@ enum status session_option_word(const struct session *s, const char *name, const
 		}
 		text_addf(&known, "%s%s", i ? ", " : "", words[i]);
 	}
-	st = error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes one of %s", s->backend->name, name, text ? text : "", text_get(&known));
+	st = error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes one of %s", name, text ? text : "", text_get(&known));
 	text_done(&known);
 	return st;
 }

@@ -90,7 +90,7 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 void session_close(struct session *s);                               // zeroed or half-open is fine
 const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
 
-// For engines. A value that an option cannot take is BAD_INPUT, in words that name the engine and the option.
+// For engines. A value that an option cannot take is BAD_INPUT, in words that name the option.
 void session_set_option(struct session *s, const char *name, const char *text);      // what turned out to be effective
 enum status session_option_int(const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err);
 enum status session_option_bool(struct session *s, const char *name, bool *out, struct error *err);      // on, off

@@ -118,35 +118,48 @@ static enum status ov_devices(struct device_list *out, struct error *err)
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
 
-// Its own message for an absent device speaks of plugins and registries; ours lists what there is.
-static enum status find_device(struct session *s, struct error *err)
+bool ov_is_meta(const char *device)
 {
-	struct openvino *o = s->state;
-	ov_available_devices_t found = { 0 };
+	return strchr(device, ':') || text_is(device, "AUTO") || text_is(device, "HETERO") || text_is(device, "MULTI");
+}
+
+// Its own message for an absent device speaks of plugins and registries; ours lists what there is. "GPU" is the first of "GPU.0".
+static enum status choose_device(struct session *s, const ov_available_devices_t *found, struct error *err)
+{
 	struct text names = { 0 };
+	enum status st = STATUS_OK;
 	bool here;
-	enum status st;
 
 	if (!s->device)
 		s->device = "CPU";
-	here = strchr(s->device, ':') || text_is(s->device, "AUTO");
-	st = ov_check(&o->library, o->library.ov_core_get_available_devices(o->core, &found), "listing its devices", err);
-	if (st)
-		return st;
-	for (size_t i = 0; i < found.size; i++) {
+	here = ov_is_meta(s->device);
+	for (size_t i = 0; i < found->size; i++) {
 		size_t n = strlen(s->device);
 
-		text_addf(&names, "%s%s", i ? ", " : "", found.devices[i]);
-		if (!strcasecmp(found.devices[i], s->device)) {
-			s->device = arena_strdup(&s->arena, found.devices[i]);
+		text_addf(&names, "%s%s", i ? ", " : "", found->devices[i]);
+		if (!strcasecmp(found->devices[i], s->device)) {
+			s->device = arena_strdup(&s->arena, found->devices[i]);
 			here = true;
 		}
-		here |= !strncasecmp(found.devices[i], s->device, n) && found.devices[i][n] == '.';
+		here |= !strncasecmp(found->devices[i], s->device, n) && found->devices[i][n] == '.';
 	}
 	if (!here)
 		st = error_set(err, STATUS_UNAVAILABLE, "no device %s; OpenVINO's devices here: %s", s->device, names.length ? text_get(&names) : "none");
-	o->library.ov_available_devices_free(&found);
 	text_done(&names);
+	return st;
+}
+
+static enum status configure(struct session *s, struct error *err)
+{
+	struct openvino *o = s->state;
+	ov_available_devices_t found = { 0 };
+	enum status st = ov_check(&o->library, o->library.ov_core_get_available_devices(o->core, &found), "listing its devices", err);
+
+	if (st)
+		return st;
+	if (!(st = choose_device(s, &found, err)))
+		st = ov_set_options(s, &found, err);
+	o->library.ov_available_devices_free(&found);
 	return st;
 }
 
@@ -249,7 +262,7 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 	enum status st;
 
 	if ((st = load_library(&o->library, &s->arena, err)) || (st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) ||
-	    (st = find_device(s, err)) || (st = ov_set_options(s, err)) || (st = ov_compile(s, a, &o->model, err)) ||
+	    (st = configure(s, err)) || (st = ov_compile(s, a, &o->model, err)) ||
 	    (st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->request), "making a request", err)) ||
 	    (st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
 		return st;

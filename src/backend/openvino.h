@@ -67,6 +67,8 @@ struct openvino {
 	ov_output_const_port_t **ports;      // of the outputs
 };
 
+// "AUTO", "HETERO:GPU,CPU": a device that hands the work to others.
+bool ov_is_meta(const char *device);
 enum dtype ov_dtype(ov_element_type_e t);                    // DTYPE_NONE: not one of ours
 // OK for 0; else its last words as one of our errors.
 enum status ov_check(const struct ov_library *l, ov_status_e code, const char *doing, struct error *err);
@@ -79,9 +81,9 @@ enum status ov_explain(struct session *s, const struct artifact *a, const struct
 
 // openvino_options.c
 extern const struct option ov_options[];
-// Puts the session's options into the core, in OpenVINO's names. What the device does not have is left out, and the option
-// "not_supported" lists it.
-enum status ov_set_options(struct session *s, struct error *err);
+// Puts the session's options into the core, in OpenVINO's names, for the session's device or, when that is AUTO or the like,
+// for all of `devices`. What a device does not have is left out, and the option "not_supported" lists it.
+enum status ov_set_options(struct session *s, const ov_available_devices_t *devices, struct error *err);
 // The compiled model's own word on every property that decides speed or accuracy, into the options.
 void ov_read_back(struct session *s);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where OpenVINO ran each node of the graph as drawn. The C API cannot walk a compiled model, so a second, untimed one with
 // performance counters runs once and its counters are joined to our node names. What the counters of 2026.4 say (bert-base):
-//   - an operation that stayed itself keeps our name: EXECUTED with a kernel, or NOT_RUN when it is only a view of memory;
-//   - one that was merged shows under the name of what it was merged into (bias and Gelu in the matrix product; scale, mask,
-//     Softmax and both products of attention in one "Subgraph"), or under a new name ("MVN_53" for LayerNormalization).
-// So a node of ours is "on the device" when a counter of its name was executed, and "fused away" otherwise.
+//   - an operation that stayed itself keeps our name and has a kernel: "jit_avx512_f32", or "unknown_f32" for a view of memory;
+//   - one that was merged shows under the name of what it was merged into (scale, mask, Softmax and both products of attention
+//     in one "Subgraph"), under a new name ("MVN_53" for LayerNormalization), or by its own name with the kernel "undef".
+// So a node of ours is "on the device" when a counter of its name has a kernel, and "fused away" otherwise. The counters' status
+// is no help: a node that takes less than a microsecond is EXECUTED in one run and NOT_RUN in the next.
 #include "backend/openvino.h"
 
 #include <stdlib.h>
@@ -22,7 +23,6 @@ static void join(struct session *s, const struct outline *drawn, const ov_profil
 {
 	const char *devices = session_option(s, "EXECUTION_DEVICES");
 	size_t joined = 0, unnamed = 0;
-	bool several = !devices || strpbrk(devices, " ,");
 
 	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
 	p->count = drawn->node_count;
@@ -34,21 +34,18 @@ static void join(struct session *s, const struct outline *drawn, const ov_profil
 		unnamed += !*key.node_name;
 		joined += hit != NULL;
 		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op };
-		if (!hit || hit->status != EXECUTED) {
+		if (!hit || text_starts(hit->exec_type, "undef")) {
 			p->nodes[i].fused_away = true;
 			p->fused++;
 			continue;
 		}
-		p->nodes[i].where = several ? NULL : arena_strdup(p->arena, devices);
+		p->nodes[i].where = arena_strdup(p->arena, devices);
 		p->nodes[i].kernel = arena_strdup(p->arena, hit->exec_type);
 		p->on_platform++;
 	}
 	if (unnamed) {
 		p->on_platform = -1;
 		p->note = arena_printf(p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
-	} else if (several) {
-		p->on_platform = -1;
-		p->note = arena_printf(p->arena, "ran on %s; OpenVINO does not tell which node ran on which", devices ? devices : "an unknown device");
 	} else {
 		p->note = arena_printf(p->arena, "performance counters of a second compile, all on %s: %zu of %zu nodes by name, %zu of OpenVINO's own", devices,
 			joined, drawn->node_count, count - joined);
@@ -60,10 +57,9 @@ static enum status profile(struct session *s, const struct artifact *a, const st
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
-	const char *plugin = arena_strndup(&s->arena, s->device, strcspn(s->device, ":"));
 	enum status st;
 
-	if ((st = ov_check(l, l->ov_core_set_property(o->core, plugin, "PERF_COUNT", "YES"), "PERF_COUNT", err)) || (st = ov_compile(s, a, model, err)) ||
+	if ((st = ov_check(l, l->ov_core_set_property(o->core, s->device, "PERF_COUNT", "YES"), "PERF_COUNT", err)) || (st = ov_compile(s, a, model, err)) ||
 	    (st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
 	    (st = ov_give_inputs(s, *request, in, held, NULL, err)) ||
 	    (st = ov_check(l, l->ov_infer_request_infer(*request), "running", err)))
@@ -78,9 +74,16 @@ enum status ov_explain(struct session *s, const struct artifact *a, const struct
 	ov_profiling_info_list_t counters = { 0 };
 	ov_compiled_model_t *model = NULL;
 	ov_infer_request_t *request = NULL;
+	const char *devices = session_option(s, "EXECUTION_DEVICES");
 	struct outline drawn;
-	enum status st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
+	enum status st;
 
+	if (ov_is_meta(s->device) || !devices || strpbrk(devices, " ,")) {
+		out->note = arena_printf(out->arena, "%s ran on %s; OpenVINO does not tell which node ran on which", s->device,
+			devices ? devices : "an unknown device");
+		return STATUS_OK;
+	}
+	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
 	if (!st && !(st = profile(s, a, in, &request, &model, held, &counters, err))) {
 		ov_profiling_info_t *sorted = ARENA_ARRAY(out->arena, counters.size + 1, ov_profiling_info_t);
 

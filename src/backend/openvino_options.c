@@ -4,9 +4,7 @@
 // all three are set for every session, and what the compiled model says it does goes into the row.
 #include "backend/openvino.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "backend/host.h"
 #include "base/text.h"
@@ -22,12 +20,6 @@ const struct option ov_options[] = {
 	{ NULL, NULL, NULL },
 };
 
-// "GPU.0" has "GPU"'s properties; a list with a colon ("AUTO:GPU,CPU") is asked by its first word.
-static const char *plugin(struct session *s)
-{
-	return arena_strndup(&s->arena, s->device, strcspn(s->device, ":"));
-}
-
 static bool listed(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -42,35 +34,49 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-static enum status set(struct session *s, const char *supported, struct text *missing, const char *option, const char *property, struct error *err)
+static const struct { const char *option, *property; } properties_of[] = {
+	{ "precision", "INFERENCE_PRECISION_HINT" },
+	{ "kv_cache_precision", "KV_CACHE_PRECISION" },
+	{ "dynamic_quantization", "DYNAMIC_QUANTIZATION_GROUP_SIZE" },
+	{ "threads", "INFERENCE_NUM_THREADS" },
+	{ "streams", "NUM_STREAMS" },
+	{ "hint", "PERFORMANCE_HINT" },
+};
+
+static enum status set_device(struct session *s, const char *device, struct text *missing, struct error *err)
 {
 	struct openvino *o = s->state;
-	const char *text = session_option(s, option);
+	const struct ov_library *l = &o->library;
+	char *supported = NULL;
+	enum status st = ov_check(l, l->ov_core_get_property(o->core, device, "SUPPORTED_PROPERTIES", &supported), device, err);
 
-	if (!text)
-		return STATUS_OK;
-	if (!listed(supported, property)) {
-		text_addf(missing, "%s%s", missing->length ? " " : "", property);
-		json_object_del(s->options, option);
-		return STATUS_OK;
+	for (size_t i = 0; i < sizeof properties_of / sizeof *properties_of && !st; i++) {
+		const char *property = properties_of[i].property, *text = session_option(s, properties_of[i].option);
+
+		if (text && listed(supported, property))
+			st = ov_check(l, l->ov_core_set_property(o->core, device, property, text), property, err);
+		else if (text)
+			text_addf(missing, "%s%s %s", missing->length ? ", " : "", device, property);
 	}
-	return ov_check(&o->library, o->library.ov_core_set_property(o->core, plugin(s), property, text), property, err);
+	l->ov_free(supported);
+	return st;
 }
 
-enum status ov_set_options(struct session *s, struct error *err)
+enum status ov_set_options(struct session *s, const ov_available_devices_t *devices, struct error *err)
 {
-	static const char *const precisions[] = { "f32", "bf16", "f16" };
+	static const char *const precisions[] = { "f32", "bf16", "f16" }, *const caches[] = { "f32", "bf16", "f16", "u8" };
 	static const char *const hints[] = { "LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT" };
 	struct openvino *o = s->state;
 	struct text missing = { 0 };
-	char *supported = NULL, number[24];
+	char number[24];
 	int64_t threads, n;
-	size_t precision, hint;
+	size_t precision, cache, hint;
 	bool mmap;
 	enum status st;
 
-	if ((st = session_option_word(s, "precision", precisions, 3, &precision, err)) || (st = session_option_word(s, "hint", hints, 3, &hint, err)) ||
-	    (st = session_option_word(s, "kv_cache_precision", (const char *const[]){ "f32", "bf16", "f16", "u8" }, 4, &(size_t){ 0 }, err)) ||
+	if ((st = session_option_word(s, "precision", precisions, 3, &precision, err)) ||
+	    (st = session_option_word(s, "kv_cache_precision", caches, 4, &cache, err)) ||
+	    (st = session_option_word(s, "hint", hints, 3, &hint, err)) ||
 	    (st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
 	    (st = session_option_int(s, "streams", 1, 4096, 1, &n, err)) ||
 	    (st = session_option_int(s, "dynamic_quantization", 0, INT32_MAX, 0, &n, err)) || (st = session_option_bool(s, "mmap", &mmap, err)))
@@ -78,21 +84,17 @@ enum status ov_set_options(struct session *s, struct error *err)
 	snprintf(number, sizeof number, "%lld", (long long)threads);
 	session_set_option(s, "threads", number);
 	session_set_option(s, "precision", precisions[precision]);
+	session_set_option(s, "kv_cache_precision", caches[cache]);
 	session_set_option(s, "hint", hints[hint]);
-	if ((st = ov_check(&o->library, o->library.ov_core_get_property(o->core, plugin(s), "SUPPORTED_PROPERTIES", &supported), s->device, err)))
-		return st;
-	if ((st = set(s, supported, &missing, "precision", "INFERENCE_PRECISION_HINT", err)) ||
-	    (st = set(s, supported, &missing, "kv_cache_precision", "KV_CACHE_PRECISION", err)) ||
-	    (st = set(s, supported, &missing, "dynamic_quantization", "DYNAMIC_QUANTIZATION_GROUP_SIZE", err)) ||
-	    (st = set(s, supported, &missing, "threads", "INFERENCE_NUM_THREADS", err)) ||
-	    (st = set(s, supported, &missing, "streams", "NUM_STREAMS", err)) || (st = set(s, supported, &missing, "hint", "PERFORMANCE_HINT", err)))
-		goto done;
-	// A property of the core, not of a device.
-	st = ov_check(&o->library, o->library.ov_core_set_property(o->core, "", "ENABLE_MMAP", mmap ? "YES" : "NO"), "ENABLE_MMAP", err);
+	if (ov_is_meta(s->device))
+		for (size_t i = 0; i < devices->size && !st; i++)
+			st = set_device(s, devices->devices[i], &missing, err);
+	else
+		st = set_device(s, s->device, &missing, err);
+	if (!st)                             // a property of the core, not of a device
+		st = ov_check(&o->library, o->library.ov_core_set_property(o->core, "", "ENABLE_MMAP", mmap ? "YES" : "NO"), "ENABLE_MMAP", err);
 	if (missing.length)
 		session_set_option(s, "not_supported", text_get(&missing));
-done:
-	o->library.ov_free(supported);
 	text_done(&missing);
 	return st;
 }
