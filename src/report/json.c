@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report for programs. A cell has the keys of `assay run --json`, and what the report concluded beside them.
+#include "report/summary.h"
+
+#include <math.h>
+
+static json_t *text_json(const char *s)
+{
+	return s != NULL ? json_string(s) : json_null();
+}
+
+static json_t *integer_json(int64_t x)
+{
+	return x != ROW_NONE ? json_integer(x) : json_null();
+}
+
+static json_t *list_json(const char *const *items, size_t count)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(out, text_json(items[i]));
+	return out;
+}
+
+static json_t *counts_json(const struct report_counts *n)
+{
+	json_t *verdicts = json_object();
+
+	for (int v = 0; v < VERDICT_COUNT; v++) {
+		if (n->of[v] > 0)
+			json_object_set_new(verdicts, verdict_word((enum verdict)v), json_integer((json_int_t)n->of[v]));
+	}
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "cells", (json_int_t)n->total, "good", (json_int_t)n->good, "ran_elsewhere", (json_int_t)n->elsewhere,
+		"running", (json_int_t)n->running, "verdicts", verdicts);
+}
+
+static json_t *cell_json(const struct report_cell *c)
+{
+	json_t *out = row_to_json(&c->row);
+
+	json_object_set_new(out, "platform", text_json(c->platform));
+	json_object_set_new(out, "machine", text_json(c->machine));
+	json_object_set_new(out, "state", json_string(c->is_running ? "running" : "finished"));
+	json_object_set_new(out, "good", json_boolean(c->is_good));
+	json_object_set_new(out, "agreement", text_json(c->agreement));
+	json_object_set_new(out, "why_not", text_json(c->cause));
+	json_object_set_new(out, "fastest", json_boolean(c->is_fastest));
+	json_object_set_new(out, "near_fastest", json_boolean(c->is_near_fastest));
+	json_object_set_new(out, "times_cpu", isnan(c->times_cpu) ? json_null() : json_real(c->times_cpu));
+	return out;
+}
+
+static json_t *matrix_json(const struct summary *s)
+{
+	json_t *lines = json_array(), *columns = json_array();
+
+	for (size_t k = 0; k < s->column_count; k++)
+		json_array_append_new(columns, json_pack("{s:s, s:o}", "platform", s->columns[k], "counts", counts_json(&s->column_counts[k])));
+	for (size_t i = 0; i < s->line_count; i++) {
+		const struct report_line *l = &s->lines[i];
+		json_t *cells = json_object();
+		for (size_t k = 0; k < s->column_count; k++) {
+			if (l->cell[k] != 0)
+				json_object_set_new(cells, s->columns[k], cell_json(&s->cells[l->cell[k] - 1]));
+		}
+		json_array_append_new(lines, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_json(l->model), "model_type",
+			text_json(l->model_type), "architecture", text_json(l->architecture), "machine", text_json(l->machine), "weights", text_json(l->weights),
+			"compute_dtype", text_json(l->compute_dtype), "batch", integer_json(l->batch), "sequence", integer_json(l->sequence), "layers",
+			integer_json(l->layers), "cells", cells));
+	}
+	return json_pack("{s:o, s:o}", "columns", columns, "lines", lines);
+}
+
+json_t *report_json(const struct summary *s)
+{
+	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array();
+
+	for (size_t i = 0; i < s->machine_count; i++) {
+		const struct report_machine *m = &s->machines[i];
+		json_array_append_new(machines, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", text_json(m->id), "cpu_model",
+			text_json(m->cpu_model), "architecture", text_json(m->architecture), "os", text_json(m->os), "kernel", text_json(m->kernel), "features",
+			text_json(m->features), "hypervisor", text_json(m->hypervisor), "cores", integer_json(m->cores), "threads", integer_json(m->threads),
+			"usable_cpus", integer_json(m->usable_cpus), "memory_bytes", integer_json(m->memory_bytes), "memory_limit_bytes",
+			integer_json(m->memory_limit_bytes)));
+	}
+	for (size_t i = 0; i < s->platform_count; i++) {
+		const struct report_platform *p = &s->platforms[i];
+		json_array_append_new(platforms, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", text_json(p->name), "available", p->is_available, "reason",
+			text_json(p->reason), "engine", text_json(p->engine), "engine_version", text_json(p->engine_version), "library", text_json(p->library),
+			"device", text_json(p->device)));
+	}
+	for (size_t i = 0; i < s->run_count; i++) {
+		const struct report_run *r = &s->runs[i];
+		json_array_append_new(runs, json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)r->id, "command", text_json(r->command), "version",
+			text_json(r->version), "started_at", text_json(r->started_at), "cells", integer_json(r->cells)));
+	}
+	for (size_t i = 0; i < s->failure_count; i++) {
+		const struct report_failure *f = &s->failures[i];
+		json_array_append_new(failures, json_pack("{s:s, s:b, s:o, s:o, s:o}", "verdict", verdict_word(f->verdict), "ran_elsewhere", f->is_elsewhere, "cause",
+			text_json(f->cause), "models", list_json(f->models, f->model_count), "platforms", list_json(f->platforms, f->platform_count)));
+	}
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
+		(json_int_t)s->rows, "models", (json_int_t)s->models_total, "models_that_run", (json_int_t)s->models_good, "machines", machines, "platforms",
+		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "notes", list_json(s->notes, s->note_count),
+		"memory_sampling", list_json(s->methods, s->method_count), "runs", runs);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as Markdown (tables as GitHub shows them). Names and causes are escaped: they come from files and engines.
+#include <math.h>
+#include <string.h>
+
+#include "report/summary.h"
+
+static const char *esc(struct arena *a, const char *s)
+{
+	struct text out = { 0 };
+
+	for (s = s != NULL ? s : ""; *s != '\0'; s++) {
+		if (*s == '<')
+			text_add(&out, "&lt;");
+		else if ((unsigned char)*s < 0x20)
+			text_add(&out, " ");
+		else {
+			if (strchr("\\`*_{}[]|#~", *s) != NULL)
+				text_add(&out, "\\");
+			text_add_bytes(&out, s, 1);
+		}
+	}
+	const char *copy = arena_strdup(a, text_get(&out));
+	text_done(&out);
+	return copy;
+}
+
+static const char *one_line(struct arena *a, const char *s)
+{
+	char *copy = arena_strdup(a, s);
+
+	for (char *p = copy; *p != '\0'; p++) {
+		if ((unsigned char)*p < 0x20)
+			*p = ' ';
+	}
+	return copy;
+}
+
+static const char *list(struct arena *a, const char *const *items, size_t count)
+{
+	const char **escaped = ARENA_ARRAY(a, count + 1, const char *);
+
+	for (size_t i = 0; i < count; i++)
+		escaped[i] = esc(a, items[i]);
+	return report_join(a, escaped, count, "and");
+}
+
+static void cell_md(const struct report_cell *c, struct arena *a, struct text *out)
+{
+	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row));
+
+	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
+	if (latency != NULL)
+		text_addf(out, c->is_fastest ? ", **%s** (fastest)" : c->is_near_fastest ? ", **%s** (near the fastest)" : ", %s", latency);
+	if (peak != NULL)
+		text_addf(out, ", peak %s", peak);
+	if (c->agreement != NULL)
+		text_addf(out, ", %s", c->agreement);
+	if (c->row.emulated == 1)
+		text_add(out, ", EMULATED");
+}
+
+static void matrix_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	text_add(out, "## Models and platforms\n\n| model |");
+	for (size_t k = 0; k < s->column_count; k++)
+		text_addf(out, " %s |", esc(a, s->columns[k]));
+	text_add(out, "\n| --- |");
+	for (size_t k = 0; k < s->column_count; k++)
+		text_add(out, " --- |");
+	text_add(out, "\n");
+	for (size_t i = 0; i < s->line_count; i++) {
+		const struct report_line *l = &s->lines[i];
+		text_addf(out, "| %s (%s%s%s) |", esc(a, l->model), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
+		for (size_t k = 0; k < s->column_count; k++) {
+			text_add(out, " ");
+			if (l->cell[k] != 0)
+				cell_md(&s->cells[l->cell[k] - 1], a, out);
+			else
+				text_add(out, "not asked");
+			text_add(out, " |");
+		}
+		text_add(out, "\n");
+	}
+	text_add(out, "\nLatency is the median of the warm runs. Memory is the peak of the child process, mapped weights included.\n\n");
+}
+
+static void failures_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	text_add(out, "## What does not run, and why\n\n");
+	if (s->failure_count == 0) {
+		text_add(out, s->cell_count > 0 ? "Every cell that was asked for and has finished ran and was not found wrong.\n\n" : "Nothing was asked for.\n\n");
+		return;
+	}
+	text_add(out, "| models | on | verdict | cause |\n| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < s->failure_count; i++) {
+		const struct report_failure *f = &s->failures[i];
+		text_addf(out, "| %s | %s | %s | %s |\n", list(a, f->models, f->model_count), list(a, f->platforms, f->platform_count), report_failure_word(f),
+			esc(a, f->cause));
+	}
+	text_add(out, "\n");
+}
+
+static void figures_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		const struct row *r = &c->row;
+		if (isnan(r->latency_ms))
+			continue;
+		if (!begun)
+			text_add(out, "## Times and errors\n\n| model | on | load | first run | warm runs | p90 | samples | max abs error | cosine | nodes | type conformance |\n"
+				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
+		begun = true;
+		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
+		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, r->model), esc(a, s->lines[c->line].variant), esc(a, c->platform), load ? load : "",
+			first ? first : "", report_latency(a, r), text_is(r->stability, "unstable") ? ", unstable" : "", c->p90 ? c->p90 : "");
+		if (r->samples != ROW_NONE)
+			text_addf(out, " %lld", (long long)r->samples);
+		text_addf(out, " | %s | ", error ? error : "");
+		if (!isnan(r->cosine))
+			text_addf(out, "%.7g", r->cosine);
+		text_addf(out, " | %s | %s |\n", esc(a, nodes), esc(a, r->type_conformance));
+	}
+	if (begun)
+		text_add(out, "\n");
+}
+
+static void machine_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	text_add(out, "## The machine\n\n");
+	for (size_t i = 0; i < s->machine_count; i++)
+		text_addf(out, "- %s, kernel %s. Instruction sets: %s.\n", esc(a, report_machine_line(a, &s->machines[i])), esc(a, s->machines[i].kernel),
+			s->machines[i].features != NULL ? esc(a, s->machines[i].features) : "not known");
+	text_add(out, "\n");
+	if (s->platform_count == 0)
+		return;
+	text_add(out, "| platform | here | engine, or why not |\n| --- | --- | --- |\n");
+	for (size_t i = 0; i < s->platform_count; i++) {
+		const struct report_platform *p = &s->platforms[i];
+		if (p->is_available)
+			text_addf(out, "| %s | yes | %s %s: %s |\n", esc(a, p->name), esc(a, report_engine_name(p->engine)), esc(a, p->engine_version), esc(a, p->device));
+		else
+			text_addf(out, "| %s | no | %s |\n", esc(a, p->name), esc(a, p->reason));
+	}
+	text_add(out, "\n");
+}
+
+void report_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	text_addf(out, "# %s\n\n", report_headline(s, a));
+	if (s->machine_count > 0)
+		text_addf(out, "On %s.\n", esc(a, report_machine_line(a, &s->machines[0])));
+	for (size_t k = 0; k < s->column_count; k++)
+		text_addf(out, "%s%s: %zu of %zu cells good", k == 0 ? "" : "; ", esc(a, s->columns[k]), s->column_counts[k].good, s->column_counts[k].total);
+	text_add(out, s->column_count > 0 ? ".\n\n" : "\n");
+	if (s->cell_count > 0)
+		matrix_md(s, a, out);
+	failures_md(s, a, out);
+	figures_md(s, a, out);
+	if (s->note_count > 0)
+		text_add(out, "## Before quoting a number\n\n");
+	for (size_t i = 0; i < s->note_count; i++)
+		text_addf(out, "- %s\n", s->notes[i]);
+	text_add(out, s->note_count > 0 ? "\n" : "");
+	machine_md(s, a, out);
+	text_add(out, "## How it was measured\n\nEach cell ran in a process of its own. Load, first run and warm runs are timed apart; percentiles need enough samples (90th: 64) or have none.\n");
+	for (size_t i = 0; i < s->method_count; i++)
+		text_addf(out, "Memory: %s.\n", esc(a, s->methods[i]));
+	text_add(out, "\nThe commands that made the rows:\n\n");
+	for (size_t i = 0; i < s->run_count; i++)
+		text_addf(out, "    %s\n", one_line(a, s->runs[i].command != NULL ? s->runs[i].command : "(not known)"));
+	text_addf(out, "\nassay %s, %s; %lld rows in the database, %zu shown (the latest of every question).\n", s->version, s->made_at, (long long)s->rows, s->cell_count);
+}

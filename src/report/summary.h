@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts of a report, gathered once; html.c, md.c and json.c only write them down. A figure that was not measured is
+// absent here and has no number in any of the three.
+#ifndef ASSAY_REPORT_SUMMARY_H
+#define ASSAY_REPORT_SUMMARY_H
+
+#include "report/report.h"
+
+// One answered question: the latest of its rows.
+struct report_cell {
+	struct row row;
+	const char *platform;                // "openvino", or "openvino:GPU" where a platform has several devices
+	const char *machine;                 // id
+	const char *asked_device;
+	bool is_running;                     // no verdict yet
+	enum verdict verdict;                // VERDICT_COUNT while running
+	bool is_good;                        // right, unjudged or compiles, and on the platform that was asked for
+	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
+	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
+	const char *agreement;               // "agrees with transformers", "engines agree"; NULL where it was not judged right
+	const char *cause;                   // for everything that is not good: a sentence, never NULL there
+	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
+	size_t line, column;
+};
+
+// A model in one variant: what must be equal for two latencies to be compared.
+struct report_line {
+	const char *model, *model_type, *architecture;
+	const char *machine;
+	const char *weights, *compute_dtype;             // NULL unknown
+	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all
+	const char *variant;                             // "batch 1, 128 tokens, f32"
+	const char *warning;                             // "synthetic weights, only 2 layers"; NULL when neither
+	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
+};
+
+// Cells that are not good, with one cause.
+struct report_failure {
+	const char *cause;
+	enum verdict verdict;
+	bool is_elsewhere;                   // it ran, but on another platform than asked
+	const char **models, **platforms;
+	size_t model_count, platform_count;
+};
+
+struct report_platform {
+	const char *name, *reason, *engine, *engine_version, *library, *device, *at;
+	bool is_available;
+};
+
+struct report_machine {
+	const char *id, *cpu_model, *architecture, *os, *kernel, *features, *hypervisor;
+	int64_t cores, threads, usable_cpus, memory_bytes, memory_limit_bytes, l2_bytes, l3_bytes;
+};
+
+struct report_run { const char *command, *version, *started_at; int64_t id, cells; };
+
+struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, good, total; };
+
+struct summary {
+	const char *made_at, *version;                   // of this report
+	struct report_machine *machines;
+	size_t machine_count;
+	struct report_platform *platforms;               // latest detection
+	size_t platform_count;
+	struct report_run *runs;                         // newest first
+	size_t run_count;
+	const char **columns;                            // platform labels
+	struct report_counts *column_counts;
+	size_t column_count;
+	struct report_line *lines;
+	size_t line_count, models_total, models_good;    // models: distinct names; good: on at least one platform
+	struct report_cell *cells;
+	size_t cell_count;
+	struct report_failure *failures;
+	size_t failure_count;
+	struct report_counts counts;
+	const char **notes;                              // what to know before quoting a number; sentences
+	size_t note_count;
+	const char **methods;                            // how memory was sampled, distinct
+	size_t method_count;
+	int64_t rows;                                    // in the database; cell_count of them are shown
+};
+
+// Everything in the store's arena.
+enum status summary_make(struct store *s, struct summary *out, struct error *err);
+
+// words.c: numbers with their units, in the arena.
+const char *report_ms(struct arena *a, double ms);           // "12.3 ms", "1.25 s"; NULL when NaN
+const char *report_mib(struct arena *a, double mib);         // "512 MiB", "1.9 GiB"; NULL when NaN
+const char *report_bytes(struct arena *a, int64_t nbytes);
+const char *report_times(struct arena *a, double times);     // "1.9×"
+const char *report_error(struct arena *a, double error);     // "2.1e-06"
+const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last);   // "a, b and c"
+const char *report_verdict_mark(const struct report_cell *c); // "✓"
+const char *report_verdict_word(const struct report_cell *c); // "right", "ran elsewhere", "running"
+const char *report_failure_word(const struct report_failure *f);
+double report_peak_mib(const struct row *r);                 // the larger of proportional and anonymous peak; NaN when neither
+// The command line that asks the cell's question again.
+const char *report_command(struct arena *a, const struct report_cell *c);
+// "12.0 ms (11.0 ms to 13.0 ms, 11 samples)"; NULL when nothing was timed.
+const char *report_latency(struct arena *a, const struct row *r);
+// "AMD EPYC, 2 of 4 processors usable, 23.4 GiB of memory, Debian 12".
+const char *report_machine_line(struct arena *a, const struct report_machine *m);
+// "ONNX Runtime" for "ort".
+const char *report_engine_name(const char *engine);
+// "412 of 500 nodes on it, 88 fused away", "not known: REASON"; NULL when nothing ran.
+const char *report_placement(struct arena *a, const struct row *r);
+// What the first screen says: "6 of 8 models run here".
+const char *report_headline(const struct summary *s, struct arena *a);
+
+enum status report_html(const struct summary *s, struct arena *a, struct text *out, struct error *err);
+void report_md(const struct summary *s, struct arena *a, struct text *out);
+json_t *report_json(const struct summary *s);
+
+#endif

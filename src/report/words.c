@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and verdicts as words. Three significant digits, always with the unit; a value that is absent has no text.
+#include <math.h>
+#include <string.h>
+
+#include "report/summary.h"
+
+static const char *three_digits(struct arena *a, double x, const char *unit)
+{
+	return arena_printf(a, "%.*f %s", fabs(x) >= 99.95 ? 0 : fabs(x) >= 9.995 ? 1 : 2, x, unit);
+}
+
+const char *report_ms(struct arena *a, double ms)
+{
+	if (isnan(ms))
+		return NULL;
+	if (ms < 0.9995)
+		return three_digits(a, ms * 1e3, "µs");
+	return ms >= 9999.5 ? three_digits(a, ms / 1e3, "s") : three_digits(a, ms, "ms");
+}
+
+const char *report_mib(struct arena *a, double mib)
+{
+	if (isnan(mib))
+		return NULL;
+	return mib >= 1023.5 ? three_digits(a, mib / 1024, "GiB") : three_digits(a, mib, "MiB");
+}
+
+const char *report_bytes(struct arena *a, int64_t nbytes)
+{
+	if (nbytes == ROW_NONE || nbytes <= 0)
+		return NULL;
+	if (nbytes < 1 << 20)
+		return three_digits(a, (double)nbytes / 1024, "KiB");
+	return report_mib(a, (double)nbytes / 1048576);
+}
+
+const char *report_times(struct arena *a, double times)
+{
+	return isnan(times) ? NULL : arena_printf(a, "%.*f×", times >= 9.95 ? 0 : times >= 0.995 ? 1 : 2, times);
+}
+
+const char *report_error(struct arena *a, double error)
+{
+	return isnan(error) ? NULL : arena_printf(a, "%.2g", error);
+}
+
+const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last)
+{
+	const char *out = "";
+
+	for (size_t i = 0; i < count; i++)
+		out = i == 0 ? items[0] : arena_printf(a, i + 1 == count ? "%s %s %s" : "%s, %s%s", out, i + 1 == count ? last : "", items[i]);
+	return out;
+}
+
+double report_peak_mib(const struct row *r)
+{
+	return fmax(r->peak_pss_mib, r->peak_anonymous_mib);         // fmax takes the other one when one is NaN
+}
+
+const char *report_latency(struct arena *a, const struct row *r)
+{
+	const char *low = report_ms(a, r->latency_min_ms), *high = report_ms(a, r->latency_max_ms), *out = report_ms(a, r->latency_ms);
+
+	if (out == NULL)
+		return NULL;
+	if (low != NULL && high != NULL)
+		out = arena_printf(a, "%s (fastest %s, slowest %s)", out, low, high);
+	return out;
+}
+
+const char *report_machine_line(struct arena *a, const struct report_machine *m)
+{
+	const char *out = m->cpu_model != NULL ? m->cpu_model : "processor of unknown model", *memory = report_bytes(a, m->memory_bytes);
+
+	if (m->usable_cpus > 0 && m->threads > 0)
+		out = m->usable_cpus == m->threads ? arena_printf(a, "%s, %lld threads", out, (long long)m->threads)
+						   : arena_printf(a, "%s, %lld of %lld threads usable", out, (long long)m->usable_cpus, (long long)m->threads);
+	if (memory != NULL)
+		out = arena_printf(a, "%s, %s of memory", out, memory);
+	if (m->memory_limit_bytes > 0)
+		out = arena_printf(a, "%s (limit %s)", out, report_bytes(a, m->memory_limit_bytes));
+	return m->os != NULL ? arena_printf(a, "%s, %s", out, m->os) : out;
+}
+
+const char *report_engine_name(const char *engine)
+{
+	return text_is(engine, "ort") ? "ONNX Runtime" : text_is(engine, "openvino") ? "OpenVINO" : engine;
+}
+
+const char *report_placement(struct arena *a, const struct row *r)
+{
+	if (r->nodes_on_platform == ROW_NONE)
+		return r->placement_note != NULL ? arena_printf(a, "not known: %s", r->placement_note) : NULL;
+	const char *out = arena_printf(a, "%lld", (long long)r->nodes_on_platform);
+	if (r->nodes != ROW_NONE)
+		out = arena_printf(a, "%s of %lld", out, (long long)r->nodes);
+	out = arena_printf(a, "%s nodes on the platform", out);
+	return r->nodes_fused != ROW_NONE && r->nodes_fused > 0 ? arena_printf(a, "%s, %lld more fused away", out, (long long)r->nodes_fused) : out;
+}
+
+// A word for a shell: as it is when nothing in it has a meaning there.
+static const char *shell_word(struct arena *a, const char *s)
+{
+	struct text out = { 0 };
+
+	if (*s != '\0' && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")] == '\0')
+		return s;
+	text_add(&out, "'");
+	for (; *s != '\0'; s++)
+		text_add_bytes(&out, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
+	text_add(&out, "'");
+	const char *word = arena_strdup(a, text_get(&out));
+	text_done(&out);
+	return word;
+}
+
+const char *report_command(struct arena *a, const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+	const char *on = c->asked_device != NULL && *c->asked_device ? arena_printf(a, "%s:%s", r->requested, c->asked_device) : r->requested;
+	const char *out = arena_printf(a, "assay run %s --on %s", r->model != NULL ? shell_word(a, r->model) : "?", on != NULL ? shell_word(a, on) : "?");
+
+	if (r->batch != ROW_NONE)
+		out = arena_printf(a, "%s --batch %lld", out, (long long)r->batch);
+	if (r->sequence != ROW_NONE)
+		out = arena_printf(a, "%s --seq %lld", out, (long long)r->sequence);
+	if (r->layers != ROW_NONE && r->layers > 0)
+		out = arena_printf(a, "%s --layers %lld", out, (long long)r->layers);
+	return text_is(r->weights, "synthetic") ? arena_printf(a, "%s --synthetic", out) : out;
+}
+
+static bool is_elsewhere(const struct report_cell *c)
+{
+	return !c->is_running && !c->is_good && verdict_exit_code(c->verdict) == 0;
+}
+
+const char *report_verdict_mark(const struct report_cell *c)
+{
+	static const char *const marks[VERDICT_COUNT] = {
+		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
+		[VERDICT_UNSUPPORTED] = "–", [VERDICT_NO_MEMORY] = "!", [VERDICT_TIMEOUT] = "!", [VERDICT_CRASHED] = "!", [VERDICT_FAILED] = "!",
+		[VERDICT_INTERRUPTED] = "–",
+	};
+
+	return c->is_running ? "…" : is_elsewhere(c) ? "↪" : marks[c->verdict];
+}
+
+static const char *word_of(enum verdict v)
+{
+	return v == VERDICT_NO_MEMORY ? "out of memory" : v == VERDICT_TIMEOUT ? "timed out" : verdict_word(v);
+}
+
+const char *report_verdict_word(const struct report_cell *c)
+{
+	return c->is_running ? "running" : is_elsewhere(c) ? "ran elsewhere" : word_of(c->verdict);
+}
+
+const char *report_failure_word(const struct report_failure *f)
+{
+	return f->is_elsewhere ? "ran elsewhere" : word_of(f->verdict);
+}
+
+const char *report_headline(const struct summary *s, struct arena *a)
+{
+	if (s->cell_count == 0)
+		return "Nothing has been measured yet";
+	if (s->counts.of[VERDICT_WRONG] > 0)
+		return arena_printf(a, "%zu of %zu models run here, and %zu %s wrong", s->models_good, s->models_total, s->counts.of[VERDICT_WRONG],
+			s->counts.of[VERDICT_WRONG] == 1 ? "cell is" : "cells are");
+	if (s->models_good == s->models_total)
+		return s->models_total == 1 ? "The model runs here" : arena_printf(a, "All %zu models run here", s->models_total);
+	if (s->models_good == 0)
+		return s->models_total == 1 ? "The model does not run here" : arena_printf(a, "None of the %zu models runs here", s->models_total);
+	return arena_printf(a, "%zu of %zu models run here", s->models_good, s->models_total);
+}
