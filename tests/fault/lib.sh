@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests here: a scratch folder with its own cache and database, a tiny checkpoint in it ($model), and looks at
+# processes and at JSON. Needs ASSAY (the program) and SOURCE (the source folder); no Python, and no tool but coreutils, grep and sed.
+set -eu
+: "${ASSAY:?the program}" "${SOURCE:?the source folder}"
+work=$(mktemp -d)
+started=
+cleanup()
+{
+	for pid in $started; do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb LC_ALL=C
+model=$work/model
+"$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$model" >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+
+fail()
+{
+	echo "FAIL: $*"
+	for f in "$work/out" "$work/err"; do
+		[ ! -s "$f" ] || { echo "--- ${f##*/}:"; tail -40 "$f"; }
+	done
+	exit 1
+}
+
+# code N COMMAND...: its exit code is N; output in $work/out and $work/err.
+code()
+{
+	local wanted=$1 got=0
+	shift
+	"$@" >"$work/out" 2>"$work/err" </dev/null || got=$?
+	[ "$got" -eq "$wanted" ] || fail "exit code $got, not $wanted: $*"
+}
+
+# all KEY: the values of a text or number key in the JSON of $work/out, one a line, in order.
+all()
+{
+	sed -n "s/^ *\"$1\": \"\{0,1\}\(.*[^,\"]\)\"\{0,1\},\{0,1\}$/\1/p" "$work/out"
+}
+
+# is KEY VALUE...: the values of the cells, in order.
+is()
+{
+	local key=$1 wanted
+	shift
+	wanted=$(printf '%s\n' "$@")
+	[ "$(all "$key")" = "$wanted" ] || fail "\"$key\" is '$(all "$key" | tr '\n' ' ')', not '$*'"
+}
+
+# says KEY PATTERN: a value matches.
+says()
+{
+	all "$1" | grep -Eq -e "$2" || fail "\"$1\" is '$(all "$1")', not like '$2'"
+}
+
+# until_true COMMAND...: waits for something that must come; what does not come in a minute has failed.
+until_true()
+{
+	local i
+	for i in $(seq 600); do
+		! "$@" || return 0
+		sleep 0.1
+	done
+	fail "did not happen: $*"
+}
+
+# gone PID: no process, or a zombie that nobody has looked at yet.
+gone()
+{
+	local state
+	state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 0
+	[ -z "$state" ] || [ "$state" = Z ] || [ "$state" = X ]
+}
+
+# child_of PID: prints the numbers of its children.
+child_of()
+{
+	local s
+	for s in /proc/[0-9]*/status; do
+		[ "$(sed -n 's/^PPid:[[:space:]]*//p' "$s" 2>/dev/null)" != "$1" ] || { s=${s#/proc/}; echo "${s%/status}"; }
+	done
+}
+
+# in_cell PID: it has a child that has read its whole request and runs (its command line says "cell").
+in_cell()
+{
+	local c
+	for c in $(child_of "$1"); do
+		if tr '\0' ' ' <"/proc/$c/cmdline" 2>/dev/null | grep -q ' cell '; then
+			cell=$c
+			return 0
+		fi
+	done
+	return 1
+}
+
+# Nothing of a run is left: no outputs, no half-made reference, no control group.
+nothing_left()
+{
+	local left
+	left=$(find "$ASSAY_CACHE/run" -type f 2>/dev/null; find "$ASSAY_CACHE" -name '*.part' 2>/dev/null; find /sys/fs/cgroup -type d -name "assay-$1-*" 2>/dev/null || true)
+	[ -z "$left" ] || fail "left behind: $left"
+}

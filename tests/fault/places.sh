@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where nothing can be written, and a program that is not there: a sentence that says which place, and what to do.
+. "$SOURCE/tests/fault/lib.sh"
+: >"$work/file"
+
+ASSAY_CACHE=$work/file/cache code 1 "$ASSAY" run "$model" --on null --runs 3
+grep -q "$work/file" "$work/err" || fail "the cache is not named"
+
+ASSAY_PROGRAM=$work/absent code 1 "$ASSAY" run "$model" --on null --runs 3
+grep -q "$work/absent" "$work/err" || fail "the program is not named"
+
+# A child that is another program altogether: its output is no events.
+printf '#!/bin/sh\necho hello >&3\nread line\necho said on standard output\n' >"$work/liar"
+chmod +x "$work/liar"
+ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
+is verdict failed
+says cause 'hello'
+printf '#!/bin/sh\nexit 3\n' >"$work/liar"
+ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
+is verdict crashed
+says cause 'exit code 3'
+printf '#!/bin/sh\nprintf "{\\"event\\":\\"done\\"}\\n" >&3\n' >"$work/liar"
+ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
+is verdict failed
+
+# The last words of a process that just ends are in the cause.
+printf '#!/bin/sh\necho libfoo.so.3: cannot open shared object file >&2\nexit 127\n' >"$work/liar"
+ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
+says cause 'libfoo.so.3'
+says stderr_tail 'libfoo.so.3'
+
+# A full disk below the cache is the cell's outcome, in words. A file system of 1 MiB needs root; without it there is nothing to fill.
+if [ "$(id -u)" = 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=1m none "$work/small" 2>/dev/null; then
+	mkdir -p "$work/small/run"
+	head -c 1048576 /dev/zero >"$work/small/fill" 2>/dev/null || true
+	got=0
+	ASSAY_CACHE=$work/small "$ASSAY" run "$model" --on null --runs 3 --json --batch 64 >"$work/out" 2>"$work/err" </dev/null || got=$?
+	umount "$work/small"
+	[ "$got" -eq 1 ] || [ "$got" -eq 2 ] || fail "exit code $got on a full disk"
+	cat "$work/out" "$work/err" | grep -Eiq 'space' || fail "nobody says that the disk is full"
+fi
+echo good
