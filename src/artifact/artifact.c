@@ -5,7 +5,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -257,13 +259,13 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 			flock(fd, LOCK_EX);
 		s = make_folder(art, c, temporary, &placed_by, err);
 		if (!s && rename(temporary, folder)) {
-			// Another builder was first: its folder is as good. One that is not whole is put aside and replaced.
-			const char *theirs = NULL, *broken = arena_printf(a, "%s.broken", temporary);
+			// Another builder was first: its folder is as good. One that is not whole changes places with ours in one step,
+			// so that a third builder never finds nothing.
+			const char *theirs = NULL;
 			if (is_whole(art, c, folder, a, &theirs))
 				placed_by = theirs;
-			else if (rename(folder, broken) || rename(temporary, folder))
-				s = is_whole(art, c, folder, a, &theirs) ? STATUS_OK : error_errno(err, "the cache: %s cannot be made", folder);
-			file_remove_tree(broken, NULL);
+			else if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_EXCHANGE))
+				s = error_errno(err, "the cache: %s is damaged and cannot be replaced: remove it", folder);
 			file_remove_tree(temporary, NULL);
 		}
 		if (s)

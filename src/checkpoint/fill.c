@@ -77,6 +77,16 @@ static void fill_f32(uint64_t stream, uint64_t first, size_t count, double scale
 	fill_plain(stream, first, count, scale, add, out);
 }
 
+// bf16_of_f32 without its care for NaN, so that the compiler can make vectors of it.
+static void fill_bf16(const float *restrict in, size_t count, uint16_t *restrict out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t u;
+		memcpy(&u, &in[i], sizeof u);
+		out[i] = (uint16_t)((u + 0x7FFF + (u >> 16 & 1)) >> 16);
+	}
+}
+
 void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t count, void *out)
 {
 	size_t size = dtype_size(w->dtype);
@@ -93,23 +103,16 @@ void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t co
 	}
 	// In pieces that stay in the first-level cache.
 	float piece[2048];
-	for (size_t done = 0; done < count;) {
-		size_t n = count - done < 2048 ? count - done : 2048;
-		char *to = (char *)out + done * size;
+	union { uint16_t half[2048]; double wide[2048]; } as;
+	for (size_t done = 0, n; done < count; done += n) {
+		n = count - done < 2048 ? count - done : 2048;
 		fill_f32(stream, first + done, n, scale, add, piece);
-		if (w->dtype == DTYPE_F32)
-			memcpy(to, piece, n * sizeof *piece);
-		for (size_t i = 0; i < n && w->dtype != DTYPE_F32; i++) {
-			uint16_t half;
-			double wide;
-			if (w->dtype == DTYPE_F64) {
-				wide = (double)piece[i];
-				memcpy(to + i * sizeof wide, &wide, sizeof wide);
-			} else {
-				half = w->dtype == DTYPE_BF16 ? bf16_of_f32(piece[i]) : f16_of_f32(piece[i]);
-				memcpy(to + i * sizeof half, &half, sizeof half);
-			}
-		}
-		done += n;
+		if (w->dtype == DTYPE_BF16)
+			fill_bf16(piece, n, as.half);
+		for (size_t i = 0; i < n && w->dtype == DTYPE_F16; i++)
+			as.half[i] = f16_of_f32(piece[i]);
+		for (size_t i = 0; i < n && w->dtype == DTYPE_F64; i++)
+			as.wide[i] = (double)piece[i];
+		memcpy((char *)out + done * size, w->dtype == DTYPE_F32 ? (const void *)piece : &as, n * size);
 	}
 }
