@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/plan.h"
+#include "base/file.h"
 #include "command.h"
 #include "show.h"
 #include "measure/conform.h"
@@ -50,6 +51,17 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	json_decref(all);
 }
 
+// config.json's word; NULL where there is none to read: why the case fails is said by whoever runs it.
+static const char *model_type(struct arena *a, const char *folder)
+{
+	json_t *config;
+	if (json_file(arena_printf(a, "%s/config.json", folder), 1 << 20, &config, NULL) != STATUS_OK)
+		return NULL;
+	const char *out = arena_strdup(a, json_string_value(json_object_get(config, "model_type")));
+	json_decref(config);
+	return out;
+}
+
 // The last part of a path, slashes at its end ignored.
 static const char *base_name(struct arena *a, const char *path)
 {
@@ -75,6 +87,7 @@ static int conform(const char *on, bool json, char **folders, size_t count, stru
 	for (size_t i = 0; i < count; i++) {
 		cases[i].name = base_name(a, folders[i]);
 		cases[i].folder = folders[i];
+		cases[i].model_type = model_type(a, folders[i]);
 		cases[i].max_abs_error = cases[i].nmse = NAN;
 	}
 	enum status s = conform_run(target, cases, count, each, &watch, a, &err);

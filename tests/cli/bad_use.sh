@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad use: exit code 1, one sentence on standard error that helps, nothing on standard output.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 
 # bad PATTERN ARGUMENT...
 bad()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # conform: every case given counts; a refusal is a failure; a case with outputs that are not its own fails.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
 cases=$SOURCE/tests/conform/cases
 if ! has_platform cpu; then

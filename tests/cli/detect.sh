@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # detect: all eight platforms, each with devices or the reason it is absent; the parent loads no engine.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
 
 code 0 "$ASSAY" detect --json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # --help of the program and of every command, word for word: the options are an interface. With UPDATE=1 the expected texts
 # are written anew.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 
 expected=$SOURCE/tests/cli/help
 commands=$("$ASSAY" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v '^assay$')

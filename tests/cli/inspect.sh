@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # inspect: a folder with nothing but a configuration, a published name, a checkpoint, and what is not supported.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
 
 code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/bert"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # matrix: the plan, the reports, --resume that repeats nothing, an interruption that loses nothing.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/vit" -o "$work/vit"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # synth and build on a tiny model: the same seed gives the same bytes, the graph lies beside its weights, text and explain.
-. "$SOURCE/tests/cli/lib.sh"
+. "$SOURCE/tests/cli/lib.sh" || exit 1
 case=$SOURCE/tests/conform/cases/bert
 
 code 0 "$ASSAY" synth "$case" -o "$work/a"
