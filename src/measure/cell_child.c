@@ -190,27 +190,29 @@ static const char *asked_option(struct arena *a, const char *options, const char
 	return found;
 }
 
+static const char *amount(struct arena *a, double bytes)
+{
+	return bytes < 0x1p30 ? arena_printf(a, "%.0f MiB", bytes / 0x1p20) : arena_printf(a, "%.2f GiB", bytes / 0x1p30);
+}
+
 // The weights in the dtype that is computed in must fit, or trying would only push the machine into its swap.
 static enum status predict_memory(struct work *w, struct error *err)
 {
 	const char *asked = asked_option(&w->arena, w->ask.options, "precision");
-	enum dtype compute = asked ? dtype_find(asked) : DTYPE_F32;
-	double weights = (double)w->artifact.weights_nbytes, room;
+	enum dtype compute = asked && dtype_find(asked) ? dtype_find(asked) : DTYPE_F32;
+	double weights = (double)w->artifact.weights_nbytes, allowed = (double)w->ask.memory_bytes, available;
 	struct machine m;
-	bool limited;
 
 	if ((w->backend->caps & BACKEND_SOFTWARE) || weights <= 0)
 		return STATUS_OK;
 	machine_detect(&m, &w->arena);
-	room = (double)m.memory_available_bytes;
-	limited = w->ask.memory_bytes > 0 && (double)w->ask.memory_bytes < room;
-	if (limited)
-		room = (double)w->ask.memory_bytes;
+	available = (double)m.memory_available_bytes;
 	if (dtype_size(w->artifact.weights_dtype) && dtype_size(compute) > dtype_size(w->artifact.weights_dtype))
 		weights *= (double)dtype_size(compute) / (double)dtype_size(w->artifact.weights_dtype);
-	if (weights > room && room > 0)
-		return error_set(err, STATUS_NO_MEMORY, "not tried: the weights need %.1f GiB in %s, and %.1f GiB are %s", weights / 0x1p30,
-			dtype_word(compute ? compute : DTYPE_F32), room / 0x1p30, limited ? "allowed (--memory)" : "available");
+	if ((allowed > 0 && weights > allowed) || (available > 0 && weights > available))
+		return error_set(err, STATUS_NO_MEMORY, "not tried: the weights need %s in %s, and %s", amount(&w->arena, weights), dtype_word(compute),
+			allowed > 0 && weights > allowed ? arena_printf(&w->arena, "%s are allowed (--memory)", amount(&w->arena, allowed)) :
+			arena_printf(&w->arena, "%s are available", amount(&w->arena, available)));
 	return STATUS_OK;
 }
 
