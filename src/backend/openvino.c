@@ -4,6 +4,7 @@
 #include "backend/openvino.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -61,13 +62,26 @@ enum status ov_check(const struct ov_library *l, ov_status_e code, const char *d
 	return error_set(err, st, "%s: %s", doing, text);
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_SANITIZER
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define UNDER_SANITIZER
+#endif
+
 static enum status load_library(struct ov_library *l, struct arena *a, struct error *err)
 {
 	ov_version_t version = { 0 };
 	void *handle;
-	enum status st = library_open(a, "libopenvino_c.so*", &handle, &l->path, err);
+	enum status st;
 
-	if (st)
+#ifdef UNDER_SANITIZER
+	// TBB opens a helper with RTLD_DEEPBIND, at which the address sanitizer ends the process; this is TBB's own switch for it.
+	setenv("TBB_ENABLE_SANITIZERS", "1", 1);
+#endif
+	if ((st = library_open(a, "libopenvino_c.so*", &handle, &l->path, err)))
 		return st;
 #define X(f)                                                                                                             \
 	*(void **)&l->f = dlsym(handle, #f);                                                                             \

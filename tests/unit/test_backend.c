@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way into an engine: options, checks, the reader of graph outlines, the search for libraries, and one small graph on
+// each real engine that is here. Engines run only in a child, as in the program: their threads and exit handlers stay there.
+#include <dlfcn.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/backend.h"
+#include "backend/outline.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "onnx/graph.h"
+#include "onnx/op.h"
+
+static char folder[256];
+
+static int make_folder(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *real;
+
+	(void)state;
+	snprintf(folder, sizeof folder, "%s/assay-backend-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(folder) || !(real = realpath(folder, NULL)))
+		return -1;
+	snprintf(folder, sizeof folder, "%s", real);
+	free(real);
+	return 0;
+}
+
+static int drop_folder(void **state)
+{
+	(void)state;
+	return file_remove_tree(folder, NULL) ? -1 : 0;
+}
+
+static const char *in_folder(struct arena *a, const char *name)
+{
+	return arena_printf(a, "%s/%s", folder, name);
+}
+
+// ---- the list and its options -------------------------------------------------------------------------------------------
+
+static void test_list(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < backend_count(); i++) {
+		const struct backend *b = backend_get(i);
+
+		assert_ptr_equal(backend_find(b->name), b);
+		assert_true(b->summary && b->options && b->devices && b->open && b->run && b->close && b->session_size);
+		for (const struct option *o = b->options; o->name; o++)
+			assert_non_null(o->help);
+	}
+	assert_null(backend_find("onnx"));
+	assert_null(backend_find(NULL));
+}
+
+static const struct tensor_type null_input[] = { { "x", DTYPE_F32, 2, { -1, 4 } } }, null_output[] = { { "y", DTYPE_F32, 2, { -1, 3 } } };
+
+static void test_options(void **state)
+{
+	struct artifact art = { .inputs = null_input, .input_count = 1, .outputs = null_output, .output_count = 1 };
+	struct error err = { 0 };
+	struct session s;
+
+	(void)state;
+	assert_int_equal(session_open(&s, &backend_null, NULL, "wrong=1,sleep_ms=3,,wrong=off,", &art, &err), STATUS_OK);
+	assert_string_equal(session_option(&s, "wrong"), "off");         // the later one
+	assert_string_equal(session_option(&s, "sleep_ms"), "3");
+	assert_string_equal(session_option(&s, "noise_ms"), "0");        // a default
+	assert_null(session_option(&s, "fail"));
+	session_close(&s);
+	session_close(&s);
+	assert_int_equal(session_open(&s, &backend_null, NULL, "wrongs=1", &art, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "\"wrongs\""));
+	assert_non_null(strstr(err.text, "sleep_ms"));                   // what there is
+	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, &art, &err), STATUS_BAD_INPUT);   // wants a path
+}
+
+static void test_checks(void **state)
+{
+	struct artifact art = { .inputs = null_input, .input_count = 1, .outputs = null_output, .output_count = 1 };
+	static float data[8];
+	const struct tensor good = { "x", DTYPE_F32, 2, { 2, 4 }, data, sizeof data };
+	struct tensor bad[7], out[2];
+	struct error err = { 0 };
+	struct session s;
+
+	(void)state;
+	for (size_t i = 0; i < 7; i++)
+		bad[i] = good;
+	bad[0].dtype = DTYPE_F64;
+	bad[1].rank = 1;
+	bad[2].dim[1] = 5;
+	bad[3].nbytes--;
+	bad[4].name = "z";
+	bad[5].data = NULL;
+	bad[6].dim[0] = -1;
+	assert_int_equal(session_open(&s, &backend_null, "", NULL, &art, &err), STATUS_OK);
+	assert_int_equal(session_run(&s, &good, 1, out, 1, &err), STATUS_OK);
+	for (size_t i = 0; i < 7; i++) {
+		err = (struct error){ 0 };
+		if (session_run(&s, &bad[i], 1, out, 1, &err) != STATUS_BAD_INPUT || !strstr(err.text, " x"))
+			fail_msg("bad[%zu]: %s", i, err.text);
+	}
+	assert_int_equal(session_run(&s, &good, 0, out, 1, &err), STATUS_BAD_INPUT);
+	assert_int_equal(session_run(&s, &good, 1, out, 2, &err), STATUS_BAD_INPUT);
+	assert_int_equal(s.run_count, 1);                        // refused runs do not count
+	session_close(&s);
+}
+
+// ---- a small graph ------------------------------------------------------------------------------------------------------
+
+// y = relu(x w^T + b), w [3, 4] and b [3] in a file; "scaled" = 2 y. Names: "net/..." by the builder.
+static const float w[12] = { 1, 0, 0, 0, 0, 1, 0, 0, -1, -1, -1, -1 }, b[3] = { 0.5f, -100, 10 };
+
+static struct graph *draw(void)
+{
+	struct graph_form form = { .linear = LINEAR_GEMM };
+	struct graph *g = graph_new(&form);
+	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 4 }), y;
+
+	graph_enter(g, "net");
+	y = op_linear(g, x, graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 4 }, "weights.bin", 8, sizeof w),
+		graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 3 }, "weights.bin", 8 + sizeof w, sizeof b));
+	y = op_relu(g, y);
+	graph_leave(g);
+	graph_output(g, "y", y);
+	graph_output(g, "scaled", op_scale(g, y, 2));
+	assert_int_equal(graph_finish(g, NULL), STATUS_OK);
+	return g;
+}
+
+static void make_artifact(struct artifact *art, struct arena *a, struct graph *g)
+{
+	uint8_t bytes[8 + sizeof w + sizeof b] = { 0 };
+
+	memcpy(bytes + 8, w, sizeof w);
+	memcpy(bytes + 8 + sizeof w, b, sizeof b);
+	assert_int_equal(file_write(in_folder(a, "weights.bin"), bytes, sizeof bytes, NULL), STATUS_OK);
+	*art = (struct artifact){ .weights_dir = folder };
+	assert_int_equal(graph_write(g, &art->graph, &art->graph_nbytes, NULL), STATUS_OK);
+	graph_summarise(g, &art->summary);
+	art->input_count = graph_inputs(g, &art->inputs);
+	art->output_count = graph_outputs(g, &art->outputs);
+	art->graph_path = in_folder(a, "model.onnx");
+	assert_int_equal(file_write(art->graph_path, art->graph, art->graph_nbytes, NULL), STATUS_OK);
+}
+
+static void test_outline(void **state)
+{
+	struct arena a = { 0 };
+	struct graph *g = draw();
+	struct outline o;
+	const void *bytes;
+	uint8_t *copy;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(graph_write(g, &bytes, &n, NULL), STATUS_OK);
+	assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+	assert_int_equal(o.input_count, 1);
+	assert_string_equal(o.inputs[0].name, "x");
+	assert_int_equal(o.inputs[0].dtype, DTYPE_F32);
+	assert_int_equal(o.inputs[0].rank, 2);
+	assert_int_equal(o.inputs[0].dim[0], -1);
+	assert_int_equal(o.inputs[0].dim[1], 4);
+	assert_int_equal(o.output_count, 2);
+	assert_string_equal(o.outputs[1].name, "scaled");
+	assert_true(o.node_count >= 2);
+	for (size_t i = 0; i < o.node_count; i++)
+		assert_true(*o.nodes[i].name && *o.nodes[i].op);
+	// Cut anywhere, and with any byte changed: read or refused, never beyond its end (the copy is exactly as long).
+	for (size_t cut = 0; cut < n; cut++) {
+		copy = malloc(cut ? cut : 1);
+		memcpy(copy, bytes, cut);
+		outline_read(&o, &a, copy, cut, NULL);
+		free(copy);
+	}
+	for (size_t i = 0; i < n; i++) {
+		copy = malloc(n);
+		memcpy(copy, bytes, n);
+		copy[i] ^= 0xff;
+		outline_read(&o, &a, copy, n, NULL);
+		free(copy);
+	}
+	assert_int_equal(outline_read(&o, &a, "not onnx", 8, NULL), STATUS_BAD_INPUT);
+	assert_int_equal(outline_read(&o, &a, "", 0, NULL), STATUS_BAD_INPUT);
+	graph_free(g);
+	arena_done(&a);
+}
+
+// ---- libraries ----------------------------------------------------------------------------------------------------------
+
+static void test_library(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct text places = { 0 };
+	const char *path = NULL;
+	void *handle = NULL;
+	Dl_info maths;
+
+	(void)state;
+	assert_true(dladdr((void *)(uintptr_t)cos, &maths) != 0);
+	assert_int_equal(file_mkdirs(in_folder(&a, "one/engine"), NULL), STATUS_OK);
+	assert_int_equal(file_mkdirs(in_folder(&a, "two/deep/deeper"), NULL), STATUS_OK);
+	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "one/engine/libassay-test.so.1.9.0")), 0);
+	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "one/engine/libassay-test.so.1.31.1")), 0);
+	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/libassay-test.so.7")), 0);
+	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/deep/deeper/libassay-deep.so")), 0);
+	assert_int_equal(setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", in_folder(&a, "one"), in_folder(&a, "two")), 1), 0);
+	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
+	assert_string_equal(path, in_folder(&a, "one/engine/libassay-test.so.1.31.1"));
+	assert_non_null(dlsym(handle, "cos"));
+	setenv("ASSAY_ENGINE_PATH", in_folder(&a, "two"), 1);
+	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
+	assert_string_equal(path, in_folder(&a, "two/libassay-test.so.7"));
+	// Two folders down is not looked at, and the message names the folders that were.
+	assert_int_equal(library_open(&a, "libassay-deep.so*", &handle, &path, &err), STATUS_UNAVAILABLE);
+	assert_non_null(strstr(err.text, in_folder(&a, "two")));
+	assert_non_null(strstr(err.text, "ASSAY_ENGINE_PATH"));
+	// A file that is no library: the loader's own words, no other one in its place.
+	assert_int_equal(file_write(in_folder(&a, "two/libassay-test.so.8"), "text", 4, NULL), STATUS_OK);
+	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "libassay-test.so.8 cannot be opened: "));
+	library_search_path(&places);
+	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", in_folder(&a, "two"))));
+	text_done(&places);
+	unsetenv("ASSAY_ENGINE_PATH");
+	arena_done(&a);
+}
+
+// ---- real engines -------------------------------------------------------------------------------------------------------
+
+static char said[4096];
+
+// Runs `body` in a child; what it returns, NULL or a sentence, comes back.
+static const char *in_child(const char *(*body)(const struct backend *), const struct backend *engine)
+{
+	int fds[2], status;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const char *sentence = body(engine);
+
+		if (sentence && write(fds[1], sentence, strlen(sentence)) < 0)
+			_exit(2);
+		_exit(0);
+	}
+	close(fds[1]);
+	while (n + 1 < sizeof said && (got = read(fds[0], said + n, sizeof said - 1 - n)) > 0)
+		n += (size_t)got;
+	said[n] = 0;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fail_msg("%s: the child ended with status %#x: %s", engine->name, (unsigned)status, said);
+	return n ? said : NULL;
+}
+
+static const char *probe(const struct backend *engine)
+{
+	static struct error err;
+	static struct arena a;
+	struct device_list list = { .arena = &a };
+
+	if (backend_devices(engine, &list, &err))
+		return err.text;
+	return list.count && list.version && list.library && !strcmp(list.items[0].name, "CPU") ? NULL : "no device CPU";
+}
+
+static char sentence[4096];
+#define CHECK(condition) do { if (!(condition)) { snprintf(sentence, sizeof sentence, "line %d: %.300s: %.2000s", __LINE__, #condition, err.text); return sentence; } } while (0)
+
+static const char *run_graph(const struct backend *engine)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct artifact art;
+	struct graph *g = draw();
+	struct session s;
+	struct tensor out[2];
+	struct placement p = { .arena = &a };
+	float data[12] = { 1, 2, 3, 4, -1, 200, 0, 0, 0, 0, 0, 5 };
+	struct tensor x = { "x", DTYPE_F32, 2, { 2, 4 }, data, 2 * 4 * sizeof *data };
+	const float expected[9] = { 1.5f, 0, 0, 0, 100, 0, 0.5f, 0, 5 };
+
+	make_artifact(&art, &a, g);
+	CHECK(session_open(&s, engine, "cpu", "threads=1", &art, &err) == STATUS_OK);
+	CHECK(!strcmp(s.device, "CPU"));
+	CHECK(s.input_count == 1 && s.output_count == 2);
+	CHECK(!strcmp(s.inputs[0].name, "x") && s.inputs[0].dim[0] == -1 && s.inputs[0].dim[1] == 4);
+	CHECK(!strcmp(s.outputs[0].name, "y") && !strcmp(s.outputs[1].name, "scaled"));
+	CHECK(text_is(session_option(&s, "compute_dtype"), "f32"));
+	CHECK(text_is(session_option(&s, "threads"), "1"));
+	// Two rows, then three in the same session, then two again: shapes are not kept.
+	for (int run = 0; run < 3; run++) {
+		x.dim[0] = run == 1 ? 3 : 2;
+		x.nbytes = (size_t)x.dim[0] * 4 * sizeof *data;
+		CHECK(session_run(&s, &x, 1, out, 2, &err) == STATUS_OK);
+		CHECK(out[0].dtype == DTYPE_F32 && out[0].rank == 2 && out[0].dim[0] == x.dim[0] && out[0].dim[1] == 3);
+		CHECK(out[0].nbytes == (size_t)x.dim[0] * 3 * sizeof *data);
+		for (size_t i = 0; i < (size_t)x.dim[0] * 3; i++) {
+			CHECK(fabs(tensor_get(&out[0], i) - (double)expected[i]) < 1e-5);
+			CHECK(fabs(tensor_get(&out[1], i) - 2 * (double)expected[i]) < 1e-5);
+		}
+	}
+	// The same memory with other numbers in it: inputs are looked at in every run.
+	data[0] = 7;
+	CHECK(session_run(&s, &x, 1, out, 2, &err) == STATUS_OK);
+	CHECK(fabs(tensor_get(&out[0], 0) - 7.5) < 1e-5);
+	CHECK(session_explain(&s, &art, &x, 1, &p, &err) == STATUS_OK);
+	CHECK(p.count == art.summary.node_count && p.note);
+	CHECK(p.on_platform > 0 && p.on_platform + p.fused == (int64_t)p.count);
+	for (size_t i = 0; i < p.count; i++)
+		CHECK(text_starts(p.nodes[i].name, "net/") || !strchr(p.nodes[i].name, '/'));
+	CHECK(session_run(&s, &x, 1, out, 2, &err) == STATUS_OK);        // explaining did not harm it
+	session_close(&s);
+	graph_free(g);
+	arena_done(&a);
+	return NULL;
+}
+
+static const char *run_bad(const struct backend *engine)
+{
+	static char garbage[] = "this is not a graph";
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct artifact art, broken;
+	struct graph *g = draw();
+	struct session s;
+
+	make_artifact(&art, &a, g);
+	CHECK(session_open(&s, engine, "TPU", NULL, &art, &err) == STATUS_UNAVAILABLE);
+	CHECK(strstr(err.text, "TPU") && strstr(err.text, "CPU"));
+	CHECK(session_open(&s, engine, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
+	CHECK(session_open(&s, engine, NULL, "threads=many", &art, &err) == STATUS_BAD_INPUT);
+	broken = art;
+	broken.graph = garbage;
+	broken.graph_nbytes = sizeof garbage;
+	broken.graph_path = in_folder(&a, "garbage.onnx");
+	CHECK(file_write(broken.graph_path, garbage, sizeof garbage, &err) == STATUS_OK);
+	err.text[0] = 0;
+	CHECK(session_open(&s, engine, NULL, NULL, &broken, &err) == STATUS_FAILED);
+	CHECK(text_starts(err.text, engine->name) && !strchr(err.text, '\n'));
+	CHECK(unlink(in_folder(&a, "weights.bin")) == 0);
+	err.text[0] = 0;
+	CHECK(session_open(&s, engine, NULL, NULL, &art, &err) == STATUS_FAILED);
+	CHECK(strstr(err.text, "weights.bin"));
+	graph_free(g);
+	arena_done(&a);
+	return NULL;
+}
+
+static const char *run_effective(const struct backend *engine)
+{
+	static const char *const openvino[][2] = { { "INFERENCE_PRECISION_HINT", "f32" }, { "KV_CACHE_PRECISION", "f32" },
+		{ "DYNAMIC_QUANTIZATION_GROUP_SIZE", "0" }, { "EXECUTION_DEVICES", "CPU" }, { "INFERENCE_NUM_THREADS", "1" } };
+	static const char *const ort[][2] = { { "optimisation", "none" }, { "prepacking", "off" }, { "spinning", "on" }, { "inter_threads", "1" },
+		{ "provider", "CPUExecutionProvider" } };
+	const char *const (*expected)[2] = engine == &backend_ort ? ort : openvino;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct artifact art;
+	struct graph *g = draw();
+	struct session s;
+
+	make_artifact(&art, &a, g);
+	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art, &err) == STATUS_OK);
+	for (size_t i = 0; i < 5; i++)
+		if (!text_is(session_option(&s, expected[i][0]), expected[i][1])) {
+			snprintf(sentence, sizeof sentence, "%s is %s", expected[i][0], session_option(&s, expected[i][0]));
+			return sentence;
+		}
+	session_close(&s);
+	graph_free(g);
+	arena_done(&a);
+	return NULL;
+}
+
+static void on_engine(const struct backend *engine)
+{
+	static const char *(*const bodies[])(const struct backend *) = { run_graph, run_bad, run_effective };
+	const char *why = in_child(probe, engine);
+
+	if (why) {
+		if (!strstr(why, "is not installed"))
+			fail_msg("%s", why);
+		print_message("skipped: %s\n", why);
+		skip();
+	}
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+		if ((why = in_child(bodies[i], engine)))
+			fail_msg("%s: %s", engine->name, why);
+}
+
+static void test_ort(void **state)
+{
+	(void)state;
+	on_engine(&backend_ort);
+}
+
+static void test_openvino(void **state)
+{
+	(void)state;
+	on_engine(&backend_openvino);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_checks),
+		cmocka_unit_test(test_outline),
+		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_ort),
+		cmocka_unit_test(test_openvino),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, drop_folder);
+}
