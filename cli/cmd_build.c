@@ -37,7 +37,7 @@ static void explain(const struct platform *p, const struct graph_form *f)
 		[GELU_MICROSOFT] = "com.microsoft.Gelu: one kernel, opset stays 17",
 	};
 	static const char *const norm[] = {
-		[NORM_LAYER] = "LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
+		[NORM_PLAIN_RMS] = "LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
 		[NORM_FUSED_RMS] = "LayerNormalization fused; RMS norm as SimplifiedLayerNormalization, one kernel",
 	};
 	printf("forms for platform %s (%s):\n", p->name, p->summary);
@@ -45,8 +45,6 @@ static void explain(const struct platform *p, const struct graph_form *f)
 	printf("  attention    %s\n", attention[f->attention]);
 	printf("  gelu         %s\n", gelu[f->gelu]);
 	printf("  norm         %s\n", norm[f->norm]);
-	printf("  residual     %s\n", f->skip_layer_norm ? "com.microsoft.SkipLayerNormalization: addition and norm in one kernel"
-							 : "Add, then the norm: standard operators");
 	printf("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }

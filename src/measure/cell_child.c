@@ -61,10 +61,10 @@ static const char *form_text(struct arena *a, const struct graph_form *f)
 	static const char *const linear[] = { "gemm", "fused-matmul", "matmul" };
 	static const char *const attention[] = { "plain", "mha" };
 	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
-	static const char *const norm[] = { "layer-norm", "fused-rms" };
+	static const char *const norm[] = { "rms-plain", "rms-fused" };
 
-	return arena_printf(a, "%s %s %s %s %s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
-		norm[f->norm], f->skip_layer_norm ? " skip-layer-norm" : "");
+	return arena_printf(a, "%s %s %s %s %s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
+		norm[f->norm]);
 }
 
 // Golden inputs decide the shapes.

@@ -30,14 +30,13 @@ typedef struct { int id; } value;            // 0: no value (an absent optional 
 enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
 enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA };     // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
 enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };       // taken apart; Gelu of opset 20; com.microsoft.Gelu
-enum norm_form { NORM_LAYER, NORM_FUSED_RMS };              // RMS norm taken apart; SimplifiedLayerNormalization
+enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };          // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
 
 struct graph_form {
 	enum linear_form linear;
 	enum attention_form attention;
 	enum gelu_form gelu;
 	enum norm_form norm;
-	bool skip_layer_norm;                // com.microsoft.SkipLayerNormalization for residual + LayerNorm
 	bool is_static;                      // every symbol has a number
 };
 
