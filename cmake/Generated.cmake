@@ -21,12 +21,14 @@ foreach(folder IN LISTS published)
 	list(APPEND published_rows "${name}=${file}")
 endforeach()
 
-# The charts' library as tools/deps unpacked it, and the report's own templates.
-set(ASSAY_WEB_ASSETS uPlot.iife.min.js uPlot.min.css CACHE STRING "Files of ASSAY_DEPS/web that the report carries")
+# The charts' library as tools/deps unpacked it (src/report/ASSETS names its files), and the report's own templates.
+set(ASSAY_WEB "${ASSAY_DEPS}/web" CACHE PATH "Folder with the files that src/report/ASSETS names")
+file(STRINGS "${PROJECT_SOURCE_DIR}/src/report/ASSETS" ASSAY_WEB_ASSETS)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/report/ASSETS")
 file(GLOB web_files CONFIGURE_DEPENDS
 	"${PROJECT_SOURCE_DIR}/src/report/*.css" "${PROJECT_SOURCE_DIR}/src/report/*.js" "${PROJECT_SOURCE_DIR}/src/report/*.html")
 foreach(asset IN LISTS ASSAY_WEB_ASSETS)
-	list(APPEND web_files "${ASSAY_DEPS}/web/${asset}")
+	list(APPEND web_files "${ASSAY_WEB}/${asset}")
 endforeach()
 foreach(file IN LISTS web_files)
 	get_filename_component(name "${file}" NAME)
