@@ -162,11 +162,37 @@ static enum status is_settled(
 	return take_stored(l, row, err);
 }
 
-static int run_cell(struct loop *l, struct plan_model *m, const struct target *t)
+static enum status prepare_and_run(
+	struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights, struct arena *a, struct error *err)
 {
 	struct cells *c = l->cells;
 	struct cell_watch watch = { .phase = show_phase, .context = l, .stop = &cli_stop };
+	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
+	const char *what = arena_printf(a, "%s: writing synthetic weights", l->label);
 	struct cell_result result;
+	double begin = clock_ms();
+
+	if (t->platform->engine) {
+		enum status s = plan_weights(m, weights, &c->question, limit, progress_bytes, (void *)what, err);
+		if (s != STATUS_OK)
+			return s;
+	}
+	if (cli_stop) {
+		c->done--;
+		return STATUS_OK;
+	}
+	enum status s = plan_run(m, t, &c->question, &l->store, &watch, a, &result, err);
+	if (s != STATUS_OK)
+		return s;
+	take_result(l, &result, a);
+	l->measured_ms += clock_ms() - begin;
+	l->measured++;
+	return STATUS_OK;
+}
+
+static int run_cell(struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights)
+{
+	struct cells *c = l->cells;
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	bool settled;
@@ -177,21 +203,8 @@ static int run_cell(struct loop *l, struct plan_model *m, const struct target *t
 					t->platform->name)
 			      : arena_printf(&a, "%s on %s", m->model, t->platform->name);
 	enum status s = is_settled(l, m, t, &a, &settled, &err);
-	if (s == STATUS_OK && !settled) {
-		const char *what = arena_printf(&a, "%s: writing synthetic weights", l->label);
-		uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
-		double begin = clock_ms();
-		// In the cells' arena: the folder serves the model's other cells too.
-		s = plan_weights(m, &c->arena, &c->question, limit, progress_bytes, (void *)what, &err);
-		if (s == STATUS_OK && !cli_stop) {
-			s = plan_run(m, t, &c->question, &l->store, &watch, &a, &result, &err);
-			if (s == STATUS_OK) {
-				take_result(l, &result, &a);
-				l->measured_ms += clock_ms() - begin;
-				l->measured++;
-			}
-		}
-	}
+	if (s == STATUS_OK && !settled)
+		s = prepare_and_run(l, m, t, weights, &a, &err);
 	if (s != STATUS_OK)
 		code = fail(l, &err);
 	arena_done(&a);
@@ -201,13 +214,17 @@ static int run_cell(struct loop *l, struct plan_model *m, const struct target *t
 static int run_all(struct loop *l)
 {
 	struct cells *c = l->cells;
-	for (size_t i = 0; i < c->model_count; i++)
-		for (size_t k = 0; k < c->target_count && !cli_stop; k++) {
-			int code = run_cell(l, &c->models[i], &c->targets[k]);
-			if (code >= 0)
-				return code;
-		}
-	return -1;
+	int code = -1;
+	for (size_t i = 0; i < c->model_count && code < 0; i++) {
+		struct plan_model *m = &c->models[i];
+		struct arena weights = { 0 }; // while it lives the model's synthetic weights stay in the cache
+		for (size_t k = 0; k < c->target_count && !cli_stop && code < 0; k++)
+			code = run_cell(l, m, &c->targets[k], &weights);
+		arena_done(&weights);
+		if (m->makes_weights)
+			m->path = NULL;
+	}
+	return code;
 }
 
 static enum status begin(struct loop *l, struct error *err)

@@ -74,15 +74,17 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 }
 
 // A prediction, and said to be one. Below: the weights mapped from their file, none copied. Above: every weight in float32 again
-// in anonymous memory, as an engine does that converts or repacks them all, and as much again as work space.
+// in anonymous memory, as an engine does that converts or repacks them all, and as much again as work space. Measured against it
+// (MiB, proportional set size at 1x128, ONNX Runtime and OpenVINO): bert-base 573 and 916 of 442 to 1317, vit-base 374 and 725 of
+// 354 to 1054, Qwen2-0.5B in bfloat16 2187 and 4032 of 966 to 4776.
 struct memory_range {
 	uint64_t low, high;
 };
 
 static struct memory_range predict_memory(const struct inspection *x)
 {
-	const uint64_t engine = 64u << 20;
-	return (struct memory_range){ x->total_bytes + engine, x->total_bytes + x->parameters * 4 * 2 + engine };
+	const uint64_t least = 24u << 20, most = 64u << 20;          // ONNX Runtime and OpenVINO with a tiny model
+	return (struct memory_range){ x->total_bytes + least, x->total_bytes + x->parameters * 4 * 2 + most };
 }
 
 static const char memory_how[] =

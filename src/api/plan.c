@@ -149,18 +149,20 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 		return STATUS_OK;
 	options.progress = progress;
 	options.context = context;
-	// Room first: the limit holds with the new weights in it, and what goes is what was used longest ago.
-	enum status s = cache_trim(cache_limit > m->synthetic_bytes ? cache_limit - m->synthetic_bytes : 0, &removed, err);
-	if (s != STATUS_OK)
-		return s;
 	if (plan_checkpoint(&c, &m->hub, &why) != STATUS_OK)
 		return refuse(m, a, &why);
-	s = synth_cached(&m->path, a, &c, &options, &why);
+	enum status s = synth_cached(&m->path, a, &c, &options, &why);
+	if (s == STATUS_NO_SPACE && cache_trim(0, &removed, NULL) == STATUS_OK && removed > 0) {
+		why = (struct error){ 0 };
+		s = synth_cached(&m->path, a, &c, &options, &why);
+	}
 	checkpoint_close(&c);
-	if (s == STATUS_OK)
-		return STATUS_OK;
-	m->path = NULL;
-	return refuse(m, a, &why);
+	if (s != STATUS_OK) {
+		m->path = NULL;
+		return refuse(m, a, &why);
+	}
+	// Those that are in use, these among them, stay.
+	return cache_trim(cache_limit, &removed, err);
 }
 
 void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q)

@@ -49,7 +49,8 @@ enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub,
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
-// Nothing to do for real weights. A full disk or a stop is a refusal in *m. `progress` as in struct synth_options.
+// Nothing to do for real weights. A full disk or a stop is a refusal in *m. Older synthetic weights go down to the limit; these
+// are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
 enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
