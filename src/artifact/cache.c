@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies in the cache: how much of the disk it really takes, what may go, what is no longer what its name says.
 //     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
-//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, exclusively by makers
+//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of KEY.tmp
 //     CACHE/reference/                                              outputs to compare with
 #include "artifact/artifact.h"
 
@@ -234,17 +234,19 @@ static void remove_stale(const char *parent)
 	arena_done(&a);
 }
 
-// Synthetic weights whose maker died: KEY.tmp, and nobody holds KEY.lock.
+// Synthetic weights whose maker died: KEY.tmp, and nobody holds KEY.make.
 static void remove_unfinished(const char *parent)
 {
 	struct arena a = {0};
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		size_t n = strlen(e->d_name);
+		const char *made = n == 68 && !strcmp(e->d_name + 64, ".tmp") ? arena_printf(&a, "%s/%.64s.make", parent, e->d_name) : NULL;
 		int fd;
-		if (n != 68 || strcmp(e->d_name + 64, ".tmp") || lock_open(&fd, arena_printf(&a, "%s/%.64s.lock", parent, e->d_name), LOCK_EX, NULL) || fd < 0)
+		if (!made || lock_open(&fd, made, LOCK_EX, NULL) || fd < 0)
 			continue;
 		file_remove_tree(arena_printf(&a, "%s/%s", parent, e->d_name), NULL);
+		unlink(made);
 		close(fd);
 	}
 	if (dir)

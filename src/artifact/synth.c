@@ -345,13 +345,15 @@ static enum status make_cached(const char *folder, const char *temporary, const 
 	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
 }
 
+// Users hold KEY.lock shared, so that nobody trims it away; who makes it holds KEY.make alone. They do not exclude each other:
+// damaged weights are made again while an older process still maps them.
 static enum status find_or_make(struct arena *a, const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
 {
-	const char *lock = arena_printf(a, "%s.lock", folder), *temporary = arena_printf(a, "%s.tmp", folder);
+	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder), *temporary = arena_printf(a, "%s.tmp", folder);
 	struct error why = {0};
 	for (;;) {
 		int fd;
-		enum status s = lock_open(&fd, lock, LOCK_SH, &why);
+		enum status s = lock_open(&fd, used, LOCK_SH, &why);
 		if (s && is_whole(folder, p, o->seed))          // a cache that is only readable is good enough
 			return STATUS_OK;
 		if (s) {
@@ -367,10 +369,11 @@ static enum status find_or_make(struct arena *a, const char *folder, const struc
 		}
 		if (fd >= 0)
 			close(fd);
-		if ((s = lock_open(&fd, lock, LOCK_EX, err)))
+		if ((s = lock_open(&fd, made, LOCK_EX, err)))
 			return s;
 		if (fd >= 0) {
 			s = is_whole(folder, p, o->seed) ? STATUS_OK : make_cached(folder, temporary, p, o, err);
+			unlink(made);
 			close(fd);
 			if (s)
 				return s;
