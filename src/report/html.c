@@ -28,11 +28,10 @@ static const char *esc(struct arena *a, const char *s)
 	return copy;
 }
 
-static const char *names(struct arena *a, const char *const *items, size_t count, size_t limit)
+// The names, or how many there are.
+static const char *names(struct arena *a, const char *const *items, size_t count, size_t limit, const char *noun)
 {
-	const char *out = esc(a, report_join(a, items, count > limit ? limit : count, count > limit ? "," : "and"));
-
-	return count > limit ? arena_printf(a, "%s and %zu more", out, count - limit) : out;
+	return count > limit ? arena_printf(a, "%zu %s", count, noun) : esc(a, report_join(a, items, count, "and"));
 }
 
 static enum status add_asset(struct text *out, const char *name, struct error *err)
@@ -110,45 +109,57 @@ static void card_runs(const struct summary *s, struct arena *a, struct text *out
 	text_add(out, "</ul></section>\n");
 }
 
+// "openvino, 2.0× the speed of cpu"; against the next best where cpu itself is the best or was not timed.
+static const char *fastest_text(const struct summary *s, const struct report_line *l, const struct report_cell **out, struct arena *a)
+{
+	const struct report_cell *best = NULL, *next = NULL, *cpu = NULL;
+	const char **near = ARENA_ARRAY(a, s->column_count, const char *);
+	size_t near_count = 0;
+
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
+		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+			continue;
+		if (best == NULL || c->row.latency_ms < best->row.latency_ms) {
+			next = best;
+			best = c;
+		} else if (next == NULL || c->row.latency_ms < next->row.latency_ms) {
+			next = c;
+		}
+		if (text_is(c->platform, "cpu"))
+			cpu = c;
+		if (c->is_near_fastest)
+			near[near_count++] = c->platform;
+	}
+	*out = best;
+	if (best == NULL)
+		return NULL;
+	if (next == NULL)
+		return arena_printf(a, "%s, the only one that ran", best->platform);
+	if (near_count > 1)
+		return arena_printf(a, "%s: too near each other to tell apart", report_join(a, near, near_count, "and"));
+	const struct report_cell *other = cpu != NULL && cpu != best ? cpu : next;
+	return arena_printf(a, "%s, %s the speed of %s", best->platform, report_times(a, other->row.latency_ms / best->row.latency_ms), other->platform);
+}
+
 static void card_fastest(const struct summary *s, struct arena *a, struct text *out)
 {
-	size_t shown = 0, timed = 0;
+	size_t timed = 0;
 
 	text_add(out, "<section class=\"card\"><h2>What is fastest</h2><ul>");
 	for (size_t i = 0; i < s->line_count; i++) {
-		const struct report_line *l = &s->lines[i];
-		const struct report_cell *best = NULL;
-		const char **near = ARENA_ARRAY(a, s->column_count, const char *);
-		size_t near_count = 0, others = 0;
-		for (size_t k = 0; k < s->column_count; k++) {
-			const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
-			if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
-				continue;
-			others++;
-			if (best == NULL || c->row.latency_ms < best->row.latency_ms)
-				best = c;
-			if (c->is_near_fastest)
-				near[near_count++] = c->platform;
-		}
-		if (best == NULL || ++timed > CARD_ITEMS)
+		const struct report_cell *best;
+		const char *who = fastest_text(s, &s->lines[i], &best, a);
+		if (who == NULL || ++timed > CARD_ITEMS)
 			continue;
-		shown++;
-		const char *who = near_count > 1 ? esc(a, report_join(a, near, near_count, "and")) : esc(a, best->platform), *times = report_times(a, best->times_cpu);
-		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span class=\"strong\">%s</span></div><span class=\"sub\">", esc(a, l->model),
-			report_ms(a, best->row.latency_ms));
-		if (others == 1)
-			text_addf(out, "%s, the only one that ran", who);
-		else if (near_count > 1)
-			text_addf(out, "%s: too near each other to tell apart", who);
-		else
-			text_addf(out, times != NULL ? "%s, %s the speed of cpu" : "%s", who, times);
-		text_addf(out, "%s%s</span></li>", l->warning != NULL ? "; " : "", esc(a, l->warning));
+		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span class=\"strong\">%s</span></div><span class=\"sub\">%s</span></li>",
+			esc(a, s->lines[i].name), report_ms(a, best->row.latency_ms), esc(a, who));
 	}
 	text_add(out, "</ul>");
 	if (timed == 0)
 		text_add(out, "<p class=\"sub\">Nothing was timed.</p>");
-	if (timed > shown)
-		text_addf(out, "<p class=\"more\"><a href=\"#latency\">%zu more below</a></p>", timed - shown);
+	if (timed > CARD_ITEMS)
+		text_addf(out, "<p class=\"more\"><a href=\"#latency\">%zu more below</a></p>", timed - CARD_ITEMS);
 	text_add(out, "</section>\n");
 }
 
@@ -158,7 +169,7 @@ static void card_failures(const struct summary *s, struct arena *a, struct text 
 	for (size_t i = 0; i < s->failure_count && i < CARD_ITEMS; i++) {
 		const struct report_failure *f = &s->failures[i];
 		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span></li>",
-			names(a, f->models, f->model_count, 3), names(a, f->platforms, f->platform_count, 4), verdict_class(f->verdict, f->is_elsewhere),
+			names(a, f->models, f->model_count, 2, "models"), names(a, f->platforms, f->platform_count, 4, "platforms"), verdict_class(f->verdict, f->is_elsewhere),
 			report_failure_word(f), esc(a, f->cause));
 	}
 	text_add(out, "</ul>");
@@ -175,6 +186,9 @@ static void first_screen(const struct summary *s, struct arena *a, struct text *
 	if (s->machine_count > 0)
 		text_addf(out, "<p class=\"lede\">%s%s</p>", esc(a, report_machine_line(a, &s->machines[0])), s->machine_count > 1
 			? arena_printf(a, ", and %zu more machine%s", s->machine_count - 1, s->machine_count > 2 ? "s" : "") : "");
+	if (s->synthetic > 0)
+		text_addf(out, "<p class=\"lede\">%s: their times hold, their outputs mean nothing. <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
+			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count));
 	if (s->cell_count == 0)
 		text_add(out, "<p class=\"lede\">The database has no cells: <code>assay run MODEL --on cpu,openvino</code> makes some.</p>");
 	text_add(out, "</header>\n");
@@ -209,7 +223,7 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	}
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
-	if (times != NULL && c->is_good)
+	if (times != NULL && c->is_good && !c->is_near_fastest)
 		text_addf(out, "<span class=\"sub\">%s the speed of cpu</span>", times);
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", c->agreement);
@@ -223,11 +237,11 @@ static void matrix(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "<h2 id=\"matrix\">Models and platforms</h2><p class=\"hint\">Latency is the median of the warm runs. A verdict leads to everything that was measured.</p>\n"
 		"<div class=\"scroll stack\"><table class=\"matrix m\"><thead><tr><th scope=\"col\">Model</th>");
 	for (size_t k = 0; k < s->column_count; k++)
-		text_addf(out, "<th scope=\"col\">%s</th>", esc(a, s->columns[k]));
+		text_addf(out, "<th scope=\"col\" style=\"width:%d%%\">%s</th>", (int)(74 / s->column_count), esc(a, s->columns[k]));
 	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *l = &s->lines[i];
-		text_addf(out, "<tr><th scope=\"row\">%s<span class=\"sub\">%s</span>", esc(a, l->model), esc(a, l->variant));
+		text_addf(out, "<tr><th scope=\"row\">%s<span class=\"sub\">%s</span>", esc(a, l->name), esc(a, l->variant));
 		if (l->warning != NULL)
 			text_addf(out, "<span class=\"tag warn\">%s</span>", esc(a, l->warning));
 		text_add(out, "</th>");
@@ -267,7 +281,7 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			used[k] = true;
 		}
 		if (json_array_size(bars) > 0)
-			json_array_append_new(groups, json_pack("{s:s, s:s, s:o}", "name", l->model, "note", l->warning != NULL
+			json_array_append_new(groups, json_pack("{s:s, s:s, s:o}", "name", l->name, "note", l->warning != NULL
 				? arena_printf(a, "%s; %s", l->variant, l->warning) : l->variant, "bars", bars));
 		else
 			json_decref(bars);
@@ -306,11 +320,11 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->failure_count == 0)
 		return;
-	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th>Model</th><th>On</th><th>Verdict</th><th>Cause</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th style=\"width:29%\">Model</th><th style=\"width:14%\">On</th><th style=\"width:13%\">Verdict</th><th>Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
 		text_addf(out, "<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
-			names(a, f->models, f->model_count, f->model_count), names(a, f->platforms, f->platform_count, f->platform_count),
+			names(a, f->models, f->model_count, f->model_count, ""), names(a, f->platforms, f->platform_count, f->platform_count, ""),
 			verdict_class(f->verdict, f->is_elsewhere), report_failure_word(f), esc(a, f->cause));
 	}
 	text_add(out, "</tbody></table></div>\n");
@@ -348,7 +362,7 @@ static void cell_details(const struct summary *s, const struct report_cell *c, s
 	const char *latency = report_ms(a, r->latency_ms);
 
 	text_addf(out, "<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s %s</span><span class=\"right\">%s</span></summary><dl>",
-		(long long)r->row, esc(a, r->model), esc(a, c->platform), cell_class(c), report_verdict_mark(c), report_verdict_word(c), latency != NULL ? latency : "");
+		(long long)r->row, esc(a, report_model_name(r->model)), esc(a, c->platform), cell_class(c), report_verdict_mark(c), report_verdict_word(c), latency != NULL ? latency : "");
 	fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));
 	fact(out, a, "Cause", c->cause != NULL && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)) ? c->cause : NULL);
 	fact(out, a, "Agreement", with(a, c->agreement, "; reference: ", r->reference));
@@ -366,7 +380,7 @@ static void cell_details(const struct summary *s, const struct report_cell *c, s
 	fact(out, a, "Peak anonymous memory", report_mib(a, r->peak_anonymous_mib));
 	fact(out, a, "Peak proportional set size", report_mib(a, r->peak_pss_mib));
 	fact(out, a, "Placement", report_placement(a, r));
-	fact(out, a, "Model", with(a, with(a, r->model_type, ", ", r->head), ", ", s->lines[c->line].variant));
+	fact(out, a, "Model", with(a, with(a, with(a, r->model, ": ", r->model_type), ", ", r->head), ", ", s->lines[c->line].variant));
 	fact(out, a, "Weights", with(a, with(a, with(a, r->weights, ", ", r->weights_dtype), ", ", report_bytes(a, r->weights_bytes)), "; given to the engine by ", r->placed_by));
 	fact(out, a, "Shortened", r->shortened == 1 ? with(a, "yes, layers: ", "", integer_text(a, r->layers)) : NULL);
 	fact(out, a, "Engine", with(a, with(a, report_engine_name(r->engine), " ", r->engine_version), ", ", with(a, r->device, ": ", r->device_description)));
@@ -384,7 +398,7 @@ static void platforms(const struct summary *s, struct arena *a, struct text *out
 {
 	if (s->platform_count == 0)
 		return;
-	text_add(out, "<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th>Platform</th><th>Here</th><th>Engine and device, or why not</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th style=\"width:15%\">Platform</th><th style=\"width:12%\">Here</th><th>Engine and device, or why not</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
 		text_addf(out, "<tr><td data-label=\"Platform\"><span class=\"strong\">%s</span></td><td data-label=\"Here\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"%s\"><span>",
@@ -401,7 +415,7 @@ static void platforms(const struct summary *s, struct arena *a, struct text *out
 static void page_end(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
-		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99 % confidence (the 90th: 64), else it says that n is too small. "
+		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence (the 90th: 64), else it says that n is too small. "
 		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median, the two count as near each other. Peak memory counts mapped weights.</p>");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "<p>Memory: %s.</p>", esc(a, s->methods[i]));

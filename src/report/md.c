@@ -71,7 +71,7 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 	text_add(out, "\n");
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *l = &s->lines[i];
-		text_addf(out, "| %s (%s%s%s) |", esc(a, l->model), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
+		text_addf(out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
 		for (size_t k = 0; k < s->column_count; k++) {
 			text_add(out, " ");
 			if (l->cell[k] != 0)
@@ -115,7 +115,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
-		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, r->model), esc(a, s->lines[c->line].variant), esc(a, c->platform), load ? load : "",
+		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, s->lines[c->line].variant), esc(a, c->platform), load ? load : "",
 			first ? first : "", report_latency(a, r), text_is(r->stability, "unstable") ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);

@@ -21,7 +21,7 @@
 		});
 		y += GAP;
 	});
-	var height = y, log = high / low > 40, chart = null;
+	var height = y, log = high / low > 100, chart = null;
 
 	function css(name) {
 		return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -95,14 +95,25 @@
 		});
 		c.restore();
 	}
+	// How much farther the axis must reach so that the widest label fits behind the longest whisker.
+	function room(width) {
+		var c = document.createElement("canvas").getContext("2d"), widest = 0;
+		c.font = "13px " + getComputedStyle(document.body).fontFamily;
+		rows.forEach(function (row) {
+			if (row.bar)
+				widest = Math.max(widest, c.measureText(row.bar.platform + "  " + row.bar.text).width);
+		});
+		return width / Math.max(width * .4, width - widest - 14);
+	}
 	function make() {
 		if (chart)
 			chart.destroy();
+		var factor = room(host.clientWidth - 16);
 		var grid = { stroke: css("--rule"), width: 1 };
 		chart = new uPlot({
 			width: host.clientWidth, height: height + AXIS + 8, padding: [8, 14, 0, 2], cursor: { show: false }, legend: { show: false }, select: { show: false },
 			scales: {
-				x: { time: false, distr: log ? 3 : 1, range: log ? [low / 1.25, high * 1.25] : [0, high * 1.06] },
+				x: { time: false, distr: log ? 3 : 1, range: log ? [low / 1.25, low / 1.25 * Math.pow(high * 1.25 / low, factor)] : [0, high * factor] },
 				y: { range: [0, 1] }
 			},
 			axes: [

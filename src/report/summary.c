@@ -146,6 +146,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	const struct row *r = &c->row;
 
 	l->model = r->model;
+	l->name = report_model_name(r->model);
 	l->machine = c->machine;
 	l->layers = r->layers;
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
@@ -297,6 +298,24 @@ static void add_once(const char **list, size_t *count, const char *item)
 	list[(*count)++] = item;
 }
 
+// What is worse stands first: wrong answers, then what broke, then what could not be had.
+static int rank_of(const struct report_failure *f)
+{
+	static const int ranks[VERDICT_COUNT] = {
+		[VERDICT_WRONG] = 0, [VERDICT_CRASHED] = 1, [VERDICT_FAILED] = 2, [VERDICT_NO_MEMORY] = 3, [VERDICT_TIMEOUT] = 4,
+		[VERDICT_UNSUPPORTED] = 6, [VERDICT_UNAVAILABLE] = 7, [VERDICT_INTERRUPTED] = 8,
+	};
+
+	return f->is_elsewhere ? 5 : ranks[f->verdict];
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct report_failure *f = x, *g = y;
+
+	return rank_of(f) != rank_of(g) ? rank_of(f) - rank_of(g) : (g->model_count > f->model_count) - (g->model_count < f->model_count);
+}
+
 // First by model and cause, collecting platforms; then models that fail alike on the same platforms become one entry.
 static void gather_failures(struct summary *out, struct arena *a)
 {
@@ -310,12 +329,12 @@ static void gather_failures(struct summary *out, struct arena *a)
 		if (c->is_good || c->is_running)
 			continue;
 		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == elsewhere && text_is(f[k].cause, c->cause)
-			&& text_is(f[k].models[0], c->row.model)))
+			&& text_is(f[k].models[0], report_model_name(c->row.model))))
 			k++;
 		if (k == count) {
 			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = elsewhere,
 				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *) };
-			f[k].models[f[k].model_count++] = c->row.model;
+			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
 		}
 		add_once(f[k].platforms, &f[k].platform_count, c->platform);
 	}
@@ -329,18 +348,19 @@ static void gather_failures(struct summary *out, struct arena *a)
 		else
 			add_once(f[k].models, &f[k].model_count, f[i].models[0]);
 	}
+	qsort(f, out->failure_count, sizeof *f, by_rank);
 }
 
 // ---- what to know ------------------------------------------------------------------------------------------------
 
 static void gather_notes(struct summary *out, struct arena *a)
 {
-	size_t synthetic = 0, shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0;
+	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0;
 	const char **n = out->notes = ARENA_ARRAY(a, 16, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct row *r = &out->cells[i].row;
-		synthetic += text_is(r->weights, "synthetic");
+		out->synthetic += text_is(r->weights, "synthetic");
 		shortened += r->shortened == 1;
 		emulated += r->emulated == 1;
 		if (!ran(out->cells[i].verdict))
@@ -353,14 +373,14 @@ static void gather_notes(struct summary *out, struct arena *a)
 		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE && r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
 	}
 #define NOTE(count, ...) if ((count) > 0) n[out->note_count++] = arena_printf(a, __VA_ARGS__)
-	NOTE(synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
-		synthetic, out->cell_count);
+	NOTE(out->synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
+		out->synthetic, out->cell_count);
 	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.", shortened, out->cell_count);
 	NOTE(emulated, "%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the hardware.", emulated, out->cell_count);
 	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers\" compares with the original implementation.",
 		shared_graph, timed);
 	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
-	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their last windows of runs differ by more than 10 %%.", unstable, timed);
+	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their last windows of runs differ by more than 10\u00a0%%.", unstable, timed);
 	NOTE(split, "In %zu of %zu cells that ran, some nodes ran elsewhere than on the platform that was asked for.", split, timed);
 	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,

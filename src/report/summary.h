@@ -25,7 +25,8 @@ struct report_cell {
 
 // A model in one variant: what must be equal for two latencies to be compared.
 struct report_line {
-	const char *model, *model_type, *architecture;
+	const char *model, *name;            // as asked; as shown
+	const char *model_type, *architecture;
 	const char *machine;
 	const char *weights, *compute_dtype;             // NULL unknown
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all
@@ -75,6 +76,7 @@ struct summary {
 	struct report_failure *failures;
 	size_t failure_count;
 	struct report_counts counts;
+	size_t synthetic;                                // cells with synthetic weights
 	const char **notes;                              // what to know before quoting a number; sentences
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
@@ -91,7 +93,7 @@ const char *report_mib(struct arena *a, double mib);         // "512 MiB", "1.9 
 const char *report_bytes(struct arena *a, int64_t nbytes);
 const char *report_times(struct arena *a, double times);     // "1.9×"
 const char *report_error(struct arena *a, double error);     // "2.1e-06"
-const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last);   // "a, b and c"
+const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last);   // "a, b and c"; last "": "a, b, c"
 const char *report_verdict_mark(const struct report_cell *c); // "✓"
 const char *report_verdict_word(const struct report_cell *c); // "right", "ran elsewhere", "running"
 const char *report_failure_word(const struct report_failure *f);
@@ -106,6 +108,8 @@ const char *report_machine_line(struct arena *a, const struct report_machine *m)
 const char *report_engine_name(const char *engine);
 // "412 of 500 nodes on it, 88 fused away", "not known: REASON"; NULL when nothing ran.
 const char *report_placement(struct arena *a, const struct row *r);
+// The last part of a path; a Hub's name as it is.
+const char *report_model_name(const char *model);
 // What the first screen says: "6 of 8 models run here".
 const char *report_headline(const struct summary *s, struct arena *a);
 

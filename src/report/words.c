@@ -16,7 +16,7 @@ const char *report_ms(struct arena *a, double ms)
 		return NULL;
 	if (ms < 0.9995)
 		return three_digits(a, ms * 1e3, "µs");
-	return ms >= 9999.5 ? three_digits(a, ms / 1e3, "s") : three_digits(a, ms, "ms");
+	return ms >= 999.5 ? three_digits(a, ms / 1e3, "s") : three_digits(a, ms, "ms");
 }
 
 const char *report_mib(struct arena *a, double mib)
@@ -50,7 +50,7 @@ const char *report_join(struct arena *a, const char *const *items, size_t count,
 	const char *out = "";
 
 	for (size_t i = 0; i < count; i++)
-		out = i == 0 ? items[0] : arena_printf(a, i + 1 == count ? "%s %s %s" : "%s, %s%s", out, i + 1 == count ? last : "", items[i]);
+		out = i == 0 ? items[0] : i + 1 == count && *last != '\0' ? arena_printf(a, "%s %s %s", out, last, items[i]) : arena_printf(a, "%s, %s", out, items[i]);
 	return out;
 }
 
@@ -162,16 +162,32 @@ const char *report_failure_word(const struct report_failure *f)
 	return f->is_elsewhere ? "ran elsewhere" : word_of(f->verdict);
 }
 
+const char *report_model_name(const char *model)
+{
+	const char *slash;
+
+	if (model == NULL)
+		return "?";
+	if (*model != '/' && *model != '.' && *model != '~')         // a name of the Hub keeps its owner
+		return model;
+	slash = strrchr(model, '/');
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : model;
+}
+
 const char *report_headline(const struct summary *s, struct arena *a)
 {
+	size_t wrong = s->counts.of[VERDICT_WRONG], good = s->models_good, total = s->models_total;
+	const char *out;
+
 	if (s->cell_count == 0)
 		return "Nothing has been measured yet";
-	if (s->counts.of[VERDICT_WRONG] > 0)
-		return arena_printf(a, "%zu of %zu models run here, and %zu %s wrong", s->models_good, s->models_total, s->counts.of[VERDICT_WRONG],
-			s->counts.of[VERDICT_WRONG] == 1 ? "cell is" : "cells are");
-	if (s->models_good == s->models_total)
-		return s->models_total == 1 ? "The model runs here" : arena_printf(a, "All %zu models run here", s->models_total);
-	if (s->models_good == 0)
-		return s->models_total == 1 ? "The model does not run here" : arena_printf(a, "None of the %zu models runs here", s->models_total);
-	return arena_printf(a, "%zu of %zu models run here", s->models_good, s->models_total);
+	if (total == 1)
+		out = good == 1 ? "The model runs here" : "The model does not run here";
+	else if (good == total)
+		out = arena_printf(a, "All %zu models run here", total);
+	else if (good == 0)
+		out = arena_printf(a, "None of the %zu models runs here", total);
+	else
+		out = arena_printf(a, "%zu of %zu models run here", good, total);
+	return wrong > 0 ? arena_printf(a, "%s, and %zu %s wrong", out, wrong, wrong == 1 ? "cell is" : "cells are") : out;
 }

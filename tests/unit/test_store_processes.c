@@ -316,7 +316,7 @@ static void test_held_lock(void **state)
 	struct store s = { .notice = on_notice };
 	struct error err = { 0 };
 	char line[16] = "";
-	int output;
+	int output = -1;
 
 	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
 	store_close(&s);
@@ -362,7 +362,7 @@ static void test_killed_writers(void **state)
 
 	print_message("seed %llu\n", (unsigned long long)seed);
 	for (uint64_t round = 0; round < ROUNDS; round++) {
-		int output;
+		int output = -1;
 		pid_t writer = start("write", f->path, "1000", &output);
 		sleep_ms((double)(splitmix64(seed, round) % 600));             // from before the file exists to well inside
 		kill(writer, SIGKILL);
@@ -413,7 +413,7 @@ static void test_live_and_dead_runs(void **state)
 	struct cell c = test_cell("mine", "cpu");
 	enum store_cell_state cell_state;
 	int64_t row;
-	int output;
+	int output = -1;
 	char line[32] = "";
 
 	pid_t writer = start("start-and-wait", f->path, "theirs", &output);

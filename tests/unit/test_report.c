@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports from made-up rows: what they conclude, how they escape, what they refuse to say.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "store_rows.h"
+
+#define HOSTILE "<script>alert('x')</script>\"&|`*"
+
+struct fixture {
+	char *folder, path[4200];
+	struct store store;
+	struct error err;
+	struct text html, md, json;
+	json_t *root;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	struct machine m = test_machine();
+
+	f->folder = test_folder();
+	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
+	if (store_open(&f->store, f->path, false, &f->err) || store_begin_run(&f->store, &m, "assay run " HOSTILE, &f->err))
+		fail_msg("%s", f->err.text);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	store_close(&f->store);
+	text_done(&f->html);
+	text_done(&f->md);
+	text_done(&f->json);
+	json_decref(f->root);
+	test_folder_done(f->folder);
+	free(f);
+	return 0;
+}
+
+static void add(struct fixture *f, const char *model, const char *platform, struct cell_result r)
+{
+	struct cell c = test_cell(model, platform);
+	int64_t row;
+
+	c.synthetic = true;
+	if (store_started(&f->store, &c, "k", &row, &f->err))
+		fail_msg("%s", f->err.text);
+	r.row.row = row;
+	if (store_finished(&f->store, &r, &f->err))
+		fail_msg("%s", f->err.text);
+}
+
+static void add_timed(struct fixture *f, const char *model, const char *platform, double ms, double min, double max)
+{
+	struct cell_result r = test_result(0, model, platform, VERDICT_RIGHT);
+
+	r.row.latency_ms = ms;
+	r.row.latency_min_ms = min;
+	r.row.latency_max_ms = max;
+	add(f, model, platform, r);
+}
+
+static void add_failed(struct fixture *f, const char *model, const char *platform, enum verdict verdict, const char *cause)
+{
+	struct cell_result r = { .verdict = verdict };
+
+	row_init(&r.row);
+	r.row.model = model;
+	r.row.requested = platform;
+	r.row.weights = "synthetic";
+	r.row.batch = 1;
+	r.row.cause = cause;
+	add(f, model, platform, r);
+}
+
+static void write_all(struct fixture *f)
+{
+	if (report_write(&f->store, REPORT_HTML, &f->html, &f->err) || report_write(&f->store, REPORT_MD, &f->md, &f->err)
+		|| report_write(&f->store, REPORT_JSON, &f->json, &f->err))
+		fail_msg("%s", f->err.text);
+	f->root = json_loads(text_get(&f->json), 0, NULL);
+	assert_non_null(f->root);
+}
+
+static void says(const struct text *t, const char *words)
+{
+	if (strstr(text_get(t), words) == NULL)
+		fail_msg("the report does not say: %s", words);
+}
+
+static void never_says(const struct text *t, const char *words)
+{
+	const char *found = strstr(text_get(t), words);
+
+	if (found != NULL)
+		fail_msg("the report says '%s': %.200s", words, found);
+}
+
+static json_t *cell(struct fixture *f, size_t line, const char *platform)
+{
+	json_t *lines = json_object_get(json_object_get(f->root, "matrix"), "lines");
+	json_t *c = json_object_get(json_object_get(json_array_get(lines, line), "cells"), platform);
+
+	assert_non_null(c);
+	return c;
+}
+
+static size_t line_count(struct fixture *f)
+{
+	return json_array_size(json_object_get(json_object_get(f->root, "matrix"), "lines"));
+}
+
+static bool is_true(const json_t *c, const char *key)
+{
+	return json_is_true(json_object_get(c, key));
+}
+
+static void test_nothing_yet(void **state)
+{
+	struct fixture *f = *state;
+
+	write_all(f);
+	says(&f->html, "Nothing has been measured yet");
+	says(&f->md, "Nothing has been measured yet");
+	assert_int_equal(json_integer_value(json_object_get(f->root, "rows")), 0);
+}
+
+static void test_hostile_names(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, HOSTILE, HOSTILE, VERDICT_WRONG);
+
+	r.row.cause = HOSTILE;
+	r.row.stderr_tail = HOSTILE;
+	r.row.options = r.row.device = r.row.memory_sampling = r.row.worst = r.row.type_conformance = HOSTILE;
+	add(f, HOSTILE, HOSTILE, r);
+	add_timed(f, HOSTILE, "cpu", 12, 11, 13);
+	write_all(f);
+	never_says(&f->html, "<script>alert");
+	// In Markdown it stands nowhere but in the indented block of commands, where nothing is markup.
+	const char *command = strstr(text_get(&f->md), "\n    assay run <script>alert");
+	assert_non_null(command);
+	assert_true(strstr(text_get(&f->md), "<script>alert") == command + strlen("\n    assay run "));
+	assert_null(strstr(command + 20, "<script>alert"));
+	says(&f->html, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&amp;|`*");
+	// The chart's data is JSON that no HTML parser can leave: no '<' in it.
+	const char *data = strstr(text_get(&f->html), "id=\"latency-data\">");
+	assert_non_null(data);
+	const char *end = strstr(data, "</script>");
+	data = strchr(data, '>') + 1;
+	assert_true(memchr(data, '<', (size_t)(end - data)) == NULL);
+	json_t *groups = json_loadb(data, (size_t)(end - data), 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(groups, 0), "name")), HOSTILE);
+	json_decref(groups);
+	// A table row of Markdown keeps its number of columns.
+	says(&f->md, "\\|\\`\\*");
+	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "model")), HOSTILE);
+}
+
+// One file: nothing is fetched from anywhere.
+static void test_self_contained(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "m", "cpu", 12, 11, 13);
+	write_all(f);
+	never_says(&f->html, " src=");
+	never_says(&f->html, "<link");
+	never_says(&f->html, "@import");
+	never_says(&f->html, "url(http");
+	says(&f->html, "uPlot");
+	says(&f->html, "prefers-color-scheme: dark");
+	says(&f->html, "width=device-width");
+}
+
+static void test_fastest(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "clear", "cpu", 100, 95, 120);
+	add_timed(f, "clear", "openvino", 50, 45, 70);
+	add_timed(f, "near", "cpu", 100, 49, 120);           // its fastest run is not slower than the other's median
+	add_timed(f, "near", "openvino", 50, 45, 70);
+	add_timed(f, "alone", "cpu", 100, 95, 120);
+	write_all(f);
+	assert_true(is_true(cell(f, 0, "openvino"), "fastest"));
+	assert_false(is_true(cell(f, 0, "cpu"), "fastest"));
+	assert_true(fabs(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) - 2) < 1e-9);
+	assert_false(is_true(cell(f, 1, "openvino"), "fastest"));
+	assert_true(is_true(cell(f, 1, "openvino"), "near_fastest") && is_true(cell(f, 1, "cpu"), "near_fastest"));
+	assert_false(is_true(cell(f, 2, "cpu"), "fastest"));          // nothing to compare with
+	says(&f->html, "openvino, 2.0× the speed of cpu");
+	says(&f->html, "cpu and openvino: too near each other to tell apart");
+	says(&f->html, "cpu, the only one that ran");
+}
+
+// A wrong or a fallen-back cell is never the fastest, and never counts as running.
+static void test_only_good_cells_count(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result wrong = test_result(0, "m", "openvino", VERDICT_WRONG), elsewhere = test_result(0, "m", "cuda", VERDICT_RIGHT);
+
+	wrong.row.latency_ms = 1;
+	wrong.row.cause = "logits differ";
+	elsewhere.row.latency_ms = 2;
+	elsewhere.row.actual = "cpu";
+	add_timed(f, "m", "cpu", 100, 95, 120);
+	add(f, "m", "openvino", wrong);
+	add(f, "m", "cuda", elsewhere);
+	write_all(f);
+	assert_false(is_true(cell(f, 0, "openvino"), "fastest") || is_true(cell(f, 0, "openvino"), "good"));
+	assert_false(is_true(cell(f, 0, "cuda"), "fastest") || is_true(cell(f, 0, "cuda"), "good"));
+	says(&f->html, "The model runs here, and 1 cell is wrong");
+	says(&f->html, "cuda was asked for and cpu ran");
+	says(&f->html, "cpu, the only one that ran");
+	json_t *failures = json_object_get(f->root, "failures");
+	assert_int_equal(json_array_size(failures), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong");   // the worst first
+}
+
+static void test_agreement(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result golden = test_result(0, "m", "cpu", VERDICT_RIGHT), unjudged = test_result(0, "m", "cuda", VERDICT_UNJUDGED);
+
+	golden.row.reference = "golden";
+	unjudged.row.reference = NULL;
+	add(f, "m", "cpu", golden);
+	add(f, "m", "openvino", test_result(0, "m", "openvino", VERDICT_RIGHT));
+	add(f, "m", "cuda", unjudged);
+	write_all(f);
+	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "agreement")), "agrees with transformers");
+	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "openvino"), "agreement")), "engines agree");
+	assert_true(json_is_null(json_object_get(cell(f, 0, "cuda"), "agreement")));
+	says(&f->md, "1 of 3 cells that ran had nothing to be compared with");
+}
+
+static void test_percentiles(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result many = test_result(0, "many", "cpu", VERDICT_RIGHT);
+
+	many.row.samples = 64;
+	many.row.latency_p90_ms = 12.75;
+	add_timed(f, "few", "cpu", 12, 11, 13);
+	add(f, "many", "cpu", many);
+	write_all(f);
+	says(&f->html, "n too small (11 of 64 samples)");
+	says(&f->md, "n too small (11 of 64 samples)");
+	says(&f->html, "<dt>90th percentile</dt><dd>12.8 ms</dd>");
+}
+
+static void test_failures_are_grouped(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const models[] = { "a", "b", "c" };
+
+	for (size_t i = 0; i < 3; i++) {
+		add_failed(f, models[i], "cuda", VERDICT_UNAVAILABLE, "libcudart.so.13 is missing");
+		add_failed(f, models[i], "cpu", VERDICT_CRASHED, i == 0 ? "signal 11" : NULL);
+	}
+	write_all(f);
+	json_t *failures = json_object_get(f->root, "failures");
+	assert_int_equal(json_array_size(failures), 3);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "cause")), "the engine's process died");   // no cause told: the verdict's sentence
+	assert_int_equal(json_array_size(json_object_get(json_array_get(failures, 0), "models")), 2);
+	assert_int_equal(json_array_size(json_object_get(json_array_get(failures, 2), "models")), 3);
+	assert_int_equal(line_count(f), 3);
+	says(&f->html, "None of the 3 models runs here");
+	says(&f->md, "a, b and c");
+	never_says(&f->html, " nan");
+	never_says(&f->md, "nan");
+}
+
+// The latest answer counts, but an interrupted or a running one hides none that is finished.
+static void test_latest_answer(void **state)
+{
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu");
+	int64_t row;
+
+	add_failed(f, "m", "cpu", VERDICT_CRASHED, "once");
+	add_timed(f, "m", "cpu", 12, 11, 13);
+	add_failed(f, "m", "cpu", VERDICT_INTERRUPTED, "ctrl-c");
+	c.synthetic = true;
+	assert_int_equal(store_started(&f->store, &c, "k", &row, &f->err), STATUS_OK);
+	c.model = "new";
+	assert_int_equal(store_started(&f->store, &c, "k", &row, &f->err), STATUS_OK);
+	write_all(f);
+	assert_int_equal(line_count(f), 2);
+	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "verdict")), "right");
+	assert_string_equal(json_string_value(json_object_get(cell(f, 1, "cpu"), "state")), "running");
+	assert_true(json_is_null(json_object_get(cell(f, 1, "cpu"), "verdict")));
+	assert_int_equal(json_integer_value(json_object_get(f->root, "rows")), 5);
+	says(&f->html, "… running");
+}
+
+static void test_what_to_know(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, "m", "qnn", VERDICT_RIGHT);
+
+	r.row.emulated = 1;
+	r.row.shortened = 1;
+	r.row.layers = 2;
+	r.row.stability = "unstable";
+	r.row.nodes = 10;
+	r.row.nodes_fused = 2;
+	r.row.nodes_on_platform = 7;
+	add(f, "m", "qnn", r);
+	write_all(f);
+	says(&f->md, "synthetic weights");
+	says(&f->md, "only 2 layers");
+	says(&f->md, "EMULATED");
+	says(&f->md, "emulated device");
+	says(&f->md, "unstable");
+	says(&f->md, "some nodes ran elsewhere");
+	says(&f->md, "7 of 10 nodes on the platform, 2 more fused away");
+	says(&f->html, "<span class=\"tag warn\">emulated</span>");
+	says(&f->html, "assay run m --on qnn --batch 1 --seq 128 --layers 2 --synthetic");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count),
+		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
