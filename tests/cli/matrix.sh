@@ -32,8 +32,8 @@ done
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda $quick --resume
 has err '^\[1/6\] .*: finished before, row 1: (right|unjudged)$'
 has out '; 6 finished before$'
-code 0 "$ASSAY" query --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
-has out '\b6\b'
+code 0 "$ASSAY" query --format csv --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
+has out '^6$'
 # One more platform: only its cells are run.
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda,rocm $quick --resume --json
 json 'len(d) == 2 and all(x["requested"] == "rocm" for x in d)'
@@ -43,7 +43,8 @@ has err '^Plan: 8 cells'
 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs 3 --no-conform --output-dir "$work/stopped" >"$work/out" 2>"$work/err" &
 pid=$!
 for _ in $(seq 100); do
-	"$ASSAY" query --db "$work/stopped/assay.duckdb" "SELECT count(*) AS started FROM event WHERE kind = 'started'" 2>/dev/null | grep -Eq '\b1\b' && break
+	"$ASSAY" query --format csv --db "$work/stopped/assay.duckdb" "SELECT count(*) AS n FROM event WHERE kind = 'started'" 2>/dev/null |
+		grep -qx 1 && break
 	sleep 0.1
 done
 kill -INT $pid
