@@ -18,12 +18,14 @@ static const struct {
 	{ "CPU", "CPUExecutionProvider" },
 };
 
-// Defaults by measurement (bert-base, 1x128, 2 CPUs, fastest of interleaved runs): prepacking 113.5 ms against 127.7 without,
-// for 335 against 61 ms of loading and 332 against 8 MiB of anonymous memory; spinning 113.5 ms against 119.0 without.
+// Defaults by measurement (bert-base, 2 CPUs, interleaved runs, ms).
+//   prepacking on   113.5 at 1x128 against 127.7 without; costs 335 against 61 of loading and 332 against 8 MiB of anonymous memory
+//   spinning 20 us  at 1x8 on an idle machine 25.1 against 24.2 with ONNX Runtime's own "on" and 27.7 without; on a machine
+//                   that has other work 59 against 94 and 52: a thread that spins while its partner waits for a CPU costs both
 static const struct option options[] = {
 	{ "threads", NULL, "threads within an operation; default: the CPUs this process may use" },
 	{ "inter_threads", "1", "operations at the same time; above 1 the parallel executor is used" },
-	{ "spinning", "on", "idle threads spin before they sleep" },
+	{ "spinning", "20", "how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off" },
 	{ "prepacking", "on", "weights are copied into the layout that kernels like best" },
 	{ "optimisation", "all", "all, extended, basic or none: which rewrites of the graph are allowed" },
 	{ NULL, NULL, NULL },
@@ -80,6 +82,7 @@ static enum status load_library(struct ort_library *out, struct arena *a, struct
 	dot = strchr(out->text, '.');
 	if (dot)
 		text_to_int(arena_strndup(a, dot + 1, strcspn(dot + 1, ".")), 0, 1000, &minor);
+	out->minor = (unsigned)minor;
 	for (out->version = ORT_NEWEST_API; out->version >= ORT_OLDEST_API; out->version--)
 		if (out->version <= (unsigned)minor && (out->api = base->GetApi(out->version)))
 			return STATUS_OK;
@@ -117,19 +120,38 @@ static enum status ort_devices(struct device_list *out, struct error *err)
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
 
+// "20" -> allowed, and for how long; "on" leaves the length to ONNX Runtime. Before 1.31 the length may not be settable.
+static enum status parse_spinning(struct session *s, bool *allowed, const char **us, struct error *err)
+{
+	const char *text = session_option(s, "spinning");
+	int64_t n;
+
+	*us = NULL;
+	if (!text_to_int(text, 0, 10000000, &n) || n <= 1)       // 0 and 1 are off and on
+		return session_option_bool(s, "spinning", allowed, err) ? error_set(err, STATUS_BAD_INPUT,
+			"option spinning is \"%s\"; it takes on, off or microseconds", text) : STATUS_OK;
+	*allowed = true;
+	if (((struct ort *)s->state)->library.minor >= 31)
+		*us = text;
+	else
+		session_set_option(s, "spinning", "on");
+	return STATUS_OK;
+}
+
 static enum status set_options(struct session *s, const struct artifact *a, bool record, OrtSessionOptions *o, struct error *err)
 {
 	static const char *const words[] = { "all", "extended", "basic", "none" };
 	static const GraphOptimizationLevel levels[] = { ORT_ENABLE_ALL, ORT_ENABLE_EXTENDED, ORT_ENABLE_BASIC, ORT_DISABLE_ALL };
 	const OrtApi *api = ((struct ort *)s->state)->library.api;
 	int64_t threads, inter;
+	const char *spin_us;
 	bool spinning, prepacking;
 	size_t level;
 	char number[24];
 	enum status st;
 
 	if ((st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
-	    (st = session_option_int(s, "inter_threads", 1, 4096, 1, &inter, err)) || (st = session_option_bool(s, "spinning", &spinning, err)) ||
+	    (st = session_option_int(s, "inter_threads", 1, 4096, 1, &inter, err)) || (st = parse_spinning(s, &spinning, &spin_us, err)) ||
 	    (st = session_option_bool(s, "prepacking", &prepacking, err)) || (st = session_option_word(s, "optimisation", words, 4, &level, err)))
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)threads);
@@ -145,6 +167,10 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 	SET(SetSessionGraphOptimizationLevel(o, levels[level]));
 	SET(AddSessionConfigEntry(o, "session.intra_op.allow_spinning", spinning ? "1" : "0"));
 	SET(AddSessionConfigEntry(o, "session.inter_op.allow_spinning", spinning ? "1" : "0"));
+	if (spin_us)
+		SET(AddSessionConfigEntry(o, "session.intra_op.spin_duration_us", spin_us));
+	if (spin_us)
+		SET(AddSessionConfigEntry(o, "session.inter_op.spin_duration_us", spin_us));
 	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && !record ? "0" : "1"));
 	if (a->weights_dir)
 		SET(AddSessionConfigEntry(o, "session.model_external_initializers_file_folder_path", a->weights_dir));

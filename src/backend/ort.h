@@ -12,6 +12,7 @@ enum { ORT_NEWEST_API = 24, ORT_OLDEST_API = 18 };
 struct ort_library {
 	const OrtApi *api;
 	unsigned version;                    // of the API that `api` answers to: members added later must not be touched
+	unsigned minor;                      // of the library's version
 	const char *text;                    // the library's own version, "1.31.1"
 	const char *path;
 };

@@ -353,6 +353,7 @@ static const char *run_bad(const struct backend *engine)
 	CHECK(strstr(err.text, "TPU") && strstr(err.text, "CPU"));
 	CHECK(session_open(&s, engine, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
 	CHECK(session_open(&s, engine, NULL, "threads=many", &art, &err) == STATUS_BAD_INPUT);
+	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "spinning=long" : "precision=f8", &art, &err) == STATUS_BAD_INPUT);
 	broken = art;
 	broken.graph = garbage;
 	broken.graph_nbytes = sizeof garbage;
@@ -374,7 +375,7 @@ static const char *run_effective(const struct backend *engine)
 {
 	static const char *const openvino[][2] = { { "INFERENCE_PRECISION_HINT", "f32" }, { "KV_CACHE_PRECISION", "f32" },
 		{ "DYNAMIC_QUANTIZATION_GROUP_SIZE", "0" }, { "EXECUTION_DEVICES", "CPU" }, { "INFERENCE_NUM_THREADS", "1" } };
-	static const char *const ort[][2] = { { "optimisation", "none" }, { "prepacking", "off" }, { "spinning", "on" }, { "inter_threads", "1" },
+	static const char *const ort[][2] = { { "optimisation", "none" }, { "prepacking", "off" }, { "spinning", "20" }, { "inter_threads", "1" },
 		{ "provider", "CPUExecutionProvider" } };
 	const char *const (*expected)[2] = engine == &backend_ort ? ort : openvino;
 	struct arena a = { 0 };
