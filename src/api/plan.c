@@ -96,6 +96,7 @@ static enum status resolve(
 	m->head = arch_head(spec);
 	if (q->layers > 0 && !arch_shorten(spec, q->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
+	m->shortened = arch_is_shortened(spec);
 	if (has_weights) {
 		m->path = m->hub.path;
 		return STATUS_OK;
@@ -178,6 +179,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.sequence = q->sequence,
 		.runs = q->runs,
 		.layers = q->layers,
+		.shortened = m->shortened,
 		.seed = q->seed,
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,
@@ -277,7 +279,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 	if (!r->head)
 		r->head = m->head;
 	r->weights = m->synthetic ? "synthetic" : "real";
-	r->shortened = q->layers > 0;
+	r->shortened = m->shortened;
 	if (q->layers > 0)
 		r->layers = q->layers;
 }

@@ -36,6 +36,7 @@ struct plan_model {
 	uint64_t synthetic_bytes;            // their size; 0: none or unknown
 	uint64_t weight_bytes;               // of real weights
 	int64_t layers;                      // of the question
+	bool shortened;                      // those are fewer than the configuration says
 	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
 	const char *model_type, *architecture, *head;        // NULL where unknown
 	enum status refused;                 // STATUS_OK: the cells can run

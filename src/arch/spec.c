@@ -234,6 +234,11 @@ bool arch_shorten(struct spec *s, int64_t layers)
 	return true;
 }
 
+bool arch_is_shortened(const struct spec *s)
+{
+	return s->layers < s->layers_in_config;
+}
+
 const char *arch_model_type(const struct spec *s)
 {
 	return s->row->model_type;

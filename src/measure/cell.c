@@ -21,6 +21,7 @@
 #include "measure/hear.h"
 #include "measure/reference.h"
 #include "measure/request.h"
+#include "measure/scratch.h"
 #include "measure/stats.h"
 
 static void hash_number(struct hash *h, double x)
@@ -39,7 +40,7 @@ static void hash_file(struct hash *h, struct arena *a, const char *path)
 
 const char *cell_key(const struct cell *c, struct arena *a)
 {
-	const char *texts[] = { c->model, c->revision, c->platform, c->device, c->options, c->golden };
+	const char *golden = reference_golden(c, a), *texts[] = { c->model, c->revision, c->platform, c->device, c->options, golden };
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
 
@@ -53,8 +54,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	} else if (c->path) {
 		hash_file(&h, a, c->path);
 	}
-	if (c->golden)
-		hash_file(&h, a, c->golden);
+	if (golden)
+		hash_file(&h, a, golden);
 	hash_number(&h, (double)c->batch);
 	hash_number(&h, (double)c->sequence);
 	hash_number(&h, (double)c->runs);
@@ -69,21 +70,6 @@ const char *cell_key(const struct cell *c, struct arena *a)
 
 // ---- the outputs' file --------------------------------------------------------------------------------------------------
 
-static void sweep(const char *folder)
-{
-	DIR *d = opendir(folder);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		long pid = strtol(e->d_name, NULL, 10);
-
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			unlinkat(dirfd(d), e->d_name, 0);
-	}
-	if (d)
-		closedir(d);
-}
-
 static enum status outputs_place(struct arena *a, const char **out, struct error *err)
 {
 	static atomic_uint counter;
@@ -94,7 +80,7 @@ static enum status outputs_place(struct arena *a, const char **out, struct error
 		return st;
 	if (access(folder, W_OK) < 0)
 		return error_errno(err, "%s: outputs cannot be written there; set ASSAY_CACHE to another folder", folder);
-	sweep(folder);
+	scratch_sweep(folder);
 	*out = arena_printf(a, "%s/%d-%u.safetensors", folder, (int)getpid(), atomic_fetch_add(&counter, 1));
 	return STATUS_OK;
 }
@@ -159,7 +145,7 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	r->requested = c->platform;
 	r->device = c->device && *c->device ? c->device : NULL;
 	r->weights = c->synthetic ? "synthetic" : "real";
-	r->shortened = c->layers > 0;
+	r->shortened = c->shortened;
 	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
 	r->batch = c->batch;
 	r->attempts = 1;
@@ -169,13 +155,13 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 
 // ---- judging ------------------------------------------------------------------------------------------------------------
 
-static enum status judge(const struct cell *c, const char *golden, const char *outputs_path, const struct cell_watch *watch, struct arena *a,
+// `ref` holds the golden outputs already when there are some.
+static enum status judge(const struct cell *c, struct reference *ref, const char *outputs_path, const struct cell_watch *watch, struct arena *a,
 	struct cell_result *out, struct error *err)
 {
 	struct row *r = &out->row;
 	enum dtype compute = r->compute_dtype ? dtype_find(r->compute_dtype) : DTYPE_F32;
 	struct error why = { 0 };
-	struct reference ref;
 	struct tensor *outputs;
 	size_t count;
 	enum status st = reference_read(a, outputs_path, "", &outputs, &count, &why);
@@ -188,9 +174,14 @@ static enum status judge(const struct cell *c, const char *golden, const char *o
 	}
 	if (watch && watch->phase)
 		watch->phase(watch->context, "judge");
-	if ((st = reference_find(&ref, c, golden, watch, a, err)))
+	if (!ref->name && (st = reference_ask(ref, c, watch, a, err)))
 		return st;
-	out->verdict = reference_judge(&ref, outputs, count, compute, a, r, &out->checks);
+	if (watch && watch->stop && *watch->stop && !ref->name) {
+		r->cause = "judge: stopped from outside";
+		out->verdict = VERDICT_INTERRUPTED;
+		return STATUS_OK;
+	}
+	out->verdict = reference_judge(ref, outputs, count, compute, a, r, &out->checks);
 	return STATUS_OK;
 }
 
@@ -205,6 +196,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct child_limits limits = { .timeout_s = c->timeout_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
+	struct reference ref = { 0 };
 	struct child_report report;
 	struct heard heard;
 	double begin = clock_ms();
@@ -212,7 +204,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
-	if ((st = outputs_place(a, &outputs_path, err)))
+	// A golden file that cannot be read is the caller's mistake, told before anything runs.
+	if ((golden && (st = reference_read_golden(&ref, golden, a, err))) || (st = outputs_place(a, &outputs_path, err)))
 		return st;
 	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
@@ -237,7 +230,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	take_memory(&result.row, &heard, &report, a);
 	child_report_done(&report);
 	if (result.verdict == VERDICT_RIGHT)
-		st = judge(c, golden, outputs_path, watch, a, &result, err);
+		st = judge(c, &ref, outputs_path, watch, a, &result, err);
 	unlink(outputs_path);
 	if (st)
 		return st;

@@ -26,6 +26,7 @@ struct cell {
 	int64_t batch, sequence;             // sequence 0: the default (128), cut to what the model takes
 	int64_t runs;                        // 0: at least 11, until 3 s or 64 runs
 	int64_t layers;                      // 0: all
+	bool shortened;                      // those are fewer than the model's configuration says
 	uint64_t seed;                       // of the inputs (weights have their own)
 	bool synthetic;                      // weights are synthetic
 	bool is_static;                      // fixed shapes

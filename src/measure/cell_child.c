@@ -19,6 +19,7 @@
 #include "measure/child.h"
 #include "measure/output_file.h"
 #include "measure/request.h"
+#include "measure/scratch.h"
 #include "pipeline/inputs.h"
 
 enum { RUNS_LEAST = 11, RUNS_MOST = 64 };
@@ -130,7 +131,7 @@ static enum status draw(struct work *w, struct error *err)
 	if (w->ask.layers > 0) {
 		if (!arch_shorten(spec, w->ask.layers))
 			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
-		say_row(json_pack("{s:b, s:I}", "shortened", 1, "layers", (json_int_t)w->ask.layers));
+		say_row(json_pack("{s:I}", "layers", (json_int_t)w->ask.layers));
 	}
 	arch_input_hints(spec, &w->hints);
 	if ((st = decide_shape(w, err)))
@@ -447,6 +448,7 @@ static enum status make_reference(struct work *w, struct error *err)
 		if ((st = run_once(w, err)))
 			return st;
 		say_phase("outputs");
+		scratch_sweep(w->ask.reference_folder);
 		temporary = arena_printf(&w->arena, "%s.%d.part", path, (int)getpid());
 		if ((st = outputs_write(&w->arena, temporary, &w->session, w->out, err)))
 			return st;
