@@ -55,7 +55,8 @@ static enum status unknown_option(const struct backend *b, const char *item, siz
 
 	for (const struct option *o = b->options; o->name; o++)
 		text_addf(&known, "%s%s", known.length ? ", " : "", o->name);
-	st = error_set(err, STATUS_BAD_INPUT, "%s has no option \"%.*s\"; it has %s", b->name, (int)length, item, text_get(&known));
+	st = error_set(
+		err, STATUS_BAD_INPUT, "%s has no option \"%.*s\"; it has %s", b->name, (int)length, item, text_get(&known));
 	text_done(&known);
 	return st;
 }
@@ -74,7 +75,8 @@ static enum status parse_options(struct session *s, const char *options, struct 
 			if (!o)
 				return unknown_option(s->backend, at, name, err);
 			if (name == length)
-				return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", s->backend->name, o->name, o->name);
+				return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", s->backend->name,
+					o->name, o->name);
 			session_set_option(s, o->name, arena_strndup(&s->arena, at + name + 1, length - name - 1));
 		}
 		at += length + (at[length] == ',');
@@ -92,7 +94,8 @@ void session_set_option(struct session *s, const char *name, const char *text)
 	json_object_set_new(s->options, name, json_string(text));
 }
 
-enum status session_option_int(const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err)
+enum status session_option_int(
+	const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err)
 {
 	const char *text = session_option(s, name);
 
@@ -118,7 +121,8 @@ enum status session_option_bool(struct session *s, const char *name, bool *out, 
 	return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes on or off", name, text ? text : "");
 }
 
-enum status session_option_word(const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err)
+enum status session_option_word(
+	const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err)
 {
 	const char *text = session_option(s, name);
 	struct text known = { 0 };
@@ -132,14 +136,16 @@ enum status session_option_word(const struct session *s, const char *name, const
 		}
 		text_addf(&known, "%s%s", i ? ", " : "", words[i]);
 	}
-	st = error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes one of %s", name, text ? text : "", text_get(&known));
+	st = error_set(
+		err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes one of %s", name, text ? text : "", text_get(&known));
 	text_done(&known);
 	return st;
 }
 
 // ---- sessions -----------------------------------------------------------------------------------------------------------
 
-enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options, const struct artifact *a, struct error *err)
+enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options,
+	const struct artifact *a, struct error *err)
 {
 	enum status st;
 
@@ -160,23 +166,27 @@ enum status session_open(struct session *s, const struct backend *b, const char 
 }
 
 // `have` against what the engine declares; -1 takes anything.
-static enum status check_tensor(const struct session *s, const char *what, const struct tensor_type *want, const struct tensor *have, struct error *err)
+static enum status check_tensor(
+	const struct session *s, const char *what, const struct tensor_type *want, const struct tensor *have, struct error *err)
 {
 	char shape[2][128];
 	size_t count;
 	bool same = want->rank == have->rank;
 
 	if (have->name && !text_is(have->name, want->name))
-		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s was given where %s is expected", s->backend->name, what, have->name, want->name);
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s was given where %s is expected", s->backend->name, what,
+			have->name, want->name);
 	if (want->dtype != have->dtype)
-		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s has type %s, expected %s", s->backend->name, what, want->name, dtype_word(have->dtype),
-			dtype_word(want->dtype));
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s has type %s, expected %s", s->backend->name, what, want->name,
+			dtype_word(have->dtype), dtype_word(want->dtype));
 	for (int i = 0; same && i < want->rank; i++)
 		same = want->dim[i] < 0 || want->dim[i] == have->dim[i];
 	if (!same)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s has shape %s, expected %s", s->backend->name, what, want->name,
-			tensor_shape_text(have->rank, have->dim, shape[0], sizeof shape[0]), tensor_shape_text(want->rank, want->dim, shape[1], sizeof shape[1]));
-	if (!tensor_count(have->rank, have->dim, &count) || have->nbytes != count * dtype_size(have->dtype) || (count && !have->data))
+			tensor_shape_text(have->rank, have->dim, shape[0], sizeof shape[0]),
+			tensor_shape_text(want->rank, want->dim, shape[1], sizeof shape[1]));
+	if (!tensor_count(have->rank, have->dim, &count) || have->nbytes != count * dtype_size(have->dtype) ||
+		(count && !have->data))
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s %s of shape %s has %zu bytes", s->backend->name, what, want->name,
 			tensor_shape_text(have->rank, have->dim, shape[0], sizeof shape[0]), have->nbytes);
 	return STATUS_OK;
@@ -187,18 +197,21 @@ static enum status check_inputs(const struct session *s, const struct tensor *in
 	enum status st = STATUS_OK;
 
 	if (in_count != s->input_count)
-		return error_set(err, STATUS_BAD_INPUT, "%s takes %zu inputs, %zu were given", s->backend->name, s->input_count, in_count);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s takes %zu inputs, %zu were given", s->backend->name, s->input_count, in_count);
 	for (size_t i = 0; i < in_count && !st; i++)
 		st = check_tensor(s, "input", &s->inputs[i], &in[i], err);
 	return st;
 }
 
-enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err)
+enum status session_run(
+	struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err)
 {
 	enum status st = check_inputs(s, in, in_count, err);
 
 	if (!st && out_count != s->output_count)
-		st = error_set(err, STATUS_BAD_INPUT, "%s gives %zu outputs, room was made for %zu", s->backend->name, s->output_count, out_count);
+		st = error_set(err, STATUS_BAD_INPUT, "%s gives %zu outputs, room was made for %zu", s->backend->name,
+			s->output_count, out_count);
 	if (st)
 		return st;
 	s->run_count++;
@@ -207,7 +220,8 @@ enum status session_run(struct session *s, const struct tensor *in, size_t in_co
 	return STATUS_OK;
 }
 
-enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct placement *out, struct error *err)
+enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
+	struct placement *out, struct error *err)
 {
 	struct placement p = { .arena = out->arena, .on_platform = -1 };
 	enum status st = check_inputs(s, in, in_count, err);

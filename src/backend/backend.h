@@ -70,7 +70,8 @@ struct backend {
 	enum status (*run)(struct session *s, const struct tensor *in, struct tensor *out, struct error *err);
 	void (*close)(struct session *s);                                  // accepts a half-open session
 	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
-	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
+	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
+		struct error *err);
 };
 
 extern const struct backend backend_ort, backend_openvino, backend_null;
@@ -83,18 +84,23 @@ enum status backend_devices(const struct backend *b, struct device_list *out, st
 
 // `options`: "key=value,key=value" over the backend's defaults; an unknown key is BAD_INPUT with the known ones.
 // On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
-enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options, const struct artifact *a, struct error *err);
+enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options,
+	const struct artifact *a, struct error *err);
 // Checks count, names, types and shapes of the inputs against what the engine declares.
-enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err);
-enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct placement *out, struct error *err);
+enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count,
+	struct error *err);
+enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
+	struct placement *out, struct error *err);
 void session_close(struct session *s);                               // zeroed or half-open is fine
 const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
 
 // For engines. A value that an option cannot take is BAD_INPUT, in words that name the option.
 void session_set_option(struct session *s, const char *name, const char *text);      // what turned out to be effective
-enum status session_option_int(const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err);
+enum status session_option_int(const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise,
+	int64_t *out, struct error *err);
 enum status session_option_bool(struct session *s, const char *name, bool *out, struct error *err);      // on, off
-enum status session_option_word(const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err);
+enum status session_option_word(const struct session *s, const char *name, const char *const *words, size_t count, size_t *out,
+	struct error *err);
 
 // library.c: finding and opening an engine's shared library.
 // Order: ASSAY_ENGINE_PATH (colon separated), PREFIX/lib/assay/engines, XDG_DATA_HOME/assay/engines, the build tree's

@@ -17,7 +17,7 @@ enum { PLACES = 64 };
 struct places {
 	struct arena *arena;
 	const char *folder[PLACES];
-	bool system[PLACES];                 // a folder of the system loader: nothing of ours lies below it
+	bool system[PLACES]; // a folder of the system loader: nothing of ours lies below it
 	size_t count;
 };
 
@@ -48,7 +48,7 @@ static void add_prefix_of(struct places *p, const char *file)
 {
 	char *real = file ? realpath(file, NULL) : NULL, *slash = real ? strrchr(real, '/') : NULL;
 
-	for (int up = 0; up < 2 && slash && slash != real; up++) {      // bin/assay, lib/libassay.so; lib/x86_64-linux-gnu/libassay.so
+	for (int up = 0; up < 2 && slash && slash != real; up++) { // bin/assay, lib/libassay.so; lib/x86_64-linux-gnu/libassay.so
 		const char *folder;
 
 		*slash = 0;
@@ -143,7 +143,8 @@ enum status library_open(struct arena *a, const char *pattern, void **handle, co
 			continue;
 		opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 		if (!opened) {
-			// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
+			// Its words name the missing soname. The next folder is not tried: another version would answer for this
+			// one.
 			const char *why = dlerror();
 
 			return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why ? why : "no reason given");
@@ -155,7 +156,8 @@ enum status library_open(struct arena *a, const char *pattern, void **handle, co
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
-	st = error_set(err, STATUS_UNAVAILABLE, "%s is not installed: looked in %s and the system's library folders; set ASSAY_ENGINE_PATH to its folder",
+	st = error_set(err, STATUS_UNAVAILABLE,
+		"%s is not installed: looked in %s and the system's library folders; set ASSAY_ENGINE_PATH to its folder",
 		pattern, text_get(&looked));
 	text_done(&looked);
 	return st;

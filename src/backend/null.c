@@ -3,9 +3,9 @@
 // shapes whose element i is a fixed function of i, and on demand every way in which an engine goes wrong.
 //
 //   fail=open  fail=run@3     an error          crash=open|run@N     SIGSEGV         hang=open|run@N      never comes back
-//   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while opening
-//   rubbish=1                 writes what no child may write: to fd 3 and to standard output
-//   wrong=1                   outputs that are off                                   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms
+//   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
+//   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
+//   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms
 //
 // Rows of it say engine null, emulated: nobody can take them for a measurement.
 #include "backend/backend.h"
@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-enum { OTHER_DIM = 4 };                      // of a symbolic dimension that is neither batch nor sequence
+enum { OTHER_DIM = 4 }; // of a symbolic dimension that is neither batch nor sequence
 static const size_t output_limit = (size_t)1 << 32;
 
 static const struct option options[] = {
@@ -39,11 +39,11 @@ static const struct option options[] = {
 };
 
 struct null {
-	int64_t fail, crash, hang;           // -1 never, 0 open, N the Nth run
-	int64_t exit_code;                   // -1: does not
+	int64_t fail, crash, hang; // -1 never, 0 open, N the Nth run
+	int64_t exit_code;         // -1: does not
 	double sleep_ms, noise_ms;
 	bool wrong;
-	void **data;                         // of the outputs
+	void **data; // of the outputs
 	size_t *capacity;
 };
 
@@ -69,7 +69,8 @@ static enum status when(struct session *s, const char *name, int64_t *out, struc
 	else if (text_is(text, "run"))
 		*out = 1;
 	else if (!text_starts(text, "run@") || !text_to_int(text + 4, 1, INT64_MAX, out))
-		return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes open, run or run@N with N from 1", name, text);
+		return error_set(
+			err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes open, run or run@N with N from 1", name, text);
 	return STATUS_OK;
 }
 
@@ -107,7 +108,7 @@ static void rubbish(void)
 
 	for (int fd = 1; fd <= 3; fd += 2)
 		if (write(fd, text, sizeof text - 1) < 0)
-			continue;                    // a closed descriptor is as good a place as any
+			continue; // a closed descriptor is as good a place as any
 }
 
 static enum status fault(const struct null *n, int64_t now, struct error *err)
@@ -124,8 +125,8 @@ static enum status fault(const struct null *n, int64_t now, struct error *err)
 	if (now && n->exit_code >= 0)
 		_exit((int)n->exit_code);
 	if (n->fail == now)
-		return now ? error_set(err, STATUS_FAILED, "failed in run %lld, as asked", (long long)now) :
-			error_set(err, STATUS_FAILED, "failed while opening, as asked");
+		return now ? error_set(err, STATUS_FAILED, "failed in run %lld, as asked", (long long)now)
+			   : error_set(err, STATUS_FAILED, "failed while opening, as asked");
 	return STATUS_OK;
 }
 
@@ -140,13 +141,15 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		s->device = "NULL";
 	if (!text_is(s->device, "NULL"))
 		return error_set(err, STATUS_UNAVAILABLE, "no device %s; this engine's only device is NULL", s->device);
-	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) || (st = when(s, "hang", &n->hang, err)) ||
-	    (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) || (st = number(s, "eat", 1 << 20, &gib, err)) ||
-	    (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) ||
-	    (st = session_option_bool(s, "rubbish", &dirty, err)) || (st = session_option_bool(s, "wrong", &n->wrong, err)))
+	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
+		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
+		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
+		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
+		(st = session_option_bool(s, "wrong", &n->wrong, err)))
 		return st;
 	if (!a->outputs || !a->output_count)
-		return error_set(err, STATUS_UNSUPPORTED, "needs a graph that assay drew: of this one it does not know the outputs");
+		return error_set(
+			err, STATUS_UNSUPPORTED, "needs a graph that assay drew: of this one it does not know the outputs");
 	for (size_t i = 0; i < a->output_count; i++)
 		if (!dtype_size(a->outputs[i].dtype))
 			return error_set(err, STATUS_UNSUPPORTED, "output %s has no element type", a->outputs[i].name);
@@ -169,7 +172,13 @@ static void fill(struct tensor *t, size_t count, bool wrong)
 {
 	for (size_t i = 0; i < count; i++) {
 		double x = 0.125 * (double)(7 * (i % 17) % 17) + (wrong && i % 3 == 0 ? 1 : 0);
-		union { float f32; double f64; uint16_t u16; uint8_t bytes[8]; int64_t i64; } u = { .i64 = t->dtype == DTYPE_BOOL ? x >= 1 : (int64_t)x };
+		union {
+			float f32;
+			double f64;
+			uint16_t u16;
+			uint8_t bytes[8];
+			int64_t i64;
+		} u = { .i64 = t->dtype == DTYPE_BOOL ? x >= 1 : (int64_t)x };
 
 		if (t->dtype == DTYPE_F32)
 			u.f32 = (float)x;
@@ -222,7 +231,7 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 	if (n->noise_ms > 0)
 		ms += n->noise_ms * (double)(splitmix64(1, (uint64_t)s->run_count) >> 11) * 0x1p-53;
 	while (!st && clock_ms() - begin < ms)
-		;                            // spins: sleeping would measure the scheduler
+		; // spins: sleeping would measure the scheduler
 	return st;
 }
 

@@ -15,10 +15,25 @@
 
 enum dtype ov_dtype(ov_element_type_e t)
 {
-	static const struct { ov_element_type_e theirs; enum dtype ours; } pairs[] = {
-		{ BOOLEAN, DTYPE_BOOL }, { BF16, DTYPE_BF16 }, { F16, DTYPE_F16 }, { F32, DTYPE_F32 }, { F64, DTYPE_F64 }, { I8, DTYPE_I8 },
-		{ I16, DTYPE_I16 }, { I32, DTYPE_I32 }, { I64, DTYPE_I64 }, { U8, DTYPE_U8 }, { U16, DTYPE_U16 }, { U32, DTYPE_U32 },
-		{ U64, DTYPE_U64 }, { F8E4M3, DTYPE_F8_E4M3 }, { F8E5M3, DTYPE_F8_E5M2 },
+	static const struct {
+		ov_element_type_e theirs;
+		enum dtype ours;
+	} pairs[] = {
+		{ BOOLEAN, DTYPE_BOOL },
+		{ BF16, DTYPE_BF16 },
+		{ F16, DTYPE_F16 },
+		{ F32, DTYPE_F32 },
+		{ F64, DTYPE_F64 },
+		{ I8, DTYPE_I8 },
+		{ I16, DTYPE_I16 },
+		{ I32, DTYPE_I32 },
+		{ I64, DTYPE_I64 },
+		{ U8, DTYPE_U8 },
+		{ U16, DTYPE_U16 },
+		{ U32, DTYPE_U32 },
+		{ U64, DTYPE_U64 },
+		{ F8E4M3, DTYPE_F8_E4M3 },
+		{ F8E5M3, DTYPE_F8_E5M2 },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -37,9 +52,10 @@ static ov_element_type_e element_type(enum dtype t)
 
 enum status ov_check(const struct ov_library *l, ov_status_e code, const char *doing, struct error *err)
 {
-	static const char *const unsupported[] = { "not supported", "unsupported", "Unsupported", "OpConversionFailure", "No conversion rule",
-		"was not converted", "has no conversion", "not implemented", "cannot be converted" };
-	static const char *const memory[] = { "bad_alloc", "Failed to allocate", "could not allocate", "Cannot allocate memory", "out of memory" };
+	static const char *const unsupported[] = { "not supported", "unsupported", "Unsupported", "OpConversionFailure",
+		"No conversion rule", "was not converted", "has no conversion", "not implemented", "cannot be converted" };
+	static const char *const memory[] = { "bad_alloc", "Failed to allocate", "could not allocate", "Cannot allocate memory",
+		"out of memory" };
 	enum status st = code == NOT_IMPLEMENTED ? STATUS_UNSUPPORTED : STATUS_FAILED;
 	const char *last;
 	char text[1600];
@@ -78,14 +94,15 @@ static enum status load_library(struct ov_library *l, struct arena *a, struct er
 	enum status st;
 
 #ifdef UNDER_SANITIZER
-	// TBB opens a helper with RTLD_DEEPBIND, at which the address sanitizer ends the process; this is TBB's own switch for it.
+	// TBB opens a helper with RTLD_DEEPBIND, at which the address sanitizer ends the process; this is TBB's own switch for
+	// it.
 	setenv("TBB_ENABLE_SANITIZERS", "1", 1);
 #endif
 	if ((st = library_open(a, "libopenvino_c.so*", &handle, &l->path, err)))
 		return st;
-#define X(f)                                                                                                             \
-	*(void **)&l->f = dlsym(handle, #f);                                                                             \
-	if (!l->f)                                                                                                       \
+#define X(f) \
+	*(void **)&l->f = dlsym(handle, #f); \
+	if (!l->f) \
 		return error_set(err, STATUS_UNAVAILABLE, "%s has no function " #f ": too old, or not OpenVINO", l->path);
 	OV_FUNCTIONS(X)
 #undef X
@@ -158,7 +175,8 @@ static enum status choose_device(struct session *s, const ov_available_devices_t
 		here |= !strncasecmp(found->devices[i], s->device, n) && found->devices[i][n] == '.';
 	}
 	if (!here)
-		st = error_set(err, STATUS_UNAVAILABLE, "no device %s; OpenVINO's devices here: %s", s->device, names.length ? text_get(&names) : "none");
+		st = error_set(err, STATUS_UNAVAILABLE, "no device %s; OpenVINO's devices here: %s", s->device,
+			names.length ? text_get(&names) : "none");
 	text_done(&names);
 	return st;
 }
@@ -167,7 +185,8 @@ static enum status configure(struct session *s, struct error *err)
 {
 	struct openvino *o = s->state;
 	ov_available_devices_t found = { 0 };
-	enum status st = ov_check(&o->library, o->library.ov_core_get_available_devices(o->core, &found), "listing its devices", err);
+	enum status st =
+		ov_check(&o->library, o->library.ov_core_get_available_devices(o->core, &found), "listing its devices", err);
 
 	if (st)
 		return st;
@@ -206,11 +225,12 @@ static enum status describe(struct session *s, const ov_output_const_port_t *por
 		l->ov_free(name);
 	}
 	if ((st = ov_check(l, l->ov_port_get_element_type(port, &element), "reading a type", err)) ||
-	    (st = ov_check(l, l->ov_port_get_partial_shape(port, &shape), "reading a shape", err)))
+		(st = ov_check(l, l->ov_port_get_partial_shape(port, &shape), "reading a shape", err)))
 		return st;
 	t->dtype = ov_dtype(element);
 	if (!t->dtype)
-		st = error_set(err, STATUS_UNSUPPORTED, "%s has OpenVINO's element type %d, which is not supported", t->name, (int)element);
+		st = error_set(err, STATUS_UNSUPPORTED, "%s has OpenVINO's element type %d, which is not supported", t->name,
+			(int)element);
 	else if (shape.rank.min != shape.rank.max || shape.rank.min > TENSOR_MAX_RANK)
 		st = error_set(err, STATUS_UNSUPPORTED, "%s has no fixed rank of at most %d", t->name, TENSOR_MAX_RANK);
 	for (int i = 0; !st && i < (int)shape.rank.min; i++)
@@ -235,7 +255,8 @@ static enum status list_outputs(struct session *s, const struct artifact *a, str
 	o->ports = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_output_const_port_t *);
 	o->out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
 	for (size_t i = 0; i < s->output_count && !st; i++) {
-		if (file.output_count == s->output_count && !l->ov_compiled_model_output_by_name(o->model, file.outputs[i].name, &o->ports[i]))
+		if (file.output_count == s->output_count &&
+			!l->ov_compiled_model_output_by_name(o->model, file.outputs[i].name, &o->ports[i]))
 			(*types)[i].name = file.outputs[i].name;
 		else
 			st = ov_check(l, l->ov_compiled_model_output_by_index(o->model, i, &o->ports[i]), "reading outputs", err);
@@ -275,10 +296,11 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 	struct tensor_type *inputs = NULL, *outputs = NULL;
 	enum status st;
 
-	if ((st = load_library(&o->library, &s->arena, err)) || (st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) ||
-	    (st = configure(s, err)) || (st = ov_compile(s, a, &o->model, err)) ||
-	    (st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->request), "making a request", err)) ||
-	    (st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
+	if ((st = load_library(&o->library, &s->arena, err)) ||
+		(st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) || (st = configure(s, err)) ||
+		(st = ov_compile(s, a, &o->model, err)) ||
+		(st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->request), "making a request", err)) ||
+		(st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
 		return st;
 	s->inputs = inputs;
 	s->outputs = outputs;
@@ -288,26 +310,29 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 
 // ---- running ------------------------------------------------------------------------------------------------------------
 
-enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held, struct ov_given *given,
-	struct error *err)
+enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held,
+	struct ov_given *given, struct error *err)
 {
 	const struct ov_library *l = &((struct openvino *)s->state)->library;
-	static char nothing[64];             // a tensor without elements still needs an address
+	static char nothing[64]; // a tensor without elements still needs an address
 	enum status st = STATUS_OK;
 
 	for (size_t i = 0; i < s->input_count && !st; i++) {
 		ov_shape_t shape = { .rank = in[i].rank, .dims = (int64_t *)in[i].dim };
 
 		if (held[i] && given && given[i].data == in[i].data && given[i].rank == in[i].rank &&
-		    !memcmp(given[i].dim, in[i].dim, (size_t)in[i].rank * sizeof *in[i].dim))
+			!memcmp(given[i].dim, in[i].dim, (size_t)in[i].rank * sizeof *in[i].dim))
 			continue;
 		if (held[i])
 			l->ov_tensor_free(held[i]);
 		held[i] = NULL;
-		st = ov_check(l, l->ov_tensor_create_from_host_ptr(element_type(in[i].dtype), shape, in[i].data ? in[i].data : nothing, &held[i]),
+		st = ov_check(l,
+			l->ov_tensor_create_from_host_ptr(
+				element_type(in[i].dtype), shape, in[i].data ? in[i].data : nothing, &held[i]),
 			"giving an input", err);
 		if (!st)
-			st = ov_check(l, l->ov_infer_request_set_input_tensor_by_index(request, i, held[i]), "giving an input", err);
+			st = ov_check(
+				l, l->ov_infer_request_set_input_tensor_by_index(request, i, held[i]), "giving an input", err);
 		if (st || !given)
 			continue;
 		given[i].data = in[i].data;
@@ -327,9 +352,10 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 	enum status st;
 
 	*out = (struct tensor){ .name = s->outputs[i].name };
-	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->request, o->ports[i], &o->out[i]), "reading an output", err)) ||
-	    (st = ov_check(l, l->ov_tensor_get_element_type(o->out[i], &element), "reading an output", err)) ||
-	    (st = ov_check(l, l->ov_tensor_get_shape(o->out[i], &shape), "reading an output", err)))
+	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->request, o->ports[i], &o->out[i]),
+		     "reading an output", err)) ||
+		(st = ov_check(l, l->ov_tensor_get_element_type(o->out[i], &element), "reading an output", err)) ||
+		(st = ov_check(l, l->ov_tensor_get_shape(o->out[i], &shape), "reading an output", err)))
 		return st;
 	out->dtype = ov_dtype(element);
 	if (shape.rank <= TENSOR_MAX_RANK) {
@@ -338,7 +364,8 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 	}
 	l->ov_shape_free(&shape);
 	if (!out->dtype || shape.rank > TENSOR_MAX_RANK || !tensor_count(out->rank, out->dim, &count))
-		return error_set(err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", out->name);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", out->name);
 	out->nbytes = count * dtype_size(out->dtype);
 	return count ? ov_check(l, l->ov_tensor_data(o->out[i], &out->data), "reading an output", err) : STATUS_OK;
 }

@@ -75,9 +75,10 @@ enum status ov_check(const struct ov_library *l, ov_status_e code, const char *d
 // Reads the artifact's file and compiles it with the properties that the core now has.
 enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_model_t **out, struct error *err);
 // Points a request's inputs at the caller's memory. `given`: what they point at already; NULL: nothing yet.
-enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held, struct ov_given *given,
+enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held,
+	struct ov_given *given, struct error *err);
+enum status ov_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 	struct error *err);
-enum status ov_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
 
 // openvino_options.c
 extern const struct option ov_options[];

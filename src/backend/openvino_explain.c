@@ -19,7 +19,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const ov_profiling_info_t *)a)->node_name, ((const ov_profiling_info_t *)b)->node_name);
 }
 
-static void join(struct session *s, const struct outline *drawn, const ov_profiling_info_t *counters, size_t count, struct placement *p)
+static void join(
+	struct session *s, const struct outline *drawn, const ov_profiling_info_t *counters, size_t count, struct placement *p)
 {
 	const char *devices = session_option(s, "EXECUTION_DEVICES");
 	size_t joined = 0, unnamed = 0;
@@ -29,7 +30,8 @@ static void join(struct session *s, const struct outline *drawn, const ov_profil
 	p->on_platform = 0;
 	for (size_t i = 0; i < drawn->node_count; i++) {
 		ov_profiling_info_t key = { .node_name = drawn->nodes[i].name };
-		const ov_profiling_info_t *hit = *key.node_name ? bsearch(&key, counters, count, sizeof *counters, by_name) : NULL;
+		const ov_profiling_info_t *hit =
+			*key.node_name ? bsearch(&key, counters, count, sizeof *counters, by_name) : NULL;
 
 		unnamed += !*key.node_name;
 		joined += hit != NULL;
@@ -45,29 +47,33 @@ static void join(struct session *s, const struct outline *drawn, const ov_profil
 	}
 	if (unnamed) {
 		p->on_platform = -1;
-		p->note = arena_printf(p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
+		p->note = arena_printf(
+			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
 	} else {
-		p->note = arena_printf(p->arena, "performance counters of a second compile, all on %s: %zu of %zu nodes by name, %zu of OpenVINO's own", devices,
-			joined, drawn->node_count, count - joined);
+		p->note = arena_printf(p->arena,
+			"performance counters of a second compile, all on %s: %zu of %zu nodes by name, %zu of OpenVINO's own",
+			devices, joined, drawn->node_count, count - joined);
 	}
 }
 
-static enum status profile(struct session *s, const struct artifact *a, const struct tensor *in, ov_infer_request_t **request, ov_compiled_model_t **model,
-	ov_tensor_t **held, ov_profiling_info_list_t *counters, struct error *err)
+static enum status profile(struct session *s, const struct artifact *a, const struct tensor *in, ov_infer_request_t **request,
+	ov_compiled_model_t **model, ov_tensor_t **held, ov_profiling_info_list_t *counters, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
 	enum status st;
 
-	if ((st = ov_check(l, l->ov_core_set_property(o->core, s->device, "PERF_COUNT", "YES"), "PERF_COUNT", err)) || (st = ov_compile(s, a, model, err)) ||
-	    (st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
-	    (st = ov_give_inputs(s, *request, in, held, NULL, err)) ||
-	    (st = ov_check(l, l->ov_infer_request_infer(*request), "running", err)))
+	if ((st = ov_check(l, l->ov_core_set_property(o->core, s->device, "PERF_COUNT", "YES"), "PERF_COUNT", err)) ||
+		(st = ov_compile(s, a, model, err)) ||
+		(st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
+		(st = ov_give_inputs(s, *request, in, held, NULL, err)) ||
+		(st = ov_check(l, l->ov_infer_request_infer(*request), "running", err)))
 		return st;
 	return ov_check(l, l->ov_infer_request_get_profiling_info(*request, counters), "reading performance counters", err);
 }
 
-enum status ov_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
+enum status ov_explain(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
 {
 	const struct ov_library *l = &((struct openvino *)s->state)->library;
 	ov_tensor_t **held = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);

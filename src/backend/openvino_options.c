@@ -34,7 +34,9 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-static const struct { const char *option, *property; } properties_of[] = {
+static const struct {
+	const char *option, *property;
+} properties_of[] = {
 	{ "precision", "INFERENCE_PRECISION_HINT" },
 	{ "kv_cache_precision", "KV_CACHE_PRECISION" },
 	{ "dynamic_quantization", "DYNAMIC_QUANTIZATION_GROUP_SIZE" },
@@ -75,11 +77,12 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 	enum status st;
 
 	if ((st = session_option_word(s, "precision", precisions, 3, &precision, err)) ||
-	    (st = session_option_word(s, "kv_cache_precision", caches, 4, &cache, err)) ||
-	    (st = session_option_word(s, "hint", hints, 3, &hint, err)) ||
-	    (st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
-	    (st = session_option_int(s, "streams", 1, 4096, 1, &n, err)) ||
-	    (st = session_option_int(s, "dynamic_quantization", 0, INT32_MAX, 0, &n, err)) || (st = session_option_bool(s, "mmap", &mmap, err)))
+		(st = session_option_word(s, "kv_cache_precision", caches, 4, &cache, err)) ||
+		(st = session_option_word(s, "hint", hints, 3, &hint, err)) ||
+		(st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
+		(st = session_option_int(s, "streams", 1, 4096, 1, &n, err)) ||
+		(st = session_option_int(s, "dynamic_quantization", 0, INT32_MAX, 0, &n, err)) ||
+		(st = session_option_bool(s, "mmap", &mmap, err)))
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)threads);
 	session_set_option(s, "threads", number);
@@ -91,8 +94,9 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 			st = set_device(s, devices->devices[i], &missing, err);
 	else
 		st = set_device(s, s->device, &missing, err);
-	if (!st)                             // a property of the core, not of a device
-		st = ov_check(&o->library, o->library.ov_core_set_property(o->core, "", "ENABLE_MMAP", mmap ? "YES" : "NO"), "ENABLE_MMAP", err);
+	if (!st) // a property of the core, not of a device
+		st = ov_check(&o->library, o->library.ov_core_set_property(o->core, "", "ENABLE_MMAP", mmap ? "YES" : "NO"),
+			"ENABLE_MMAP", err);
 	if (missing.length)
 		session_set_option(s, "not_supported", text_get(&missing));
 	text_done(&missing);
@@ -101,9 +105,10 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 
 void ov_read_back(struct session *s)
 {
-	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION", "DYNAMIC_QUANTIZATION_GROUP_SIZE",
-		"INFERENCE_NUM_THREADS", "NUM_STREAMS", "PERFORMANCE_HINT", "EXECUTION_MODE_HINT", "EXECUTION_DEVICES", "ENABLE_CPU_PINNING",
-		"ENABLE_HYPER_THREADING", "SCHEDULING_CORE_TYPE" };
+	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION",
+		"DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS", "NUM_STREAMS", "PERFORMANCE_HINT",
+		"EXECUTION_MODE_HINT", "EXECUTION_DEVICES", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
+		"SCHEDULING_CORE_TYPE" };
 	struct openvino *o = s->state;
 	const char *precision;
 
@@ -116,5 +121,6 @@ void ov_read_back(struct session *s)
 		o->library.ov_free(text);
 	}
 	precision = session_option(s, "INFERENCE_PRECISION_HINT");
-	session_set_option(s, "compute_dtype", precision && dtype_find(precision) ? dtype_word(dtype_find(precision)) : "unknown");
+	session_set_option(
+		s, "compute_dtype", precision && dtype_find(precision) ? dtype_word(dtype_find(precision)) : "unknown");
 }

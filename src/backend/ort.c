@@ -19,13 +19,15 @@ static const struct {
 };
 
 // Defaults by measurement (bert-base, 2 CPUs, interleaved runs, ms).
-//   prepacking on   113.5 at 1x128 against 127.7 without; costs 335 against 61 of loading and 332 against 8 MiB of anonymous memory
-//   spinning 20 us  at 1x8 on an idle machine 25.1 against 24.2 with ONNX Runtime's own "on" and 27.7 without; on a machine
+//   prepacking on   113.5 at 1x128 against 127.7 without; costs 335 against 61 of loading and 332 against 8 MiB of anonymous
+//   memory spinning 20 us  at 1x8 on an idle machine 25.1 against 24.2 with ONNX Runtime's own "on" and 27.7 without; on a
+//   machine
 //                   that has other work 59 against 94 and 52: a thread that spins while its partner waits for a CPU costs both
 static const struct option options[] = {
 	{ "threads", NULL, "threads within an operation; default: the CPUs this process may use" },
 	{ "inter_threads", "1", "operations at the same time; above 1 the parallel executor is used" },
-	{ "spinning", "20", "how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off" },
+	{ "spinning", "20",
+		"how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off" },
 	{ "prepacking", "on", "weights are copied into the layout that kernels like best" },
 	{ "optimisation", "all", "all, extended, basic or none: which rewrites of the graph are allowed" },
 	{ NULL, NULL, NULL },
@@ -36,9 +38,11 @@ static const struct option options[] = {
 enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err)
 {
 	// A kernel or an operator that is missing is a fact about this engine, whatever code it comes under.
-	static const char *const unsupported[] = { "Could not find an implementation", "is not a registered function/op", "NOT_IMPLEMENTED",
-		"is not supported", "unsupported data type", "Unrecognized attribute", "ONNX Runtime only *guarantees* support" };
-	static const char *const memory[] = { "Failed to allocate memory", "bad_alloc", "bad allocation", "Cannot allocate memory" };
+	static const char *const unsupported[] = { "Could not find an implementation", "is not a registered function/op",
+		"NOT_IMPLEMENTED", "is not supported", "unsupported data type", "Unrecognized attribute",
+		"ONNX Runtime only *guarantees* support" };
+	static const char *const memory[] = { "Failed to allocate memory", "bad_alloc", "bad allocation",
+		"Cannot allocate memory" };
 	enum status st = STATUS_FAILED;
 	char text[1600];
 
@@ -86,7 +90,8 @@ static enum status load_library(struct ort_library *out, struct arena *a, struct
 	for (out->version = ORT_NEWEST_API; out->version >= ORT_OLDEST_API; out->version--)
 		if (out->version <= (unsigned)minor && (out->api = base->GetApi(out->version)))
 			return STATUS_OK;
-	return error_set(err, STATUS_UNAVAILABLE, "%s is ONNX Runtime %s: too old, 1.%d is the oldest that is understood", out->path, out->text, ORT_OLDEST_API);
+	return error_set(err, STATUS_UNAVAILABLE, "%s is ONNX Runtime %s: too old, 1.%d is the oldest that is understood",
+		out->path, out->text, ORT_OLDEST_API);
 }
 
 static enum status ort_devices(struct device_list *out, struct error *err)
@@ -112,7 +117,8 @@ static enum status ort_devices(struct device_list *out, struct error *err)
 			out->items[out->count++] = (struct device){
 				.name = providers[i].device,
 				.description = arena_strdup(out->arena, host_cpuinfo("", "model name", model, sizeof model)),
-				.features = arena_printf(out->arena, "API %u%s", library.version, library.version < 24 ? ", no placement" : ""),
+				.features = arena_printf(
+					out->arena, "API %u%s", library.version, library.version < 24 ? ", no placement" : ""),
 			};
 	}
 	return ort_check(library.api, library.api->ReleaseAvailableProviders(available, count), "listing its providers", err);
@@ -127,9 +133,11 @@ static enum status parse_spinning(struct session *s, bool *allowed, const char *
 	int64_t n;
 
 	*us = NULL;
-	if (!text_to_int(text, 0, 10000000, &n) || n <= 1)       // 0 and 1 are off and on
-		return session_option_bool(s, "spinning", allowed, err) ? error_set(err, STATUS_BAD_INPUT,
-			"option spinning is \"%s\"; it takes on, off or microseconds", text) : STATUS_OK;
+	if (!text_to_int(text, 0, 10000000, &n) || n <= 1) // 0 and 1 are off and on
+		return session_option_bool(s, "spinning", allowed, err)
+			       ? error_set(err, STATUS_BAD_INPUT, "option spinning is \"%s\"; it takes on, off or microseconds",
+					 text)
+			       : STATUS_OK;
 	*allowed = true;
 	if (((struct ort *)s->state)->library.minor >= 31)
 		*us = text;
@@ -151,15 +159,17 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 	enum status st;
 
 	if ((st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
-	    (st = session_option_int(s, "inter_threads", 1, 4096, 1, &inter, err)) || (st = parse_spinning(s, &spinning, &spin_us, err)) ||
-	    (st = session_option_bool(s, "prepacking", &prepacking, err)) || (st = session_option_word(s, "optimisation", words, 4, &level, err)))
+		(st = session_option_int(s, "inter_threads", 1, 4096, 1, &inter, err)) ||
+		(st = parse_spinning(s, &spinning, &spin_us, err)) ||
+		(st = session_option_bool(s, "prepacking", &prepacking, err)) ||
+		(st = session_option_word(s, "optimisation", words, 4, &level, err)))
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)threads);
 	session_set_option(s, "threads", number);
 	session_set_option(s, "optimisation", words[level]);
-#define SET(call)                                                                \
-	if ((st = ort_check(api, api->call, "setting options", err)))            \
-		return st
+#define SET(call) \
+	if ((st = ort_check(api, api->call, "setting options", err))) \
+	return st
 	SET(SetSessionLogSeverityLevel(o, ORT_LOGGING_LEVEL_ERROR));
 	SET(SetIntraOpNumThreads(o, (int)threads));
 	SET(SetInterOpNumThreads(o, (int)inter));
@@ -213,13 +223,14 @@ static enum status describe(struct session *s, const OrtTypeInfo *info, struct t
 	if (!tensor)
 		return error_set(err, STATUS_UNSUPPORTED, "%s is not a tensor", t->name);
 	if ((st = ort_check(api, api->GetTensorElementType(tensor, &type), "reading a type", err)) ||
-	    (st = ort_check(api, api->GetDimensionsCount(tensor, &rank), "reading a shape", err)))
+		(st = ort_check(api, api->GetDimensionsCount(tensor, &rank), "reading a shape", err)))
 		return st;
 	t->dtype = dtype_of_onnx((int)type);
 	if (!t->dtype)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has element type %d, which is not supported", t->name, (int)type);
 	if (rank > TENSOR_MAX_RANK)
-		return error_set(err, STATUS_UNSUPPORTED, "%s has %zu dimensions; %d are supported", t->name, rank, TENSOR_MAX_RANK);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s has %zu dimensions; %d are supported", t->name, rank, TENSOR_MAX_RANK);
 	t->rank = (int)rank;
 	if ((st = ort_check(api, api->GetDimensions(tensor, t->dim, rank), "reading a shape", err)))
 		return st;
@@ -229,13 +240,14 @@ static enum status describe(struct session *s, const OrtTypeInfo *info, struct t
 	return STATUS_OK;
 }
 
-static enum status list_values(struct session *s, bool inputs, struct tensor_type **out, const char ***names, OrtValue ***values, size_t *ret_count,
-	struct error *err)
+static enum status list_values(struct session *s, bool inputs, struct tensor_type **out, const char ***names, OrtValue ***values,
+	size_t *ret_count, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
 	size_t count = 0;
-	enum status st = ort_check(api, inputs ? api->SessionGetInputCount(o->session, &count) : api->SessionGetOutputCount(o->session, &count),
+	enum status st = ort_check(api,
+		inputs ? api->SessionGetInputCount(o->session, &count) : api->SessionGetOutputCount(o->session, &count),
 		"counting inputs and outputs", err);
 
 	if (st)
@@ -247,13 +259,17 @@ static enum status list_values(struct session *s, bool inputs, struct tensor_typ
 		OrtTypeInfo *info = NULL;
 		char *name = NULL;
 
-		st = ort_check(api, inputs ? api->SessionGetInputName(o->session, i, o->allocator, &name) :
-			api->SessionGetOutputName(o->session, i, o->allocator, &name), "reading a name", err);
+		st = ort_check(api,
+			inputs ? api->SessionGetInputName(o->session, i, o->allocator, &name)
+			       : api->SessionGetOutputName(o->session, i, o->allocator, &name),
+			"reading a name", err);
 		if (st)
 			break;
 		(*names)[i] = (*out)[i].name = arena_strdup(&s->arena, name);
 		o->allocator->Free(o->allocator, name);
-		st = ort_check(api, inputs ? api->SessionGetInputTypeInfo(o->session, i, &info) : api->SessionGetOutputTypeInfo(o->session, i, &info),
+		st = ort_check(api,
+			inputs ? api->SessionGetInputTypeInfo(o->session, i, &info)
+			       : api->SessionGetOutputTypeInfo(o->session, i, &info),
 			"reading a type", err);
 		if (!st)
 			st = describe(s, info, &(*out)[i], err);
@@ -297,11 +313,12 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	api = o->library.api;
 	// Warnings would fill the row's stderr with remarks about graphs that run well.
 	if ((st = ort_check(api, api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "assay", &o->env), "starting", err)) ||
-	    (st = ort_check(api, api->GetAllocatorWithDefaultOptions(&o->allocator), "starting", err)) ||
-	    (st = ort_check(api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &o->memory), "starting", err)) ||
-	    (st = ort_create_session(s, a, false, &o->session, err)) ||
-	    (st = list_values(s, true, &inputs, &o->input_names, &o->in, &s->input_count, err)) ||
-	    (st = list_values(s, false, &outputs, &o->output_names, &o->out, &s->output_count, err)))
+		(st = ort_check(api, api->GetAllocatorWithDefaultOptions(&o->allocator), "starting", err)) ||
+		(st = ort_check(
+			 api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &o->memory), "starting", err)) ||
+		(st = ort_create_session(s, a, false, &o->session, err)) ||
+		(st = list_values(s, true, &inputs, &o->input_names, &o->in, &s->input_count, err)) ||
+		(st = list_values(s, false, &outputs, &o->output_names, &o->out, &s->output_count, err)))
 		return st;
 	s->inputs = inputs;
 	s->outputs = outputs;
@@ -309,7 +326,8 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	session_set_option(s, "api", version);
 	// The CPU provider computes in the types of the graph: those of its floating-point outputs.
 	for (size_t i = s->output_count; i-- > 0;)
-		if (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 || outputs[i].dtype == DTYPE_F64)
+		if (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||
+			outputs[i].dtype == DTYPE_F64)
 			session_set_option(s, "compute_dtype", dtype_word(outputs[i].dtype));
 	return STATUS_OK;
 }
@@ -325,7 +343,8 @@ static void release_values(const OrtApi *api, OrtValue **v, size_t count)
 	}
 }
 
-static enum status show_output(struct session *s, const struct tensor_type *type, OrtValue *v, struct tensor *out, struct error *err)
+static enum status show_output(
+	struct session *s, const struct tensor_type *type, OrtValue *v, struct tensor *out, struct error *err)
 {
 	const OrtApi *api = ((struct ort *)s->state)->library.api;
 	OrtTensorTypeAndShapeInfo *info = NULL;
@@ -339,7 +358,8 @@ static enum status show_output(struct session *s, const struct tensor_type *type
 	if (!st)
 		st = ort_check(api, api->GetDimensionsCount(info, &rank), "reading an output", err);
 	if (!st && rank > TENSOR_MAX_RANK)
-		st = error_set(err, STATUS_UNSUPPORTED, "output %s has %zu dimensions; %d are supported", type->name, rank, TENSOR_MAX_RANK);
+		st = error_set(err, STATUS_UNSUPPORTED, "output %s has %zu dimensions; %d are supported", type->name, rank,
+			TENSOR_MAX_RANK);
 	if (!st)
 		st = ort_check(api, api->GetDimensions(info, out->dim, rank), "reading an output", err);
 	if (!st)
@@ -350,7 +370,8 @@ static enum status show_output(struct session *s, const struct tensor_type *type
 	out->rank = (int)rank;
 	out->dtype = dtype_of_onnx((int)element);
 	if (!out->dtype || !tensor_count(out->rank, out->dim, &count))
-		return error_set(err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", type->name);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", type->name);
 	out->nbytes = count * dtype_size(out->dtype);
 	return STATUS_OK;
 }
@@ -364,11 +385,15 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 	release_values(api, o->in, s->input_count);
 	release_values(api, o->out, s->output_count);
 	for (size_t i = 0; i < s->input_count && !st; i++)
-		st = ort_check(api, api->CreateTensorWithDataAsOrtValue(o->memory, in[i].data, in[i].nbytes, in[i].dim, (size_t)in[i].rank,
-			(ONNXTensorElementDataType)dtype_onnx(in[i].dtype), &o->in[i]), "giving an input", err);
+		st = ort_check(api,
+			api->CreateTensorWithDataAsOrtValue(o->memory, in[i].data, in[i].nbytes, in[i].dim, (size_t)in[i].rank,
+				(ONNXTensorElementDataType)dtype_onnx(in[i].dtype), &o->in[i]),
+			"giving an input", err);
 	if (!st)
-		st = ort_check(api, api->Run(o->session, NULL, o->input_names, (const OrtValue *const *)o->in, s->input_count, o->output_names,
-			s->output_count, o->out), "running", err);
+		st = ort_check(api,
+			api->Run(o->session, NULL, o->input_names, (const OrtValue *const *)o->in, s->input_count,
+				o->output_names, s->output_count, o->out),
+			"running", err);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = show_output(s, &s->outputs[i], o->out[i], &out[i], err);
 	return st;

@@ -31,6 +31,7 @@ struct ort {
 enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err);
 // A session over the artifact. `record`: keep where each node goes, which needs API 24; prepacking is off for that.
 enum status ort_create_session(struct session *s, const struct artifact *a, bool record, OrtSession **out, struct error *err);
-enum status ort_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
+enum status ort_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
+	struct error *err);
 
 #endif

@@ -10,7 +10,9 @@
 
 #include "backend/outline.h"
 
-struct assigned { const char *name, *op, *provider; };
+struct assigned {
+	const char *name, *op, *provider;
+};
 
 static int by_name(const void *a, const void *b)
 {
@@ -18,14 +20,16 @@ static int by_name(const void *a, const void *b)
 }
 
 // Every node of the session with its provider, sorted by name. The strings are the session's.
-static enum status read_record(const OrtApi *api, OrtSession *session, struct arena *a, struct assigned **out, size_t *count, struct error *err)
+static enum status read_record(
+	const OrtApi *api, OrtSession *session, struct arena *a, struct assigned **out, size_t *count, struct error *err)
 {
 	const OrtEpAssignedSubgraph *const *parts = NULL;
 	struct assigned *nodes = NULL;
 	size_t part_count = 0, n = 0;
-	enum status st = ort_check(api, api->Session_GetEpGraphAssignmentInfo(session, &parts, &part_count), "asking where nodes run", err);
+	enum status st = ort_check(
+		api, api->Session_GetEpGraphAssignmentInfo(session, &parts, &part_count), "asking where nodes run", err);
 
-	for (int pass = 0; pass < 2 && !st; pass++) {            // count, then fill
+	for (int pass = 0; pass < 2 && !st; pass++) { // count, then fill
 		if (pass)
 			nodes = ARENA_ARRAY(a, n + 1, struct assigned);
 		n = 0;
@@ -34,14 +38,18 @@ static enum status read_record(const OrtApi *api, OrtSession *session, struct ar
 			size_t member_count = 0;
 			const char *provider = NULL;
 
-			if ((st = ort_check(api, api->EpAssignedSubgraph_GetEpName(parts[i], &provider), "asking where nodes run", err)) ||
-			    (st = ort_check(api, api->EpAssignedSubgraph_GetNodes(parts[i], &members, &member_count), "asking where nodes run", err)))
+			if ((st = ort_check(api, api->EpAssignedSubgraph_GetEpName(parts[i], &provider), "asking where nodes run",
+				     err)) ||
+				(st = ort_check(api, api->EpAssignedSubgraph_GetNodes(parts[i], &members, &member_count),
+					 "asking where nodes run", err)))
 				break;
 			for (size_t k = 0; pass && k < member_count && !st; k++) {
 				nodes[n + k].provider = provider;
-				st = ort_check(api, api->EpAssignedNode_GetName(members[k], &nodes[n + k].name), "reading a node", err);
+				st = ort_check(
+					api, api->EpAssignedNode_GetName(members[k], &nodes[n + k].name), "reading a node", err);
 				if (!st)
-					st = ort_check(api, api->EpAssignedNode_GetOperatorType(members[k], &nodes[n + k].op), "reading a node", err);
+					st = ort_check(api, api->EpAssignedNode_GetOperatorType(members[k], &nodes[n + k].op),
+						"reading a node", err);
 			}
 			n += member_count;
 		}
@@ -54,7 +62,8 @@ static enum status read_record(const OrtApi *api, OrtSession *session, struct ar
 	return STATUS_OK;
 }
 
-static void join(const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
+static void join(
+	const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
 {
 	size_t joined = 0, elsewhere = 0, unnamed = 0;
 
@@ -81,14 +90,18 @@ static void join(const struct outline *drawn, const struct assigned *nodes, size
 	}
 	if (unnamed) {
 		p->on_platform = -1;
-		p->note = arena_printf(p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
+		p->note = arena_printf(
+			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
 		return;
 	}
-	p->note = arena_printf(p->arena, "ONNX Runtime's assignment record after its basic rewrites: %zu of %zu nodes by name, %zu on another provider, "
-		"%zu nodes of its own", joined, drawn->node_count, elsewhere, count - joined);
+	p->note = arena_printf(p->arena,
+		"ONNX Runtime's assignment record after its basic rewrites: %zu of %zu nodes by name, %zu on another provider, "
+		"%zu nodes of its own",
+		joined, drawn->node_count, elsewhere, count - joined);
 }
 
-enum status ort_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
+enum status ort_explain(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
@@ -100,10 +113,12 @@ enum status ort_explain(struct session *s, const struct artifact *a, const struc
 
 	(void)in;
 	if (o->library.version < 24) {
-		out->note = arena_printf(out->arena, "ONNX Runtime %s does not tell where nodes run; 1.24 and later do", o->library.text);
+		out->note = arena_printf(
+			out->arena, "ONNX Runtime %s does not tell where nodes run; 1.24 and later do", o->library.text);
 		return STATUS_OK;
 	}
-	if ((st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) || (st = ort_create_session(s, a, true, &session, err)))
+	if ((st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) ||
+		(st = ort_create_session(s, a, true, &session, err)))
 		return st;
 	if (!(st = read_record(api, session, out->arena, &nodes, &count, err)))
 		join(&drawn, nodes, count, session_option(s, "provider"), out);

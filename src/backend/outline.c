@@ -3,16 +3,22 @@
 // may hold gigabytes of weights and this runs in the process whose memory is being measured.
 //
 //   ModelProto.graph = 7
-//   GraphProto.node = 1 (NodeProto: name = 3, op_type = 4)   .initializer = 5 (TensorProto: name = 8)   .input = 11   .output = 12
-//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1))))
+//   GraphProto.node = 1 (NodeProto: name = 3, op_type = 4)   .initializer = 5 (TensorProto: name = 8)   .input = 11   .output =
+//   12 ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1))))
 #include "backend/outline.h"
 
 #include <string.h>
 
 #include "base/text.h"
 
-struct wire { const uint8_t *at, *end; };
-struct field { unsigned number, kind; uint64_t varint; struct wire bytes; };
+struct wire {
+	const uint8_t *at, *end;
+};
+struct field {
+	unsigned number, kind;
+	uint64_t varint;
+	struct wire bytes;
+};
 
 static bool varint(struct wire *w, uint64_t *out)
 {
@@ -136,7 +142,8 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, bo
 		if (f.kind != 2)
 			continue;
 		if (f.number == 1)
-			o->nodes[o->node_count++] = (struct outline_node){ text_field(a, f.bytes, 3, bad), text_field(a, f.bytes, 4, bad) };
+			o->nodes[o->node_count++] =
+				(struct outline_node){ text_field(a, f.bytes, 3, bad), text_field(a, f.bytes, 4, bad) };
 		else if (f.number == 5 && count[11])
 			filled[initializers++] = text_field(a, f.bytes, 8, bad);
 		else if (f.number == 11)
@@ -144,7 +151,7 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, bo
 		else if (f.number == 12)
 			read_value(&o->outputs[o->output_count++], a, f.bytes, bad);
 	}
-	for (size_t i = 0; i < inputs; i++) {                    // before IR 4 every initializer was an input too
+	for (size_t i = 0; i < inputs; i++) { // before IR 4 every initializer was an input too
 		size_t k = 0;
 
 		while (k < initializers && !text_is(filled[k], o->inputs[i].name))

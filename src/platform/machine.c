@@ -34,9 +34,9 @@ static char *read_text(struct arena *a, const char *root, const char *path)
 // ---- processor ----------------------------------------------------------------------------------------------------------
 
 // Instruction sets that decide how fast a model runs, in the order in which they are told.
-static const char *const known_features[] = { "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512cd",
-	"avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16", "neon", "asimd", "asimdhp",
-	"asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme" };
+static const char *const known_features[] = { "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw",
+	"avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16",
+	"amx_fp16", "neon", "asimd", "asimdhp", "asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme" };
 
 static bool has_word(const char *list, const char *word)
 {
@@ -65,16 +65,20 @@ static const char *find_features(struct arena *a, const char *flags)
 	return out;
 }
 
-struct core { long package, core; };
+struct core {
+	long package, core;
+};
 
 static int by_core(const void *x, const void *y)
 {
 	const struct core *a = x, *b = y;
 
-	return a->package != b->package ? (a->package > b->package) - (a->package < b->package) : (a->core > b->core) - (a->core < b->core);
+	return a->package != b->package ? (a->package > b->package) - (a->package < b->package)
+					: (a->core > b->core) - (a->core < b->core);
 }
 
-// Counts threads, cores (pairs of package and core number) and packages. ARM's /proc/cpuinfo has neither number: a thread is a core.
+// Counts threads, cores (pairs of package and core number) and packages. ARM's /proc/cpuinfo has neither number: a thread is a
+// core.
 static void count_cpus(struct machine *m, struct arena *a, const char *root)
 {
 	size_t count = 0, capacity = 64;
@@ -180,8 +184,15 @@ static const char *ask_hypervisor(struct arena *a)
 	return *name ? arena_strdup(a, name) : "unknown";
 }
 #else
-static void ask_caches(struct machine *m) { (void)m; }
-static const char *ask_hypervisor(struct arena *a) { (void)a; return "unknown"; }
+static void ask_caches(struct machine *m)
+{
+	(void)m;
+}
+static const char *ask_hypervisor(struct arena *a)
+{
+	(void)a;
+	return "unknown";
+}
 #endif
 
 // ---- the rest -----------------------------------------------------------------------------------------------------------
@@ -203,7 +214,7 @@ static void find_memory(struct machine *m, struct arena *a, const char *root)
 		fclose(f);
 	m->memory_limit_bytes = host_memory_limit(root);
 	if (m->memory_limit_bytes >= m->memory_bytes)
-		m->memory_limit_bytes = 0;           // no limit in effect
+		m->memory_limit_bytes = 0; // no limit in effect
 	if (m->memory_limit_bytes && m->memory_limit_bytes < m->memory_available_bytes)
 		m->memory_available_bytes = m->memory_limit_bytes;
 }
@@ -242,8 +253,9 @@ static const char *make_id(const struct machine *m, struct arena *a)
 	hash_add_text(&h, m->cpu_model);
 	hash_add_text(&h, m->features);
 	hash_add_text(&h, m->hypervisor ? m->hypervisor : "");
-	hash_add_text(&h, arena_printf(a, "%d %d %d %lld %lld %lld %lld", m->sockets, m->cores, m->threads, (long long)m->l1d_bytes,
-		(long long)m->l2_bytes, (long long)m->l3_bytes, (long long)((m->memory_bytes + (1 << 29)) >> 30)));
+	hash_add_text(
+		&h, arena_printf(a, "%d %d %d %lld %lld %lld %lld", m->sockets, m->cores, m->threads, (long long)m->l1d_bytes,
+			    (long long)m->l2_bytes, (long long)m->l3_bytes, (long long)((m->memory_bytes + (1 << 29)) >> 30)));
 	hash_hex(&h, hex);
 	hex[16] = 0;
 	return hex;
@@ -304,10 +316,12 @@ json_t *machine_json(const struct machine *m)
 		json_array_append_new(features, json_stringn(at, n));
 		at += n + (at[n] == ' ');
 	}
-	return json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:s?}", "id", m->id,
-		"hostname", m->hostname, "os", m->os, "kernel", m->kernel, "architecture", m->architecture, "cpu_vendor", m->cpu_vendor, "cpu_model",
-		m->cpu_model, "sockets", known(m->sockets), "cores", known(m->cores), "threads", known(m->threads), "usable_cpus", m->usable_cpus,
-		"l1d_bytes", known(m->l1d_bytes), "l2_bytes", known(m->l2_bytes), "l3_bytes", known(m->l3_bytes), "features", features, "hypervisor",
-		m->hypervisor, "memory_bytes", known(m->memory_bytes), "memory_available_bytes", known(m->memory_available_bytes),
+	return json_pack(
+		"{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:s?}",
+		"id", m->id, "hostname", m->hostname, "os", m->os, "kernel", m->kernel, "architecture", m->architecture,
+		"cpu_vendor", m->cpu_vendor, "cpu_model", m->cpu_model, "sockets", known(m->sockets), "cores", known(m->cores),
+		"threads", known(m->threads), "usable_cpus", m->usable_cpus, "l1d_bytes", known(m->l1d_bytes), "l2_bytes",
+		known(m->l2_bytes), "l3_bytes", known(m->l3_bytes), "features", features, "hypervisor", m->hypervisor,
+		"memory_bytes", known(m->memory_bytes), "memory_available_bytes", known(m->memory_available_bytes),
 		"memory_limit_bytes", known(m->memory_limit_bytes), "boot_id", m->boot_id);
 }

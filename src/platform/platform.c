@@ -76,7 +76,8 @@ static const struct platform platforms[] = {
 	{
 		.name = "webgpu",
 		.summary = "WebGPU in a browser or natively",
-		.absent = "no engine in this version serves webgpu yet: ONNX Runtime's WebGPU provider is not bundled and it cannot drive a browser",
+		.absent = "no engine in this version serves webgpu yet: ONNX Runtime's WebGPU provider is not bundled and it "
+			  "cannot drive a browser",
 		.reference = "cpu:optimisation=none",
 		.form = CHOSEN_FORM,
 	},
@@ -85,7 +86,7 @@ static const struct platform platforms[] = {
 		.engine = "null",
 		.device = "NULL",
 		.summary = "computes nothing; for tests of assay itself",
-		.reference = "null",                     // without options: what a healthy one gives
+		.reference = "null", // without options: what a healthy one gives
 		.form = CHOSEN_FORM,
 	},
 };
@@ -164,7 +165,7 @@ enum status platform_target(struct target *out, struct arena *a, const char *tex
 	if (!t.options)
 		t.options = p->options;
 	else if (p->options)
-		t.options = arena_printf(a, "%s,%s", p->options, t.options);     // later ones win
+		t.options = arena_printf(a, "%s,%s", p->options, t.options); // later ones win
 	*out = t;
 	return STATUS_OK;
 }

@@ -66,7 +66,8 @@ static void test_list(void **state)
 	assert_null(backend_find(NULL));
 }
 
-static const struct tensor_type null_input[] = { { "x", DTYPE_F32, 2, { -1, 4 } } }, null_output[] = { { "y", DTYPE_F32, 2, { -1, 3 } } };
+static const struct tensor_type null_input[] = { { "x", DTYPE_F32, 2, { -1, 4 } } },
+				null_output[] = { { "y", DTYPE_F32, 2, { -1, 3 } } };
 
 static void test_options(void **state)
 {
@@ -76,16 +77,16 @@ static void test_options(void **state)
 
 	(void)state;
 	assert_int_equal(session_open(&s, &backend_null, NULL, "wrong=1,sleep_ms=3,,wrong=off,", &art, &err), STATUS_OK);
-	assert_string_equal(session_option(&s, "wrong"), "off");         // the later one
+	assert_string_equal(session_option(&s, "wrong"), "off"); // the later one
 	assert_string_equal(session_option(&s, "sleep_ms"), "3");
-	assert_string_equal(session_option(&s, "noise_ms"), "0");        // a default
+	assert_string_equal(session_option(&s, "noise_ms"), "0"); // a default
 	assert_null(session_option(&s, "fail"));
 	session_close(&s);
 	session_close(&s);
 	assert_int_equal(session_open(&s, &backend_null, NULL, "wrongs=1", &art, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "\"wrongs\""));
-	assert_non_null(strstr(err.text, "sleep_ms"));                   // what there is
-	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, &art, &err), STATUS_BAD_INPUT);   // wants a path
+	assert_non_null(strstr(err.text, "sleep_ms"));                                                   // what there is
+	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, &art, &err), STATUS_BAD_INPUT); // wants a path
 }
 
 static void test_checks(void **state)
@@ -116,7 +117,7 @@ static void test_checks(void **state)
 	}
 	assert_int_equal(session_run(&s, &good, 0, out, 1, &err), STATUS_BAD_INPUT);
 	assert_int_equal(session_run(&s, &good, 1, out, 2, &err), STATUS_BAD_INPUT);
-	assert_int_equal(s.run_count, 1);                        // refused runs do not count
+	assert_int_equal(s.run_count, 1); // refused runs do not count
 	session_close(&s);
 }
 
@@ -220,7 +221,8 @@ static void test_library(void **state)
 	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "one/engine/libassay-test.so.1.31.1")), 0);
 	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/libassay-test.so.7")), 0);
 	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/deep/deeper/libassay-deep.so")), 0);
-	assert_int_equal(setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", in_folder(&a, "one"), in_folder(&a, "two")), 1), 0);
+	assert_int_equal(
+		setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", in_folder(&a, "one"), in_folder(&a, "two")), 1), 0);
 	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
 	assert_string_equal(path, in_folder(&a, "one/engine/libassay-test.so.1.31.1"));
 	assert_non_null(dlsym(handle, "cos"));
@@ -288,7 +290,13 @@ static const char *probe(const struct backend *engine)
 }
 
 static char sentence[4096];
-#define CHECK(condition) do { if (!(condition)) { snprintf(sentence, sizeof sentence, "line %d: %.300s: %.2000s", __LINE__, #condition, err.text); return sentence; } } while (0)
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			snprintf(sentence, sizeof sentence, "line %d: %.300s: %.2000s", __LINE__, #condition, err.text); \
+			return sentence; \
+		} \
+	} while (0)
 
 static const char *run_graph(const struct backend *engine)
 {
@@ -332,7 +340,7 @@ static const char *run_graph(const struct backend *engine)
 	CHECK(p.on_platform > 0 && p.on_platform + p.fused == (int64_t)p.count);
 	for (size_t i = 0; i < p.count; i++)
 		CHECK(text_starts(p.nodes[i].name, "net/") || !strchr(p.nodes[i].name, '/'));
-	CHECK(session_run(&s, &x, 1, out, 2, &err) == STATUS_OK);        // explaining did not harm it
+	CHECK(session_run(&s, &x, 1, out, 2, &err) == STATUS_OK); // explaining did not harm it
 	session_close(&s);
 	graph_free(g);
 	arena_done(&a);
@@ -353,7 +361,8 @@ static const char *run_bad(const struct backend *engine)
 	CHECK(strstr(err.text, "TPU") && strstr(err.text, "CPU"));
 	CHECK(session_open(&s, engine, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
 	CHECK(session_open(&s, engine, NULL, "threads=many", &art, &err) == STATUS_BAD_INPUT);
-	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "spinning=long" : "precision=f8", &art, &err) == STATUS_BAD_INPUT);
+	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "spinning=long" : "precision=f8", &art, &err) ==
+		STATUS_BAD_INPUT);
 	broken = art;
 	broken.graph = garbage;
 	broken.graph_nbytes = sizeof garbage;
@@ -375,9 +384,9 @@ static const char *run_effective(const struct backend *engine)
 {
 	static const char *const openvino[][2] = { { "INFERENCE_PRECISION_HINT", "f32" }, { "KV_CACHE_PRECISION", "f32" },
 		{ "DYNAMIC_QUANTIZATION_GROUP_SIZE", "0" }, { "EXECUTION_DEVICES", "CPU" }, { "INFERENCE_NUM_THREADS", "1" } };
-	static const char *const ort[][2] = { { "optimisation", "none" }, { "prepacking", "off" }, { "spinning", "20" }, { "inter_threads", "1" },
-		{ "provider", "CPUExecutionProvider" } };
-	const char *const (*expected)[2] = engine == &backend_ort ? ort : openvino;
+	static const char *const ort[][2] = { { "optimisation", "none" }, { "prepacking", "off" }, { "spinning", "20" },
+		{ "inter_threads", "1" }, { "provider", "CPUExecutionProvider" } };
+	const char *const(*expected)[2] = engine == &backend_ort ? ort : openvino;
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct artifact art;
@@ -385,7 +394,8 @@ static const char *run_effective(const struct backend *engine)
 	struct session s;
 
 	make_artifact(&art, &a, g);
-	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art, &err) == STATUS_OK);
+	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art,
+		      &err) == STATUS_OK);
 	for (size_t i = 0; i < 5; i++)
 		if (!text_is(session_option(&s, expected[i][0]), expected[i][1])) {
 			snprintf(sentence, sizeof sentence, "%s is %s", expected[i][0], session_option(&s, expected[i][0]));

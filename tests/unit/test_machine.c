@@ -45,12 +45,11 @@ static void put(const char *path, const char *text)
 	assert_int_equal(file_write(name, text, strlen(text), NULL), STATUS_OK);
 }
 
-static const char two_hierarchies[] =
-	"30 23 0:27 / /proc rw - proc proc rw\n"
-	"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-	"35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-	"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-	"49 48 0:29 / /elsewhere/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
+static const char two_hierarchies[] = "30 23 0:27 / /proc rw - proc proc rw\n"
+				      "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+				      "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+				      "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+				      "49 48 0:29 / /elsewhere/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
 
 static int allowed(void)
 {
@@ -118,7 +117,8 @@ static void test_v2(void **state)
 }
 
 static const char two_sockets[] =
-	"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU @ 2 GHz\nphysical id\t: 0\ncore id\t: 0\nflags\t: fpu avx2 sse4_1 amx_tile avx xyz\n\n"
+	"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU @ 2 GHz\nphysical id\t: 0\ncore id\t: 0\nflags\t: fpu "
+	"avx2 sse4_1 amx_tile avx xyz\n\n"
 	"processor\t: 1\nphysical id\t: 0\ncore id\t: 1\n\nprocessor\t: 2\nphysical id\t: 1\ncore id\t: 0\n\n"
 	"processor\t: 3\nphysical id\t: 1\ncore id\t: 1\n\nprocessor\t: 4\nphysical id\t: 0\ncore id\t: 0\n\n"
 	"processor\t: 5\nphysical id\t: 0\ncore id\t: 1\n\nprocessor\t: 6\nphysical id\t: 1\ncore id\t: 0\n\n"
@@ -179,7 +179,8 @@ static void test_arm(void **state)
 	struct machine m;
 
 	(void)state;
-	put("/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd asimddp sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n\nprocessor\t: 1\n");
+	put("/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd asimddp sve\nCPU implementer\t: 0x41\nCPU "
+			     "part\t: 0xd40\n\nprocessor\t: 1\n");
 	machine_detect_at(&m, &a, root);
 	assert_string_equal(m.cpu_vendor, "0x41");
 	assert_string_equal(m.cpu_model, "0xd40");

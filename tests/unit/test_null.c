@@ -84,7 +84,7 @@ static void test_outputs(void **state)
 	assert_int_equal(right[0].nbytes, 2 * 7 * 5 * 4);
 	assert_int_equal(right[1].dim[0], 2);
 	assert_int_equal(right[1].nbytes, 2 * 3 * 2);
-	assert_int_equal(right[2].dim[2], 4);                    // neither batch nor sequence
+	assert_int_equal(right[2].dim[2], 4); // neither batch nor sequence
 	assert_int_equal(right[3].dim[0], 2);
 	assert_true(tensor_get(&right[0], 0) == 0 && tensor_get(&right[0], 1) == 0.875);
 	assert_true(tensor_get(&right[1], 1) == 0.875);
@@ -105,7 +105,7 @@ static void test_fail(void **state)
 
 	(void)state;
 	assert_int_equal(open_with(&s, "fail=open", &err), STATUS_FAILED);
-	session_close(&s);                                       // closed already: harmless
+	session_close(&s); // closed already: harmless
 	must_open(&s, "fail=run@3");
 	for (int run = 1; run <= 4; run++)
 		assert_int_equal(session_run(&s, in, 1, out, OUTPUTS, &err), run == 3 ? STATUS_FAILED : STATUS_OK);
@@ -115,8 +115,8 @@ static void test_fail(void **state)
 
 static void test_bad_options(void **state)
 {
-	static const char *const cases[] = { "fail=sometimes", "fail=run@0", "crash=run@", "hang=", "exit=256", "exit=x", "eat=-1", "eat=much", "wrong=maybe",
-		"sleep_ms=x", "noise_ms=-1", "boom=1", "fail", "=1" };
+	static const char *const cases[] = { "fail=sometimes", "fail=run@0", "crash=run@", "hang=", "exit=256", "exit=x",
+		"eat=-1", "eat=much", "wrong=maybe", "sleep_ms=x", "noise_ms=-1", "boom=1", "fail", "=1" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -170,7 +170,7 @@ static int ending(const char *options, char *written, size_t size)
 		struct session s;
 		int to = fds[1];
 
-		alarm(1);                                // what hangs dies of SIGALRM
+		alarm(1); // what hangs dies of SIGALRM
 		dup2(to, 1);
 		dup2(to, 3);
 		if (open_with(&s, options, &err))
@@ -191,7 +191,10 @@ static int ending(const char *options, char *written, size_t size)
 
 static void test_ends_of_a_process(void **state)
 {
-	static const struct { const char *options; int signal, code; } cases[] = {
+	static const struct {
+		const char *options;
+		int signal, code;
+	} cases[] = {
 		{ "", 0, 99 },
 		{ "crash=open", SIGSEGV, 0 },
 		{ "crash=run@2", SIGSEGV, 0 },
@@ -207,7 +210,8 @@ static void test_ends_of_a_process(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int status = ending(cases[i].options, written, sizeof written);
 
-		if (cases[i].signal ? !WIFSIGNALED(status) || WTERMSIG(status) != cases[i].signal : !WIFEXITED(status) || WEXITSTATUS(status) != cases[i].code)
+		if (cases[i].signal ? !WIFSIGNALED(status) || WTERMSIG(status) != cases[i].signal
+				    : !WIFEXITED(status) || WEXITSTATUS(status) != cases[i].code)
 			fail_msg("%s: ended with status %#x", cases[i].options, (unsigned)status);
 		assert_string_equal(written, "");
 	}
@@ -220,7 +224,7 @@ static void test_rubbish(void **state)
 	(void)state;
 	assert_int_equal(WEXITSTATUS(ending("rubbish=1", written, sizeof written)), 99);
 	assert_non_null(strstr(written, "rubbish"));
-	assert_non_null(strstr(strstr(written, "rubbish") + 1, "rubbish"));      // both descriptors
+	assert_non_null(strstr(strstr(written, "rubbish") + 1, "rubbish")); // both descriptors
 }
 
 static void test_eat(void **state)
@@ -232,7 +236,7 @@ static void test_eat(void **state)
 	getrusage(RUSAGE_SELF, &before);
 	must_open(&s, "eat=0.125");
 	getrusage(RUSAGE_SELF, &after);
-	assert_true(after.ru_maxrss - before.ru_maxrss >= 120 * 1024);           // KiB
+	assert_true(after.ru_maxrss - before.ru_maxrss >= 120 * 1024); // KiB
 	session_close(&s);
 }
 

@@ -27,7 +27,7 @@ static void test_table(void **state)
 		struct error err = { 0 };
 		struct target reference;
 
-		assert_ptr_equal(platform_find(p->name), p);     // no name twice
+		assert_ptr_equal(platform_find(p->name), p); // no name twice
 		assert_non_null(p->summary);
 		if (p->engine) {
 			assert_non_null(backend_find(p->engine));
@@ -37,7 +37,7 @@ static void test_table(void **state)
 		}
 		if (platform_target(&reference, &a, p->reference, &err))
 			fail_msg("%s: %s", p->name, err.text);
-		assert_non_null(reference.platform->engine);     // a judge that can run
+		assert_non_null(reference.platform->engine); // a judge that can run
 		if (p->engine && strcmp(p->engine, "null"))
 			assert_string_not_equal(reference.platform->engine, p->engine);
 	}
@@ -46,7 +46,9 @@ static void test_table(void **state)
 
 static void test_target(void **state)
 {
-	static const struct { const char *text, *platform, *device, *options; } cases[] = {
+	static const struct {
+		const char *text, *platform, *device, *options;
+	} cases[] = {
 		{ "cpu", "cpu", "CPU", NULL },
 		{ "cpu:", "cpu", "CPU", NULL },
 		{ "cpu:CPU", "cpu", "CPU", NULL },
@@ -68,7 +70,8 @@ static void test_target(void **state)
 
 		if (platform_target(&t, &a, cases[i].text, &err))
 			fail_msg("%s: %s", cases[i].text, err.text);
-		if (!text_is(t.platform->name, cases[i].platform) || !text_is(t.device, cases[i].device) || !text_is(t.options, cases[i].options))
+		if (!text_is(t.platform->name, cases[i].platform) || !text_is(t.device, cases[i].device) ||
+			!text_is(t.options, cases[i].options))
 			fail_msg("%s: platform %s device %s options %s", cases[i].text, t.platform->name, t.device, t.options);
 	}
 	arena_done(&a);
