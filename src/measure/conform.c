@@ -136,10 +136,10 @@ static const char *file_identity(struct arena *a, const char *path)
 	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-static const char *result_path(struct arena *a, const char *model_type, const struct target *t, const char *folder)
+static const char *result_path(struct arena *a, const char *model_type, const struct target *t, const struct conform_case *cases, size_t count)
 {
 	const char *engines = getenv("ASSAY_ENGINE_PATH");
-	const char *facts[] = { file_identity(a, cell_program(a)), file_identity(a, folder), engines ? engines : "", t->platform->name,
+	const char *facts[] = { file_identity(a, cell_program(a)), engines ? engines : "", t->platform->name,
 		t->device ? t->device : "", t->options ? t->options : "", model_type };
 	struct hash h;
 	char hex[65];
@@ -147,6 +147,8 @@ static const char *result_path(struct arena *a, const char *model_type, const st
 	hash_init(&h);
 	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
 		hash_add_text(&h, facts[i]);
+	for (size_t i = 0; i < count; i++)
+		hash_add_text(&h, file_identity(a, arena_printf(a, "%s/io.safetensors", cases[i].folder)));
 	hash_hex(&h, hex);
 	return arena_printf(a, "%s/conform-results/%s.json", file_cache_dir(a), hex);
 }
@@ -180,10 +182,10 @@ const char *conform_of_type(const char *model_type, const struct target *t, stru
 		return NULL;
 	// The cases are float32 and judged as such: the platform's own options, not those of one cell.
 	plain.options = t->platform->options;
-	path = result_path(a, model_type, &plain, folder);
+	cases = conform_cases(a, folder, model_type, &count);
+	path = result_path(a, model_type, &plain, cases, count);
 	if ((result = read_result(a, path)))
 		return result;
-	cases = conform_cases(a, folder, model_type, &count);
 	if (!count || conform_run_told(&plain, cases, count, NULL, NULL, a, &engine, NULL) || !engine.library)
 		return NULL;
 	for (size_t i = 0; i < count; i++)

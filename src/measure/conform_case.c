@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/cell.h"
+#include "measure/scratch.h"
 
 #define FILE_LIMIT ((size_t)64 << 20)
 #define WEIGHTS_LIMIT ((uint64_t)1 << 30)        // a case is tiny; a damaged weights.tsv must not fill the disk
@@ -113,6 +114,7 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 	result = arena_printf(a, "%s/conform/%s", file_cache_dir(&scratch), hex);
 	part = arena_printf(&scratch, "%s.%d.part", result, (int)getpid());
 	if (!file_is_dir(result)) {
+		scratch_sweep(arena_printf(&scratch, "%s/conform", file_cache_dir(&scratch)));
 		st = json_bytes(arena_printf(&scratch, "%s/case.json", case_folder), files[2], sizes[2], &json, err);
 		if (!st && (st = parse_weights(&scratch, files[1], &weights, &count, err)))
 			error_prefix(err, "%s/weights.tsv", case_folder);

@@ -19,9 +19,11 @@ struct reference {
 // A shortened model and one with synthetic weights has none but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 
-// The first that exists: golden, the platform's reference engine (run in a child, or from the cache), the unoptimised
-// ONNX Runtime on the CPU for platforms other than that. Having none is not an error.
-enum status reference_find(struct reference *out, const struct cell *c, const char *golden, const struct cell_watch *watch, struct arena *a, struct error *err);
+enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err);
+
+// Without golden outputs: the platform's reference engine (run in a child, or from the cache), else the unoptimised ONNX
+// Runtime on the CPU for platforms other than that. Having none is not an error.
+enum status reference_ask(struct reference *out, const struct cell *c, const struct cell_watch *watch, struct arena *a, struct error *err);
 
 // Tensors of a safetensors file whose names begin with `prefix`, which is cut off; aligned; in `a`.
 enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err);
