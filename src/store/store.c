@@ -45,7 +45,7 @@ static const char *lock_holder(const struct error *err, char out[32])
 
 	out[0] = '\0';
 	if (p != NULL)
-		snprintf(out, 32, " (process %d)", atoi(p + 5));
+		snprintf(out, 32, " (process %ld)", strtol(p + 5, NULL, 10));
 	return out;
 }
 
@@ -159,8 +159,9 @@ static void remove_stale(struct store *s)
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		int pid = text_starts(entry->d_name, prefix) ? atoi(entry->d_name + strlen(prefix)) : 0;
-		if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+		int64_t pid;
+		if (text_starts(entry->d_name, prefix) && text_to_int(entry->d_name + strlen(prefix), 1, INT32_MAX, &pid)
+			&& kill((pid_t)pid, 0) != 0 && errno == ESRCH)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir != NULL)
