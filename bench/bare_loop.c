@@ -3,6 +3,7 @@
 // after each run. What bench/overhead compares a cell with. Nothing of assay is in it.
 //
 //     bare_loop LIBRARY GRAPH RUNS THREADS SPINNING PREPACKING BATCH SEQUENCE        prints milliseconds, one run a line
+// SPINNING: on, off or microseconds, as in the row's options.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
