@@ -356,6 +356,25 @@ static const char *with(struct arena *a, const char *first, const char *between,
 	return first == NULL ? second : second == NULL ? first : arena_printf(a, "%s%s%s", first, between, second);
 }
 
+// {"a": "1", "b": 2} as "a 1, b 2"; anything else as it is.
+static const char *options_text(struct arena *a, const char *options)
+{
+	json_t *object = options != NULL ? json_loads(options, 0, NULL) : NULL, *item;
+	const char *key, *out = "";
+
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return options;
+	}
+	json_object_foreach(object, key, item) {
+		char *text = json_is_string(item) ? NULL : json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+		out = arena_printf(a, "%s%s%s %s", out, *out != '\0' ? ", " : "", key, text != NULL ? text : json_string_value(item));
+		free(text);
+	}
+	json_decref(object);
+	return out;
+}
+
 static void cell_details(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const struct row *r = &c->row;
@@ -376,7 +395,9 @@ static void cell_details(const struct summary *s, const struct report_cell *c, s
 	fact(out, a, "Latency", report_latency(a, r));
 	fact(out, a, "90th percentile", c->p90);
 	fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);
-	fact(out, a, "Build, load, first run", with(a, with(a, report_ms(a, r->build_ms), ", ", report_ms(a, r->load_ms)), ", ", report_ms(a, r->first_ms)));
+	fact(out, a, "Building the graph", report_ms(a, r->build_ms));
+	fact(out, a, "Loading", report_ms(a, r->load_ms));
+	fact(out, a, "First run", report_ms(a, r->first_ms));
 	fact(out, a, "Peak anonymous memory", report_mib(a, r->peak_anonymous_mib));
 	fact(out, a, "Peak proportional set size", report_mib(a, r->peak_pss_mib));
 	fact(out, a, "Placement", report_placement(a, r));
@@ -386,7 +407,7 @@ static void cell_details(const struct summary *s, const struct report_cell *c, s
 	fact(out, a, "Engine", with(a, with(a, report_engine_name(r->engine), " ", r->engine_version), ", ", with(a, r->device, ": ", r->device_description)));
 	fact(out, a, "Emulated device", r->emulated == 1 ? "yes: a software stand-in for other hardware" : NULL);
 	fact(out, a, "Graph variant", r->form);
-	fact(out, a, "Engine options", r->options);
+	fact(out, a, "Engine options", options_text(a, r->options));
 	fact(out, a, "Attempts", r->attempts != ROW_NONE && r->attempts > 1 ? integer_text(a, r->attempts) : NULL);
 	fact(out, a, "Started", r->started_at);
 	if (r->stderr_tail != NULL && *r->stderr_tail != '\0' && !c->is_good)

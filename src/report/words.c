@@ -119,8 +119,7 @@ static const char *shell_word(struct arena *a, const char *s)
 const char *report_command(struct arena *a, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	const char *on = c->asked_device != NULL && *c->asked_device ? arena_printf(a, "%s:%s", r->requested, c->asked_device) : r->requested;
-	const char *out = arena_printf(a, "assay run %s --on %s", r->model != NULL ? shell_word(a, r->model) : "?", on != NULL ? shell_word(a, on) : "?");
+	const char *out = arena_printf(a, "assay run %s --on %s", r->model != NULL ? shell_word(a, r->model) : "?", shell_word(a, c->platform));
 
 	if (r->batch != ROW_NONE)
 		out = arena_printf(a, "%s --batch %lld", out, (long long)r->batch);
