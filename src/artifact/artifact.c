@@ -96,12 +96,14 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s, struct graph *g, struct error *err)
+enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
+	struct graph *g, struct error *err)
 {
 	const void *bytes;
 	struct artifact art = {.placed_by = "memory"};
 	enum status status;
-	if ((status = arch_draw(s, c, g, err)) || (status = graph_finish(g, err)) || (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
+	if ((status = arch_draw(s, c, g, err)) || (status = graph_finish(g, err)) ||
+	    (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
 		return status;
 	// The graph may be freed before the artifact.
 	art.graph = memcpy(arena_alloc(a, art.graph_nbytes), bytes, art.graph_nbytes);
@@ -168,7 +170,8 @@ static const char *dearer(const char *a, const char *b)
 }
 
 // The weights the graph names, then the graph: a folder with a graph is whole. `made` gets a line a file; may be NULL.
-static enum status fill_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, int ways, const char **placed_by, json_t *made, struct error *err)
+static enum status fill_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, int ways,
+	const char **placed_by, json_t *made, struct error *err)
 {
 	char path[PATH_MAX];
 	enum status s;
@@ -184,8 +187,8 @@ static enum status fill_folder(const struct artifact *art, const struct checkpoi
 			return s;
 		worst = dearer(worst, how);
 		if (made)
-			json_array_append_new(made, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how, "bytes", (json_int_t)shard->nbytes,
-				"identity", shard->identity, "source", shard->real_path));
+			json_array_append_new(made, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how,
+				"bytes", (json_int_t)shard->nbytes, "identity", shard->identity, "source", shard->real_path));
 	}
 	if ((size_t)snprintf(path, sizeof path, "%s/model.onnx", folder) >= sizeof path)
 		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
@@ -203,7 +206,8 @@ static bool is_whole(const struct artifact *art, const struct checkpoint *c, con
 	struct arena passing = {0};
 	json_t *made = NULL;
 	snprintf(path, sizeof path, "%s/model.onnx", folder);
-	bool whole = !file_read(&passing, path, art->graph_nbytes, &graph, &nbytes, NULL) && nbytes == art->graph_nbytes && !memcmp(graph, art->graph, nbytes);
+	bool whole = !file_read(&passing, path, art->graph_nbytes, &graph, &nbytes, NULL) && nbytes == art->graph_nbytes &&
+		!memcmp(graph, art->graph, nbytes);
 	arena_done(&passing);
 	for (size_t i = 0; i < c->shard_count && whole; i++) {
 		const struct shard *s = &c->shards[i];
@@ -222,11 +226,13 @@ static bool is_whole(const struct artifact *art, const struct checkpoint *c, con
 	return how != NULL;
 }
 
-static enum status make_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, const char **placed_by, struct error *err)
+static enum status make_folder(const struct artifact *art, const struct checkpoint *c, const char *folder,
+	const char **placed_by, struct error *err)
 {
 	json_t *files = json_array();
 	enum status s = fill_folder(art, c, folder, ANY_WAY, placed_by, files, err);
-	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by", s ? "" : *placed_by, "made_unix_us", (json_int_t)clock_unix_us(),
+	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by",
+		s ? "" : *placed_by, "made_unix_us", (json_int_t)clock_unix_us(),
 		"files", files);
 	if (!made)                                              // a path that is not UTF-8
 		made = json_pack("{s:s, s:s, s:o}", "key", art->key, "placed_by", s ? "" : *placed_by, "files", json_array());
@@ -243,7 +249,8 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 {
 	if (art->graph_path)
 		return STATUS_OK;
-	const char *cache = arena_printf(a, "%s/artifact", file_cache_dir(a)), *folder = arena_printf(a, "%s/%s", cache, art->key), *placed_by = NULL;
+	const char *cache = arena_printf(a, "%s/artifact", file_cache_dir(a)), *placed_by = NULL;
+	const char *folder = arena_printf(a, "%s/%s", cache, art->key);
 	enum status s = STATUS_OK;
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
@@ -281,7 +288,8 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	return STATUS_OK;
 }
 
-enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link, const char **placed_by, struct error *err)
+enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link,
+	const char **placed_by, struct error *err)
 {
 	char real[PATH_MAX], own[PATH_MAX], config[PATH_MAX];
 	enum status s = file_mkdirs(folder, err);
@@ -290,6 +298,7 @@ enum status artifact_export(const struct artifact *art, const struct checkpoint 
 	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these.
 	snprintf(config, sizeof config, "%s/config.json", folder);
 	if (file_exists(config) && (!realpath(folder, real) || !realpath(c->path, own) || strcmp(real, own)))
-		return error_set(err, STATUS_BAD_INPUT, "%s: holds another model's config.json; name a folder of its own for the graph", folder);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
 	return fill_folder(art, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err);
 }

@@ -32,14 +32,16 @@ struct artifact {
 };
 
 // Draws (arch_draw, graph_finish, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
-enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s, struct graph *g, struct error *err);
+enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
+	struct graph *g, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
 // Gives it a path in the cache.
 enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
 
 // `assay build`: model.onnx and its weights in `folder`. `link`: hard links; else files that stand alone (reflink or copy).
-enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link, const char **placed_by, struct error *err);
+enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link,
+	const char **placed_by, struct error *err);
 
 // file_place.c: one file to another path by the first way that works; `how` is "hardlink", "reflink" or "copy".
 // Copying first compares the size with the free space: NO_SPACE names both.
@@ -58,15 +60,21 @@ struct synth_options {
 // Into a folder: config.json (with the layer count and dtype that were used) and model.safetensors. Space is checked first.
 enum status synth_write(const char *folder, const struct checkpoint *config, const struct synth_options *o, struct error *err);
 // In the cache, shared by configuration, seed, dtype and layers: CACHE/synthetic/KEY; made if absent; *folder in `a`. Marks it used.
-enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err);
+enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
+	struct error *err);
 uint64_t synth_nbytes(const struct spec *s, enum dtype t);      // 0 when it cannot be known
 
 // cache.c
-struct cache_usage { uint64_t artifact_bytes, synthetic_bytes, reference_bytes, other_bytes; size_t artifacts, synthetics, references, dead_links; };
+struct cache_usage {
+	uint64_t artifact_bytes, synthetic_bytes, reference_bytes, other_bytes;
+	size_t artifacts, synthetics, references;
+	size_t dead_links;                   // the last link of a blob that is gone from the Hub's cache
+};
 enum status cache_usage(struct cache_usage *out, struct error *err);    // real disk use: links are not counted twice
-// Removes synthetic weights, least recently used first, until they are at most `limit` bytes; *removed counts bytes.
+// Removes synthetic weights, least recently used first and none that are in use, until they are at most `limit` bytes; *removed
+// counts bytes. Goes too: what killed makers left, and artifacts unused for an hour whose weights live on nowhere else.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
-// Hashes blobs whose identity is a SHA-256 etag and says which do not match.
+// Hashes what is known by its SHA-256 (safetensors and ONNX blobs of the Hub's cache, and links to them) and says which do not match.
 enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 
 #endif

@@ -91,7 +91,8 @@ static void walk_add(struct walk *w, enum part part, const char *folder, const c
 			memcpy(more, w->entries, w->count * sizeof *more);
 		w->entries = more;
 	}
-	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), st->st_dev, st->st_ino, (uint64_t)st->st_blocks * 512, st->st_nlink, 0, false};
+	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), st->st_dev, st->st_ino,
+		(uint64_t)st->st_blocks * 512, st->st_nlink, 0, false};
 }
 
 static void walk_folder(struct walk *w, enum part part, const char *folder, int depth)
@@ -103,7 +104,9 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, int 
 			continue;
 		enum part inner = part;
 		if (!depth)
-			inner = text_is(e->d_name, "artifact") ? PART_ARTIFACT : text_is(e->d_name, "synthetic") ? PART_SYNTHETIC : text_is(e->d_name, "reference") ? PART_REFERENCE : PART_OTHER;
+			inner = text_is(e->d_name, "artifact") ? PART_ARTIFACT
+				: text_is(e->d_name, "synthetic") ? PART_SYNTHETIC
+				: text_is(e->d_name, "reference") ? PART_REFERENCE : PART_OTHER;
 		if (S_ISDIR(st.st_mode))
 			walk_folder(w, inner, arena_printf(w->arena, "%s/%s", folder, e->d_name), depth + 1);
 		else
@@ -131,7 +134,8 @@ static void walk_cache(struct walk *w, struct arena *a)
 	if (w->count)
 		qsort(w->entries, w->count, sizeof *w->entries, by_inode);
 	for (size_t i = 0, n; i < w->count; i += n) {
-		for (n = 1; i + n < w->count && w->entries[i + n].inode == w->entries[i].inode && w->entries[i + n].device == w->entries[i].device;)
+		for (n = 1; i + n < w->count && w->entries[i + n].inode == w->entries[i].inode &&
+			w->entries[i + n].device == w->entries[i].device;)
 			n++;
 		for (size_t j = i; j < i + n; j++) {
 			w->entries[j].links_here = n;
@@ -166,14 +170,16 @@ static const json_t *made_entry(json_t **made, const struct entry *e)
 	return NULL;
 }
 
-// A hard link that is the last of its file: what it was linked to is gone.
-static bool is_dead_link(const struct entry *e)
+// A hard link that is the last of its file: what it was linked to is gone. *of_hub: it was a blob of the Hub's cache.
+static bool is_dead_link(const struct entry *e, bool *of_hub)
 {
 	json_t *made;
 	if (e->links != e->links_here || e->synthetic)
 		return false;
 	const json_t *file = made_entry(&made, e);
 	bool dead = file && text_is(json_string_value(json_object_get(file, "placed_by")), "hardlink");
+	const char *identity = json_string_value(json_object_get(file, "identity"));
+	*of_hub = identity && !strchr(identity, ':');
 	json_decref(made);
 	return dead;
 }
@@ -190,12 +196,14 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		bool first = !i || w.entries[i - 1].inode != e->inode || w.entries[i - 1].device != e->device;
 		// A file with a name outside belongs to whoever owns that name.
 		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
-		*(e->part == PART_ARTIFACT ? &u.artifact_bytes : e->part == PART_SYNTHETIC ? &u.synthetic_bytes : e->part == PART_REFERENCE ? &u.reference_bytes : &u.other_bytes) += bytes;
-		bool keyed = is_key(base_name(e->folder));
+		uint64_t *const sums[] = {[PART_ARTIFACT] = &u.artifact_bytes, [PART_SYNTHETIC] = &u.synthetic_bytes,
+			[PART_REFERENCE] = &u.reference_bytes, [PART_OTHER] = &u.other_bytes};
+		*sums[e->part] += bytes;
+		bool of_hub, keyed = is_key(base_name(e->folder));
 		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
 		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
 		u.references += e->part == PART_REFERENCE && text_ends(e->name, ".safetensors");
-		u.dead_links += is_dead_link(e);
+		u.dead_links += is_dead_link(e, &of_hub) && of_hub;
 	}
 	arena_done(&a);
 	*out = u;
@@ -221,7 +229,8 @@ static void remove_stale(const char *parent)
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
-		if (!text_starts(e->d_name, "tmp-") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) || time(NULL) - st.st_mtim.tv_sec < STALE_S)
+		if (!text_starts(e->d_name, "tmp-") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+			!S_ISDIR(st.st_mode) || time(NULL) - st.st_mtim.tv_sec < STALE_S)
 			continue;
 		int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
@@ -258,8 +267,10 @@ static void remove_unfinished(const char *parent)
 static uint64_t remove_dead(const struct walk *w)
 {
 	uint64_t removed = 0;
+	bool of_hub;
 	for (size_t i = 0; i < w->count; i++)
-		if (is_dead_link(&w->entries[i]) && seconds_since_used(w->entries[i].folder) > DEAD_S && !file_remove_tree(w->entries[i].folder, NULL))
+		if (is_dead_link(&w->entries[i], &of_hub) && seconds_since_used(w->entries[i].folder) > DEAD_S &&
+			!file_remove_tree(w->entries[i].folder, NULL))
 			removed += w->entries[i].disk_bytes;
 	return removed;
 }
@@ -274,7 +285,9 @@ static int by_use(const void *a, const void *b)
 	const struct synthetic *x = a, *y = b;
 	if (x->used.tv_sec != y->used.tv_sec)
 		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-	return x->used.tv_nsec != y->used.tv_nsec ? (x->used.tv_nsec < y->used.tv_nsec ? -1 : 1) : strcmp(x->entry->folder, y->entry->folder);
+	if (x->used.tv_nsec != y->used.tv_nsec)
+		return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
+	return strcmp(x->entry->folder, y->entry->folder);
 }
 
 // Removes one, with the artifacts that link to it. False when somebody uses it.
@@ -287,7 +300,8 @@ static enum status remove_synthetic(bool *gone, struct arena *a, const struct wa
 	if (s || fd < 0)
 		return s;
 	for (size_t i = 0; i < w->count && !s; i++)
-		if (w->entries[i].part == PART_ARTIFACT && w->entries[i].inode == e->inode && w->entries[i].device == e->device && is_key(base_name(w->entries[i].folder)))
+		if (w->entries[i].part == PART_ARTIFACT && w->entries[i].inode == e->inode && w->entries[i].device == e->device &&
+			is_key(base_name(w->entries[i].folder)))
 			s = file_remove_tree(w->entries[i].folder, err);
 	if (!s)
 		s = file_remove_tree(e->folder, err);

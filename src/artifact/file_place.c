@@ -43,8 +43,8 @@ enum status space_check(const char *path, uint64_t nbytes, struct error *err)
 	uint64_t available = file_free_bytes(path);
 	if (nbytes <= available)
 		return STATUS_OK;
-	return error_set(err, STATUS_NO_SPACE, "%s: %s are needed and %s are free: make room, or name a folder on another disk", path, size_text(nbytes, need),
-		size_text(available, have));
+	return error_set(err, STATUS_NO_SPACE, "%s: %s are needed and %s are free: make room, or name a folder on another disk",
+		path, size_text(nbytes, need), size_text(available, have));
 }
 
 static enum status partial_path(char out[PATH_MAX], const char *path, struct error *err)

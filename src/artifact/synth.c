@@ -99,7 +99,8 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 	if ((s = arch_resolve(&whole, &passing, c, err)))
 		goto done;
 	if (o->layers > 0 && !arch_shorten(whole, o->layers)) {
-		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path, (long long)whole->layers_in_config, (long long)o->layers);
+		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path,
+			(long long)whole->layers_in_config, (long long)o->layers);
 		goto done;
 	}
 	enum dtype t = used_dtype(whole, o->dtype);
@@ -119,7 +120,8 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 	    (s = arch_plan_weights(whole, &passing, t, &wanted, &wanted_count, err)))
 		goto done;
 	if (p->count != wanted_count)
-		s = error_set(err, STATUS_UNSUPPORTED, "%s: a %s cannot be cut to %lld layers in its configuration", c->path, arch_model_type(whole), (long long)o->layers);
+		s = error_set(err, STATUS_UNSUPPORTED, "%s: a %s cannot be cut to %lld layers in its configuration", c->path,
+			arch_model_type(whole), (long long)o->layers);
 	else
 		s = safetensors_header_synthetic(a, p->weights, p->count, &p->header, &p->header_nbytes, &p->nbytes, err);
 done:
@@ -147,7 +149,8 @@ static bool next_block(struct writer *w, const struct weight **out, size_t *firs
 	pthread_mutex_lock(&w->lock);
 	while (!found && !w->stop && !w->error && w->weight < w->plan->count) {
 		const struct weight *weight = &w->plan->weights[w->weight];
-		size_t size = dtype_size(weight->dtype), total = weight->nbytes / size, left = total - w->element, most = BLOCK_NBYTES / size;
+		size_t size = dtype_size(weight->dtype), total = weight->nbytes / size, left = total - w->element,
+			most = BLOCK_NBYTES / size;
 		*out = weight;
 		*first = w->element;
 		*count = left < most ? left : most;
@@ -335,7 +338,8 @@ static void close_lock(void *handle)
 	close((int)(intptr_t)handle);
 }
 
-static enum status make_cached(const char *folder, const char *temporary, const struct plan *p, const struct synth_options *o, struct error *err)
+static enum status make_cached(const char *folder, const char *temporary, const struct plan *p, const struct synth_options *o,
+	struct error *err)
 {
 	enum status s;
 	if ((s = file_remove_tree(temporary, err)) || (s = write_folder(temporary, p, o, err)) || (s = file_remove_tree(folder, err))) {
@@ -349,7 +353,8 @@ static enum status make_cached(const char *folder, const char *temporary, const 
 // damaged weights are made again while an older process still maps them.
 static enum status find_or_make(struct arena *a, const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
 {
-	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder), *temporary = arena_printf(a, "%s.tmp", folder);
+	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
+		*temporary = arena_printf(a, "%s.tmp", folder);
 	struct error why = {0};
 	for (;;) {
 		int fd;
@@ -386,7 +391,8 @@ static enum status find_or_make(struct arena *a, const char *folder, const struc
 	}
 }
 
-enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err)
+enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
+	struct error *err)
 {
 	struct plan p;
 	char key[65];

@@ -115,7 +115,9 @@ static enum status shard_names(json_t *map, const char ***out, size_t *ret_count
 	json_object_foreach(map, tensor, v) {
 		const char *file = json_string_value(v);
 		if (!file || !is_plain_name(file))
-			return error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": \"%.200s\" is not the name of a file in the folder", tensor, file ? file : "(no string)");
+			return error_set(err, STATUS_BAD_INPUT,
+				"tensor \"%.200s\": \"%.200s\" is not the name of a file in the folder", tensor,
+				file ? file : "(no string)");
 		names[count++] = file;
 	}
 	qsort(names, count, sizeof *names, by_text);
@@ -149,7 +151,8 @@ static void unique_locations(struct checkpoint *c)
 {
 	for (size_t i = 0; i < c->shard_count; i++)
 		for (size_t j = 0; j < i; j++)
-			if (!strcmp(c->shards[i].location, c->shards[j].location) && strcmp(c->shards[i].real_path, c->shards[j].real_path)) {
+			if (!strcmp(c->shards[i].location, c->shards[j].location) &&
+			    strcmp(c->shards[i].real_path, c->shards[j].real_path)) {
 				checkpoint_plain_locations(c);
 				return;
 			}
@@ -162,7 +165,8 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0;
 	c->shards = ARENA_ARRAY(&c->arena, count, struct shard);
 	for (size_t i = 0; i < count; i++) {
-		enum status s = safetensors_open(&c->arena, arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
+		enum status s = safetensors_open(&c->arena, arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i],
+			&parts[i], &counts[i], err);
 		if (s)
 			return s;
 		total += counts[i];
@@ -182,7 +186,8 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 	qsort(c->weights, total, sizeof *c->weights, by_weight);
 	for (size_t i = 1; i < total; i++)
 		if (!strcmp(c->weights[i - 1].name, c->weights[i].name))
-			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is in %s too", c->weights[i].shard->path, c->weights[i].name, c->weights[i - 1].shard->path);
+			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is in %s too", c->weights[i].shard->path,
+				c->weights[i].name, c->weights[i - 1].shard->path);
 	return STATUS_OK;
 }
 
@@ -252,7 +257,8 @@ enum status checkpoint_open_config(struct checkpoint *out, const char *name, con
 {
 	struct checkpoint c = {0};
 	c.path = arena_strdup(&c.arena, name);
-	enum status s = nbytes > CONFIG_LIMIT ? error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", name, nbytes, CONFIG_LIMIT)
+	enum status s = nbytes > CONFIG_LIMIT
+		? error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", name, nbytes, CONFIG_LIMIT)
 	                                      : read_config(&c, c.path, text, nbytes, err);
 	if (s)
 		arena_done(&c.arena);

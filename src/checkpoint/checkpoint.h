@@ -73,9 +73,11 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 
 // Writing. The header text for tensors in the given order with the offsets they will have, padded so that data starts at a
 // multiple of 64 (external data maps well); total file size in *file_nbytes. `weights[i].offset` is filled in.
-enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
+enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes,
+	uint64_t *file_nbytes, struct error *err);
 // The same for seeded weights: shard.synthetic of whoever reads the file.
-enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
+enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header,
+	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // A whole small file at once, atomically.
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err);
 

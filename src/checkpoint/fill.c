@@ -29,7 +29,8 @@ static enum kind kind_of(const struct weight *w, double *scale)
 
 // One loop for all instruction sets: always inlined into the functions below. `add` is 0 or 1; adding 0 to a float keeps it,
 // but for -0, which the formula cannot give: u is never a negative zero, and the scales are positive.
-__attribute__((always_inline)) static inline void fill(uint64_t stream, uint64_t first, size_t count, double scale, float add, float *restrict out)
+__attribute__((always_inline)) static inline void fill(uint64_t stream, uint64_t first, size_t count, double scale, float add,
+	float *restrict out)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t k = splitmix64(stream, first + i) >> 40;

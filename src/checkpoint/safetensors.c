@@ -56,7 +56,8 @@ static enum status read_shape(struct weight *w, const json_t *v, struct error *e
 		return error_set(err, STATUS_BAD_INPUT, TENSOR ": \"shape\" is missing or not an array", w->name);
 	size_t rank = json_array_size(v);
 	if (rank > TENSOR_MAX_RANK)
-		return error_set(err, STATUS_UNSUPPORTED, TENSOR ": %zu dimensions; at most %d are supported", w->name, rank, TENSOR_MAX_RANK);
+		return error_set(err, STATUS_UNSUPPORTED, TENSOR ": %zu dimensions; at most %d are supported", w->name, rank,
+			TENSOR_MAX_RANK);
 	w->rank = (int)rank;
 	for (size_t i = 0; i < rank; i++) {
 		const json_t *d = json_array_get(v, i);
@@ -75,16 +76,20 @@ static enum status read_offsets(struct weight *w, const json_t *v, uint64_t data
 		return error_set(err, STATUS_BAD_INPUT, TENSOR ": \"data_offsets\" is missing or not two integers", w->name);
 	json_int_t begin = json_integer_value(b), end = json_integer_value(e);
 	if (begin < 0 || end < begin)
-		return error_set(err, STATUS_BAD_INPUT, TENSOR ": its offsets [%" PRIi64 ", %" PRIi64 "] are not in order", w->name, (int64_t)begin, (int64_t)end);
+		return error_set(err, STATUS_BAD_INPUT, TENSOR ": its offsets [%" PRIi64 ", %" PRIi64 "] are not in order",
+			w->name, (int64_t)begin, (int64_t)end);
 	if ((uint64_t)end > data_nbytes)
-		return error_set(err, STATUS_BAD_INPUT, TENSOR ": ends at byte %" PRIi64 " of the data, the file holds %" PRIu64 ": it is cut off; download it again", w->name, (int64_t)end, data_nbytes);
+		return error_set(err, STATUS_BAD_INPUT,
+			TENSOR ": ends at byte %" PRIi64 " of the data, the file holds %" PRIu64 ": it is cut off; download it again", w->name, (int64_t)end, data_nbytes);
 	char shape[128];
 	size_t count, nbytes;
 	if (!tensor_count(w->rank, w->dim, &count) || __builtin_mul_overflow(count, dtype_size(w->dtype), &nbytes))
-		return error_set(err, STATUS_BAD_INPUT, TENSOR ": its shape %s is larger than any file", w->name, tensor_shape_text(w->rank, w->dim, shape, sizeof shape));
+		return error_set(err, STATUS_BAD_INPUT, TENSOR ": its shape %s is larger than any file", w->name,
+			tensor_shape_text(w->rank, w->dim, shape, sizeof shape));
 	if ((uint64_t)(end - begin) != nbytes)
 		return error_set(err, STATUS_BAD_INPUT, TENSOR ": %s of %s takes %zu bytes, its offsets span %" PRIi64, w->name,
-			tensor_shape_text(w->rank, w->dim, shape, sizeof shape), dtype_safetensors(w->dtype), nbytes, (int64_t)(end - begin));
+			tensor_shape_text(w->rank, w->dim, shape, sizeof shape), dtype_safetensors(w->dtype), nbytes,
+				(int64_t)(end - begin));
 	w->offset = (uint64_t)begin;
 	w->nbytes = nbytes;
 	return STATUS_OK;
@@ -118,7 +123,8 @@ static enum status check_cover(struct weight *weights, size_t count, uint64_t da
 		if (order[i]->offset < at)
 			s = error_set(err, STATUS_BAD_INPUT, TENSOR " overlaps " TENSOR, order[i]->name, order[i - 1]->name);
 		else if (order[i]->offset > at)
-			s = error_set(err, STATUS_BAD_INPUT, TENSOR ": %" PRIu64 " bytes before it belong to no tensor", order[i]->name, order[i]->offset - at);
+			s = error_set(err, STATUS_BAD_INPUT, TENSOR ": %" PRIu64 " bytes before it belong to no tensor",
+				order[i]->name, order[i]->offset - at);
 		at = order[i]->offset + order[i]->nbytes;
 	}
 	free(order);
@@ -127,7 +133,8 @@ static enum status check_cover(struct weight *weights, size_t count, uint64_t da
 	return s;
 }
 
-static enum status read_tensors(struct arena *a, const struct shard *shard, json_t *header, struct weight **out, size_t *ret_count, struct error *err)
+static enum status read_tensors(struct arena *a, const struct shard *shard, json_t *header, struct weight **out,
+	size_t *ret_count, struct error *err)
 {
 	uint64_t data_nbytes = shard->nbytes - shard->header_nbytes;
 	struct weight *weights = ARENA_ARRAY(a, json_object_size(header), struct weight);
@@ -174,9 +181,12 @@ static enum status header_length(const struct shard *shard, size_t *out, struct 
 	for (int i = 0; i < LENGTH_NBYTES; i++)
 		n |= (uint64_t)shard->map[i] << 8 * i;
 	if (n > shard->nbytes - LENGTH_NBYTES)
-		return error_set(err, STATUS_BAD_INPUT, "its header would be %" PRIu64 " bytes long, the file is %zu: not a safetensors file, or cut off", n, shard->nbytes);
+		return error_set(err, STATUS_BAD_INPUT,
+			"its header would be %" PRIu64 " bytes long, the file is %zu: not a safetensors file, or cut off", n,
+			shard->nbytes);
 	if (n > HEADER_LIMIT)
-		return error_set(err, STATUS_BAD_INPUT, "its header of %" PRIu64 " bytes is longer than the %d that the format allows", n, HEADER_LIMIT);
+		return error_set(err, STATUS_BAD_INPUT,
+			"its header of %" PRIu64 " bytes is longer than the %d that the format allows", n, HEADER_LIMIT);
 	if (!n || shard->map[LENGTH_NBYTES] != '{')
 		return error_set(err, STATUS_BAD_INPUT, "its header does not begin with '{': not a safetensors file");
 	*out = (size_t)n;

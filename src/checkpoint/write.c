@@ -40,7 +40,8 @@ static enum status add_entry(struct text *t, struct weight *w, bool first, uint6
 	size_t count;
 	uint64_t end;
 	if (!dtype_size(w->dtype) || w->rank < 0 || w->rank > TENSOR_MAX_RANK || !tensor_count(w->rank, w->dim, &count) ||
-	    __builtin_mul_overflow(count, dtype_size(w->dtype), &w->nbytes) || __builtin_add_overflow(*at, w->nbytes, &end) || end > INT64_MAX / 2)
+	    __builtin_mul_overflow(count, dtype_size(w->dtype), &w->nbytes) || __builtin_add_overflow(*at, w->nbytes, &end) ||
+	    end > INT64_MAX / 2)
 		return error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": no file can hold its type and shape", w->name);
 	json_t *name = json_string(w->name);
 	char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
@@ -57,8 +58,8 @@ static enum status add_entry(struct text *t, struct weight *w, bool first, uint6
 	return STATUS_OK;
 }
 
-static enum status make_header(struct arena *a, struct weight *weights, size_t count, const char *metadata, char **header, size_t *header_nbytes,
-	uint64_t *file_nbytes, struct error *err)
+static enum status make_header(struct arena *a, struct weight *weights, size_t count, const char *metadata, char **header,
+	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
 {
 	enum status s = check_names(weights, count, err);
 	if (s)
@@ -88,14 +89,17 @@ static enum status make_header(struct arena *a, struct weight *weights, size_t c
 	return STATUS_OK;
 }
 
-enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes,
+	uint64_t *file_nbytes, struct error *err)
 {
 	return make_header(a, weights, count, "", header, header_nbytes, file_nbytes, err);
 }
 
-enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header,
+	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
 {
-	return make_header(a, weights, count, "\"__metadata__\":{\"format\":\"pt\",\"assay\":\"synthetic\"}", header, header_nbytes, file_nbytes, err);
+	return make_header(a, weights, count, "\"__metadata__\":{\"format\":\"pt\",\"assay\":\"synthetic\"}", header,
+		header_nbytes, file_nbytes, err);
 }
 
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
@@ -113,7 +117,8 @@ enum status safetensors_write(const char *path, const struct tensor *tensors, si
 	enum status s = safetensors_header(&a, weights, count, &header, &header_nbytes, &nbytes, err);
 	for (size_t i = 0; i < count && !s; i++)
 		if (tensors[i].nbytes != weights[i].nbytes)
-			s = error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": %zu bytes given, its shape takes %" PRIu64, tensors[i].name, tensors[i].nbytes, weights[i].nbytes);
+			s = error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": %zu bytes given, its shape takes %" PRIu64,
+				tensors[i].name, tensors[i].nbytes, weights[i].nbytes);
 	if (!s && !(file = malloc(nbytes)))
 		s = error_set(err, STATUS_NO_MEMORY, "not enough memory for %" PRIu64 " bytes", nbytes);
 	if (s) {

@@ -115,11 +115,13 @@ static const char *commit_of(struct arena *a, const char *model, const char *rev
 		return *text && *text != '.' && !strchr(text, '/') ? text : NULL;
 	}
 	if (revision)
-		return !strchr(revision, '/') && file_is_dir(arena_printf(a, "%s/snapshots/%s", model, revision)) ? arena_strdup(a, revision) : NULL;
+		return !strchr(revision, '/') && file_is_dir(arena_printf(a, "%s/snapshots/%s", model, revision))
+			? arena_strdup(a, revision) : NULL;
 	return only_snapshot(a, model);
 }
 
-enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name, const char *revision, struct error *err)
+enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name,
+	const char *revision, struct error *err)
 {
 	*folder = NULL;
 	const char *slash = strchr(name, '/');
@@ -130,10 +132,12 @@ enum status hub_cache_snapshot(const char **folder, const char **commit, struct 
 		return STATUS_OK;
 	const char *found = commit_of(a, model, revision);
 	if (!found)
-		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache (%s), but not its revision \"%s\"", name, model, revision ? revision : "main");
+		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache (%s), but not its revision \"%s\"", name, model,
+			revision ? revision : "main");
 	const char *snapshot = arena_printf(a, "%s/snapshots/%s", model, found);
 	if (!file_exists(arena_printf(a, "%s/config.json", snapshot)))
-		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache, but %s has no config.json: download it again", name, snapshot);
+		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache, but %s has no config.json: download it again",
+			name, snapshot);
 	*folder = snapshot;
 	*commit = found;
 	return STATUS_OK;
@@ -145,7 +149,8 @@ bool hub_has_weights(const char *folder)
 	bool found = false;
 	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
 		struct stat st;
-		found = (text_ends(e->d_name, ".safetensors") || text_ends(e->d_name, ".safetensors.index.json")) && !fstatat(dirfd(dir), e->d_name, &st, 0);
+		found = (text_ends(e->d_name, ".safetensors") || text_ends(e->d_name, ".safetensors.index.json")) &&
+			!fstatat(dirfd(dir), e->d_name, &st, 0);
 	}
 	if (dir)
 		closedir(dir);

@@ -31,7 +31,8 @@ static const char *short_name(const char *name)
 static const struct hub_published *find_published(const char *name)
 {
 	for (size_t i = 0; i < hub_published_rows_count; i++)
-		if (!strcmp(hub_published_rows[i].name, name) || (!strchr(name, '/') && !strcmp(short_name(hub_published_rows[i].name), name)))
+		if (!strcmp(hub_published_rows[i].name, name) ||
+		    (!strchr(name, '/') && !strcmp(short_name(hub_published_rows[i].name), name)))
 			return &hub_published_rows[i];
 	return NULL;
 }
@@ -87,7 +88,8 @@ static enum status unknown(const char *asked, const struct hub_names *cached, st
 	struct text names = {0};
 	for (int i = 0; i < SUGGESTIONS && best[i].name; i++)
 		text_addf(&names, "%s%s", i ? ", " : "; the nearest known names are ", best[i].name);
-	error_set(err, STATUS_BAD_INPUT, "%s: no such folder, no model of this name in the Hub's cache and no known configuration%s", asked, text_get(&names));
+	error_set(err, STATUS_BAD_INPUT,
+		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s", asked, text_get(&names));
 	text_done(&names);
 	return STATUS_BAD_INPUT;
 }
@@ -113,7 +115,8 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 	}
 	if (file_exists(asked)) {
 		if (!text_ends(asked, ".onnx"))
-			return error_set(err, STATUS_BAD_INPUT, "%s: a file that is not .onnx; name the folder with config.json instead", asked);
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: a file that is not .onnx; name the folder with config.json instead", asked);
 		out->kind = HUB_ONNX_FILE;
 		out->path = out->name;
 		out->has_weights = true;
@@ -135,7 +138,9 @@ static enum status cached_by_short_name(const char **out, const struct hub_names
 			text_addf(&all, "%s%s", count++ ? ", " : "", cached->at[i]);
 			*out = cached->at[i];
 		}
-	enum status s = count > 1 ? error_set(err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all)) : STATUS_OK;
+	enum status s = STATUS_OK;
+	if (count > 1)
+		s = error_set(err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all));
 	text_done(&all);
 	return s;
 }
@@ -153,7 +158,8 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 		*out = m;
 		return STATUS_OK;
 	}
-	const char *at = strrchr(asked, '@'), *name = at ? arena_strndup(a, asked, (size_t)(at - asked)) : asked, *revision = at ? arena_strdup(a, at + 1) : NULL;
+	const char *at = strrchr(asked, '@');
+	const char *name = at ? arena_strndup(a, asked, (size_t)(at - asked)) : asked, *revision = at ? arena_strdup(a, at + 1) : NULL;
 	const struct hub_published *published = find_published(name);
 	struct hub_names cached;
 	struct error why = {0};
@@ -184,6 +190,8 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 	if (why.status)
 		return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
 	if (published)
-		return error_set(err, STATUS_BAD_INPUT, "%s: revision \"%s\" is not in the Hub's cache; without @%s the published configuration is used", name, revision, revision);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: revision \"%s\" is not in the Hub's cache; without @%s the published configuration is used", name,
+			revision, revision);
 	return unknown(name, &cached, err);
 }

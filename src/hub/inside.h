@@ -11,7 +11,8 @@ struct hub_names { const char **at; size_t count; };
 void hub_cache_names(struct hub_names *out, struct arena *a);
 // The snapshot of a model at a revision (NULL: main). OK with *folder NULL when the cache does not have it; UNAVAILABLE when
 // it has the model and not the revision or its config.json, with the reason.
-enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name, const char *revision, struct error *err);
+enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name,
+	const char *revision, struct error *err);
 // Whether the folder holds safetensors files.
 bool hub_has_weights(const char *folder);
 
