@@ -391,6 +391,8 @@ static void explain(struct work *w)
 		json_array_append_new(nodes, json_pack("{s:s?, s:s?, s:s?, s:s?, s:b}", "name", p.nodes[i].name, "op", p.nodes[i].op, "where", p.nodes[i].where,
 			"kernel", p.nodes[i].kernel, "fused", (int)p.nodes[i].fused_away));
 	say(json_pack("{s:s, s:o}", "event", "placement", "nodes", nodes));
+	if (!w->artifact.summary.node_count && p.count)          // a user's .onnx: the engine has counted them
+		say_row(json_pack("{s:I}", "nodes", (json_int_t)p.count));
 	say_row(json_pack("{s:o, s:o, s:s?}", "nodes_on_platform", p.on_platform < 0 ? json_null() : json_integer(p.on_platform), "nodes_fused",
 		p.on_platform < 0 ? json_null() : json_integer(p.fused), "placement_note", p.note));
 }
