@@ -13,21 +13,40 @@ struct plan {
 	struct arena *arena;
 	struct weight *weights;
 	size_t count, capacity;
+	uint32_t *slots;             // open addressing by name: index + 1; always less than half full
+	size_t slot_count;
 };
+
+static uint32_t *plan_slot(const struct plan *p, const char *name)
+{
+	size_t at = fnv1a64(name, strlen(name)) & (p->slot_count - 1);
+	while (p->slots[at] && !text_is(p->weights[p->slots[at] - 1].name, name))
+		at = (at + 1) & (p->slot_count - 1);
+	return &p->slots[at];
+}
+
+static void plan_grow(struct plan *p)
+{
+	p->capacity = p->capacity ? p->capacity * 2 : 256;
+	struct weight *more = ARENA_ARRAY(p->arena, p->capacity, struct weight);
+	if (p->count)
+		memcpy(more, p->weights, p->count * sizeof *more);
+	p->weights = more;
+	p->slot_count = p->capacity * 4;
+	p->slots = ARENA_ARRAY(p->arena, p->slot_count, uint32_t);
+	for (size_t i = 0; i < p->count; i++)
+		*plan_slot(p, p->weights[i].name) = (uint32_t)i + 1;
+}
 
 void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (text_is(p->weights[i].name, name))
-			return;
-	if (p->count == p->capacity) {
-		p->capacity = p->capacity ? p->capacity * 2 : 256;
-		struct weight *more = ARENA_ARRAY(p->arena, p->capacity, struct weight);
-		if (p->count)
-			memcpy(more, p->weights, p->count * sizeof *more);
-		p->weights = more;
-	}
+	if (p->count == p->capacity)
+		plan_grow(p);
+	uint32_t *slot = plan_slot(p, name);
+	if (*slot)
+		return;
 	struct weight *w = &p->weights[p->count++];
+	*slot = (uint32_t)p->count;
 	*w = (struct weight){ .name = arena_strdup(p->arena, name), .rank = rank };
 	memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
 }

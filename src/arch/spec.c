@@ -183,10 +183,10 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	const char *type = json_string_value(json_object_get(c->config, "model_type"));
 	const char *class_name = json_string_value(json_array_get(json_object_get(c->config, "architectures"), 0));
 	if (!type)
-		return error_set(err, STATUS_BAD_INPUT, "%s: config.json has no model_type", c->path);
+		return error_set(err, STATUS_BAD_INPUT, "%s/config.json: there is no model_type", c->path);
 	const struct arch *row = arch_find(type);
 	if (!row)
-		return error_set(err, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet", c->path, type);
+		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet", c->path, type);
 	if (!class_name)
 		class_name = "Model";
 	struct spec *s = ARENA_NEW(a, struct spec);
@@ -195,7 +195,7 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	s->class_name = arena_strdup(a, class_name);
 	s->head = head_find(class_name);
 	if (!s->head)
-		return error_set(err, STATUS_UNSUPPORTED, "%s: the class %s has a head that is not supported yet", c->path, class_name);
+		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the class %s has a head that is not supported yet", c->path, class_name);
 	const json_t *dtype = json_object_get(c->config, "dtype");
 	s->dtype = dtype_find(json_string_value(json_is_string(dtype) ? dtype : json_object_get(c->config, "torch_dtype")));
 	s->prefix = prefix_of(s, c);

@@ -46,6 +46,7 @@ void graph_free(struct graph *g)
 	free(g->symbol_values);
 	free(g->inputs);
 	free(g->outputs);
+	free(g->constants);
 	free(g->name_slots);
 	free(g->names);
 	free(g->name_uses);
@@ -283,14 +284,14 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 		return NO_VALUE;
 	}
 	size_t nbytes = count * dtype_size(t);
-	for (int i = 1; i < g->value_count; i++) {
-		const struct tensor *c = g->values[i].constant;
-		if (c && c->dtype == t && c->rank == rank && c->nbytes == nbytes && !memcmp(c->dim, dim, (size_t)rank * sizeof *dim)
+	for (int i = 0; i < g->constant_count; i++) {
+		const struct tensor *c = g->values[g->constants[i]].constant;
+		if (c->dtype == t && c->rank == rank && c->nbytes == nbytes && !memcmp(c->dim, dim, (size_t)rank * sizeof *dim)
 			&& !memcmp(c->data, data, nbytes))
-			return (value){ i };
+			return (value){ g->constants[i] };
 	}
 	char word[64];
-	snprintf(word, sizeof word, "constant.%d", g->value_count);
+	snprintf(word, sizeof word, "constant.%d", g->constant_count);
 	value v = value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
@@ -300,6 +301,8 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 		memcpy(c->dim, dim, (size_t)rank * sizeof *dim);
 	memcpy(c->data, data, nbytes);
 	VALUE(g, v)->constant = c;
+	g->constants = grow(g->constants, g->constant_count, &g->constant_capacity, sizeof *g->constants);
+	g->constants[g->constant_count++] = v.id;
 	return v;
 }
 

@@ -69,6 +69,7 @@ struct graph {
 
 	int *inputs, input_count, input_capacity;
 	int *outputs, output_count, output_capacity;
+	int *constants, constant_count, constant_capacity;
 	struct tensor_type *input_types, *output_types;
 
 	uint32_t *name_slots;                // open addressing over node and value names: index into `names`
