@@ -30,17 +30,14 @@ static int run(int argc, char **argv)
 	int words, code;
 
 	c.command = cells_command(&c.arena, argc, argv);
-	if ((code = cli_parse(&usage, argc, argv, &words)) >= 0)
-		return code;
+	code = cli_parse(&usage, argc, argv, &words);
 	c.quiet = c.json;
-	code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words);
-	if (code < 0) {
+	if (code < 0 && (code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words)) < 0) {
 		code = cells_run(&c);
-		if (c.json) {
+		if (c.json)
 			show_json(c.results);
-		} else if (json_array_size(c.results) > 1) {
+		else if (json_array_size(c.results) > 1)
 			cells_print_counts(&c);
-		}
 	}
 	cells_done(&c);
 	return code;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "base/arena.h"
 #include "base/text.h"
 
 volatile sig_atomic_t cli_stop;
@@ -145,19 +146,20 @@ static void print_help(const struct cli_usage *usage)
 
 // ---- parsing -----------------------------------------------------------------------------------------------------
 
-static void list_add(struct cli_list *list, const char *value)
+static struct arena lists;           // what lists hold lives till exit
+
+static void list_add(struct cli_list *list, const char *text)
 {
-	while (*value) {
-		size_t length = strcspn(value, ",");
+	while (*text) {
+		size_t length = strcspn(text, ",");
 		if (length) {
-			const char **items = realloc(list->items, ((size_t)list->count + 1) * sizeof *items);
-			char *item = strndup(value, length);
-			if (!items || !item)
-				abort();
+			const char **items = ARENA_ARRAY(&lists, (size_t)list->count + 1, const char *);
+			if (list->count)
+				memcpy(items, list->items, (size_t)list->count * sizeof *items);
+			items[list->count++] = arena_strndup(&lists, text, length);
 			list->items = items;
-			list->items[list->count++] = item;
 		}
-		value += length + (value[length] == ',');
+		text += length + (text[length] == ',');
 	}
 }
 
