@@ -56,6 +56,9 @@ struct cells {
 int cells_plan(struct cells *c, const char *const *models, size_t model_count);
 // Runs every cell; the summary of each goes to standard output unless quiet. Sets exit_code; returns it.
 int cells_run(struct cells *c);
+// Seconds that a cell may take, `first`: the first of its model, which makes synthetic weights; and in words how that was guessed.
+double cells_guess_s(const struct plan_model *m, const struct target *t, bool first);
+extern const char cells_guess_words[];
 void cells_done(struct cells *c);
 // "assay run bert --on cpu": argv joined, for the run's row.
 const char *cells_command(struct arena *a, int argc, char **argv);

@@ -25,16 +25,11 @@ struct estimate {
 	double seconds;
 };
 
-// Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
-// repacked, and read again for the reference. Both figures are those of a 2-core machine: a guess, and printed as one.
-static const double guess_s_per_cell = 8, guess_s_per_gib = 10, guess_write_gib_per_s = 0.5;
-
 static void estimate(const struct cells *c, struct estimate *out)
 {
 	*out = (struct estimate){ .cells = c->model_count * c->target_count };
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
-		double gib = (double)(m->weight_bytes + m->synthetic_bytes) / 1073741824.0;
 		if (m->refused) {
 			out->refused += c->target_count;
 			continue;
@@ -42,13 +37,10 @@ static void estimate(const struct cells *c, struct estimate *out)
 		if (m->makes_weights) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
-			out->seconds += (double)m->synthetic_bytes / 1073741824.0 / guess_write_gib_per_s;
 		}
 		for (size_t k = 0; k < c->target_count; k++) {
-			if (c->targets[k].platform->engine)
-				out->seconds += guess_s_per_cell + guess_s_per_gib * gib;
-			else
-				out->refused++;
+			out->seconds += cells_guess_s(m, &c->targets[k], k == 0);
+			out->refused += !c->targets[k].platform->engine;
 		}
 	}
 }
@@ -90,11 +82,8 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
-	fprintf(out,
-		"Time: about %s. A guess: %.0f s a cell and %.0f s a GiB of weights, plus writing %.1f GiB/s of synthetic ones; "
-		"%zu %s without running\n\n",
-		progress_duration(e.seconds), guess_s_per_cell, guess_s_per_gib, guess_write_gib_per_s, e.refused,
-		cells_plural(e.refused, "cell is answered", "cells are answered"));
+	fprintf(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), cells_guess_words,
+		e.refused, cells_plural(e.refused, "cell is answered", "cells are answered"));
 	fflush(out);
 }
 
