@@ -150,7 +150,8 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 	return status;
 }
 
-// A program that was killed while it made a new file leaves that file behind: "PATH.new.PID" of a process that is gone.
+// A program that was killed while it made a new file leaves that file behind: "PATH.new.PID" and its log, of a
+// process that is gone.
 static void remove_stale(struct store *s)
 {
 	const char *folder = folder_of(&s->arena, s->path), *slash = strrchr(s->path, '/');
@@ -159,9 +160,9 @@ static void remove_stale(struct store *s)
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		int64_t pid;
-		if (text_starts(entry->d_name, prefix) && text_to_int(entry->d_name + strlen(prefix), 1, INT32_MAX, &pid)
-			&& kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+		char *end = entry->d_name;
+		long pid = text_starts(entry->d_name, prefix) ? strtol(entry->d_name + strlen(prefix), &end, 10) : 0;
+		if (pid > 0 && pid <= INT32_MAX && (*end == '\0' || text_is(end, ".wal")) && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir != NULL)
@@ -177,7 +178,8 @@ static enum status create(struct store *s, struct error *err)
 
 	if (status != STATUS_OK)
 		return status;
-	if (file_exists(wal))
+	// In this order: another program that makes the file at this moment has put it in place before it writes a log.
+	if (file_exists(wal) && !file_exists(s->path))
 		return error_set(err, STATUS_BAD_INPUT, "%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
 	remove_stale(s);
 	status = open_waiting(s, fresh, true, &d, err);

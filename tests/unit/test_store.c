@@ -377,6 +377,11 @@ static void test_use_and_files(void **state)
 	OK(f, file_write(f->path, "junk that is no database", 24, &f->err));
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "not a valid DuckDB database file");
 	unlink(f->path);
+	char log[4300];
+	snprintf(log, sizeof log, "%s.wal", f->path);
+	OK(f, file_write(log, "x", 1, &f->err));             // a log without its database is nothing to write a new one beside
+	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "its log");
+	unlink(log);
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	REFUSED(f, store_started(&f->store, &c, "k", &row, &f->err), "store_begin_run");
 	REFUSED(f, store_end_run(&f->store, &f->err), "store_begin_run");

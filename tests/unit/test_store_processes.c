@@ -360,7 +360,7 @@ static void told(int fd, bool started[], bool finished[], size_t size, size_t li
 // kill -9 at any moment: the file opens, every row that was told is there once, and what was running reads as interrupted.
 static void test_killed_writers(void **state)
 {
-	enum { ROUNDS = 40, SIZE = 4096 };
+	enum { ROUNDS = 32, SIZE = 4096 };
 	static bool started[SIZE], finished[SIZE];
 	struct fixture *f = *state;
 	struct store s = { 0 };
@@ -416,6 +416,27 @@ static void test_killed_writers(void **state)
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
 		assert_true(entry->d_name[0] == '.' || text_is(entry->d_name, "a.duckdb") || text_is(entry->d_name, "a.duckdb.wal"));
 	closedir(dir);
+}
+
+// What a program leaves that was killed while it made the file is cleared away by the next one that makes it.
+static void test_leftovers(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { 0 };
+	struct error err = { 0 };
+	pid_t dead = start("hold", f->path, "0", NULL);      // makes an empty file of its own, which is removed here
+	char gone[4300], gone_wal[4300], mine[4300];
+
+	finish(dead);
+	unlink(f->path);
+	snprintf(gone, sizeof gone, "%s.new.%d", f->path, (int)dead);
+	snprintf(gone_wal, sizeof gone_wal, "%s.new.%d.wal", f->path, (int)dead);
+	snprintf(mine, sizeof mine, "%s.new.%d", f->path, (int)getppid());   // of a live process: left alone
+	assert_int_equal(file_write(gone, "x", 1, &err) || file_write(gone_wal, "x", 1, &err) || file_write(mine, "x", 1, &err), 0);
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	store_close(&s);
+	assert_false(file_exists(gone) || file_exists(gone_wal));
+	assert_true(file_exists(mine));
 }
 
 // A live run's cells are left alone; once it is dead, whoever opens the file next settles them, once.
@@ -525,7 +546,7 @@ int main(int argc, char **argv)
 	};
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_killed_writers), TEST(test_live_and_dead_runs),
+		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_killed_writers), TEST(test_leftovers), TEST(test_live_and_dead_runs),
 		TEST(test_full_disk), TEST(test_read_only_folder), cmocka_unit_test(test_who_lives),
 	};
 
