@@ -32,7 +32,7 @@ enum status {
 	X(NO_MEMORY, "no_memory", 2, "needs more memory than is allowed or free")                            \
 	X(TIMEOUT, "timeout", 2, "did not finish within its time limit")                                     \
 	X(CRASHED, "crashed", 2, "the engine's process died")                                                \
-	X(FAILED, "failed", 2, "the engine reported an error")                                               \
+	X(FAILED, "failed", 2, "the engine, or what it was given, failed with an error")                      \
 	X(INTERRUPTED, "interrupted", 2, "was stopped before it finished")
 
 enum verdict {
