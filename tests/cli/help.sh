@@ -33,6 +33,13 @@ for name in $commands cell; do
 	done
 done
 
+# The manual has every verdict with its sentence, in the words of base/status.h.
+sed -n '/^#define VERDICT_LIST/,/^$/s/^\tX([A-Z_]*, "\([a-z_]*\)", [0-9], "\(.*\)").*/\1 \2/p' "$SOURCE/src/base/status.h" >"$work/verdicts"
+[ "$(wc -l <"$work/verdicts")" -ge 11 ] || fail "no verdicts found in base/status.h"
+while read -r word sentence; do
+	grep -A1 "^\.B $word$" "$SOURCE/docs/assay.1" | grep -qiFx "$sentence." || fail "docs/assay.1 does not say of $word: $sentence"
+done <"$work/verdicts"
+
 code 0 "$ASSAY" --version
 has out '^assay [0-9]+\.[0-9]+\.[0-9]+$'
 finish
