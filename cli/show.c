@@ -117,10 +117,7 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		return;
 	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms),
 		r->samples == ROW_NONE ? 0LL : (long long)r->samples, ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
-	if (r->samples != ROW_NONE && r->samples < 9)
-		text_add(t, ", too few to call stable or unstable");
-	else if (r->stability)
-		text_addf(t, ", %s", r->stability);
+	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
 	if (!isnan(r->latency_p90_ms))
 		text_addf(t, ", 90 %% within %s ms", ms(a, r->latency_p90_ms));

@@ -125,7 +125,8 @@ static void take_times(struct row *r, const struct heard *h)
 	r->latency_min_ms = stats_min(h->sample_ms, h->sample_count);
 	r->latency_max_ms = stats_max(h->sample_ms, h->sample_count);
 	r->latency_p90_ms = stats_percentile(h->sample_ms, h->sample_count, 90);
-	r->stability = stats_stable(h->sample_ms, h->sample_count) ? "stable" : "unstable";
+	if (h->sample_count >= STATS_STABLE_LEAST)
+		r->stability = stats_stable(h->sample_ms, h->sample_count) ? "stable" : "unstable";
 }
 
 static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)

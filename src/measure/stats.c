@@ -76,7 +76,7 @@ bool stats_stable(const double *samples, size_t count)
 	size_t window = count / 3;
 	double least = INFINITY, most = 0;
 
-	if (count < 9)
+	if (count < STATS_STABLE_LEAST)
 		return false;
 	for (size_t i = 0; i < 3; i++) {
 		double median = stats_median(samples + count - (3 - i) * window, window);

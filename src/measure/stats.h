@@ -11,7 +11,8 @@ double stats_percentile(const double *samples, size_t count, double p);
 double stats_median(const double *samples, size_t count);       // without a floor; NaN when empty
 double stats_min(const double *samples, size_t count);
 double stats_max(const double *samples, size_t count);
-// Do the medians of the last three equal windows agree within 10 %? false below 9 samples.
+// Do the medians of the last three equal windows agree within 10 %? false below STATS_STABLE_LEAST samples, which cannot say.
+#define STATS_STABLE_LEAST 9
 bool stats_stable(const double *samples, size_t count);
 
 #endif
