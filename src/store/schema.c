@@ -5,9 +5,10 @@
 // have to be written anew with every cell. docs/SCHEMA.md says what each column means.
 #include "store/schema.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 // A file of the original system has its two tables as tables; they are kept beside under another name, and nothing in
@@ -108,6 +109,29 @@ static void result_view(struct text *sql)
 		" LEFT JOIN event e ON e.id = last.id LEFT JOIN measurement m ON m.event = last.id AND m.cell = c.id;");
 }
 
+// Views are the program's, not the file's: a file whose views were made by other text gets them anew. The comment of
+// `result` tells which text that was.
+static void views(struct text *sql, char mark[32])
+{
+	result_view(sql);
+	text_add(sql, original_views);
+	snprintf(mark, 32, "views %016llx", (unsigned long long)fnv1a64(text_get(sql), sql->length));
+	text_addf(sql, "COMMENT ON VIEW result IS '%s';", mark);
+}
+
+static enum status look_at_views(struct db *d, struct arena *a, bool *current, struct error *err)
+{
+	struct text sql = { 0 };
+	struct table t;
+	char mark[32];
+
+	views(&sql, mark);
+	text_done(&sql);
+	enum status status = db_query(d, a, "SELECT comment FROM duckdb_views() WHERE view_name = 'result' AND schema_name = 'main' AND NOT internal", NULL, 0, &t, err);
+	*current = status == STATUS_OK && t.row_count == 1 && text_is(t.cells[0], mark);
+	return status;
+}
+
 static enum status measurement_columns(struct db *d, struct arena *a, struct table *have, struct error *err)
 {
 	return db_query(d, a, "SELECT column_name FROM duckdb_columns() WHERE table_name = 'measurement' AND schema_name = 'main' AND NOT internal",
@@ -136,6 +160,7 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 {
 	struct table t, have;
 	int64_t number;
+	bool views_current = false;
 	enum status status = db_query(d, a, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'schema_version' AND schema_name = 'main'",
 		NULL, 0, &t, err);
 
@@ -149,6 +174,8 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 	status = db_query(d, a, "SELECT max(version) AS version FROM schema_version", NULL, 0, &t, err);
 	if (status == STATUS_OK)
 		status = measurement_columns(d, a, &have, err);
+	if (status == STATUS_OK)
+		status = look_at_views(d, a, &views_current, err);
 	if (status != STATUS_OK)
 		return status;
 	const char *text = table_get(&t, 0, "version");
@@ -156,7 +183,7 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 		return error_set(err, STATUS_BAD_INPUT, "its table schema_version holds no version: the file is not one of assay's, or is damaged");
 	*version = (int)number;
 	int newest = count > 0 ? steps[count - 1].version : 0;
-	*out = *version > newest ? SCHEMA_NEWER : *version < newest || missing_columns(&have) > 0 ? SCHEMA_OLD : SCHEMA_CURRENT;
+	*out = *version > newest ? SCHEMA_NEWER : *version < newest || missing_columns(&have) > 0 || !views_current ? SCHEMA_OLD : SCHEMA_CURRENT;
 	return STATUS_OK;
 }
 
@@ -233,8 +260,11 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 		add_quoted(&sql, columns[i].meaning);
 		text_add(&sql, ";");
 	}
-	result_view(&sql);
-	text_add(&sql, original_views);
+	struct text view_sql = { 0 };
+	char mark[32];
+	views(&view_sql, mark);
+	text_add(&sql, text_get(&view_sql));
+	text_done(&view_sql);
 	status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);
 	return status;

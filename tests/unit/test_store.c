@@ -296,6 +296,21 @@ static void test_columns_are_added(void **state)
 	expect(f, "SELECT count(*) FROM hardware_results WHERE success", "2");
 }
 
+// Views of another program's version are made anew.
+static void test_views_are_renewed(void **state)
+{
+	struct fixture *f = *state;
+
+	open_with_run(f);
+	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
+	store_close(&f->store);
+	other_program(f, "CREATE OR REPLACE VIEW hardware_results AS SELECT 1 AS old; CREATE OR REPLACE VIEW result AS SELECT * FROM measurement");
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	expect(f, "SELECT model_id FROM hardware_results", "m");
+	expect(f, "SELECT id FROM result", "1");
+	expect(f, "SELECT count(*) FROM schema_version", "1");
+}
+
 static void test_migration_steps(void **state)
 {
 	struct fixture *f = *state;
@@ -430,7 +445,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
-		TEST(test_columns_are_added), TEST(test_migration_steps), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
+		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

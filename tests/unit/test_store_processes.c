@@ -1,108 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store between processes: two writers and a reader on one file, a held lock, writers killed at any moment, runs that
-// died, a full disk, a folder that cannot be written. Other processes are this program, started again with a role: DuckDB
-// in a forked half of a process would prove nothing.
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+// The store between processes: two writers and a reader on one file, a held lock, runs that died, a full disk, a folder
+// that cannot be written.
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
-#include <time.h>
 
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/text.h"
+#include "store/db.h"
 #include "store/process.h"
-#include "store/schema.h"
-#include "store_rows.h"
-
-static void sleep_ms(double ms)
-{
-	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1e3), .tv_nsec = (long)(ms * 1e6) % 1000000000 }, NULL);
-}
-
-static pid_t start(const char *role, const char *path, const char *argument, int *output)
-{
-	int ends[2] = { -1, -1 };
-
-	if (output != NULL && pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	pid_t pid = fork();
-	if (pid == 0) {
-		if (output != NULL) {
-			dup2(ends[1], 1);
-			setenv("TELL", "1", 1);
-		}
-		execl("/proc/self/exe", "test_store_processes", role, path, argument, (char *)NULL);
-		_exit(127);
-	}
-	if (output != NULL) {
-		close(ends[1]);
-		*output = ends[0];
-	}
-	return pid;
-}
-
-// Exit code of a process; -1 when a signal ended it.
-static int finish(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int complain(const struct error *err)
-{
-	fprintf(stderr, "%s\n", err->text);
-	return 1;
-}
+#include "store_roles.h"
 
 // ---- roles -------------------------------------------------------------------------------------------------------
-
-static void tell(char what, int64_t row)
-{
-	if (getenv("TELL") != NULL)
-		dprintf(1, "%c %lld\n", what, (long long)row);
-}
-
-// Writes cells and tells about each on standard output: "S ROW" once started, "F ROW" once finished. Pauses as a run would.
-static int role_write(const char *path, const char *argument)
-{
-	struct store s = { 0 };
-	struct error err = { 0 };
-	struct machine m = test_machine();
-	int count = atoi(argument);
-
-	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "writer", &err))
-		return complain(&err);
-	for (int i = 0; i < count; i++) {
-		struct cell c = test_cell("m", "cpu");
-		char key[64];
-		int64_t row;
-		snprintf(key, sizeof key, "%d/%d", (int)getpid(), i);
-		if (store_started(&s, &c, key, &row, &err))
-			return complain(&err);
-		tell('S', row);
-		struct cell_result r = test_result(row, "m", "cpu", VERDICT_RIGHT);
-		if (store_finished(&s, &r, &err))
-			return complain(&err);
-		tell('F', row);
-	}
-	if (store_end_run(&s, &err))
-		return complain(&err);
-	store_close(&s);
-	return 0;
-}
 
 // Reads until killed or `argument` times; every answer must be consistent: as many events "started" as cells.
 static int role_read(const char *path, const char *argument)
@@ -241,64 +147,23 @@ static int role_read_only(const char *folder, const char *argument)
 
 // ---- tests -------------------------------------------------------------------------------------------------------
 
-struct fixture { char *folder, path[4200]; };
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	f->folder = test_folder();
-	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	test_folder_done(f->folder);
-	free(f);
-	return 0;
-}
-
-static void query(const char *path, const char *sql, struct store *s, struct table *t)
-{
-	struct error err = { 0 };
-
-	*s = (struct store){ 0 };
-	if (store_open(s, path, true, &err) || store_query(s, sql, t, &err))
-		fail_msg("%s: %s", sql, err.text);
-}
-
-static void expect(const char *path, const char *sql, const char *expected)
-{
-	struct store s;
-	struct table t;
-
-	query(path, sql, &s, &t);
-	if (t.row_count != 1 || !text_is(t.cells[0], expected))
-		fail_msg("%s: got '%s', expected '%s'", sql, t.row_count > 0 ? t.cells[0] : "no row", expected);
-	store_close(&s);
-}
-
 // Both writers make the file, write at once, and a third process reads all the while.
 static void test_two_writers_and_a_reader(void **state)
 {
 	struct fixture *f = *state;
-	pid_t a = start("write", f->path, "50", NULL), b = start("write", f->path, "50", NULL);
+	pid_t a = start("write", f->path, "50/5", NULL), b = start("write", f->path, "50/5", NULL);
 
 	while (!file_exists(f->path))
 		sleep_ms(1);
-	pid_t reader = start("read", f->path, "60", NULL);
+	pid_t reader = start("read", f->path, "30", NULL);
 	assert_int_equal(finish(a), 0);
 	assert_int_equal(finish(b), 0);
 	assert_int_equal(finish(reader), 0);
-	expect(f->path, "SELECT count(*) FROM result WHERE verdict = 'right'", "100");
+	expect(f->path, "SELECT count(*) FROM result WHERE verdict = 'right'", "20");
 	expect(f->path, "SELECT count(DISTINCT id) || ' ' || min(id) || ' ' || max(id) || ' ' || count(DISTINCT cell_key) FROM cell", "100 1 100 100");
-	expect(f->path, "SELECT count(DISTINCT id) || ' ' || max(id) || ' ' || count(*) FROM event", "204 204 204");
+	expect(f->path, "SELECT count(DISTINCT id) || ' ' || max(id) || ' ' || count(*) FROM event", "124 124 124");
 	expect(f->path, "SELECT count(*) FROM run", "2");
-	expect(f->path, "SELECT count(*) FROM sample", "1100");
+	expect(f->path, "SELECT count(*) FROM sample", "220");
 	expect(f->path, "SELECT count(*) FROM schema_version", "1");
 }
 
@@ -337,106 +202,6 @@ static void test_held_lock(void **state)
 	store_close(&s);
 	assert_int_equal(finish(holder), -1);
 	close(output);
-}
-
-// Reads what a writer told, at most `limit` lines: rows told as started and as finished.
-static void told(int fd, bool started[], bool finished[], size_t size, size_t limit)
-{
-	char line[64];
-
-	for (size_t lines = 0; lines < limit; lines++) {
-		size_t n = 0;
-		while (n + 1 < sizeof line && read(fd, line + n, 1) == 1 && line[n] != '\n')
-			n++;
-		line[n] = '\0';
-		if (n < 3)
-			return;                                                // the end
-		long long row = atoll(line + 2);
-		assert_true(row > 0 && (size_t)row < size);
-		(line[0] == 'S' ? started : finished)[row] = true;
-	}
-}
-
-// kill -9 at any moment: the file opens, every row that was told is there once, and what was running reads as interrupted.
-static void test_killed_writers(void **state)
-{
-	enum { ROUNDS = 32, SIZE = 4096 };
-	static bool started[SIZE], finished[SIZE];
-	struct fixture *f = *state;
-	struct store s = { 0 };
-	struct error err = { 0 };
-	struct table t;
-	uint64_t seed = (uint64_t)time(NULL);
-
-	print_message("seed %llu\n", (unsigned long long)seed);
-	for (uint64_t round = 0; round < ROUNDS; round++) {
-		int output = -1;
-		pid_t writer = start("write", f->path, "1000", &output);
-		uint64_t dice = splitmix64(seed, round);
-		if (round % 2 == 0) {                                          // at some moment of its beginning
-			sleep_ms((double)(dice % 600));
-		} else {                                                       // somewhere behind its first words, on a slow machine too
-			told(output, started, finished, SIZE, 1 + dice % 7);
-			sleep_ms((double)(dice / 7 % 40));
-		}
-		kill(writer, SIGKILL);
-		assert_int_equal(finish(writer), -1);
-		told(output, started, finished, SIZE, SIZE);
-		close(output);
-		if (store_open(&s, f->path, false, &err))
-			fail_msg("round %d: %s", (int)round, err.text);
-		store_close(&s);
-	}
-	query(f->path, "SELECT c.id AS id, r.state AS state, r.verdict AS verdict,"
-		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind = 'started') AS starts,"
-		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) AS ends,"
-		" (SELECT count(*) FROM sample m WHERE m.cell = c.id) AS samples FROM cell c JOIN result r ON r.id = c.id ORDER BY c.id", &s, &t);
-	size_t interrupted = 0, told_count = 0;
-	for (size_t i = 0; i < t.row_count; i++) {
-		int64_t id = atoll(table_get(&t, i, "id"));
-		bool is_interrupted = text_is(table_get(&t, i, "verdict"), "interrupted");
-		assert_int_equal(id, i + 1);                                   // each once, none missing
-		assert_string_equal(table_get(&t, i, "state"), "finished");
-		assert_string_equal(table_get(&t, i, "starts"), "1");
-		assert_string_equal(table_get(&t, i, "ends"), "1");
-		assert_string_equal(table_get(&t, i, "samples"), is_interrupted ? "0" : "11");
-		assert_true(id < SIZE && !(finished[id] && is_interrupted));
-		interrupted += is_interrupted;
-	}
-	for (size_t id = 1; id < SIZE; id++) {
-		told_count += started[id];
-		assert_true(!started[id] || id <= t.row_count);
-	}
-	print_message("%d kills, %zu rows, %zu told as started, %zu interrupted\n", ROUNDS, t.row_count, told_count, interrupted);
-	assert_true(told_count > 0);
-	assert_true(interrupted <= ROUNDS);
-	store_close(&s);
-	// Nothing is left beside the database (a log after a kill is part of it, and gone after the next write).
-	DIR *dir = opendir(f->folder);
-	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-		assert_true(entry->d_name[0] == '.' || text_is(entry->d_name, "a.duckdb") || text_is(entry->d_name, "a.duckdb.wal"));
-	closedir(dir);
-}
-
-// What a program leaves that was killed while it made the file is cleared away by the next one that makes it.
-static void test_leftovers(void **state)
-{
-	struct fixture *f = *state;
-	struct store s = { 0 };
-	struct error err = { 0 };
-	pid_t dead = start("hold", f->path, "0", NULL);      // makes an empty file of its own, which is removed here
-	char gone[4300], gone_wal[4300], mine[4300];
-
-	finish(dead);
-	unlink(f->path);
-	snprintf(gone, sizeof gone, "%s.new.%d", f->path, (int)dead);
-	snprintf(gone_wal, sizeof gone_wal, "%s.new.%d.wal", f->path, (int)dead);
-	snprintf(mine, sizeof mine, "%s.new.%d", f->path, (int)getppid());   // of a live process: left alone
-	assert_int_equal(file_write(gone, "x", 1, &err) || file_write(gone_wal, "x", 1, &err) || file_write(mine, "x", 1, &err), 0);
-	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
-	store_close(&s);
-	assert_false(file_exists(gone) || file_exists(gone_wal));
-	assert_true(file_exists(mine));
 }
 
 // A live run's cells are left alone; once it is dead, whoever opens the file next settles them, once.
@@ -546,7 +311,7 @@ int main(int argc, char **argv)
 	};
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_killed_writers), TEST(test_leftovers), TEST(test_live_and_dead_runs),
+		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_live_and_dead_runs),
 		TEST(test_full_disk), TEST(test_read_only_folder), cmocka_unit_test(test_who_lives),
 	};
 
