@@ -140,7 +140,7 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
-	if (g->form.attention == ATTENTION_MHA && group == 1 && !softcap) {
+	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
