@@ -7,6 +7,47 @@
 #include <math.h>
 #include <string.h>
 
+bool graph_has_rows(const struct graph *g, value x)
+{
+	return x.id && g->values[x.id].rows.id;
+}
+
+value graph_rows(struct graph *g, value x)
+{
+	if (!graph_alive(g, x) || value_rank(g, x) == 2)
+		return x;
+	if (!graph_has_rows(g, x)) {
+		value rows = op_reshape(g, x, 2, (int64_t[]){ -1, value_dim(g, x, -1) });
+		if (g->failed)
+			return NO_VALUE;
+		VALUE(g, x)->rows = rows;
+	}
+	return VALUE(g, x)->rows;
+}
+
+// With one unknown dimension Reshape finds it; more are read off where they came from (op_dim).
+value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
+{
+	if (!graph_alive(g, rows) || rank == 2)
+		return rows;
+	int unknown = 0;
+	int64_t shape[TENSOR_MAX_RANK];
+	value parts[TENSOR_MAX_RANK], x;
+	for (int i = 0; i < rank; i++)
+		unknown += dim[i] < 0, shape[i] = dim[i] < 0 ? -1 : dim[i];
+	if (unknown <= 1)
+		x = op_reshape(g, rows, rank, shape);
+	else {
+		for (int i = 0; i < rank; i++)
+			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
+		value to = op_concat(g, rank, parts, 0);
+		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, NULL, 0, value_dtype(g, rows), rank, dim);
+	}
+	if (!g->failed)
+		VALUE(g, x)->rows = rows;
+	return x;
+}
+
 // A weight is stored [out, in] and an activation is [.., in]:
 //
 //     LINEAR_GEMM                 x --Reshape [-1, in]--> Gemm(transB) --Reshape [.., out]-->       bias inside the Gemm
@@ -28,26 +69,14 @@ value op_linear(struct graph *g, value x, value w, value b)
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k.dim[0];
 	if (g->form.linear == LINEAR_GEMM || (v.rank == 2 && g->form.linear == LINEAR_FUSED_MATMUL)) {
-		value flat = v.rank == 2 ? x : op_reshape(g, x, 2, (int64_t[]){ -1, k.dim[1] });
+		for (int i = 0; i < v.rank - 1; i++)
+			op_dim(g, x, i);                     // so that the way back is known
+		value rows = graph_rows(g, x);
 		if (g->failed)
 			return NO_VALUE;
-		int64_t rows[2] = { value_dim(g, flat, 0), k.dim[0] };
-		value y = graph_node(g, "Gemm", "", (value[]){ flat, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, rows);
-		if (v.rank == 2)
-			return y;
-		// Back to [.., out]. With one unknown dimension Reshape finds it; with more they are read off x.
-		int unknown = 0;
-		int64_t shape[TENSOR_MAX_RANK];
-		for (int i = 0; i < v.rank; i++)
-			unknown += dim[i] < 0, shape[i] = dim[i] < 0 ? -1 : dim[i];
-		if (unknown <= 1)
-			return op_reshape(g, y, v.rank, shape);
-		value parts[TENSOR_MAX_RANK];
-		for (int i = 0; i < v.rank - 1; i++)
-			parts[i] = op_dim(g, x, i);
-		parts[v.rank - 1] = graph_i64s(g, 1, &k.dim[0]);
-		value to = op_concat(g, v.rank, parts, 0);
-		return graph_node(g, "Reshape", "", (value[]){ y, to }, 2, NULL, 0, v.dtype, v.rank, dim);
+		int64_t shape[2] = { value_dim(g, rows, 0), k.dim[0] };
+		value y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
+		return graph_from_rows(g, y, v.rank, dim);
 	}
 	value y;
 	if (g->form.linear == LINEAR_FUSED_MATMUL)
@@ -66,6 +95,8 @@ value op_layer_norm(struct graph *g, value x, value weight, value bias, float ep
 		graph_fail(g, STATUS_FAILED, "LayerNormalization: weight of %lld over %lld", (long long)value_dim(g, weight, -1), (long long)v.dim[v.rank - 1]);
 		return NO_VALUE;
 	}
+	if (graph_has_rows(g, x))
+		return graph_from_rows(g, op_layer_norm(g, v.rows, weight, bias, epsilon), v.rank, v.dim);
 	struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
 	return graph_node(g, "LayerNormalization", "", (value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
 }
@@ -76,6 +107,8 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
 	if (!graph_alive(g, x) || !graph_alive(g, weight))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
+	if (graph_has_rows(g, x))
+		return graph_from_rows(g, op_rms_norm(g, v.rows, weight, epsilon), v.rank, v.dim);
 	if (g->form.norm == NORM_FUSED_RMS) {
 		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon), ATTR_I("stash_type", 1) };
 		return graph_node(g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
@@ -92,6 +125,8 @@ value op_gelu(struct graph *g, value x)
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
+	if (graph_has_rows(g, x))
+		return graph_from_rows(g, op_gelu(g, v.rows), v.rank, v.dim);
 	if (g->form.gelu == GELU_OP)
 		return graph_node(g, "Gelu", "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
 	if (g->form.gelu == GELU_MICROSOFT)
@@ -106,6 +141,8 @@ value op_gelu_tanh(struct graph *g, value x)
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
+	if (graph_has_rows(g, x))
+		return graph_from_rows(g, op_gelu_tanh(g, v.rows), v.rank, v.dim);
 	if (g->form.gelu == GELU_OP)
 		return graph_node(g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
 	value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));

@@ -17,6 +17,7 @@ struct value_info {
 	struct tensor *constant;             // VALUE_CONSTANT
 	const char *location;                // VALUE_EXTERNAL
 	uint64_t offset, nbytes;
+	value rows;                          // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
 	bool live;                           // set by graph_finish
 };
 
@@ -81,6 +82,13 @@ struct graph {
 	uint32_t *node_slots;                // open addressing over nodes: equal nodes are one
 	size_t node_slot_count;
 };
+
+// Tensors of rank 3 and more that go through Gemm, which takes rank 2: what is elementwise or works on the last axis is drawn
+// on the rows, so that an engine sees Gemm, Add and Gelu side by side and fuses them. The way back is a Reshape that nobody
+// may need; graph_finish drops it then.
+value graph_rows(struct graph *g, value x);                  // drawn when it is not there; x itself when its rank is 2
+value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim);
+bool graph_has_rows(const struct graph *g, value x);
 
 #define VALUE(g, v) (&(g)->values[(v).id])
 

@@ -35,10 +35,26 @@ static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
 	}
 }
 
+// Can b be given to rows of the shape of a as it is: a number or one for each column, or rows of the same shape?
+static bool goes_with_rows(const struct graph *g, value a, value b)
+{
+	const struct value_info *x = VALUE(g, a), *y = VALUE(g, b);
+	if (!x->rows.id)
+		return false;
+	if (y->rank < 2)
+		return y->rank == 0 || (y->dim[0] == x->dim[x->rank - 1] && y->dim[0] > 0);
+	return y->rows.id && x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim);
+}
+
 static value arithmetic(struct graph *g, const char *op, value a, value b, enum dtype result)
 {
 	if (!graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
+	if (goes_with_rows(g, a, b) || goes_with_rows(g, b, a)) {
+		const struct value_info x = *VALUE(g, graph_has_rows(g, a) ? a : b);
+		value ra = graph_has_rows(g, a) ? VALUE(g, a)->rows : a, rb = graph_has_rows(g, b) ? VALUE(g, b)->rows : b;
+		return graph_from_rows(g, arithmetic(g, op, ra, rb, result), x.rank, x.dim);
+	}
 	if (value_dtype(g, a) != value_dtype(g, b)) {
 		graph_fail(g, STATUS_FAILED, "%s of %s and %s", op, dtype_word(value_dtype(g, a)), dtype_word(value_dtype(g, b)));
 		return NO_VALUE;
@@ -76,6 +92,8 @@ static value unary(struct graph *g, const char *op, value x)
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
+	if (graph_has_rows(g, x))
+		return graph_from_rows(g, unary(g, op, v.rows), v.rank, v.dim);
 	return graph_node(g, op, "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
 }
 
