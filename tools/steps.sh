@@ -17,6 +17,7 @@ stop_ticker() {
 	[ -z "$ticker" ] || { kill "$ticker" 2>/dev/null && wait "$ticker" 2>/dev/null; ticker=; }
 }
 trap stop_ticker EXIT
+trap 'exit 130' INT TERM           # a program that takes Ctrl-C gracefully must not let the next step start
 
 # step WORDS COMMAND...: runs the command with its output in a log; says what runs while it runs, then how long it took.
 # Returns the command's status; $log names the log.
