@@ -173,6 +173,8 @@ int main(int argc, char **argv)
 	bootstrap(cell_fastest, bare_fastest, pairs, fastest, unused);
 	ratio = median(cells, pairs) / median(bares, pairs);
 	detected = read_json(argv[1], "detect.json");
+	json_object_del(json_object_get(detected, "machine"), "hostname");       // a result says which kind of machine, not which
+	json_object_del(json_object_get(detected, "machine"), "boot_id");
 	result = json_pack("{s:s, s:O, s:O?, s:O?, s:O?, s:O?, s:I, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:o, s:o}",
 		"what", "latency of a cell against a bare loop around the same engine and graph file: ratio and its 95 % interval",
 		"machine", json_object_get(detected, "machine"), "engine_version", json_object_get(cell, "engine_version"),
