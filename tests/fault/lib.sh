@@ -84,12 +84,13 @@ child_of()
 	done
 }
 
-# in_cell PID: it has a child that has read its whole request and runs (its command line says "cell").
+# in_cell PID: it has a child for a cell. Its command line says "cell" and nothing behind it; "cell --probe ENGINE", which looks for
+# devices before the first cell is started, is another thing.
 in_cell()
 {
 	local c
 	for c in $(child_of "$1"); do
-		if tr '\0' ' ' <"/proc/$c/cmdline" 2>/dev/null | grep -q ' cell '; then
+		if tr '\0' ' ' <"/proc/$c/cmdline" 2>/dev/null | grep -q ' cell $'; then
 			cell=$c
 			return 0
 		fi
