@@ -232,6 +232,9 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		if (s != STATUS_OK)
 			return s;
 		const char *own = targets[n].options;
+		const struct backend *b = targets[n].platform->engine ? backend_find(targets[n].platform->engine) : NULL;
+		if (b && (s = backend_check_options(b, options, err)) != STATUS_OK)
+			return s;
 		if (options && *options)
 			targets[n].options = own && *own ? arena_printf(a, "%s,%s", own, options) : options;
 	}

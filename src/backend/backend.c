@@ -61,24 +61,35 @@ static enum status unknown_option(const struct backend *b, const char *item, siz
 	return st;
 }
 
+enum status backend_check_options(const struct backend *b, const char *options, struct error *err)
+{
+	for (const char *at = options; at && *at;) {
+		size_t length = strcspn(at, ","), name = strcspn(at, "=,");
+		const struct option *o = length ? find_option(b, at, name) : NULL;
+
+		if (length && !o)
+			return unknown_option(b, at, name, err);
+		if (o && name == length)
+			return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", b->name, o->name, o->name);
+		at += length + (at[length] == ',');
+	}
+	return STATUS_OK;
+}
+
 static enum status parse_options(struct session *s, const char *options, struct error *err)
 {
+	enum status st = backend_check_options(s->backend, options, err);
+
+	if (st)
+		return st;
 	for (const struct option *o = s->backend->options; o->name; o++)
 		if (o->value)
 			session_set_option(s, o->name, o->value);
 	for (const char *at = options; at && *at;) {
 		size_t length = strcspn(at, ","), name = strcspn(at, "=,");
 
-		if (length) {
-			const struct option *o = find_option(s->backend, at, name);
-
-			if (!o)
-				return unknown_option(s->backend, at, name, err);
-			if (name == length)
-				return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", s->backend->name,
-					o->name, o->name);
-			session_set_option(s, o->name, arena_strndup(&s->arena, at + name + 1, length - name - 1));
-		}
+		if (length)
+			session_set_option(s, find_option(s->backend, at, name)->name, arena_strndup(&s->arena, at + name + 1, length - name - 1));
 		at += length + (at[length] == ',');
 	}
 	return STATUS_OK;

@@ -80,6 +80,9 @@ size_t backend_count(void);
 const struct backend *backend_get(size_t i);
 const struct backend *backend_find(const char *name);               // NULL if there is none
 
+// Are these names of options, each with a value? BAD_INPUT lists the known ones. Values are looked at when a session opens.
+enum status backend_check_options(const struct backend *b, const char *options, struct error *err);
+
 enum status backend_devices(const struct backend *b, struct device_list *out, struct error *err);
 
 // `options`: "key=value,key=value" over the backend's defaults; an unknown key is BAD_INPUT with the known ones.

@@ -166,6 +166,10 @@ enum status platform_target(struct target *out, struct arena *a, const char *tex
 		t.options = p->options;
 	else if (p->options)
 		t.options = arena_printf(a, "%s,%s", p->options, t.options); // later ones win
+	const struct backend *b = p->engine ? backend_find(p->engine) : NULL;
+	enum status st = b ? backend_check_options(b, t.options, err) : STATUS_OK;
+	if (st)
+		return st;
 	*out = t;
 	return STATUS_OK;
 }
