@@ -28,7 +28,7 @@ static void draw_masked_lm(struct build *b, value hidden)
 	x = layer_norm(b, "head.lm.norm", activate(b, s->act, x), s->embedding_size);
 	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->embedding_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->embedding_size);
 	value bias = weight_exists(b, "head.lm.loose", "bias") ? WEIGHT(b, "head.lm.loose", "bias", s->vocab_size) : WEIGHT(b, "head.lm.out", "bias", s->vocab_size);
-	value logits = op_linear(b->g, x, w, bias);
+	value logits = op_linear_output(b->g, x, w, bias);
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
 }

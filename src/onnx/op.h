@@ -68,6 +68,7 @@ value op_resize(struct graph *g, value x, value sizes, const char *mode);      /
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
 value op_linear(struct graph *g, value x, value w, value b);
+value op_linear_output(struct graph *g, value x, value w, value b);      // the same, for what becomes an output of the graph
 value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon);        // over the last axis
 value op_rms_norm(struct graph *g, value x, value weight, float epsilon);                      // over the last axis
 value op_gelu(struct graph *g, value x);                                                       // exact, by erf
