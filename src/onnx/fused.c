@@ -173,9 +173,10 @@ value op_softcap(struct graph *g, value x, float cap)
 	return cap > 0 ? op_mul(g, op_tanh(g, op_div(g, x, graph_f32(g, cap))), graph_f32(g, cap)) : x;
 }
 
-// softmax(q k^T * scale + bias) v, by heads. The scale stands right before the product: there ONNX Runtime takes it into
-// FusedMatMul, and OpenVINO keeps it out of the linear layer before, which would get a slower kernel. Query heads share keys in groups of heads / kv_heads: head h reads key head
-// h / group, so a group's queries are stacked on the row axis and the keys are never repeated.
+// softmax(q k^T * scale + bias) v, by heads. The scale stands right before the product, where ONNX Runtime takes it into
+// FusedMatMul; OpenVINO takes it into a linear layer before, wherever it stands. Query heads share keys in groups of
+// heads / kv_heads: head h reads key head h / group, so a group's queries are stacked on the row axis and the keys are never
+// repeated.
 //
 //   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) * scale -+
 //   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> + bias -> Softmax -+
