@@ -75,12 +75,14 @@ gone()
 	[ -z "$state" ] || [ "$state" = Z ] || [ "$state" = X ]
 }
 
-# child_of PID: prints the numbers of its children.
+# child_of PID: prints the numbers of its children. Reads only, no program is started: a look must be quick on a busy machine too.
 child_of()
 {
-	local s
-	for s in /proc/[0-9]*/status; do
-		[ "$(sed -n 's/^PPid:[[:space:]]*//p' "$s" 2>/dev/null)" != "$1" ] || { s=${s#/proc/}; echo "${s%/status}"; }
+	local s line
+	for s in /proc/[0-9]*/stat; do
+		{ read -r line <"$s"; } 2>/dev/null || continue
+		set -- "$1" ${line##*) }                 # state, parent, ...
+		[ "$3" != "$1" ] || { s=${s#/proc/}; echo "${s%/stat}"; }
 	done
 }
 
@@ -88,9 +90,10 @@ child_of()
 # devices before the first cell is started, is another thing.
 in_cell()
 {
-	local c
+	local c words
 	for c in $(child_of "$1"); do
-		if tr '\0' ' ' <"/proc/$c/cmdline" 2>/dev/null | grep -q ' cell $'; then
+		{ mapfile -d '' -t words <"/proc/$c/cmdline"; } 2>/dev/null || continue
+		if [ "${#words[@]}" -eq 2 ] && [ "${words[1]}" = cell ]; then
 			cell=$c
 			return 0
 		fi

@@ -3,7 +3,7 @@
 . "$SOURCE/tests/fault/lib.sh"
 
 # Runs of 1 s: whatever the machine does beside, the looks below fall into the timed runs.
-"$ASSAY" run "$model" --on null:sleep_ms=1000 --runs 4 --json >"$work/out" 2>"$work/err" </dev/null &
+"$ASSAY" run "$model" --on null:sleep_ms=1000 --runs 8 --json >"$work/out" 2>"$work/err" </dev/null &
 parent=$!
 started="$started $parent"
 until_true in_cell "$parent"
@@ -17,12 +17,13 @@ switches()
 quiet()
 {
 	local before
+	! gone "$parent" || fail "the cell was over before it was looked at"
 	before=$(switches "$parent")
 	sleep 1
 	[ -n "$before" ] && [ "$before" = "$(switches "$parent")" ]
 }
 until_true quiet
-! gone "$cell" || fail "the cell was over before it was looked at"
+! gone "$cell" || fail "the parent was quiet, but its cell was over"
 [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$parent/status")" = S ] || fail "the parent does not sleep"
 
 maps=$(cat "/proc/$parent/maps")
@@ -31,5 +32,5 @@ if echo "$maps" | grep -Eq 'libonnxruntime|libopenvino'; then
 fi
 wait "$parent" || fail "exit code $?"
 is verdict right
-is samples 4
+is samples 8
 echo good
