@@ -73,6 +73,9 @@ static enum status load_library(struct ort_library *out, struct arena *a, struct
 	void *handle;
 	int64_t minor = ORT_NEWEST_API;
 	const char *dot;
+	// Builds since 1.31 keep a device id and a database of events under HOME, and know an address to send them to. Measuring
+	// somebody's machine must not do that. This process is a child of our own, so its environment is ours to change.
+	setenv("ORT_DISABLE_TELEMETRY", "1", 1);
 	enum status st = library_open(a, "libonnxruntime.so*", &handle, &out->path, err);
 
 	if (st)
