@@ -35,9 +35,11 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 	value parts[TENSOR_MAX_RANK], x;
 	for (int i = 0; i < rank; i++)
 		unknown += dim[i] < 0, shape[i] = dim[i] < 0 ? -1 : dim[i];
-	if (unknown <= 1)
+	if (unknown <= 1) {
 		x = op_reshape(g, rows, rank, shape);
-	else {
+		if (!g->failed)
+			memcpy(VALUE(g, x)->dim, dim, (size_t)rank * sizeof *dim);   // the product of rows has forgotten which symbol it was
+	} else {
 		for (int i = 0; i < rank; i++)
 			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
 		value to = op_concat(g, rank, parts, 0);
@@ -214,5 +216,8 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 	value y = op_matmul(g, weights, vh);
 	if (group > 1)
 		y = op_reshape(g, y, 4, (int64_t[]){ 0, heads, -1, e });
-	return op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, heads * e });
+	y = op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, heads * e });
+	if (!g->failed)
+		memcpy(VALUE(g, y)->dim, VALUE(g, q)->dim, 2 * sizeof(int64_t));     // stacked queries have forgotten how many there are
+	return y;
 }

@@ -35,7 +35,7 @@ static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
 	}
 }
 
-// Can b be given to rows of the shape of a as it is: a number or one for each column, or rows of the same shape?
+// Can b be given to the rows of a: a number, one for each column, or something of the same shape, which then gets rows too?
 static bool goes_with_rows(const struct graph *g, value a, value b)
 {
 	const struct value_info *x = VALUE(g, a), *y = VALUE(g, b);
@@ -43,7 +43,7 @@ static bool goes_with_rows(const struct graph *g, value a, value b)
 		return false;
 	if (y->rank < 2)
 		return y->rank == 0 || (y->dim[0] == x->dim[x->rank - 1] && y->dim[0] > 0);
-	return y->rows.id && x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim);
+	return x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim);
 }
 
 static value arithmetic(struct graph *g, const char *op, value a, value b, enum dtype result)
@@ -52,7 +52,7 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 		return NO_VALUE;
 	if (goes_with_rows(g, a, b) || goes_with_rows(g, b, a)) {
 		const struct value_info x = *VALUE(g, graph_has_rows(g, a) ? a : b);
-		value ra = graph_has_rows(g, a) ? VALUE(g, a)->rows : a, rb = graph_has_rows(g, b) ? VALUE(g, b)->rows : b;
+		value ra = value_rank(g, a) < 2 ? a : graph_rows(g, a), rb = value_rank(g, b) < 2 ? b : graph_rows(g, b);
 		return graph_from_rows(g, arithmetic(g, op, ra, rb, result), x.rank, x.dim);
 	}
 	if (value_dtype(g, a) != value_dtype(g, b)) {
