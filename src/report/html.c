@@ -137,7 +137,7 @@ static const char *fastest_text(const struct summary *s, const struct report_lin
 	if (next == NULL)
 		return arena_printf(a, "%s, the only one that ran", best->platform);
 	if (near_count > 1)
-		return arena_printf(a, "%s: too near each other to tell apart", report_join(a, near, near_count, "and"));
+		return arena_printf(a, "%s: too near each other or too unstable to tell apart", report_join(a, near, near_count, "and"));
 	const struct report_cell *other = cpu != NULL && cpu != best ? cpu : next;
 	return arena_printf(a, "%s, %s the speed of %s", best->platform, report_times(a, other->row.latency_ms / best->row.latency_ms), other->platform);
 }
@@ -437,7 +437,7 @@ static void page_end(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
 		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence (the 90th: 64), else it says that n is too small. "
-		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median, the two count as near each other. Peak memory counts mapped weights.</p>");
+		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median, or one of the two is unstable, they count as near each other. Peak memory counts mapped weights.</p>");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "<p>Memory: %s.</p>", esc(a, s->methods[i]));
 	text_add(out, "<h2>Machine</h2><dl>");

@@ -230,7 +230,12 @@ static void place_cells(struct summary *out, struct arena *a)
 }
 
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
-// from it: both are then only near each other.
+// from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
+static bool is_unstable(const struct report_cell *c)
+{
+	return text_is(c->row.stability, "unstable");
+}
+
 static void rank_line(struct summary *out, const struct report_line *l)
 {
 	struct report_cell *best = NULL, *cpu = NULL;
@@ -255,7 +260,8 @@ static void rank_line(struct summary *out, const struct report_line *l)
 			continue;
 		if (cpu != NULL && c != cpu)
 			c->times_cpu = cpu->row.latency_ms / c->row.latency_ms;
-		if (c != best && !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms) {
+		bool overlaps = !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
+		if (c != best && (overlaps || is_unstable(c) || is_unstable(best))) {
 			c->is_near_fastest = true;
 			alone = false;
 		}
