@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations with more than one form. Which one an engine runs best was measured (bench/forms); the platform table says it,
+// Operations with more than one form. Which one an engine runs best was measured (the table in platform/platform.c); a platform's row says it,
 // graph_form carries it here. Every form computes the same numbers.
 #include "onnx/op.h"
 #include "onnx/inside.h"
