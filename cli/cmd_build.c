@@ -72,6 +72,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	if (form.is_static) {
 		graph_bind(g, "batch", b->batch);
 		graph_bind(g, "sequence", b->sequence);
+		graph_bind(g, "past_sequence_length", 0);
 	}
 	checkpoint_plain_locations(c);
 	s = artifact_build(&art, a, c, spec, g, err);

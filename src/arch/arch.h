@@ -11,6 +11,21 @@
 
 struct spec;
 
+// A model is one graph or several: ARCH_WHOLE is one forward pass of the whole model, and what `run` and `conform` draw. The
+// others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js.
+enum arch_graph {
+	ARCH_WHOLE,                  // model.onnx; causal models: with past_key_values.* and present.*
+	ARCH_ENCODER,                // encoder_model.onnx
+	ARCH_DECODER,                // decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids
+	ARCH_DECODER_WITH_PAST,      // decoder_with_past_model.onnx
+	ARCH_VISION_ENCODER,         // vision_encoder.onnx: pixels to image features
+	ARCH_EMBED_TOKENS,           // embed_tokens.onnx: input_ids to inputs_embeds
+	ARCH_DECODER_EMBEDS,         // decoder_model_merged.onnx: inputs_embeds and a cache
+	ARCH_GRAPH_COUNT
+};
+const char *arch_graph_file(enum arch_graph which);                 // "encoder_model.onnx"
+bool arch_has_graph(const struct spec *s, enum arch_graph which);
+
 // Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
 // UNSUPPORTED names what is missing (type, head, activation, config key, a weight nobody reads).
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
@@ -35,9 +50,9 @@ void arch_input_hints(const struct spec *s, struct input_hints *out);
 // The weights of a checkpoint that is only a configuration: names, shapes, dtype `t`, sorted by name, in `a`.
 enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
-// Draws into g; every weight is external data in the checkpoint's shards. After it, weights that nobody read and that no
-// dialect lists as ignorable are an error. graph_finish is the caller's.
-enum status arch_draw(const struct spec *s, const struct checkpoint *c, struct graph *g, struct error *err);
+// Draws `which` into g; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
+// weights that nobody read and that no dialect lists as ignorable are an error. graph_finish is the caller's.
+enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);
 const char *arch_type_name(size_t i);                               // sorted

@@ -31,7 +31,7 @@ static json_t *defaults_find(const char *model_type)
 
 void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d)
 {
-	*c = (struct config){ .given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object() };
+	*c = (struct config){ .given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object(), .within = "" };
 }
 
 void config_close(struct config *c)
@@ -49,7 +49,7 @@ void config_fail(struct config *c, enum status s, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
-	error_set(&c->error, s, "config.json: %s", text);
+	error_set(&c->error, s, "config.json: %s%s", c->within, text);
 }
 
 static const char *config_key(const struct config *c, const char *canonical)
@@ -166,6 +166,6 @@ void config_check_unread(struct config *c)
 		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
 			known = fnmatch(inert[i], key, 0) == 0;
 		if (!known)
-			config_fail(c, STATUS_UNSUPPORTED, "assay does not know the key \"%s\", so it cannot draw what that key changes", key);
+			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot draw what it changes", key);
 	}
 }

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// What checkpoints call things; one file a family under dialect/. Left the canonical stem that families and blocks ask for,
+// right the stem in the file: @ is the base-model prefix ("bert.", which some files have and some have not), # the number of
+// the layer (two #: stage and layer). ".weight" and ".bias" are appended by block/weight.c, which knows the older ".gamma"
+// and ".beta" too.
 #ifndef ASSAY_ARCH_DIALECT_H
 #define ASSAY_ARCH_DIALECT_H
 
 #include "arch/spec.h"
 
-extern const struct dialect albert_names, bert_names, deit_names, dinov2_names, distilbert_names, electra_names, gemma2_names, llama_names, mpnet_names,
-	roberta_names, vit_names;
+#define NO_KEYS ((const struct key_name[]){ { NULL, NULL } })
+#define KEYS(...) ((const struct key_name[]){ __VA_ARGS__, { NULL, NULL } })
+#define WEIGHTS(...) ((const struct weight_name[]){ __VA_ARGS__, { NULL, NULL } })
+#define IGNORED(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+// encoder.c
+extern const struct dialect albert_names, bert_names, distilbert_names, electra_names, mpnet_names, roberta_names;
+// vit.c
+extern const struct dialect deit_names, dinov2_names, vit_names;
+// decoder.c
+extern const struct dialect gemma2_names, llama_names;
 
 #endif

@@ -61,7 +61,7 @@ enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype 
 	struct checkpoint empty = { .path = s->row->model_type };
 	struct plan plan = { .arena = a };
 	struct graph *g = graph_new(NULL);
-	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan };
+	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = ARCH_WHOLE };
 	s->row->family->draw(&b);
 	enum status status = graph_finish(g, err);
 	graph_free(g);
@@ -82,28 +82,28 @@ enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype 
 	return STATUS_OK;
 }
 
-// Does a dialect's stem, with any or no prefix and any layer, name this tensor (STEM or STEM.suffix)?
+// Does a dialect's stem, with any or no prefix and any numbers, name this tensor (STEM or STEM.suffix)? *layer: its last number but
+// the item's.
 static bool stem_names(const struct spec *s, const char *pattern, const char *name, int64_t *layer)
 {
-	const char *prefix = s->row->dialect->prefix, *rest = pattern + (pattern[0] == '@');
-	if (pattern[0] == '@' && text_starts(name, prefix))
-		name += strlen(prefix);
-	const char *hash = strchr(rest, '#');
-	size_t head = hash ? (size_t)(hash - rest) : strlen(rest);
-	if (strncmp(name, rest, head))
-		return false;
-	name += head;
-	if (hash) {
-		char *end;
-		*layer = strtoll(name, &end, 10);
-		if (end == name)
-			return false;
-		rest = hash + 1;
-		name = end;
-		if (strncmp(name, rest, strlen(rest)))
-			return false;
-		name += strlen(rest);
+	const char *prefix = s->row->dialect->prefix;
+	int numbers = 0;
+	if (pattern[0] == '@') {
+		pattern++;
+		if (text_starts(name, prefix))
+			name += strlen(prefix);
 	}
+	for (; *pattern; pattern++)
+		if (*pattern == '#') {
+			char *end;
+			int64_t n = strtoll(name, &end, 10);
+			if (end == name)
+				return false;
+			name = end;
+			if (numbers++ < 2)
+				*layer = n;
+		} else if (*pattern != *name++)
+			return false;
 	return !*name || *name == '.';
 }
 
@@ -111,6 +111,12 @@ static bool stem_names(const struct spec *s, const char *pattern, const char *na
 // what the dialect lists.
 static bool may_stay_unread(const struct spec *s, const char *name)
 {
+	for (int i = 0; i < PART_COUNT; i++)
+		if (s->part[i] && may_stay_unread(s->part[i], name))
+			return true;
+	if (!text_starts(name, s->root))
+		return false;
+	name += strlen(s->root);
 	for (const char *const *glob = s->row->dialect->ignored; *glob; glob++)
 		if (!fnmatch(*glob, name, 0))
 			return true;
@@ -126,15 +132,50 @@ static bool may_stay_unread(const struct spec *s, const char *name)
 	return false;
 }
 
-enum status arch_draw(const struct spec *s, const struct checkpoint *c, struct graph *g, struct error *err)
+const struct spec *part_enter(struct build *b, enum part part)
 {
-	struct build b = { .g = g, .s = s, .c = c, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool) };
+	const struct spec *outer = b->s;
+	if (outer->part[part])
+		b->s = outer->part[part];
+	else
+		graph_fail(b->g, STATUS_FAILED, "%s has no such part", outer->row->model_type);
+	return outer;
+}
+
+void part_leave(struct build *b, const struct spec *outer)
+{
+	b->s = outer;
+}
+
+static const char *const graph_files[ARCH_GRAPH_COUNT] = {
+	"model.onnx", "encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx", "vision_encoder.onnx", "embed_tokens.onnx",
+	"decoder_model_merged.onnx",
+};
+
+const char *arch_graph_file(enum arch_graph which)
+{
+	return graph_files[which];
+}
+
+bool arch_has_graph(const struct spec *s, enum arch_graph which)
+{
+	const enum arch_graph *g = s->row->family->graphs;
+	while (g && *g != ARCH_WHOLE && *g != which)
+		g++;
+	return which == ARCH_WHOLE || (g && *g == which);
+}
+
+enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
+{
+	struct build b = { .g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool) };
 	if (!c->weight_count)
 		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
+	if (!arch_has_graph(s, which))
+		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, graph_files[which]);
 	s->row->family->draw(&b);
 	if (graph_failed(g))
 		return graph_finish(g, err);
-	for (size_t i = 0; i < c->weight_count; i++)
+	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);

@@ -13,9 +13,9 @@ static void draw_model(struct build *b, value hidden)
 {
 	const struct traits *t = &b->s->traits;
 	graph_output(b->g, "last_hidden_state", hidden);
-	if (t->head.pool_is_norm)
+	if (t->pool_is_norm)
 		graph_output(b->g, "pooler_output", first_token(b, hidden));
-	else if (b->s->row->family != &decoder && !t->head.no_pooler && weight_exists(b, "pooler", "weight"))
+	else if (b->s->row->family != &decoder && !t->no_pooler && weight_exists(b, "pooler", "weight"))
 		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, b->s->row->family == &vit ? b->s->pooler_act : ACT_TANH));
 }
 
@@ -61,7 +61,7 @@ static void draw_sequence(struct build *b, value hidden)
 		} else
 			logits = op_gather(g, scores, last, 1);
 	} else {
-		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head.act);
+		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head_act);
 		logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	}
 	graph_leave(g);
@@ -87,7 +87,7 @@ static void draw_image(struct build *b, value hidden)
 	struct graph *g = b->g;
 	value x = first_token(b, hidden);
 	int64_t width = s->hidden_size;
-	if (s->traits.head.mean_patches) {
+	if (s->traits.mean_patches) {
 		value patches = op_reduce_mean(g, op_slice(g, hidden, 1, 1, INT64_MAX), 1, false);
 		x = op_concat(g, 2, (value[]){ x, patches }, 1);     // [batch, 2*hidden]
 		width *= 2;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static void resolve_rope(struct config *c, struct spec *s)
+void resolve_rope(struct config *c, struct spec *s)
 {
 	struct rope *r = &s->rope;
 	*r = (struct rope){ .theta = 10000, .factor = 1, .beta_fast = 32, .beta_slow = 1, .attention_factor = NAN, .truncate = true, .original_max_positions = s->max_positions };
@@ -66,7 +66,7 @@ static void resolve_rope(struct config *c, struct spec *s)
 }
 
 // Which layers see a window only: a list, or a switch with the first such layer, or all, or every second.
-static void resolve_window(struct config *c, struct spec *s, struct arena *a)
+void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *types = config_get(c, "layer_types");
 	bool switched = config_bool(c, "use_sliding_window", true);
@@ -82,12 +82,12 @@ static void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
 		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
-		bool by_rule = i >= from && (!s->traits.attn.alternate_window || i % 2 == 0);
+		bool by_rule = i >= from && (!s->traits.alternate_window || i % 2 == 0);
 		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
 	}
 }
 
-// Settings that would draw another graph: only their usual value is drawn.
+// Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
 static void refuse(struct config *c)
 {
 	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention" };
@@ -104,9 +104,9 @@ static void refuse(struct config *c)
 		config_fail(c, STATUS_UNSUPPORTED, "pruned heads are not supported yet");
 }
 
-static void resolve_sizes(struct config *c, struct spec *s)
+void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	bool image = s->row->family == &vit;
+	refuse(c);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", -1);
@@ -124,20 +124,14 @@ static void resolve_sizes(struct config *c, struct spec *s)
 	if (!s->head_width)
 		s->head_width = s->hidden_size / s->heads;
 	s->ffn_size = config_size(c, "intermediate_size", 0);
-	s->vocab_size = config_size(c, "vocab_size", image ? 0 : -1);
-	s->max_positions = config_size(c, "max_position_embeddings", image ? 0 : -1);
-	s->type_vocab_size = s->traits.embed.no_types ? 0 : config_size(c, "type_vocab_size", 0);
+	s->vocab_size = config_size(c, "vocab_size", is_image ? 0 : -1);
+	s->max_positions = config_size(c, "max_position_embeddings", is_image ? 0 : -1);
+	s->type_vocab_size = s->traits.no_types ? 0 : config_size(c, "type_vocab_size", 0);
 	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
 	s->layer_groups = config_size(c, "layer_groups", 1);
 	s->relative_buckets = config_size(c, "relative_buckets", 0);
-	const json_t *pad = config_get(c, "pad_token_id");
-	s->pad_token_id = json_is_integer(pad) && json_integer_value(pad) >= 0 ? json_integer_value(pad) : -1;
-	const json_t *labels = config_given(c, "id2label");
-	s->labels = labels ? (int64_t)json_object_size(labels) : config_size(c, "num_labels", 2);
-	config_get(c, "num_labels");
 	s->norm_eps = config_real(c, "layer_norm_eps", config_real(c, "rms_norm_eps", 1e-12));
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
-	s->tied = config_bool(c, "tie_word_embeddings", true);
 	if (s->layer_groups < 1 || s->layer_groups > s->layers)
 		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld layers", (long long)s->layer_groups, (long long)s->layers);
 	double scalar = config_real(c, "query_pre_attn_scalar", (double)s->head_width);
@@ -146,7 +140,18 @@ static void resolve_sizes(struct config *c, struct spec *s)
 	s->logit_softcap = config_real(c, "final_logit_softcapping", 0);
 }
 
-static void resolve_image(struct config *c, struct spec *s)
+// What every class may say, whatever draws it.
+static void resolve_common(struct config *c, struct spec *s)
+{
+	const json_t *pad = config_get(c, "pad_token_id");
+	s->pad_token_id = json_is_integer(pad) && json_integer_value(pad) >= 0 ? json_integer_value(pad) : -1;
+	const json_t *labels = config_given(c, "id2label");
+	s->labels = labels ? (int64_t)json_object_size(labels) : config_size(c, "num_labels", 2);
+	config_get(c, "num_labels");
+	s->tied = config_bool(c, "tie_word_embeddings", true);
+}
+
+void resolve_image(struct config *c, struct spec *s)
 {
 	s->image_size = config_size(c, "image_size", -1);
 	s->patch_size = config_size(c, "patch_size", -1);
@@ -156,26 +161,82 @@ static void resolve_image(struct config *c, struct spec *s)
 	s->swiglu = config_bool(c, "use_swiglu_ffn", false);
 	if (!s->ffn_size)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
-	if (s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 16 || s->channels < 1)
+	if (!c->error.status && (s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 16 || s->channels < 1))
 		config_fail(c, STATUS_BAD_INPUT, "images of %lld in patches of %lld", (long long)s->image_size, (long long)s->patch_size);
+}
+
+static bool any_starts(const struct checkpoint *c, const char *start)
+{
+	for (size_t i = 0; i < c->weight_count; i++)
+		if (text_starts(c->weights[i].name, start))
+			return true;
+	return false;
 }
 
 // Does any tensor of this checkpoint carry the base-model prefix? A plan follows transformers: a bare model is saved without.
 static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
 {
 	const char *prefix = s->row->dialect->prefix;
-	for (size_t i = 0; i < c->weight_count; i++)
-		if (text_starts(c->weights[i].name, prefix))
-			return prefix;
-	return c->weight_count || text_is(s->head->name, "model") ? "" : prefix;
+	if (any_starts(c, prefix))
+		return prefix;
+	return c->weight_count || (s->head && text_is(s->head->name, "model")) ? "" : prefix;
 }
 
-static const struct head *head_find(const char *class_name)
+static const struct head *head_of_class(const char *class_name)
 {
 	for (const struct head *h = head_rows; h->suffix; h++)
 		if (text_ends(class_name, h->suffix))
 			return h;
 	return NULL;
+}
+
+static const struct head *head_find(const char *name)
+{
+	for (const struct head *h = head_rows; h->suffix && name; h++)
+		if (text_is(h->name, name))
+			return h;
+	return NULL;
+}
+
+struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
+	const char *const *roots)
+{
+	const json_t *given = config_get(c, key);
+	if (given && !json_is_object(given))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be an object", key);
+	if (c->error.status)
+		return NULL;
+	const char *own_type = json_string_value(json_object_get(given, "model_type"));
+	const struct arch *row = arch_find(own_type ? own_type : type);
+	if (!row || !row->family->body) {
+		config_fail(c, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet%s", key, own_type ? own_type : type, row ? " as a part of another" : "");
+		return NULL;
+	}
+	struct spec *p = ARENA_NEW(a, struct spec);
+	*p = (struct spec){ .row = row, .head = head_find(head), .class_name = s->class_name, .root = roots[0], .dtype = s->dtype, .traits = row->traits };
+	for (const char *const *root = roots; *root; root++)
+		if (any_starts(c->checkpoint, arena_printf(a, "%s%s", s->root, *root))) {
+			p->root = *root;
+			break;
+		}
+	p->root = arena_printf(a, "%s%s", s->root, p->root);
+	const char *prefix = row->dialect->prefix;
+	p->prefix = !c->checkpoint->weight_count || any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix)) ? prefix : "";
+	json_t *empty = json_object();
+	struct config sub;
+	config_open(&sub, given ? given : empty, row->model_type, row->dialect);
+	sub.checkpoint = c->checkpoint;
+	sub.within = arena_printf(a, "%s%s.", c->within, key);
+	resolve_common(&sub, p);
+	row->family->resolve(&sub, p, a);
+	if (!sub.error.status)
+		config_check_unread(&sub);
+	if (sub.error.status && !c->error.status)
+		c->error = sub.error;
+	config_close(&sub);
+	json_decref(empty);
+	s->part[which] = p;
+	return c->error.status ? NULL : p;
 }
 
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err)
@@ -193,29 +254,19 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	s->row = row;
 	s->traits = row->traits;
 	s->class_name = arena_strdup(a, class_name);
-	s->head = head_find(class_name);
+	s->head = head_of_class(class_name);
 	if (!s->head)
 		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the class %s has a head that is not supported yet", c->path, class_name);
 	const json_t *dtype = json_object_get(c->config, "dtype");
 	s->dtype = dtype_find(json_string_value(json_is_string(dtype) ? dtype : json_object_get(c->config, "torch_dtype")));
+	s->root = "";
 	s->prefix = prefix_of(s, c);
 
 	struct config config;
 	config_open(&config, c->config, type, row->dialect);
-	refuse(&config);
-	resolve_sizes(&config, s);
-	if (!config.error.status && row->family == &vit)
-		resolve_image(&config, s);
-	if (!config.error.status && row->family == &decoder) {
-		resolve_rope(&config, s);
-		resolve_window(&config, s, a);
-		bool bias = config_bool(&config, "attention_bias", false);
-		s->traits.attn.qkv_bias |= bias;
-		s->traits.attn.out_bias |= bias;
-		s->traits.ffn.bias |= config_bool(&config, "mlp_bias", false);
-	}
-	if (row->family == &vit)
-		s->traits.attn.qkv_bias = config_bool(&config, "qkv_bias", true);
+	config.checkpoint = c;
+	resolve_common(&config, s);
+	row->family->resolve(&config, s, a);
 	if (!config.error.status)
 		config_check_unread(&config);
 	struct error bad = config.error;
@@ -256,21 +307,34 @@ const char *arch_family(const struct spec *s)
 
 const char *arch_head(const struct spec *s)
 {
-	return s->head->name;
+	return s->head ? s->head->name : "none";
 }
 
 void arch_input_hints(const struct spec *s, struct input_hints *out)
 {
-	int64_t reserved = s->traits.pos.from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
+	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
-		.max_sequence = s->row->family == &vit ? 0 : s->max_positions - reserved };
+		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0 };
+}
+
+static const char *const part_words[PART_COUNT] = { "text", "vision", "audio", "encoder", "decoder", "backbone" };
+
+// "qkv_bias" -> "qkv-bias"
+static void add_trait(json_t *traits, const char *name)
+{
+	char word[64];
+	size_t n = 0;
+	for (; name[n] && n + 1 < sizeof word; n++)
+		word[n] = name[n] == '_' ? '-' : name[n];
+	word[n] = 0;
+	json_array_append_new(traits, json_string(word));
 }
 
 json_t *arch_json(const struct spec *s)
 {
 	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", s->row->model_type, "class", s->class_name, "family", s->row->family->name, "dialect",
-		s->row->dialect->name, "head", s->head->name, "architecture", s->row->family->architecture);
-	json_t *sizes = json_object(), *traits = json_array();
+		s->row->dialect->name, "head", s->head ? s->head->name : "none", "architecture", s->row->family->architecture);
+	json_t *sizes = json_object(), *traits = json_array(), *parts = json_object();
 	static const struct { const char *name; size_t offset; } rows[] = {
 		{ "vocab_size", offsetof(struct spec, vocab_size) }, { "hidden_size", offsetof(struct spec, hidden_size) }, { "layers", offsetof(struct spec, layers) },
 		{ "heads", offsetof(struct spec, heads) }, { "kv_heads", offsetof(struct spec, kv_heads) }, { "head_width", offsetof(struct spec, head_width) },
@@ -285,39 +349,61 @@ json_t *arch_json(const struct spec *s)
 		if (n)
 			json_object_set_new(sizes, rows[i].name, json_integer(n));
 	}
-	const struct traits *t = &s->traits;
+	if (s->row->family->sizes)
+		s->row->family->sizes(s, sizes);
 	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn" };
+	if (s->rope.theta > 0)
+		add_trait(traits, ropes[s->rope.kind]);
+	const struct traits *t = &s->traits;
+#define ADD_FLAG(name) if (t->name) add_trait(traits, #name);
+#define ADD_ACT(name)
+#define ADD_COUNT(name) if (t->name) { char text[64]; snprintf(text, sizeof text, #name " %d", t->name); add_trait(traits, text); }
+#define X(kind, name, meaning) ADD_##kind(name)
+	TRAIT_LIST(X)
+#undef X
 	const struct { bool is; const char *name; } words[] = {
-		{ s->row->family == &decoder, ropes[s->rope.kind] }, { t->attn.qkv_bias, "qkv-bias" }, { t->attn.out_bias, "out-bias" }, { t->attn.qk_norm, "qk-norm" },
-		{ t->attn.relative_buckets, "relative-buckets" }, { t->ffn.bias, "ffn-bias" }, { t->norm.plus_one, "norm-plus-one" }, { t->norm.sandwich, "sandwich-norm" },
-		{ t->pos.from_pad, "positions-from-pad" }, { t->embed.no_types, "no-token-types" }, { t->embed.scaled, "scaled-embedding" },
-		{ t->embed.distillation, "distillation-token" }, { t->layer.layer_scale, "layer-scale" }, { t->layer.shared, "shared-layers" }, { s->tied, "tied-head" },
-		{ s->kv_heads != s->heads, "grouped-keys" }, { s->swiglu, "swiglu" }, { s->attention_softcap > 0, "softcap" },
+		{ s->tied, "tied-head" }, { s->kv_heads != s->heads, "grouped-keys" }, { s->swiglu, "swiglu" }, { s->attention_softcap > 0, "softcap" },
 	};
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (words[i].is)
-			json_array_append_new(traits, json_string(words[i].name));
-	json_array_append_new(traits, json_string(activation_word(s->act)));
+			add_trait(traits, words[i].name);
+	add_trait(traits, activation_word(s->act));
 	json_object_set_new(o, "traits", traits);
 	json_object_set_new(o, "sizes", sizes);
+	for (int i = 0; i < PART_COUNT; i++)
+		if (s->part[i])
+			json_object_set_new(parts, part_words[i], arch_json(s->part[i]));
+	json_object_set_new(o, "parts", parts);
 	return o;
 }
 
-void arch_print(const struct spec *s, struct text *out)
+static void print_object(const json_t *o, const char *before, struct text *out)
 {
-	json_t *o = arch_json(s), *v;
-	const char *key;
-	json_object_foreach(o, key, v) {
-		text_addf(out, "%s:", key);
+	json_t *v, *n;
+	const char *key, *name;
+	json_object_foreach((json_t *)o, key, v) {
+		if (text_is(key, "parts")) {
+			json_object_foreach(v, name, n) {
+				char deeper[128];
+				snprintf(deeper, sizeof deeper, "%s%s.", before, name);
+				print_object(n, deeper, out);
+			}
+			continue;
+		}
+		text_addf(out, "%s%s:", before, key);
 		if (json_is_string(v))
 			text_addf(out, " %s", json_string_value(v));
-		const char *name;
-		json_t *n;
 		json_object_foreach(v, name, n)
 			text_addf(out, " %s %lld", name, (long long)json_integer_value(n));
 		for (size_t i = 0; i < json_array_size(v); i++)
 			text_addf(out, " %s", json_string_value(json_array_get(v, i)));
 		text_add(out, "\n");
 	}
+}
+
+void arch_print(const struct spec *s, struct text *out)
+{
+	json_t *o = arch_json(s);
+	print_object(o, "", out);
 	json_decref(o);
 }

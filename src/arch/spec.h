@@ -13,41 +13,37 @@
 
 enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE };
 
-// ZERO MEANS THE COMMON CASE of the family. A trait that no conformance case misses is removed (tools/mutate).
+// How a row differs from its family. ZERO MEANS THE COMMON CASE. One list makes the struct, what `assay inspect` prints and the
+// mutants of tools/mutate: a trait that no conformance case misses is removed.
+//	X(kind, name, meaning)      kind: FLAG (bool), ACT (enum activation), COUNT (int)
+#define TRAIT_LIST(X)                                                                                                        \
+	X(FLAG, qkv_bias, "query, key and value have a bias (decoder; encoders and vit have)")                               \
+	X(FLAG, out_bias, "the attention's output projection has a bias (decoder)")                                          \
+	X(FLAG, qk_norm, "RMS norm over each head of query and key")                                                         \
+	X(FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers")                              \
+	X(FLAG, alternate_window, "where config.json lists no layer types: every second layer, from the first, has the window") \
+	X(FLAG, ffn_bias, "the feed-forward layers have a bias (decoder)")                                                   \
+	X(FLAG, norm_plus_one, "RMS norm multiplies by 1 + weight")                                                          \
+	X(FLAG, sandwich_norm, "a norm behind attention and feed-forward too, inside the residual")                          \
+	X(FLAG, positions_from_pad, "positions count from pad_token_id + 1 and skip padding")                                \
+	X(FLAG, no_types, "no token type embedding")                                                                         \
+	X(FLAG, always_projected, "from embedding_size to hidden_size even where they are equal")                            \
+	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
+	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
+	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
+	X(FLAG, shared_layers, "all layers of a group use the same weights")                                                 \
+	X(FLAG, no_pooler, "the bare model has no pooler output")                                                            \
+	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself")                                      \
+	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
+	X(ACT, head_act, "behind the dense layer of the sequence classifier")
+
 struct traits {
-	struct {
-		bool qkv_bias;               // decoder: query, key and value have a bias (encoders and vit always ask the file)
-		bool out_bias;               // decoder: the output projection has one
-		bool qk_norm;                // RMS norm over each head of query and key
-		bool relative_buckets;       // a learned bias by bucket of distance, shared by the layers
-		bool alternate_window;       // where config.json lists no layer types: every second layer, from the first, has the window
-	} attn;
-	struct {
-		bool bias;                   // decoder: the gated feed-forward layers have a bias
-	} ffn;
-	struct {
-		bool plus_one;               // RMS norm multiplies by 1 + weight
-		bool sandwich;               // a norm behind attention and feed-forward too, inside the residual
-	} norm;
-	struct {
-		bool from_pad;               // positions count from pad_token_id + 1 and skip padding
-	} pos;
-	struct {
-		bool no_types;               // no token type embedding
-		bool always_projected;       // from embedding_size to hidden_size even where they are equal
-		bool scaled;                 // token embeddings times sqrt(hidden)
-		bool distillation;           // vit: a second special token behind the class token
-	} embed;
-	struct {
-		bool layer_scale;            // vit: each branch times a learned vector
-		bool shared;                 // all layers of a group use the same weights
-	} layer;
-	struct {
-		bool no_pooler;              // the bare model has no pooler output
-		bool pool_is_norm;           // the pooler output is the normalised class token itself
-		bool mean_patches;           // the classifier reads class token and mean of the patches
-		enum activation act;         // behind the dense layer of the sequence classifier; gelu is 0
-	} head;
+#define TRAIT_FLAG bool
+#define TRAIT_ACT enum activation
+#define TRAIT_COUNT int
+#define X(kind, name, meaning) TRAIT_##kind name;
+	TRAIT_LIST(X)
+#undef X
 };
 
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN };
@@ -73,11 +69,17 @@ struct arch {
 	struct traits traits;
 };
 
+// A model made of models has parts: each is a spec of its own, with its own row, dialect and place among the file's names.
+enum part { PART_TEXT, PART_VISION, PART_AUDIO, PART_ENCODER, PART_DECODER, PART_BACKBONE, PART_COUNT };
+
 struct spec {
 	const struct arch *row;
 	const struct head *head;
 	const char *class_name;                      // architectures[0]
-	const char *prefix;                          // base-model prefix that this checkpoint's names have: "bert." or ""
+	const char *root;                            // what every name of this part begins with: "" or "vision_tower."
+	const char *prefix;                          // base-model prefix that this checkpoint's names have behind it: "bert." or ""
+	const struct spec *part[PART_COUNT];         // NULL: there is none
+	void *own;                                   // what only the family knows of; its resolve makes it
 	enum dtype dtype;                            // what config.json says of the weights; DTYPE_NONE: nothing
 	struct traits traits;                        // the row's, then config.json's
 	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
@@ -96,13 +98,23 @@ struct spec {
 
 struct build;
 
+struct body;
+struct config;
+
 struct family {
 	const char *name, *architecture;             // "encoder"; LEGACY.md's word
-	void (*draw)(struct build *b);
+	// From config.json to the spec: resolve_transformer and its like, then what is the family's own.
+	void (*resolve)(struct config *c, struct spec *s, struct arena *a);
+	void (*draw)(struct build *b);               // the graph b->which: inputs, body, head, outputs
+	// The body alone, for models that have it as a part; NULL: it cannot be one.
+	void (*body)(struct build *b, struct body *io);
+	const enum arch_graph *graphs;               // beside ARCH_WHOLE, ends with ARCH_WHOLE; NULL: none
+	void (*sizes)(const struct spec *s, json_t *sizes);      // adds what is the family's own, for printing; may be NULL
 };
 extern const struct family encoder, vit, decoder;
 
-// Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared).
+// Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
+// the first is the stage, of three the last is the item within the layer.
 struct weight_name { const char *canonical, *file; };
 struct key_name { const char *canonical, *config; };
 struct dialect {
@@ -132,7 +144,8 @@ struct config {
 	json_t *read;                                // set of keys
 	const struct dialect *dialect;
 	struct error error;                          // sticky: the first key that is not what it should be
-	const char *path;
+	const struct checkpoint *checkpoint;         // for what depends on which tensors exist
+	const char *within;                          // "" or "text_config.": for messages
 };
 void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d);
 void config_close(struct config *c);
@@ -146,5 +159,18 @@ enum activation config_activation(struct config *c, const char *key, enum activa
 void config_fail(struct config *c, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // A key that was neither read nor is known to change nothing here is an error.
 void config_check_unread(struct config *c);
+
+
+// spec.c: what families' resolve functions are made of. Errors go into c->error.
+// hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
+void resolve_transformer(struct config *c, struct spec *s, bool is_image);
+void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
+void resolve_rope(struct config *c, struct spec *s);
+void resolve_window(struct config *c, struct spec *s, struct arena *a);
+// A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
+// the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
+// It has the head called `head`, or none for NULL. NULL after an error.
+struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key, const char *type, const char *head,
+	const char *const *roots);
 
 #endif

@@ -8,23 +8,23 @@
 #include <string.h>
 
 const struct arch arch_rows[] = {
-	{ "albert", &encoder, &albert_names, .traits = { .embed.always_projected = true, .layer.shared = true, .head.act = ACT_TANH } },
-	{ "bert", &encoder, &bert_names, .traits.head.act = ACT_TANH },
-	{ "camembert", &encoder, &roberta_names, .traits = { .pos.from_pad = true, .head.act = ACT_TANH } },
-	{ "deit", &vit, &deit_names, .traits.embed.distillation = true },
-	{ "dinov2", &vit, &dinov2_names, .traits = { .layer.layer_scale = true, .head = { .pool_is_norm = true, .mean_patches = true } } },
-	{ "distilbert", &encoder, &distilbert_names, .traits = { .embed.no_types = true, .head = { .no_pooler = true, .act = ACT_RELU } } },
-	{ "electra", &encoder, &electra_names, .traits.head.no_pooler = true },
-	{ "gemma", &decoder, &llama_names, .traits = { .norm.plus_one = true, .embed.scaled = true } },
-	{ "gemma2", &decoder, &gemma2_names, .traits = { .attn.alternate_window = true, .norm = { .plus_one = true, .sandwich = true }, .embed.scaled = true } },
+	{ "albert", &encoder, &albert_names, .traits = { .always_projected = true, .shared_layers = true, .head_act = ACT_TANH } },
+	{ "bert", &encoder, &bert_names, .traits.head_act = ACT_TANH },
+	{ "camembert", &encoder, &roberta_names, .traits = { .positions_from_pad = true, .head_act = ACT_TANH } },
+	{ "deit", &vit, &deit_names, .traits.distillation_token = true },
+	{ "dinov2", &vit, &dinov2_names, .traits = { .layer_scale = true, .pool_is_norm = true, .mean_patches = true } },
+	{ "distilbert", &encoder, &distilbert_names, .traits = { .no_types = true, .no_pooler = true, .head_act = ACT_RELU } },
+	{ "electra", &encoder, &electra_names, .traits.no_pooler = true },
+	{ "gemma", &decoder, &llama_names, .traits = { .norm_plus_one = true, .scaled_embedding = true } },
+	{ "gemma2", &decoder, &gemma2_names, .traits = { .alternate_window = true, .norm_plus_one = true, .sandwich_norm = true, .scaled_embedding = true } },
 	{ "llama", &decoder, &llama_names },
 	{ "mistral", &decoder, &llama_names },
-	{ "mpnet", &encoder, &mpnet_names, .traits = { .attn.relative_buckets = true, .pos.from_pad = true, .embed.no_types = true, .head.act = ACT_TANH } },
-	{ "qwen2", &decoder, &llama_names, .traits.attn.qkv_bias = true },
-	{ "qwen3", &decoder, &llama_names, .traits.attn.qk_norm = true },
-	{ "roberta", &encoder, &roberta_names, .traits = { .pos.from_pad = true, .head.act = ACT_TANH } },
+	{ "mpnet", &encoder, &mpnet_names, .traits = { .relative_buckets = true, .positions_from_pad = true, .no_types = true, .head_act = ACT_TANH } },
+	{ "qwen2", &decoder, &llama_names, .traits.qkv_bias = true },
+	{ "qwen3", &decoder, &llama_names, .traits.qk_norm = true },
+	{ "roberta", &encoder, &roberta_names, .traits = { .positions_from_pad = true, .head_act = ACT_TANH } },
 	{ "vit", &vit, &vit_names },
-	{ "xlm-roberta", &encoder, &roberta_names, .traits = { .pos.from_pad = true, .head.act = ACT_TANH } },
+	{ "xlm-roberta", &encoder, &roberta_names, .traits = { .positions_from_pad = true, .head_act = ACT_TANH } },
 };
 const size_t arch_row_count = sizeof arch_rows / sizeof arch_rows[0];
 

@@ -102,7 +102,7 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	const void *bytes;
 	struct artifact art = {.placed_by = "memory"};
 	enum status status;
-	if ((status = arch_draw(s, c, g, err)) || (status = graph_finish(g, err)) ||
+	if ((status = arch_draw(s, c, ARCH_WHOLE, g, err)) || (status = graph_finish(g, err)) ||
 	    (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
 		return status;
 	// The graph may be freed before the artifact.

@@ -142,6 +142,7 @@ static enum status draw(struct work *w, struct error *err)
 	if (form.is_static) {
 		graph_bind(g, "batch", w->shape.batch);
 		graph_bind(g, "sequence", w->shape.sequence);
+		graph_bind(g, "past_sequence_length", 0);
 	}
 	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, g, err)))
 		return st;

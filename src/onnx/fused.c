@@ -187,13 +187,14 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 {
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
-	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1), values = value_dim(g, v, -1);
+	bool split = value_rank(g, k) == 4;
+	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1) * (split ? kv_heads : 1), values = value_dim(g, v, -1) * (split ? kv_heads : 1);
 	if (heads < 1 || kv_heads < 1 || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads || width / heads != keys / kv_heads) {
 		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld", (long long)heads, (long long)width, (long long)kv_heads, (long long)keys);
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
-	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0) {
+	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0 && !split) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
@@ -201,8 +202,8 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
 	}
 	value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
-	value kh = op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
-	value vh = op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
+	value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }) : op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
+	value vh = split ? v : op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
 	if (group > 1)
 		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
 	value scores = op_softcap(g, op_matmul(g, op_scale(g, qh, scale), kh), softcap);

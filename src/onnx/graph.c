@@ -83,6 +83,17 @@ void graph_fail(struct graph *g, enum status s, const char *format, ...)
 		error_set(&g->error, s, "%s", text);
 }
 
+void graph_assume(struct graph *g, value v, int axis, int64_t dim)
+{
+	if (!graph_alive(g, v))
+		return;
+	int64_t *known = &VALUE(g, v)->dim[graph_axis(g, v, axis)];
+	if (*known < 0)
+		*known = dim;
+	else if (dim >= 0 && *known != dim)
+		graph_fail(g, STATUS_FAILED, "a dimension of %lld was taken for %lld", (long long)*known, (long long)dim);
+}
+
 bool graph_failed(const struct graph *g)
 {
 	return g->failed;

@@ -72,6 +72,9 @@ int value_rank(const struct graph *g, value v);
 int64_t value_dim(const struct graph *g, value v, int axis);            // negative axis counts from the end
 const struct tensor *value_constant(const struct graph *g, value v);    // NULL when not a constant held in the graph
 
+// What only the drawer knows: this dimension of v, unknown so far, is that symbol or number.
+void graph_assume(struct graph *g, value v, int axis, int64_t dim);
+
 // Family code refuses here: the first refusal or shape error stays. Later calls have no effect.
 void graph_fail(struct graph *g, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool graph_failed(const struct graph *g);

@@ -74,7 +74,8 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon);       
 value op_gelu(struct graph *g, value x);                                                       // exact, by erf
 value op_gelu_tanh(struct graph *g, value x);                                                  // the tanh approximation
 value op_silu(struct graph *g, value x);
-// Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width]; bias is added to the
+// Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width] or, as a cache holds them,
+// [batch, kv_heads, keys, width]; bias is added to the
 // scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE; softcap c > 0 makes the scores c*tanh(scores/c) before.
 // Result [batch, seq, heads*width].
 value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap);

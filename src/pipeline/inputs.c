@@ -39,6 +39,8 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 {
 	if (t->dim[axis] >= 0)
 		return t->dim[axis];
+	if (axis == 2 && text_starts(t->name, "past_key_values."))
+		return 0;                                // nothing has been said yet
 	if (axis == 0)
 		return shape->batch;
 	if (axis == 1 && t->rank <= 3)
@@ -207,7 +209,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 
 		if (w) {
 			st = take(a, &types[i], w, path, &out[i], err);
-		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS) {
+		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(types[i].name, "past_key_values.")) {
 			st = shape_of(&types[i], &shape, &out[i], err);
 			if (!st) {
 				out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);

@@ -40,7 +40,7 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 	// Which tensors exist is a part of what is resolved.
 	struct spec *full;
 	struct graph *g = graph_new(&form);
-	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, g, &e)) || (s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
+	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, ARCH_WHOLE, g, &e)) || (s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
 		check_refusal(s, &e);
 	else if (!nbytes)
 		abort();

@@ -39,15 +39,17 @@ static void counted(struct build *b, value ids, value *query, value *key)
 	*key = op_unsqueeze(g, at, 0);
 }
 
-value mask_causal(struct build *b, value attention_mask, int64_t window)
+value mask_causal(struct build *b, value attention_mask, value x, int64_t window)
 {
 	struct graph *g = b->g;
-	value query, key;
-	counted(b, attention_mask, &query, &key);
-	value allowed = op_less_or_equal(g, key, query);                             // [seq, seq]
+	value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0), zero = graph_i64(g, 0), one = graph_i64(g, 1);
+	value key = op_unsqueeze(g, op_range(g, zero, keys, one), 0);                // [1, keys]
+	value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1);      // [seq, 1]: the last columns
+	graph_assume(g, query, 0, value_dim(g, x, 1));
+	value allowed = op_less_or_equal(g, key, query);                             // [seq, keys]
 	if (window > 0)
 		allowed = op_and(g, allowed, op_greater(g, key, op_sub(g, query, graph_i64(g, window))));
-	allowed = op_and(g, key_mask(b, attention_mask), allowed);                   // [batch, 1, seq, seq]
+	allowed = op_and(g, key_mask(b, attention_mask), allowed);                   // [batch, 1, seq, keys]
 	return where_allowed(b, allowed);
 }
 
@@ -90,7 +92,7 @@ value mask_relative(struct build *b, value mask, value ids)
 //   x -+- q -(norm)-(rope)-+
 //      +- k -(norm)-(rope)-+- softmax(q k^T * scale + bias) v - o
 //      +- v ---------------+
-value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias)
+value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -98,7 +100,7 @@ value self_attention(struct build *b, value x, value bias, value cos, value sin,
 	value q = linear(b, "layers.attn.q", x, s->hidden_size, width, qkv_bias);            // [batch, seq, heads*head_width]
 	value k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, qkv_bias);         // [batch, seq, kv_heads*head_width]
 	value v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, qkv_bias);
-	if (s->traits.attn.qk_norm) {
+	if (s->traits.qk_norm) {
 		q = op_reshape(g, q, 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 		k = op_reshape(g, k, 4, (int64_t[]){ 0, 0, s->kv_heads, s->head_width });
 		q = op_reshape(g, rms_norm(b, "layers.attn.q_norm", q, s->head_width), 3, (int64_t[]){ 0, 0, width });
@@ -108,6 +110,8 @@ value self_attention(struct build *b, value x, value bias, value cos, value sin,
 		q = rope_turn(b, q, cos, sin, s->heads);
 		k = rope_turn(b, k, cos, sin, s->kv_heads);
 	}
+	if (cache)
+		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
 	value y = op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
 	return linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
 }

@@ -57,7 +57,7 @@ static double frequencies(const struct spec *s, int64_t dim, float *out)
 	return scale;
 }
 
-void rope_tables(struct build *b, value ids, value *cos, value *sin)
+void rope_tables(struct build *b, value x, value positions, value *cos, value *sin)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -65,21 +65,21 @@ void rope_tables(struct build *b, value ids, value *cos, value *sin)
 	graph_enter(g, "rope");
 	float *f = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
 	float scale = (float)frequencies(s, dim, f);
-	value n = op_dim(g, ids, 1);
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
-	at = op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1);                          // [seq, 1]
-	value inverse = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, dim / 2 }, f);
+	if (!positions.id)
+		positions = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2);             // [batch or 1, seq, 1]
+	value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
 	if (s->rope.kind == ROPE_DYNAMIC) {
 		// theta grows with the length beyond max_position_embeddings: theta * r^(dim/(dim-2)), r = factor*n/max - (factor-1),
 		// so each inverse frequency is multiplied by r^(-2i/(dim-2)); r is 1 up to max_position_embeddings.
 		for (int64_t i = 0; i < dim / 2; i++)
 			f[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
-		value length = op_cast(g, op_max(g, n, graph_i64s(g, 1, (int64_t[]){ s->max_positions })), DTYPE_F32);
+		value last = op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true);       // [1]
+		value length = op_max(g, op_add(g, last, graph_f32(g, 1)), graph_f32(g, (float)s->max_positions));
 		value r = op_sub(g, op_mul(g, length, graph_f32(g, (float)(s->rope.factor / (double)s->max_positions))), graph_f32(g, (float)(s->rope.factor - 1)));
-		inverse = op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, dim / 2 }, f)));
+		inverse = op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f)));
 	}
-	value angle = op_mul(g, at, inverse);                                        // [seq, dim/2]
-	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 1), 0);                       // [1, seq, 1, dim/2]
+	value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);                    // [batch or 1, seq, 1, dim/2]
 	*cos = op_scale(g, op_cos(g, angle), scale);
 	*sin = op_scale(g, op_sin(g, angle), scale);
 	graph_leave(g);

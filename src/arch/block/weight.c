@@ -14,19 +14,32 @@ static const char *stem_in_file(const struct build *b, const char *stem)
 	return NULL;
 }
 
-// "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight"
-static const char *file_name(const struct build *b, const char *pattern, const char *suffix)
+// "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight", behind `root`
+static const char *file_name(const struct build *b, const char *root, const char *pattern, const char *suffix)
 {
-	struct arena *a = graph_arena(b->g);
-	int64_t layer = b->s->traits.layer.shared ? b->layer * b->s->layer_groups / b->s->layers_in_config : b->layer;
-	const char *prefix = pattern[0] == '@' ? b->s->prefix : "", *rest = pattern + (pattern[0] == '@'), *hash = strchr(rest, '#');
-	const char *dot = suffix[0] ? "." : "";
-	if (!hash)
-		return arena_printf(a, "%s%s%s%s", prefix, rest, dot, suffix);
-	return arena_printf(a, "%s%.*s%lld%s%s%s", prefix, (int)(hash - rest), rest, (long long)layer, hash + 1, dot, suffix);
+	int64_t layer = b->s->traits.shared_layers ? b->layer * b->s->layer_groups / b->s->layers_in_config : b->layer;
+	const int64_t numbers[][3] = { { layer }, { b->stage, layer }, { b->stage, layer, b->item } };
+	int hashes = 0, used = 0;
+	for (const char *p = pattern; *p; p++)
+		hashes += *p == '#';
+	struct text name = { 0 };
+	text_add(&name, root);
+	for (const char *p = pattern; *p; p++)
+		if (*p == '@')
+			text_add(&name, b->s->prefix);
+		else if (*p == '#' && hashes <= 3)
+			text_addf(&name, "%lld", (long long)numbers[hashes - 1][used++]);
+		else
+			text_addf(&name, "%c", *p);
+	if (suffix[0])
+		text_addf(&name, ".%s", suffix);
+	const char *kept = arena_strdup(graph_arena(b->g), text_get(&name));
+	text_done(&name);
+	return kept;
 }
 
-// The tensor under its name or, in files made by older programs, under "gamma" and "beta".
+// The tensor under its name or, in files made by older programs, under "gamma" and "beta". What lies outside the base model
+// may lie outside a part's place in the file too (lm_head beside model.language_model).
 static const struct weight *find(const struct build *b, const char *stem, const char *suffix, const char **name)
 {
 	const char *pattern = stem_in_file(b, stem);
@@ -34,10 +47,14 @@ static const struct weight *find(const struct build *b, const char *stem, const 
 		graph_fail(b->g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
 		return NULL;
 	}
-	*name = file_name(b, pattern, suffix);
+	*name = file_name(b, b->s->root, pattern, suffix);
 	const struct weight *w = checkpoint_find(b->c, *name);
 	const char *older = text_is(suffix, "weight") ? "gamma" : text_is(suffix, "bias") ? "beta" : NULL;
-	return w || !older ? w : checkpoint_find(b->c, file_name(b, pattern, older));
+	if (!w && older)
+		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern, older));
+	if (!w && b->s->root[0] && pattern[0] != '@')
+		w = checkpoint_find(b->c, file_name(b, "", pattern, suffix));
+	return w;
 }
 
 bool weight_exists(const struct build *b, const char *stem, const char *suffix)
@@ -61,7 +78,7 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 			graph_fail(g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
 			return NO_VALUE;
 		}
-		name = file_name(b, pattern, suffix);
+		name = file_name(b, b->s->root, pattern, suffix);
 		plan_add(b->plan, name, rank, dim);
 		return graph_external(g, name, DTYPE_F32, rank, dim, "plan", 0, 0);
 	}
@@ -108,7 +125,7 @@ value layer_norm(struct build *b, const char *stem, value x, int64_t width)
 value rms_norm(struct build *b, const char *stem, value x, int64_t width)
 {
 	value w = WEIGHT(b, stem, "weight", width);
-	if (b->s->traits.norm.plus_one)
+	if (b->s->traits.norm_plus_one)
 		w = op_add(b->g, w, graph_f32(b->g, 1));
 	return op_rms_norm(b->g, x, w, (float)b->s->norm_eps);
 }

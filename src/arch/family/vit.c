@@ -11,7 +11,7 @@ static value embed(struct build *b, value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t p = s->patch_size, side = s->image_size / p, special = s->traits.embed.distillation ? 2 : 1, h = s->hidden_size;
+	int64_t p = s->patch_size, side = s->image_size / p, special = s->traits.distillation_token ? 2 : 1, h = s->hidden_size;
 	graph_enter(g, "embed");
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p);
 	value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
@@ -29,7 +29,7 @@ static value embed(struct build *b, value pixels)
 
 static value scaled(struct build *b, const char *stem, value y)
 {
-	return b->s->traits.layer.layer_scale ? op_mul(b->g, y, WEIGHT(b, stem, "", b->s->hidden_size)) : y;
+	return b->s->traits.layer_scale ? op_mul(b->g, y, WEIGHT(b, stem, "", b->s->hidden_size)) : y;
 }
 
 static value ffn(struct build *b, value x)
@@ -52,7 +52,7 @@ static value layer(struct build *b, value x)
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = self_attention(b, y, NO_VALUE, NO_VALUE, NO_VALUE, s->traits.attn.qkv_bias, true);
+	y = self_attention(b, y, NO_VALUE, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
@@ -62,18 +62,35 @@ static value layer(struct build *b, value x)
 	return x;
 }
 
-static void draw(struct build *b)
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	(void)a;
+	resolve_transformer(c, s, true);
+	resolve_image(c, s);
+	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
+}
+
+static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	int64_t shape[] = { graph_symbol(g, "batch"), s->channels, s->image_size, s->image_size };
-	value x = embed(b, graph_input(g, "pixel_values", DTYPE_F32, 4, shape));
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	value x = embed(b, io->pixels);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x);
 		graph_leave(g);
+		states_add(io, x);
 	}
-	s->head->draw(b, layer_norm(b, "norm", x, s->hidden_size));
+	io->last = layer_norm(b, "norm", x, b->s->hidden_size);
 }
 
-const struct family vit = { "vit", "vision", draw };
+static void draw(struct build *b)
+{
+	const struct spec *s = b->s;
+	int64_t shape[] = { graph_symbol(b->g, "batch"), s->channels, s->image_size, s->image_size };
+	struct body io = { .pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape) };
+	body(b, &io);
+	s->head->draw(b, io.last);
+}
+
+const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL };

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checkpoints call things. Left the canonical stem that families and blocks ask for, right the stem in the file:
-// @ is the base-model prefix ("bert.", which some files have and some have not), # the number of the layer.
-// ".weight" and ".bias" are appended by build.c, which knows the older ".gamma" and ".beta" too.
+// What checkpoints of the encoder family call things.
 #include "arch/dialect.h"
-
-#define NO_KEYS ((const struct key_name[]){ { NULL, NULL } })
-#define KEYS(...) ((const struct key_name[]){ __VA_ARGS__, { NULL, NULL } })
-#define WEIGHTS(...) ((const struct weight_name[]){ __VA_ARGS__, { NULL, NULL } })
-#define IGNORED(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 #define BERT_BODY                                                                        \
 	{ "embed.word", "@embeddings.word_embeddings" },                                 \
@@ -143,75 +136,4 @@ const struct dialect albert_names = {
 		{ "head.sequence.dense", "@pooler" },
 		{ "head.sequence.out", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids", "sop_classifier.*"),
-};
-
-#define VIT_BODY                                                                         \
-	{ "embed.class", "@embeddings.cls_token" },                                      \
-	{ "embed.distillation", "@embeddings.distillation_token" },                      \
-	{ "embed.patch", "@embeddings.patch_embeddings.projection" },                    \
-	{ "embed.position", "@embeddings.position_embeddings" },                         \
-	{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },               \
-	{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },                 \
-	{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },               \
-	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
-	{ "norm", "@layernorm" },                                                        \
-	{ "pooler", "@pooler.dense" },                                                   \
-	{ "head.image", "classifier" },                                                  \
-	{ "head.image.class", "cls_classifier" },                                        \
-	{ "head.image.distillation", "distillation_classifier" }
-
-#define VIT_WEIGHTS WEIGHTS(VIT_BODY,                                                    \
-	{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },                     \
-	{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },                       \
-	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
-	{ "layers.ffn.down", "@encoder.layer.#.output.dense" })
-
-const struct dialect vit_names = { .name = "vit", .prefix = "vit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
-const struct dialect deit_names = { .name = "deit", .prefix = "deit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
-
-const struct dialect dinov2_names = {
-	.name = "dinov2", .prefix = "dinov2.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VIT_BODY,
-		{ "layers.attn.norm", "@encoder.layer.#.norm1" },
-		{ "layers.ffn.norm", "@encoder.layer.#.norm2" },
-		{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" },
-		{ "layers.ffn.down", "@encoder.layer.#.mlp.fc2" },
-		{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" },
-		{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" },
-		{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" },
-		{ "layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" }),
-	.ignored = IGNORED("*embeddings.mask_token"),
-};
-
-#define LLAMA_BODY                                                                       \
-	{ "embed.word", "@embed_tokens" },                                               \
-	{ "layers.attn.norm", "@layers.#.input_layernorm" },                             \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
-	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
-	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
-	{ "layers.attn.o", "@layers.#.self_attn.o_proj" },                               \
-	{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" },                          \
-	{ "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },                          \
-	{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" },                                \
-	{ "layers.ffn.up", "@layers.#.mlp.up_proj" },                                    \
-	{ "layers.ffn.down", "@layers.#.mlp.down_proj" },                                \
-	{ "norm", "@norm" },                                                             \
-	{ "head.lm.out", "lm_head" },                                                    \
-	{ "head.score", "score" },                                                       \
-	{ "head.token", "score" },                                                       \
-	{ "head.span", "qa_outputs" }
-
-const struct dialect llama_names = {
-	.name = "llama", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" }),
-	.ignored = IGNORED("*rotary_emb.inv_freq"),
-};
-
-const struct dialect gemma2_names = {
-	.name = "gemma2", .prefix = "model.", .keys = KEYS({ "hidden_act", "hidden_activation" }),
-	.weights = WEIGHTS(LLAMA_BODY,
-		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
-		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
-		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
-	.ignored = IGNORED("*rotary_emb.inv_freq"),
 };

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The key-value cache in its plain form: the past comes in, the past and the new come out, right for every batch and padding.
+// Names and layout are those of optimum-onnx and transformers.js.
+#include "arch/block/block.h"
+
+struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
+{
+	struct arena *a = graph_arena(b->g);
+	struct cache *c = ARENA_NEW(a, struct cache);
+	*c = (struct cache){ .kind = kind, .count = layers, .key = ARENA_ARRAY(a, (size_t)layers + 1, value), .value = ARENA_ARRAY(a, (size_t)layers + 1, value) };
+	return c;
+}
+
+// [batch, seq, heads * width] -> [batch, heads, seq, width]
+static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
+{
+	return op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
+}
+
+value cache_past(struct build *b, const struct cache *c, const char *word, int64_t heads, int64_t width, const char *length)
+{
+	int64_t shape[] = { graph_symbol(b->g, "batch"), heads, graph_symbol(b->g, length), width };
+	return graph_input(b->g, arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4, shape);
+}
+
+int64_t cache_total(struct build *b)
+{
+	struct graph *g = b->g;
+	int64_t past = graph_symbol(g, "past_sequence_length"), seq = graph_symbol(g, "sequence");
+	return past == 0 ? seq : past > 0 && seq > 0 ? past + seq : graph_symbol(g, "total_sequence_length");
+}
+
+void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t kv_heads, int64_t width, int64_t value_width)
+{
+	struct graph *g = b->g;
+	int64_t total = cache_total(b);
+	*k = by_head(g, *k, kv_heads, width);
+	*v = by_head(g, *v, kv_heads, value_width);
+	if (graph_symbol(g, "past_sequence_length") != 0) {
+		*k = op_concat(g, 2, (value[]){ cache_past(b, c, "key", kv_heads, width, "past_sequence_length"), *k }, 2);
+		*v = op_concat(g, 2, (value[]){ cache_past(b, c, "value", kv_heads, value_width, "past_sequence_length"), *v }, 2);
+		graph_assume(g, *k, 2, total);
+		graph_assume(g, *v, 2, total);
+	}
+	if (b->layer >= 0 && b->layer < c->count) {
+		c->key[b->layer] = *k;
+		c->value[b->layer] = *v;
+	}
+}
+
+void cache_outputs(struct build *b, const struct cache *c)
+{
+	struct arena *a = graph_arena(b->g);
+	for (int64_t i = 0; i < c->count; i++) {
+		graph_output(b->g, arena_printf(a, "present.%lld.%skey", (long long)i, c->kind), c->key[i]);
+		graph_output(b->g, arena_printf(a, "present.%lld.%svalue", (long long)i, c->kind), c->value[i]);
+	}
+}
+
+void decoder_inputs(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
+	bool cached = text_is(b->s->head->name, "causal-lm");
+	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cached ? cache_total(b) : shape[1] });
+	if (!cached)
+		return;
+	io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
+	io->cache = cache_new(b, b->s->layers, "");
+}
+
+void states_begin(struct build *b, struct body *io, value x)
+{
+	io->states = ARENA_ARRAY(graph_arena(b->g), (size_t)b->s->layers + 1, value);
+	io->state_count = 0;
+	states_add(io, x);
+}
+
+void states_add(struct body *io, value x)
+{
+	io->states[io->state_count++] = x;
+}
