@@ -40,10 +40,18 @@ const char *arch_architecture(const struct spec *s);                // LEGACY.md
 const char *arch_family(const struct spec *s);
 const char *arch_head(const struct spec *s);                        // "masked-lm", ..., "model"
 
-// What synthetic inputs must respect.
+// What synthetic inputs must respect. Zero means that it does not apply, unless said otherwise.
 struct input_hints {
 	int64_t vocab_size, pad_token_id, type_vocab_size;          // 0, -1, 0 where they do not apply
 	int64_t max_sequence;                                       // 0: no limit
+	// Rows of input_ids hold this token this often, behind the first one: an image's features take its place.
+	int64_t image_token_id, image_tokens;
+	// Rows of input_ids end with this token and have it nowhere else: what pools there finds it.
+	bool ends_with_eos;
+	int64_t eos_token_id;
+	int64_t image_size[2];                                      // height and width that image_sizes tells
+	// Numbers for the family's own symbols in the shapes of inputs: {"frames", 8}, {"samples", 16000}.
+	struct input_symbol { const char *name; int64_t number; } symbols[8];
 };
 void arch_input_hints(const struct spec *s, struct input_hints *out);
 

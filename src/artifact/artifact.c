@@ -92,6 +92,8 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	for (size_t i = 0; i < count; i++) {
 		copy[i] = types[i];
 		copy[i].name = arena_strdup(a, types[i].name);
+		for (int k = 0; k < types[i].rank; k++)
+			copy[i].symbol[k] = arena_strdup(a, types[i].symbol[k]);
 	}
 	return copy;
 }

@@ -20,12 +20,14 @@ struct tensor {
 	size_t nbytes;
 };
 
-// What a graph declares about an input or output: a dimension of -1 is decided at run time.
+// What a graph declares about an input or output: a dimension of -1 is decided at run time, and has a name where a graph of
+// ours gave it one.
 struct tensor_type {
 	const char *name;
 	enum dtype dtype;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
+	const char *symbol[TENSOR_MAX_RANK];
 };
 
 // Product of the dimensions; false when one is negative or the product overflows.

@@ -135,7 +135,8 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 	if (!(r->peak_anonymous_mib >= report->peak_anonymous_mib) && !isnan(report->peak_anonymous_mib))
 		r->peak_anonymous_mib = report->peak_anonymous_mib;
 	r->peak_pss_mib = h->pss_mib;
-	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first and one extra run, smaps_rollup at their ends, nothing in timed runs%s%s",
+	r->peak_resident_mib = h->resident_mib;
+	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first and one extra run, smaps_rollup and VmHWM at their ends, nothing in timed runs%s%s",
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
 }
 

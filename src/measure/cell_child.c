@@ -24,7 +24,6 @@
 
 enum { RUNS_LEAST = 11, RUNS_MOST = 64 };
 #define RUNS_NS ((int64_t)3000000000)
-#define SEQUENCE_DEFAULT 128
 
 struct work {
 	struct arena arena;
@@ -90,19 +89,9 @@ static enum status golden_shape(struct work *w, struct error *err)
 
 static enum status decide_shape(struct work *w, struct error *err)
 {
-	int64_t most = w->hints.max_sequence;
+	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, w->ask.golden ? 0 : w->ask.sequence, err);
 
-	w->shape.batch = w->ask.batch > 0 ? w->ask.batch : 1;
-	w->shape.sequence = w->ask.sequence > 0 ? w->ask.sequence : SEQUENCE_DEFAULT;
-	if (w->ask.golden)
-		return golden_shape(w, err);
-	if (most > 0 && w->shape.sequence > most) {
-		if (w->ask.sequence > 0)
-			return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: this model takes at most %lld", (long long)w->ask.sequence,
-				(long long)most);
-		w->shape.sequence = most;
-	}
-	return STATUS_OK;
+	return st || !w->ask.golden ? st : golden_shape(w, err);
 }
 
 static void free_graph(void *graph)
@@ -139,11 +128,8 @@ static enum status draw(struct work *w, struct error *err)
 	form.is_static = w->ask.is_static != 0;
 	g = graph_new(&form);
 	arena_defer(&w->arena, free_graph, g);
-	if (form.is_static) {
-		graph_bind(g, "batch", w->shape.batch);
-		graph_bind(g, "sequence", w->shape.sequence);
-		graph_bind(g, "past_sequence_length", 0);
-	}
+	if (form.is_static)
+		inputs_bind(g, &w->hints, &w->shape);
 	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, g, err)))
 		return st;
 	if (w->backend->caps & BACKEND_NEEDS_PATH)

@@ -21,7 +21,7 @@ static json_t *keep_json(struct heard *h, json_t *json)
 
 void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch)
 {
-	*h = (struct heard){ .arena = a, .watch = watch, .phase = "start", .pss_mib = (double)NAN, .anonymous_mib = (double)NAN };
+	*h = (struct heard){ .arena = a, .watch = watch, .phase = "start", .pss_mib = (double)NAN, .anonymous_mib = (double)NAN, .resident_mib = (double)NAN };
 	row_init(&h->row);
 }
 
@@ -98,6 +98,7 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 	if (text_is(name, "memory")) {
 		larger(&h->pss_mib, json_object_get(event, "pss_kib"));
 		larger(&h->anonymous_mib, json_object_get(event, "anonymous_kib"));
+		larger(&h->resident_mib, json_object_get(event, "resident_peak_kib"));
 		return true;
 	}
 	if (text_is(name, "placement")) {

@@ -16,7 +16,7 @@ struct heard {
 	size_t sample_count;
 	json_t *placement, *probe;           // die with the arena
 	const char *reference_path;
-	double pss_mib, anonymous_mib;       // largest told; NaN: none
+	double pss_mib, anonymous_mib, resident_mib;         // largest told; NaN: none
 	bool outputs, done;
 	enum status status;                  // of its error event
 	const char *error;

@@ -91,20 +91,33 @@ void say_done(void)
 	say(json_pack("{s:s}", "event", "done"));
 }
 
-void say_memory(const char *phase)
+// The number behind "KEY:" in a file of such lines, kB; -1: there is none.
+static long long read_kib(const char *path, const char *key)
 {
 	char line[256];
-	long long pss = -1, anonymous = -1, n;
-	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+	long long n = -1;
+	size_t length = strlen(key);
+	FILE *f = fopen(path, "re");
 
-	while (f && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "Pss: %lld kB", &n) == 1)
-			pss = n;
-		else if (sscanf(line, "Anonymous: %lld kB", &n) == 1)
-			anonymous = n;
-	}
+	while (f && n < 0 && fgets(line, sizeof line, f))
+		if (!strncmp(line, key, length) && line[length] == ':')
+			n = strtoll(line + length + 1, NULL, 10);
 	if (f)
 		fclose(f);
-	if (pss >= 0)
-		say(json_pack("{s:s, s:s, s:I, s:I}", "event", "memory", "phase", phase, "pss_kib", (json_int_t)pss, "anonymous_kib", (json_int_t)anonymous));
+	return n;
+}
+
+static json_t *known(long long kib)
+{
+	return kib >= 0 ? json_integer(kib) : json_null();
+}
+
+void say_memory(const char *phase)
+{
+	long long pss = read_kib("/proc/self/smaps_rollup", "Pss"), anonymous = read_kib("/proc/self/smaps_rollup", "Anonymous"),
+		resident = read_kib("/proc/self/status", "VmHWM");
+
+	if (pss >= 0 || resident >= 0)
+		say(json_pack("{s:s, s:s, s:o, s:o, s:o}", "event", "memory", "phase", phase, "pss_kib", known(pss), "anonymous_kib", known(anonymous),
+			"resident_peak_kib", known(resident)));
 }

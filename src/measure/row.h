@@ -53,6 +53,8 @@
 	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %; null below 9 runs")                      \
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
+	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \
+	X(REAL, predicted_mib, "peak_resident_mib as predicted before anything was loaded; null where it cannot be")        \
 	X(TEXT, memory_sampling, "how memory was sampled")                                                                 \
 	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses")                                              \
 	X(INTEGER, nodes, "nodes in the graph as drawn")                                                                   \

@@ -497,8 +497,10 @@ static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
 	for (int i = 0; i < count; i++) {
 		const struct value_info *v = &g->values[ids[i]];
 		types[i] = (struct tensor_type){ .name = v->name, .dtype = v->dtype, .rank = v->rank };
-		for (int k = 0; k < v->rank; k++)
+		for (int k = 0; k < v->rank; k++) {
 			types[i].dim[k] = v->dim[k] < 0 ? -1 : v->dim[k];
+			types[i].symbol[k] = graph_symbol_name(g, v->dim[k]);
+		}
 	}
 	return types;
 }

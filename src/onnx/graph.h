@@ -92,6 +92,20 @@ void graph_summarise(const struct graph *g, struct graph_summary *out);
 size_t graph_inputs(const struct graph *g, const struct tensor_type **out);      // symbols are -1
 size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
 
+// memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound to.
+struct graph_memory {
+	uint64_t peak_nbytes;                // of what nodes make: the most that is alive at one time, in the order of drawing
+	uint64_t input_nbytes, output_nbytes;
+	uint64_t stored_nbytes;              // weights as they lie in their files, each once
+	uint64_t gathered_nbytes;            // of them: tables of which only rows are read
+	uint64_t in_place_nbytes;            // of them: read as they lie by nodes that run (tables, norms, biases)
+	uint64_t multiplied_nbytes;          // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
+	uint64_t largest_multiplied_nbytes;
+	uint64_t folded_nbytes;              // what nodes of weights alone (casts) make, as the others read it
+	size_t unknown;                      // times a value with an unknown dimension was counted, that dimension as 1
+};
+void graph_memory(const struct graph *g, struct graph_memory *out);
+
 // write.c: the ONNX ModelProto by protobuf-c. Bytes are in the graph's arena.
 enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struct error *err);
 // text.c: one line a value, for golden tests and `assay build --text`. Deterministic.

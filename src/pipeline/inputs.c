@@ -13,7 +13,9 @@
 
 #define INPUT_LIMIT ((size_t)8 << 30)    // of one tensor: a wrong --batch is told, not tried
 
-enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS };
+enum { SEQUENCE_USUAL = 128 };
+
+enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS, ROLE_SIZES, ROLE_BOXES };
 
 static bool is_float(enum dtype t)
 {
@@ -24,38 +26,89 @@ static enum role role_of(const struct tensor_type *t)
 {
 	if (text_ends(t->name, "token_type_ids"))
 		return ROLE_TYPE_IDS;
-	if (text_ends(t->name, "position_ids"))
+	if (text_ends(t->name, "position_ids") || text_is(t->name, "cache_position"))
 		return ROLE_POSITIONS;
-	if (text_ends(t->name, "mask"))
+	if (text_ends(t->name, "mask") || text_is(t->name, "is_longer"))
 		return ROLE_MASK;
+	if (text_is(t->name, "image_sizes"))
+		return ROLE_SIZES;
+	if (text_is(t->name, "bbox"))
+		return ROLE_BOXES;
 	if (is_float(t->dtype))
 		return ROLE_NUMBERS;
 	return text_ends(t->name, "ids") ? ROLE_IDS : ROLE_INTEGERS;
 }
 
-// Dimension `axis` of a declared type. The engines tell no symbols' names, only that a dimension is open: the first one is
-// the batch; the second is the sequence of tokens [batch, sequence] or of embeddings [batch, sequence, hidden].
-static int64_t decide(const struct tensor_type *t, int axis, const struct input_shape *shape)
+// ---- shapes -------------------------------------------------------------------------------------------------------------
+
+int64_t inputs_symbol(const char *name, const struct input_hints *hints, const struct input_shape *shape)
 {
-	if (t->dim[axis] >= 0)
-		return t->dim[axis];
-	if (axis == 2 && text_starts(t->name, "past_key_values."))
-		return 0;                                // nothing has been said yet
-	if (axis == 0)
+	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
+		if (text_is(hints->symbols[i].name, name))
+			return hints->symbols[i].number;
+	if (text_is(name, "batch"))
 		return shape->batch;
-	if (axis == 1 && t->rank <= 3)
-		return shape->sequence;
-	return -1;
+	if (text_is(name, "samples"))
+		return 16000;
+	if (text_starts(name, "past_") && strstr(name, "sequence"))
+		return shape->past;
+	if (text_starts(name, "total_") && strstr(name, "sequence"))
+		return shape->past + shape->sequence;
+	return strstr(name, "sequence") ? shape->sequence : -1;
 }
 
-static enum status shape_of(const struct tensor_type *t, const struct input_shape *shape, struct tensor *out, struct error *err)
+enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err)
+{
+	int64_t most = hints->max_sequence;
+	struct input_shape shape = { .batch = batch > 0 ? batch : 1, .sequence = sequence > 0 ? sequence : SEQUENCE_USUAL + hints->image_tokens };
+
+	if (most > 0 && sequence > most)
+		return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: this model takes at most %lld", (long long)sequence, (long long)most);
+	if (most > 0 && shape.sequence > most)
+		shape.sequence = most;
+	*out = shape;
+	return STATUS_OK;
+}
+
+void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape)
+{
+	static const char *const usual[] = { "batch", "sequence", "encoder_sequence", "decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };
+
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+		graph_bind(g, usual[i], inputs_symbol(usual[i], hints, shape));
+	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
+		graph_bind(g, hints->symbols[i].name, hints->symbols[i].number);
+}
+
+// Dimension `axis` of a declared type. Engines tell no symbols' names, only that a dimension is open: the first one is then the
+// batch; the second is the sequence of tokens [batch, sequence] or of embeddings [batch, sequence, hidden].
+static int64_t decide(const struct tensor_type *t, int axis, const struct input_hints *hints, const struct input_shape *shape)
+{
+	int64_t named = t->symbol[axis] ? inputs_symbol(t->symbol[axis], hints, shape) : -1;
+
+	if (t->dim[axis] >= 0)
+		return t->dim[axis];
+	if (named >= 0)
+		return named;
+	if (axis == 2 && text_starts(t->name, "past_key_values."))
+		return shape->past;
+	if (axis == 0)
+		return shape->batch;
+	if (axis != 1 || t->rank > 3)
+		return -1;
+	if (text_is(t->name, "input_values"))
+		return inputs_symbol("samples", hints, shape);
+	return text_is(t->name, "attention_mask") ? shape->past + shape->sequence : shape->sequence;
+}
+
+static enum status shape_of(const struct tensor_type *t, const struct input_hints *hints, const struct input_shape *shape, struct tensor *out, struct error *err)
 {
 	char text[128];
 	size_t count;
 
 	*out = (struct tensor){ .name = t->name, .dtype = t->dtype, .rank = t->rank };
 	for (int axis = 0; axis < t->rank; axis++) {
-		out->dim[axis] = decide(t, axis, shape);
+		out->dim[axis] = decide(t, axis, hints, shape);
 		if (out->dim[axis] < 0)
 			return error_set(err, STATUS_UNSUPPORTED, "input %s is %s: no size is known for dimension %d; give inputs in a file (--golden)", t->name,
 				tensor_shape_text(t->rank, t->dim, text, sizeof text), axis);
@@ -89,14 +142,40 @@ static void store_float(enum dtype t, void *data, size_t i, float x)
 	}
 }
 
-static void fill(struct tensor *t, enum role role, const struct input_hints *hints, uint64_t seed)
+// What random tokens may not be: each of these means something.
+static bool is_special(int64_t id, const struct input_hints *h)
+{
+	return id == h->pad_token_id || (h->image_tokens > 0 && id == h->image_token_id) || (h->ends_with_eos && id == h->eos_token_id);
+}
+
+// Token `at` of a row of `width`.
+static int64_t token(const struct input_hints *hints, bool is_prompt, size_t at, size_t width, uint64_t random)
+{
+	// Without a known vocabulary 0 and 1 are the only ids that any table has.
+	int64_t vocab = hints && hints->vocab_size > 0 ? hints->vocab_size : 2, n = (int64_t)(random % (uint64_t)vocab);
+
+	if (!hints || hints->vocab_size <= 1)
+		return n;
+	if (is_prompt && hints->image_tokens > 0 && at >= 1 && at <= (size_t)hints->image_tokens)
+		return hints->image_token_id;
+	if (is_prompt && hints->ends_with_eos && at + 1 == width)
+		return hints->eos_token_id;
+	for (int64_t tries = 0; tries < 4 && is_special(n, hints); tries++)
+		n = (n + 1) % vocab;
+	return n;
+}
+
+static int64_t box_edge(size_t i, uint64_t random)
+{
+	return (int64_t)(random % 499) + (i % 4 < 2 ? 0 : 500);
+}
+
+static void fill(struct tensor *t, enum role role, const struct input_hints *hints, const struct input_shape *shape, uint64_t seed)
 {
 	uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
 	size_t count = t->nbytes / dtype_size(t->dtype);
 	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
-	// Without a known vocabulary 0 and 1 are the only ids that any table has.
-	int64_t vocab = hints && hints->vocab_size > 0 ? hints->vocab_size : 2;
-	int64_t pad = hints && hints->vocab_size > 1 ? hints->pad_token_id : -1;
+	bool is_prompt = text_is(t->name, "input_ids");
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t z = splitmix64(stream, i);
@@ -107,19 +186,24 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 			store_float(t->dtype, t->data, i, (float)((double)(z >> 40) * 0x1p-23 - 1));
 			continue;
 		case ROLE_IDS:
-			n = (int64_t)(z % (uint64_t)vocab);
-			n = n == pad ? (n + 1) % vocab : n;
+			n = token(hints, is_prompt, i % width, width, z);
 			break;
 		case ROLE_MASK:
 			n = 1;
 			break;
 		case ROLE_POSITIONS:
-			n = (int64_t)(i % width);
+			n = (int64_t)(i % width) + shape->past;
 			break;
 		case ROLE_TYPE_IDS:
 			break;
+		case ROLE_SIZES:
+			n = hints ? hints->image_size[i % 2] : 0;
+			break;
+		case ROLE_BOXES:
+			n = box_edge(i, z);
+			break;
 		case ROLE_INTEGERS:
-			n = t->dtype == DTYPE_BOOL ? 1 : (int64_t)(z & 1);
+			n = (int64_t)(z & 1);
 			break;
 		}
 		if (is_float(t->dtype))                  // a mask may be declared as floats
@@ -133,14 +217,17 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
-		enum status st = shape_of(&types[i], shape, &out[i], err);
+		enum status st = shape_of(&types[i], hints, shape, &out[i], err);
 
 		if (st)
 			return st;
+		if (hints && hints->image_tokens > 0 && text_is(types[i].name, "input_ids") && out[i].dim[out[i].rank - 1] <= hints->image_tokens)
+			return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: the %lld that stand for an image do not fit in behind the first one",
+				(long long)out[i].dim[out[i].rank - 1], (long long)hints->image_tokens);
 	}
 	for (size_t i = 0; i < count; i++) {
 		out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
-		fill(&out[i], role_of(&types[i]), hints, seed);
+		fill(&out[i], role_of(&types[i]), hints, shape, seed);
 	}
 	return STATUS_OK;
 }
@@ -202,7 +289,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 		return st;
 	for (size_t i = 0; i < tensor_count_in_file; i++)        // neutral values get the shape of the ids
 		if (text_is(tensors[i].name, "in.input_ids") && tensors[i].rank == 2)
-			shape = (struct input_shape){ tensors[i].dim[0], tensors[i].dim[1] };
+			shape = (struct input_shape){ .batch = tensors[i].dim[0], .sequence = tensors[i].dim[1] };
 	for (size_t i = 0; i < count; i++) {
 		const struct weight *w = find(tensors, tensor_count_in_file, types[i].name);
 		enum role role = role_of(&types[i]);
@@ -210,10 +297,18 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 		if (w) {
 			st = take(a, &types[i], w, path, &out[i], err);
 		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(types[i].name, "past_key_values.")) {
-			st = shape_of(&types[i], &shape, &out[i], err);
+			struct tensor_type type = types[i];
+			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, tensor_count_in_file, "pixel_values") : NULL;
+
+			if (pixels && pixels->rank > 2) {        // [batch, height, width] beside [batch, channels, height, width]
+				type.dim[0] = pixels->dim[0];
+				type.dim[1] = pixels->dim[pixels->rank - 2];
+				type.dim[2] = pixels->dim[pixels->rank - 1];
+			}
+			st = shape_of(&type, NULL, &shape, &out[i], err);
 			if (!st) {
 				out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
-				fill(&out[i], role, NULL, 0);
+				fill(&out[i], role, NULL, &shape, 0);
 			}
 		} else {
 			st = error_set(err, STATUS_BAD_INPUT, "%s has no tensor in.%s, which the graph takes", path, types[i].name);

@@ -7,15 +7,31 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/tensor.h"
+#include "onnx/graph.h"
 
-struct input_shape { int64_t batch, sequence; };        // for symbols "batch" and "sequence"
+// `past`: how many tokens a cache holds already. The other lengths of tokens follow from these.
+struct input_shape { int64_t batch, sequence, past; };
 
-// One tensor for each declared input, by its name: *ids in [0, vocab) without the pad token, masks 1, token_type_ids 0,
-// position_ids counted, floats in [-1, 1). Memory in `a`. UNSUPPORTED names an input whose shape cannot be decided.
+// The number that a symbol stands for: batch, *sequence* (sequence, decoder_sequence, ...), past* and total* lengths, samples (one
+// second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
+int64_t inputs_symbol(const char *name, const struct input_hints *hints, const struct input_shape *shape);
+// What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
+// an asked sequence that is longer than that. Zero: not asked.
+enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
+// Binds them all in a graph that is about to be drawn static.
+void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
+
+// One tensor for each declared input, by its name:
+//   *ids                in [0, vocab) without the pad token; input_ids with as many image tokens and the end token as hints say
+//   *mask, is_longer    1                       *token_type_ids  0
+//   position_ids        counted from the past   image_sizes      the hints' height and width
+//   bbox                left, top < right, bottom, below 1000
+//   floats              in [-1, 1)              other integers   0 and 1
+// Memory in `a`. UNSUPPORTED names an input whose shape cannot be decided, or a sequence too short for its image tokens.
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
 // Tensors "in.NAME" of a safetensors file for the declared inputs; memory in `a`. BAD_INPUT names a missing one.
-// A declared attention_mask, token_type_ids or position_ids that the file lacks gets its neutral value.
+// A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a cache is empty.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err);
 // SHA-256 over names, types, shapes and bytes.
 void inputs_hash(const struct tensor *in, size_t count, char out[65]);

@@ -87,6 +87,97 @@ static void undecided_shapes_are_named(void **state)
 	arena_done(&a);
 }
 
+static bool has(const int64_t *ids, size_t count, int64_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+// Shapes by the names of symbols, contents by the names of inputs.
+static void other_kinds(void **state)
+{
+	const struct tensor_type types[] = {
+		{ .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 }, .symbol = { "batch", NULL, "past_sequence_length" } },
+		{ .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "total_sequence_length" } },
+		{ .name = "position_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "sequence" } },
+		{ .name = "decoder_input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "decoder_sequence" } },
+		{ .name = "input_values", .dtype = DTYPE_F32, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "samples" } },
+		{ .name = "pixel_values", .dtype = DTYPE_F32, .rank = 5, .dim = { -1, -1, 3, 8, 8 }, .symbol = { "batch", "frames" } },
+		{ .name = "pixel_mask", .dtype = DTYPE_BOOL, .rank = 3, .dim = { -1, 8, 8 } },
+		{ .name = "image_sizes", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, 2 } },
+		{ .name = "is_longer", .dtype = DTYPE_BOOL, .rank = 2, .dim = { -1, 1 } },
+		{ .name = "bbox", .dtype = DTYPE_I64, .rank = 3, .dim = { -1, -1, 4 } },
+	};
+	const struct input_hints h = { .vocab_size = 7, .pad_token_id = 3, .image_size = { 30, 40 }, .symbols = { { "frames", 6 } } };
+	struct input_shape shape = { .batch = 2, .sequence = 5, .past = 9 };
+	struct arena a = { 0 };
+	struct tensor in[10];
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, types, 10, &h, &shape, 1, in, NULL), STATUS_OK);
+	assert_int_equal(in[0].dim[2], 9);
+	assert_int_equal(in[1].dim[1], 14);
+	assert_int_equal(((int64_t *)in[2].data)[5], 9);
+	assert_int_equal(((int64_t *)in[2].data)[9], 13);
+	assert_int_equal(in[3].dim[1], 5);
+	assert_int_equal(in[4].dim[1], 16000);
+	assert_int_equal(in[5].dim[1], 6);
+	for (size_t i = 0; i < in[6].nbytes; i++)
+		assert_int_equal(((int8_t *)in[6].data)[i], 1);
+	assert_int_equal(((int64_t *)in[7].data)[2], 30);
+	assert_int_equal(((int64_t *)in[7].data)[3], 40);
+	assert_int_equal(((int8_t *)in[8].data)[1], 1);
+	for (size_t i = 0; i < 10; i++) {
+		const int64_t *box = (int64_t *)in[9].data + 4 * i;
+
+		assert_true(box[0] >= 0 && box[0] < box[2] && box[1] < box[3] && box[3] < 1000);
+	}
+	arena_done(&a);
+}
+
+static void tokens_that_mean_something(void **state)
+{
+	const struct input_hints h = { .vocab_size = 5, .pad_token_id = 3, .image_token_id = 4, .image_tokens = 6, .ends_with_eos = true, .eos_token_id = 2 };
+	struct input_shape shape;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tensor in;
+
+	(void)state;
+	assert_int_equal(inputs_shape(&shape, &h, 3, 0, &err), STATUS_OK);
+	assert_int_equal(shape.sequence, 134);
+	shape.sequence = 12;
+	assert_int_equal(inputs_synthetic(&a, text_types, 1, &h, &shape, 1, &in, &err), STATUS_OK);
+	for (size_t row = 0; row < 3; row++) {
+		const int64_t *ids = (int64_t *)in.data + row * 12;
+
+		for (size_t i = 0; i < 12; i++)
+			assert_int_equal(ids[i] == 4, i >= 1 && i <= 6);
+		assert_int_equal(ids[11], 2);
+		assert_false(has(ids, 11, 2) || has(ids, 12, 3));
+	}
+	shape.sequence = 6;
+	assert_int_equal(inputs_synthetic(&a, text_types, 1, &h, &shape, 1, &in, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "6 that stand for an image"));
+	arena_done(&a);
+}
+
+static void shapes_asked_for(void **state)
+{
+	const struct input_hints h = { .vocab_size = 7, .max_sequence = 50 };
+	struct input_shape shape;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(inputs_shape(&shape, &h, 0, 0, &err), STATUS_OK);
+	assert_true(shape.batch == 1 && shape.sequence == 50 && shape.past == 0);
+	assert_int_equal(inputs_shape(&shape, &h, 4, 51, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "at most 50"));
+	assert_int_equal(inputs_symbol("height", &h, &shape), -1);
+}
+
 static void files(void **state)
 {
 	char path[] = "/tmp/assay-inputs-XXXXXX";
@@ -111,6 +202,9 @@ static void files(void **state)
 	assert_true(in[3].dim[0] == 2 && in[3].dim[1] == 3);
 	assert_int_equal(inputs_file(&a, text_types, 5, path, in, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "in.inputs_embeds"));
+	const struct tensor_type past = { .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 } };
+	assert_int_equal(inputs_file(&a, &past, 1, path, in, &err), STATUS_OK);
+	assert_true(in[0].dim[0] == 2 && in[0].dim[2] == 0 && in[0].nbytes == 0);
 	const struct tensor_type narrow = { "input_ids", DTYPE_I64, 2, { -1, 4 } };
 	assert_int_equal(inputs_file(&a, &narrow, 1, path, in, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "[2,3]"));
@@ -121,7 +215,8 @@ static void files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files),
+		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
+		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory a drawn graph asks of whoever runs it: what its nodes make, alive at one time in the order they were drawn,
+// and its weights by what is done with them. Symbols count with the numbers they are bound to (graph_bind).
+//
+//   make x      x |
+//   y = f(x)    x y |        peak: the most bytes that are alive beside each other; a result lives from its node to the
+//   z = g(y)      y z |      last node that reads it, an output to the end; a view (Reshape) is its input
+//
+// What it does not do: know any engine. How weights are copied and what is fused is a fact about engines (measure/predict.c).
+#include <stdlib.h>
+
+#include "onnx/inside.h"
+
+struct walk {
+	const struct graph *g;
+	int *root;                           // of each value: the value whose memory it is
+	int *last;                           // of each root: the last node that reads it; INT_MAX an output's
+	bool *constant;                      // of each value: an initializer, or made of initializers alone
+	bool *multiplied, *gathered, *other; // of each constant value: how nodes that run read it
+	struct graph_memory m;
+};
+
+static bool is_view(const char *op)
+{
+	static const char *const views[] = { "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity" };
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (text_is(op, views[i]))
+			return true;
+	return false;
+}
+
+static bool multiplies(const char *op)
+{
+	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "Conv", "ConvTranspose" };
+
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+		if (text_is(op, kernels[i]))
+			return true;
+	return false;
+}
+
+static uint64_t nbytes_of(struct walk *w, int id)
+{
+	const struct value_info *v = &w->g->values[id];
+	uint64_t n = dtype_size(v->dtype);
+	bool unknown = false;
+
+	for (int k = 0; k < v->rank; k++) {
+		int64_t dim = v->dim[k], symbol = -1 - dim;
+
+		if (dim < 0 && symbol < w->g->symbol_count && w->g->symbols[symbol].number >= 0)
+			dim = w->g->symbols[symbol].number;
+		unknown |= dim < 0;
+		n *= dim < 0 ? 1 : (uint64_t)dim;
+	}
+	w->m.unknown += unknown;
+	return n;
+}
+
+// Nodes of constants alone are gone before the first run: engines fold them.
+static void find_constants(struct walk *w)
+{
+	const struct graph *g = w->g;
+
+	for (int i = 0; i < g->value_count; i++) {
+		w->root[i] = i;
+		w->last[i] = -1;
+		w->constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
+	}
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+		bool all = n->live && n->input_count > 0;
+
+		for (int k = 0; k < n->input_count; k++)
+			all &= !n->inputs[k].id || w->constant[n->inputs[k].id];
+		w->constant[n->output] = all;
+		if (n->live && !all && is_view(n->op))
+			w->root[n->output] = w->root[n->inputs[0].id];
+	}
+}
+
+static void find_uses(struct walk *w)
+{
+	const struct graph *g = w->g;
+
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+
+		if (!n->live || w->constant[n->output])
+			continue;
+		for (int k = 0; k < n->input_count; k++) {
+			int id = n->inputs[k].id;
+
+			if (!id)
+				continue;
+			w->last[w->root[id]] = i;
+			if (!w->constant[id])
+				continue;
+			if (multiplies(n->op) && k < 2) {
+				uint64_t nbytes = nbytes_of(w, id);
+
+				w->multiplied[id] = true;
+				w->m.multiplied_nbytes += nbytes;
+				w->m.largest_multiplied_nbytes = nbytes > w->m.largest_multiplied_nbytes ? nbytes : w->m.largest_multiplied_nbytes;
+			} else if (text_is(n->op, "Gather") && k == 0) {
+				w->gathered[id] = true;
+			} else {
+				w->other[id] = true;
+			}
+		}
+	}
+	for (int i = 0; i < g->output_count; i++)
+		w->last[w->root[g->outputs[i]]] = INT32_MAX;
+}
+
+// From the nodes that run back through folded ones to the stored weights.
+static void read_weights(struct walk *w)
+{
+	const struct graph *g = w->g;
+
+	for (int i = g->node_count; i-- > 0;) {
+		const struct node *n = &g->nodes[i];
+		int id = n->output;
+
+		if (!n->live || !w->constant[id])
+			continue;
+		if (w->multiplied[id] || w->gathered[id] || w->other[id])
+			w->m.folded_nbytes += nbytes_of(w, id);
+		for (int k = 0; k < n->input_count; k++)
+			w->other[n->inputs[k].id] = true;
+	}
+	for (int i = 1; i < g->value_count; i++) {
+		const struct value_info *v = &g->values[i];
+
+		if (v->kind != VALUE_EXTERNAL || !v->live)
+			continue;
+		w->m.stored_nbytes += v->nbytes;
+		if (!w->multiplied[i] && !w->other[i])
+			w->m.gathered_nbytes += v->nbytes;
+		if (w->gathered[i] || (!w->multiplied[i] && w->other[i]))
+			w->m.in_place_nbytes += v->nbytes;
+	}
+}
+
+static void run_nodes(struct walk *w)
+{
+	const struct graph *g = w->g;
+	uint64_t alive = 0;
+
+	for (int i = 0; i < g->input_count; i++)
+		w->m.input_nbytes += nbytes_of(w, g->inputs[i]);
+	for (int i = 0; i < g->output_count; i++)
+		w->m.output_nbytes += nbytes_of(w, g->outputs[i]);
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+
+		if (!n->live || w->constant[n->output])
+			continue;
+		if (w->root[n->output] == n->output)
+			alive += nbytes_of(w, n->output);
+		if (alive > w->m.peak_nbytes)
+			w->m.peak_nbytes = alive;
+		for (int k = 0; k < n->input_count; k++) {
+			int root = w->root[n->inputs[k].id];
+
+			if (!root || w->last[root] != i || g->values[root].kind != VALUE_NODE || w->constant[root])
+				continue;
+			alive -= nbytes_of(w, root);
+			w->last[root] = -1;                      // a node may read it twice
+		}
+	}
+}
+
+void graph_memory(const struct graph *g, struct graph_memory *out)
+{
+	size_t count = (size_t)g->value_count;
+	struct arena a = { 0 };
+	struct walk w = { .g = g, .root = ARENA_ARRAY(&a, count, int), .last = ARENA_ARRAY(&a, count, int), .constant = ARENA_ARRAY(&a, count, bool),
+		.multiplied = ARENA_ARRAY(&a, count, bool), .gathered = ARENA_ARRAY(&a, count, bool), .other = ARENA_ARRAY(&a, count, bool) };
+
+	find_constants(&w);
+	find_uses(&w);
+	read_weights(&w);
+	run_nodes(&w);
+	*out = w.m;
+	arena_done(&a);
+}
