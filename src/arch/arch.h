@@ -65,5 +65,8 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 size_t arch_type_count(void);
 const char *arch_type_name(size_t i);                               // sorted
 const char *arch_type_family(size_t i);
+const char *arch_type_dialect(size_t i);
+const char *arch_type_architecture(size_t i);                       // LEGACY.md's word
+const char *arch_class_head(const char *class_name);                // "masked-lm"; NULL for a class whose head is not known
 
 #endif

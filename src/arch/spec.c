@@ -190,6 +190,12 @@ static const struct head *head_of_class(const char *class_name)
 	return NULL;
 }
 
+const char *arch_class_head(const char *class_name)
+{
+	const struct head *h = head_of_class(class_name);
+	return h ? h->name : NULL;
+}
+
 static const struct head *head_find(const char *name)
 {
 	for (const struct head *h = head_rows; h->suffix && name; h++)

@@ -52,3 +52,13 @@ const char *arch_type_family(size_t i)
 {
 	return arch_rows[i].family->name;
 }
+
+const char *arch_type_dialect(size_t i)
+{
+	return arch_rows[i].dialect->name;
+}
+
+const char *arch_type_architecture(size_t i)
+{
+	return arch_rows[i].family->architecture;
+}

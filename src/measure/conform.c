@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parent's side of a conformance run, and the cached answer to "how many cases of this type pass here".
+// The parent's side of a conformance run.
 #include "measure/conform.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "measure/conform_case.h"
 #include "measure/hear.h"
 
@@ -123,84 +119,4 @@ enum status conform_run(const struct target *t, struct conform_case *cases, size
 	for (size_t i = 0; i < count; i++)
 		cases[i].max_abs_error = cases[i].nmse = (double)NAN;
 	return conform_run_told(t, cases, count, each, context, a, &engine, err);
-}
-
-// ---- the cached answer --------------------------------------------------------------------------------------------------
-
-static const char *file_identity(struct arena *a, const char *path)
-{
-	struct stat st;
-
-	if (!path || stat(path, &st) < 0)
-		return "absent";
-	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-}
-
-static const char *result_path(struct arena *a, const char *model_type, const struct target *t, const struct conform_case *cases, size_t count)
-{
-	const char *engines = getenv("ASSAY_ENGINE_PATH");
-	const char *facts[] = { file_identity(a, cell_program(a)), engines ? engines : "", t->platform->name,
-		t->device ? t->device : "", t->options ? t->options : "", model_type };
-	struct hash h;
-	char hex[65];
-
-	hash_init(&h);
-	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-		hash_add_text(&h, facts[i]);
-	for (size_t i = 0; i < count; i++)
-		hash_add_text(&h, file_identity(a, arena_printf(a, "%s/io.safetensors", cases[i].folder)));
-	hash_hex(&h, hex);
-	return arena_printf(a, "%s/conform-results/%s.json", file_cache_dir(a), hex);
-}
-
-// NULL when there is none, or when the engine's library has changed since.
-static const char *read_result(struct arena *a, const char *path)
-{
-	json_t *json;
-	const char *library, *identity, *result = NULL;
-
-	if (!file_exists(path) || json_file(path, 1 << 20, &json, NULL))
-		return NULL;
-	library = json_string_value(json_object_get(json, "library"));
-	identity = json_string_value(json_object_get(json, "library_identity"));
-	if (library && text_is(identity, file_identity(a, library)))
-		result = arena_strdup(a, json_string_value(json_object_get(json, "result")));
-	json_decref(json);
-	return result;
-}
-
-const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a)
-{
-	const struct backend *b = t->platform->engine ? backend_find(t->platform->engine) : NULL;
-	struct target plain = *t;
-	struct conform_engine engine = { 0 };
-	struct conform_case *cases;
-	const char *folder, *path, *result;
-	size_t count, passed = 0;
-
-	if (!b || (b->caps & BACKEND_SOFTWARE) || !(folder = conform_folder(a)))
-		return NULL;
-	// The cases are float32 and judged as such: the platform's own options, not those of one cell.
-	plain.options = t->platform->options;
-	cases = conform_cases(a, folder, model_type, &count);
-	path = result_path(a, model_type, &plain, cases, count);
-	if ((result = read_result(a, path)))
-		return result;
-	if (!count || conform_run_told(&plain, cases, count, NULL, NULL, a, &engine, NULL) || !engine.library)
-		return NULL;
-	for (size_t i = 0; i < count; i++)
-		passed += cases[i].passed;
-	result = arena_printf(a, "%zu/%zu", passed, count);
-	// A cache that cannot be written only means that the next one runs them again.
-	if (file_mkdirs(arena_printf(a, "%s/conform-results", file_cache_dir(a)), NULL) == STATUS_OK) {
-		json_t *json = json_pack("{s:s, s:s, s:s?, s:s, s:s}", "result", result, "model_type", model_type, "engine_version", engine.version,
-			"library", engine.library, "library_identity", file_identity(a, engine.library));
-		char *text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
-
-		if (text)
-			file_write(path, text, strlen(text), NULL);
-		free(text);
-		json_decref(json);
-	}
-	return result;
 }

@@ -9,6 +9,7 @@
 
 struct conform_case {
 	const char *name, *folder, *model_type;
+	const char *class_name;              // of transformers; NULL where it is not known
 	bool passed;
 	const char *reason;                  // NULL when passed
 	double max_abs_error, nmse;          // the worst output's; NaN when it did not run
@@ -23,8 +24,18 @@ enum status conform_run(const struct target *t, struct conform_case *cases, size
 	struct arena *a, struct error *err);
 int conform_child(void);                     // `assay cell --conform`
 
-// The cases of one type that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine
-// version, platform and type, kept in the cache: "8/8"; NULL when it carries none.
+// conform_types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine
+// version, platform and type, and kept in the cache.
+struct conform_type {
+	const char *model_type;
+	struct conform_case *cases;          // sorted by name
+	size_t count, passed;
+};
+// Every model type of the table, in its order. What the cache does not know is run, in one child; `each` is called for those.
+// UNAVAILABLE when the platform's engine is not here, or no cases are.
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct error *err);
+// Of one type: "8/8"; NULL when the program carries none or the engine is not here.
 const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a);
 
 #endif

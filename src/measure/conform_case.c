@@ -179,8 +179,10 @@ struct conform_case *conform_cases(struct arena *a, const char *folder, const ch
 
 		if (e->d_name[0] == '.' || json_file(arena_printf(a, "%s/case.json", path), FILE_LIMIT, &json, NULL))
 			continue;
-		if (text_is(json_string_value(json_object_get(json, "model_type")), type))
-			cases[n++] = (struct conform_case){ .name = arena_strdup(a, e->d_name), .folder = path, .model_type = arena_strdup(a, type) };
+		const char *its = json_string_value(json_object_get(json, "model_type")), *class_name = json_string_value(json_object_get(json, "class"));
+		if (its && (!type || text_is(its, type)))
+			cases[n++] = (struct conform_case){ .name = arena_strdup(a, e->d_name), .folder = path, .model_type = arena_strdup(a, its),
+				.class_name = class_name ? arena_strdup(a, class_name) : NULL };
 		json_decref(json);
 	}
 	if (d)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay types: the model types that assay draws, and which of the cases it carries pass on a platform here and now.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/plan.h"
+#include "command.h"
+#include "measure/conform.h"
+#include "progress.h"
+#include "show.h"
+
+static void each(void *context, const struct conform_case *c)
+{
+	size_t *done = context;
+	progress_line("%zu cases: %s", ++*done, c->name);
+}
+
+// The heads that its passed cases have, each once.
+static json_t *heads(const struct conform_type *t)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < t->count; i++) {
+		const char *head = t->cases[i].passed && t->cases[i].class_name ? arch_class_head(t->cases[i].class_name) : NULL;
+		bool known = !head;
+		for (size_t k = 0; k < json_array_size(out) && !known; k++)
+			known = strcmp(json_string_value(json_array_get(out, k)), head) == 0;
+		if (!known)
+			json_array_append_new(out, json_string(head));
+	}
+	return out;
+}
+
+static json_t *type_json(const struct conform_type *t, size_t i, const char *on)
+{
+	json_t *failed = json_array();
+	for (size_t k = 0; k < t->count; k++)
+		if (!t->cases[k].passed)
+			json_array_append_new(failed, json_pack("{s:s, s:s?}", "case", t->cases[k].name, "reason", t->cases[k].reason));
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:o}", "type", t->model_type, "family", arch_type_family(i), "dialect",
+		arch_type_dialect(i), "architecture", arch_type_architecture(i), "heads", heads(t), "platform", on, "cases", (json_int_t)t->count,
+		"cases_passed", (json_int_t)t->passed, "failed", failed);
+}
+
+static void print_type(const json_t *o, const char *before, const char *between, const char *after)
+{
+	printf("%s%-26s%s%-12s%s%2lld/%-2lld%s", before, json_string_value(json_object_get(o, "type")), between, json_string_value(json_object_get(o, "family")),
+		between, (long long)json_integer_value(json_object_get(o, "cases_passed")), (long long)json_integer_value(json_object_get(o, "cases")), between);
+	const json_t *list = json_object_get(o, "heads");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		printf("%s%s", i ? ", " : "", json_string_value(json_array_get(list, i)));
+	puts(after);
+}
+
+static int types(const char *on, bool json, bool markdown, struct arena *a)
+{
+	struct error err = { 0 };
+	struct target *target;
+	struct conform_type *list;
+	size_t targets, count, done = 0, whole = 0;
+
+	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
+		return cli_error(&err);
+	enum status s = conform_types(&list, &count, target, each, &done, a, &err);
+	progress_clear();
+	if (s != STATUS_OK)
+		return cli_error(&err);
+	json_t *all = json_array();
+	for (size_t i = 0; i < count; i++) {
+		json_array_append_new(all, type_json(&list[i], i, on));
+		whole += list[i].count > 0 && list[i].passed == list[i].count;
+	}
+	if (json) {
+		show_json(all);
+	} else {
+		if (markdown)
+			puts("| type | family | cases passed | heads with a passed case |\n| --- | --- | --- | --- |");
+		for (size_t i = 0; i < count; i++)
+			print_type(json_array_get(all, i), markdown ? "| " : "", markdown ? " | " : "  ", markdown ? " |" : "");
+	}
+	json_decref(all);
+	fflush(stdout);
+	fprintf(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
+	return whole == count ? EXIT_GOOD : EXIT_VERDICT;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *on = "cpu";
+	bool json = false, markdown = false;
+	const struct cli_option options[] = {
+		{ "on", CLI_TEXT, &on, "PLATFORM", "where the cases run: cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a type, with `cases` and `cases_passed`" },
+		{ "markdown", CLI_FLAG, &markdown, NULL, "a table for docs/TYPES.md" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay types [--on PLATFORM] [--json | --markdown]",
+		.text = "The model types that assay draws. Behind each: the family that draws it, how many of the conformance\n"
+			"cases that assay carries pass on the platform, and the heads that a passed case has. The cases are run\n"
+			"(a few seconds the first time) and the answer is kept until the program, the engine or a case changes.\n\n"
+			"Exit codes: 0 every type has a case and all of them pass; 1 bad use or an error of assay's own; 2 otherwise.\n",
+		.options = options,
+	};
+	struct arena arena = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	if (json && markdown)
+		return cli_bad_use("--json and --markdown exclude each other");
+	code = types(on, json, markdown, &arena);
+	arena_done(&arena);
+	return code;
+}
+
+const struct command command_types = { "types", "the model types that assay draws, and which conformance cases pass here", run };

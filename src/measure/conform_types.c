@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a file a type. A file counts for the
+// program, the engine's library, the options and the cases that it was made with, and for no others.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "measure/cell.h"
+#include "measure/conform_case.h"
+
+static const char *file_identity(struct arena *a, const char *path)
+{
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return "absent";
+	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+static const char *result_path(struct arena *a, const struct conform_type *type, const struct target *t)
+{
+	const char *engines = getenv("ASSAY_ENGINE_PATH");
+	const char *facts[] = { "2", file_identity(a, cell_program(a)), engines ? engines : "", t->platform->name,
+		t->device ? t->device : "", t->options ? t->options : "", type->model_type };
+	static const char *const files[] = { "config.json", "weights.tsv", "io.safetensors" };
+	struct hash h;
+	char hex[65];
+
+	hash_init(&h);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		hash_add_text(&h, facts[i]);
+	for (size_t i = 0; i < type->count; i++)
+		for (size_t k = 0; k < sizeof files / sizeof *files; k++)
+			hash_add_text(&h, file_identity(a, arena_printf(a, "%s/%s", type->cases[i].folder, files[k])));
+	hash_hex(&h, hex);
+	return arena_printf(a, "%s/conform-results/%s.json", file_cache_dir(a), hex);
+}
+
+static void sum_up(struct conform_type *type)
+{
+	type->passed = 0;
+	for (size_t i = 0; i < type->count; i++)
+		type->passed += type->cases[i].passed;
+}
+
+// False when there is none, or when the engine's library has changed since.
+static bool read_result(struct conform_type *type, struct arena *a, const char *path)
+{
+	json_t *json;
+
+	if (!file_exists(path) || json_file(path, 1 << 24, &json, NULL))
+		return false;
+	const char *library = json_string_value(json_object_get(json, "library"));
+	const json_t *cases = json_object_get(json, "cases");
+	bool good = library && text_is(json_string_value(json_object_get(json, "library_identity")), file_identity(a, library)) &&
+		json_array_size(cases) == type->count;
+
+	for (size_t i = 0; good && i < type->count; i++) {
+		const json_t *c = json_array_get(cases, i), *error = json_object_get(c, "max_abs_error"), *nmse = json_object_get(c, "nmse");
+		const char *reason = json_string_value(json_object_get(c, "reason"));
+
+		good = text_is(json_string_value(json_object_get(c, "name")), type->cases[i].name);
+		type->cases[i].passed = json_is_true(json_object_get(c, "passed"));
+		type->cases[i].reason = reason ? arena_strdup(a, reason) : NULL;
+		type->cases[i].max_abs_error = json_is_number(error) ? json_number_value(error) : (double)NAN;
+		type->cases[i].nmse = json_is_number(nmse) ? json_number_value(nmse) : (double)NAN;
+	}
+	json_decref(json);
+	return good;
+}
+
+static json_t *real_or_null(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+// A cache that cannot be written only means that the next one runs them again.
+static void write_result(const struct conform_type *type, struct arena *a, const char *path, const struct conform_engine *engine)
+{
+	json_t *cases = json_array(), *json;
+	char *text;
+
+	for (size_t i = 0; i < type->count; i++) {
+		const struct conform_case *c = &type->cases[i];
+
+		json_array_append_new(cases, json_pack("{s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "passed", (int)c->passed, "reason", c->reason,
+			"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
+	}
+	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version, "library", engine->library,
+		"library_identity", file_identity(a, engine->library), "cases", cases);
+	text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
+	if (text && file_mkdirs(arena_printf(a, "%s/conform-results", file_cache_dir(a)), NULL) == STATUS_OK)
+		file_write(path, text, strlen(text), NULL);
+	free(text);
+	json_decref(json);
+}
+
+// The platform's own options, not those of one cell: the cases are float32 and judged as such.
+static enum status plain_target(struct target *plain, const struct target *t, const char **folder, struct arena *a, struct error *err)
+{
+	const struct backend *b = t->platform->engine ? backend_find(t->platform->engine) : NULL;
+
+	if (!b || (b->caps & BACKEND_SOFTWARE))
+		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name, t->platform->absent ? t->platform->absent : "no engine that computes serves it");
+	if (!(*folder = conform_folder(a)))
+		return error_set(err, STATUS_UNAVAILABLE, "no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the folder with conform/");
+	*plain = *t;
+	plain->options = t->platform->options;
+	return STATUS_OK;
+}
+
+// The types' cases, from the cache or run, all in one child.
+static enum status settle(struct conform_type *types, size_t count, const struct target *t, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct error *err)
+{
+	struct conform_engine engine = { 0 };
+	struct conform_case *run;
+	size_t cases = 0, n = 0;
+	const char **paths = ARENA_ARRAY(a, count + 1, const char *);
+	enum status st;
+
+	for (size_t i = 0; i < count; i++) {
+		paths[i] = result_path(a, &types[i], t);
+		if (read_result(&types[i], a, paths[i]))
+			paths[i] = NULL;
+		else
+			cases += types[i].count;
+	}
+	run = ARENA_ARRAY(a, cases + 1, struct conform_case);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; paths[i] && k < types[i].count; k++)
+			run[n++] = types[i].cases[k];
+	if (n && (st = conform_run_told(t, run, n, each, context, a, &engine, err)))
+		return st;
+	n = 0;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; paths[i] && k < types[i].count; k++)
+			types[i].cases[k] = run[n++];
+		sum_up(&types[i]);
+		if (paths[i] && types[i].count && engine.library)
+			write_result(&types[i], a, paths[i], &engine);
+	}
+	if (n && !engine.library)
+		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name, run[0].reason ? run[0].reason : "its engine did not answer");
+	return STATUS_OK;
+}
+
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct error *err)
+{
+	struct conform_type *types = ARENA_ARRAY(a, arch_type_count(), struct conform_type);
+	struct target plain;
+	const char *folder;
+	size_t all;
+	enum status st = plain_target(&plain, t, &folder, a, err);
+
+	if (st)
+		return st;
+	const struct conform_case *cases = conform_cases(a, folder, NULL, &all);
+	for (size_t i = 0; i < arch_type_count(); i++) {
+		types[i] = (struct conform_type){ .model_type = arch_type_name(i), .cases = ARENA_ARRAY(a, all + 1, struct conform_case) };
+		for (size_t k = 0; k < all; k++)
+			if (text_is(cases[k].model_type, types[i].model_type))
+				types[i].cases[types[i].count++] = cases[k];
+	}
+	if ((st = settle(types, arch_type_count(), &plain, each, context, a, err)))
+		return st;
+	*out = types;
+	*count = arch_type_count();
+	return STATUS_OK;
+}
+
+const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a)
+{
+	struct conform_type type = { .model_type = model_type };
+	struct target plain;
+	const char *folder;
+
+	if (plain_target(&plain, t, &folder, a, NULL))
+		return NULL;
+	type.cases = conform_cases(a, folder, model_type, &type.count);
+	if (!type.count || settle(&type, 1, &plain, NULL, NULL, a, NULL))
+		return NULL;
+	return arena_printf(a, "%zu/%zu", type.passed, type.count);
+}

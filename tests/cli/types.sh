@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# types: the table with what passes here; the answer is kept, and made anew when a case changes.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+if ! has_platform cpu; then
+	echo "skip: no engine for platform cpu here"
+	exit 77
+fi
+# A few cases are enough to see what the command does; tests/conform/ runs them all.
+mkdir -p "$work/share/conform/cases"
+for name in bert bert-relu vit; do
+	cp -r "$SOURCE/tests/conform/cases/$name" "$work/share/conform/cases/"
+done
+export ASSAY_SHARE=$work/share
+
+code 2 "$ASSAY" types
+has out '^bert  +encoder  +2/2 +masked-lm$'
+has out '^vit  +vit  +1/1 +image-classification$'
+has out '^gemma  +decoder  +0/0 *$'
+has out 'all cases of 2 pass on cpu$'
+
+code 2 "$ASSAY" types --json
+json '[(x["cases"], x["cases_passed"], x["heads"]) for x in d if x["type"] == "bert"] == [(2, 2, ["masked-lm"])]'
+json 'len(d) == len({x["type"] for x in d}) and all(x["family"] and x["dialect"] for x in d)'
+
+# A case that is wrong is told at once, though the answer of before is kept.
+cp "$SOURCE/tests/conform/cases/bert/io.safetensors" "$work/share/conform/cases/bert-relu/"
+code 2 "$ASSAY" types --json
+json '[(x["cases"], x["cases_passed"], x["failed"][0]["case"]) for x in d if x["type"] == "bert"] == [(2, 1, "bert-relu")]'
+
+code 2 "$ASSAY" types --markdown
+has out '^\| vit +\| vit +\| +1/1 +\| image-classification \|$'
+
+code 1 "$ASSAY" types --json --markdown
+has err 'exclude each other'
+code 1 "$ASSAY" types --on cuda
+has err 'cuda'
+finish

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutants of the architecture table: every trait of a row that is not zero is set to zero, one at a time, and at least one
+// conformance case with that type in it must break, in drawing or in its numbers. A trait that nobody misses is a defect.
+//
+//	mutate [TYPE...]      exit code 0: none lives
+//
+// The program is linked so that arch_find gives the mutant. It is its own child too: the name of the folder that a case lies
+// in says which mutant to be.
+#include <dirent.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/spec.h"
+#include "base/file.h"
+#include "measure/cell.h"
+#include "measure/conform_case.h"
+
+static char mutated_type[64], mutated_trait[64];
+
+const struct arch *__real_arch_find(const char *model_type);
+const struct arch *__wrap_arch_find(const char *model_type);
+enum status __real_conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
+enum status __wrap_conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
+
+// Sets one trait of a copy to zero; false when it is zero already or is not called so.
+static bool drop(struct traits *t, const char *name)
+{
+#define X(kind, field, meaning)                                                                                              \
+	if (strcmp(name, #field) == 0 && t->field) {                                                                         \
+		t->field = 0;                                                                                                \
+		return true;                                                                                                 \
+	}
+	TRAIT_LIST(X)
+#undef X
+	return false;
+}
+
+const struct arch *__wrap_arch_find(const char *model_type)
+{
+	static struct arch copy;
+	const struct arch *row = __real_arch_find(model_type);
+	if (!row || strcmp(row->model_type, mutated_type) != 0)
+		return row;
+	copy = *row;
+	if (!drop(&copy.traits, mutated_trait))
+		abort();
+	return &copy;
+}
+
+// WORK/TYPE:TRAIT/CASE
+enum status __wrap_conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err)
+{
+	char *path = arena_strdup(a, case_folder), *mutant = basename(dirname(path)), *colon = strchr(mutant, ':');
+	if (colon) {
+		snprintf(mutated_type, sizeof mutated_type, "%.*s", (int)(colon - mutant), mutant);
+		snprintf(mutated_trait, sizeof mutated_trait, "%s", colon + 1);
+	}
+	return __real_conform_materialise(folder, a, case_folder, err);
+}
+
+struct mutant { const char *type, *trait; bool killed; };
+struct tally { struct mutant *mutants; size_t count, capacity; struct conform_case *cases; size_t *owner, case_count, case_capacity; };
+
+// Is the case drawn at all? A mutant that cannot be drawn is dead and needs no engine.
+static bool is_drawn(const char *folder)
+{
+	struct arena a = { 0 };
+	struct checkpoint c = { 0 };
+	struct spec *s;
+	const char *made;
+	struct graph *g = graph_new(NULL);
+	bool drawn = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) && !arch_resolve(&s, &a, &c, NULL)
+		&& !arch_draw(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
+	graph_free(g);
+	checkpoint_close(&c);
+	arena_done(&a);
+	return drawn;
+}
+
+static bool mentions(struct arena *a, const struct conform_case *c, const char *type)
+{
+	char *text;
+	size_t n;
+	return strcmp(c->model_type, type) == 0
+		|| (!file_read(a, arena_printf(a, "%s/config.json", c->folder), 1 << 20, &text, &n, NULL) && strstr(text, arena_printf(a, "\"%s\"", type)));
+}
+
+static void add_mutant(struct tally *t, struct arena *a, const char *work, const char *type, const char *trait, const struct conform_case *cases, size_t count)
+{
+	struct mutant *m = &t->mutants[t->count];
+	const char *folder = arena_printf(a, "%s/%s:%s", work, type, trait);
+	*m = (struct mutant){ type, trait, false };
+	snprintf(mutated_type, sizeof mutated_type, "%s", type);
+	snprintf(mutated_trait, sizeof mutated_trait, "%s", trait);
+	size_t begin = t->case_count;
+	if (file_mkdirs(folder, NULL))
+		abort();
+	for (size_t i = 0; i < count && !m->killed; i++) {
+		if (!mentions(a, &cases[i], type))
+			continue;
+		m->killed = !is_drawn(cases[i].folder);
+		struct conform_case *c = &t->cases[t->case_count];
+		*c = cases[i];
+		c->folder = arena_printf(a, "%s/%s", folder, cases[i].name);
+		if (symlink(cases[i].folder, c->folder))
+			abort();
+		t->owner[t->case_count++] = t->count;
+	}
+	if (m->killed)
+		t->case_count = begin;
+	mutated_type[0] = 0;
+	t->count++;
+}
+
+static bool wanted(const char *type, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], type) == 0)
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && strcmp(argv[1], "cell") == 0)
+		return conform_child();
+	struct arena a = { 0 };
+	struct tally t = { 0 };
+	struct target target = { .platform = platform_find("cpu") };
+	struct error err = { 0 };
+	const char *folder = conform_folder(&a);
+	char work[] = "/tmp/assay-mutate-XXXXXX", self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	size_t count, living = 0;
+	if (!folder || !mkdtemp(work) || n < 0)
+		return 1;
+	self[n] = 0;
+	setenv("ASSAY_PROGRAM", self, 1);
+	target.options = target.platform->options;
+	const struct conform_case *cases = conform_cases(&a, folder, NULL, &count);
+	t.mutants = ARENA_ARRAY(&a, arch_row_count * 64, struct mutant);
+	t.cases = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, struct conform_case);
+	t.owner = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, size_t);
+	for (size_t i = 0; i < arch_row_count; i++) {
+		const struct arch *row = &arch_rows[i];
+		if (!wanted(row->model_type, argc, argv))
+			continue;
+#define X(kind, field, meaning) if (row->traits.field) add_mutant(&t, &a, work, row->model_type, #field, cases, count);
+		TRAIT_LIST(X)
+#undef X
+	}
+	printf("%zu mutants; those that can be drawn make %zu cases\n", t.count, t.case_count);
+	fflush(stdout);
+	enum status s = conform_run(&target, t.cases, t.case_count, NULL, NULL, &a, &err);
+	file_remove_tree(work, NULL);
+	if (s) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	for (size_t i = 0; i < t.case_count; i++)
+		t.mutants[t.owner[i]].killed |= !t.cases[i].passed;
+	for (size_t i = 0; i < t.count; i++)
+		if (!t.mutants[i].killed) {
+			printf("lives: %s without %s\n", t.mutants[i].type, t.mutants[i].trait);
+			living++;
+		}
+	printf("%zu of %zu mutants killed\n", t.count - living, t.count);
+	arena_done(&a);
+	return living ? 1 : 0;
+}
