@@ -92,6 +92,29 @@ int64_t config_size(struct config *c, const char *key, int64_t fallback)
 	return (int64_t)x;
 }
 
+const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count)
+{
+	const json_t *v = config_get(c, key);
+	size_t n = json_is_array(v) ? json_array_size(v) : v ? (size_t)single : 0;
+	int64_t *out = ARENA_ARRAY(a, n + 1, int64_t);
+	*count = 0;
+	if (v && (!n || n > 4096)) {
+		config_fail(c, STATUS_BAD_INPUT, "%s should be a list of whole numbers", config_key(c, key));
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const json_t *item = json_is_array(v) ? json_array_get(v, i) : v;
+		double x = json_number_value(item);
+		if (!json_is_number(item) || !(x >= 0 && x <= INT32_MAX) || x != floor(x)) {
+			config_fail(c, STATUS_BAD_INPUT, "%s should be a list of whole numbers from 0 to 2147483647", config_key(c, key));
+			return NULL;
+		}
+		out[i] = (int64_t)x;
+	}
+	*count = (int64_t)n;
+	return n ? out : NULL;
+}
+
 double config_real(struct config *c, const char *key, double fallback)
 {
 	const json_t *v = config_get(c, key);

@@ -25,6 +25,18 @@ enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUI
 	X(FLAG, ffn_bias, "the feed-forward layers have a bias (decoder)")                                                   \
 	X(FLAG, norm_plus_one, "RMS norm multiplies by 1 + weight")                                                          \
 	X(FLAG, sandwich_norm, "a norm behind attention and feed-forward too, inside the residual")                          \
+	X(FLAG, post_norm, "the norms stand behind attention and feed-forward only, inside the residual")                    \
+	X(FLAG, layer_norm, "layer norms, which take the mean away, instead of RMS norms (decoder)")                         \
+	X(FLAG, norm_no_bias, "layer norms have no bias (decoder)")                                                          \
+	X(FLAG, norm_no_weight, "norms have neither weight nor bias (decoder)")                                              \
+	X(FLAG, parallel, "attention and feed-forward side by side, from one norm")                                          \
+	X(FLAG, parallel_norms, "attention and feed-forward side by side, each from a norm of its own")                      \
+	X(FLAG, plain_ffn, "the feed-forward has no gate: down(act(up)) (decoder)")                                          \
+	X(FLAG, interleaved_rope, "rotary pairs lie side by side (2i, 2i + 1), not half a head apart")                       \
+	X(FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together")                                       \
+	X(FLAG, qk_norm_late, "the norm of query and key stands behind the rotation")                                        \
+	X(FLAG, window_rope, "only layers with a window have rotary positions")                                              \
+	X(FLAG, lm_bias, "the language model's head has a bias (decoder)")                                                   \
 	X(FLAG, positions_from_pad, "positions count from pad_token_id + 1 and skip padding")                                \
 	X(FLAG, no_types, "no token type embedding")                                                                         \
 	X(FLAG, always_projected, "from embedding_size to hidden_size even where they are equal")                            \
@@ -46,7 +58,7 @@ struct traits {
 #undef X
 };
 
-enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN };
+enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN, ROPE_LONGROPE, ROPE_PROPORTIONAL };
 
 struct rope {
 	enum rope_kind kind;
@@ -55,7 +67,11 @@ struct rope {
 	double beta_fast, beta_slow, attention_factor;       // yarn; attention_factor NaN: by formula
 	double mscale, mscale_all_dim;                       // yarn; 0: absent
 	bool truncate;
+	const double *short_factors, *long_factors;          // longrope, [factor_count]
+	int64_t factor_count;
 	int64_t original_max_positions;
+	int64_t dim;                                         // how much of a head is turned; 0: all of it
+	double position_beta;                                // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
 };
 
 struct family;
@@ -93,7 +109,10 @@ struct spec {
 	double attention_softcap, logit_softcap;     // 0: none
 	int64_t sliding_window;                      // 0: none
 	const bool *sliding;                         // [layers_in_config]: does this layer attend to a window only
-	struct rope rope;
+	const bool *unturned;                        // [layers_in_config]: this layer has no rotary positions; NULL: all have
+	struct rope rope, window_rope;               // of layers without and with a window
+	double embedding_scale, residual_scale, logit_scale;     // 0: there is none
+	double clip_qkv;                             // query, key and value are kept within -c and c; 0: not
 };
 
 struct build;
@@ -152,6 +171,8 @@ void config_close(struct config *c);
 const json_t *config_get(struct config *c, const char *key);           // NULL when absent or null
 const json_t *config_given(struct config *c, const char *key);         // the same, without the class's defaults
 int64_t config_size(struct config *c, const char *key, int64_t fallback);      // 0 .. 2^31; fallback -1: the key is needed
+// A list of such numbers, [*count] of them; a single number is a list of `single` equal ones (0: refused). NULL and 0: the key is absent.
+const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count);
 double config_real(struct config *c, const char *key, double fallback);
 bool config_bool(struct config *c, const char *key, bool fallback);
 const char *config_text(struct config *c, const char *key);

@@ -299,11 +299,18 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(types[i].name, "past_key_values.")) {
 			struct tensor_type type = types[i];
 			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, tensor_count_in_file, "pixel_values") : NULL;
+			const struct weight *sound = text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
 
 			if (pixels && pixels->rank > 2) {        // [batch, height, width] beside [batch, channels, height, width]
 				type.dim[0] = pixels->dim[0];
 				type.dim[1] = pixels->dim[pixels->rank - 2];
 				type.dim[2] = pixels->dim[pixels->rank - 1];
+			}
+			if (!sound && text_is(type.name, "attention_mask") && !find(tensors, tensor_count_in_file, "input_ids"))
+				sound = find(tensors, tensor_count_in_file, "input_features");
+			if (sound && sound->rank > 1 && type.rank == 2) {        // [batch, samples], or [batch, frames] beside [batch, frames, bins]
+				type.dim[0] = sound->dim[0];
+				type.dim[1] = sound->dim[1];
 			}
 			st = shape_of(&type, NULL, &shape, &out[i], err);
 			if (!st) {
