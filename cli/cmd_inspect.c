@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay inspect: what assay understands of a model, from config.json and the header of its safetensors files alone.
+// assay inspect: what assay understands of a model, from config.json and the headers of its files of weights alone.
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "api/plan.h"
 #include "command.h"
+#include "measure/child.h"
 #include "show.h"
 
 struct inspection {
@@ -23,12 +26,28 @@ static bool is_parameter(enum dtype t)
 	return t != DTYPE_I64 && t != DTYPE_I32 && t != DTYPE_U64 && t != DTYPE_U32 && t != DTYPE_BOOL;
 }
 
-static void count_weights(struct inspection *x)
+static int by_place(const void *a, const void *b)
 {
+	const struct weight *x = *(const struct weight *const *)a, *y = *(const struct weight *const *)b;
+	if (x->shard != y->shard)
+		return x->shard < y->shard ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+// Tied weights that share their bytes in a pickle count once.
+static void count_weights(struct inspection *x, struct arena *a)
+{
+	const struct weight **order = ARENA_ARRAY(a, x->weight_count + 1, const struct weight *);
+	for (size_t i = 0; i < x->weight_count; i++)
+		order[i] = &x->weights[i];
+	if (!x->planned && x->weight_count)
+		qsort(order, x->weight_count, sizeof *order, by_place);
 	for (size_t i = 0; i < x->weight_count; i++) {
-		const struct weight *w = &x->weights[i];
+		const struct weight *w = order[i];
 		size_t elements;
 		if (!tensor_count(w->rank, w->dim, &elements))
+			continue;
+		if (!x->planned && i && !by_place(&order[i - 1], &order[i]) && w->nbytes && order[i - 1]->nbytes == w->nbytes)
 			continue;
 		x->bytes[w->dtype] += elements * dtype_size(w->dtype);
 		x->total_bytes += elements * dtype_size(w->dtype);
@@ -69,7 +88,7 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 		s = arch_plan_weights(x->spec, a, config_dtype(x->checkpoint.config), &planned, &x->weight_count, err);
 		x->weights = planned;
 	}
-	count_weights(x);
+	count_weights(x, a);
 	return s;
 }
 
@@ -105,6 +124,46 @@ static const char *where(const struct inspection *x)
 	return "folder";
 }
 
+static size_t ignored_count(const struct checkpoint *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->shard_count; i++)
+		n += c->shards[i].ignored_count;
+	return n;
+}
+
+// What a pickle makes different: views that had to be copied, and what is in it beside tensors.
+static void print_pickle(const struct checkpoint *c, struct arena *a)
+{
+	enum { SHOWN = 10 };
+	size_t shown = 0, ignored = ignored_count(c);
+	if (c->copied_count)
+		printf("copied: %zu tensors, %s, which do not lie row by row in their file; the copies go into the cache\n", c->copied_count,
+			show_size(a, c->copied_nbytes));
+	if (!ignored)
+		return;
+	printf("not tensors, left aside:");
+	for (size_t i = 0; i < c->shard_count; i++)
+		for (size_t j = 0; j < c->shards[i].ignored_count && shown < SHOWN; j++) {
+			struct text clean = { 0 };
+			child_clean(&clean, c->shards[i].ignored[j], strlen(c->shards[i].ignored[j]));
+			printf("%s %.100s", shown++ ? "," : "", text_get(&clean));
+			text_done(&clean);
+		}
+	if (ignored > shown)
+		printf(", and %zu more", ignored - shown);
+	puts("");
+}
+
+static json_t *ignored_json(const struct checkpoint *c)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < c->shard_count; i++)
+		for (size_t j = 0; j < c->shards[i].ignored_count; j++)
+			json_array_append_new(out, json_string(c->shards[i].ignored[j]));
+	return out;
+}
+
 static void print_text(const struct inspection *x, struct arena *a)
 {
 	struct text t = { 0 };
@@ -128,6 +187,7 @@ static void print_text(const struct inspection *x, struct arena *a)
 			if (x->bytes[d])
 				printf(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
 		printf("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
+		print_pickle(&x->checkpoint, a);
 	} else {
 		puts("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
 		     "supported");
@@ -173,6 +233,9 @@ static void print_json(const struct inspection *x)
 		json_object_set_new(out, "bytes_by_dtype", json_object());
 		json_object_set_new(out, "memory", json_null());
 	}
+	json_object_set_new(out, "copied_tensors", json_integer((json_int_t)x->checkpoint.copied_count));
+	json_object_set_new(out, "copied_bytes", json_integer((json_int_t)x->checkpoint.copied_nbytes));
+	json_object_set_new(out, "ignored", ignored_json(&x->checkpoint));
 	show_json(out);
 	json_decref(out);
 }
@@ -187,8 +250,8 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay inspect MODEL [--json]",
 		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
-			"prediction), from config.json and the header of the safetensors files alone; or what is not\n"
-			"supported yet.\n\n"
+			"prediction), from config.json and the headers of the files of weights (safetensors, or\n"
+			"pytorch_model.bin) alone; or what is not supported yet.\n\n"
 			"Exit codes: 0 supported; 1 bad use, or files that cannot be read; 2 not supported yet.\n",
 		.options = options,
 		.min_words = 1,

@@ -65,7 +65,7 @@ static const char *weights_dir(struct arena *a, const struct artifact *art, cons
 			continue;
 		const char *base = base_name(s->real_path);
 		size_t n = (size_t)(base - s->real_path);
-		if (strcmp(base, s->location) || (dir && (strlen(dir) != n || memcmp(dir, s->real_path, n))))
+		if (s->copied || strcmp(base, s->location) || (dir && (strlen(dir) != n || memcmp(dir, s->real_path, n))))
 			return NULL;
 		dir = arena_strndup(a, s->real_path, n);
 	}
@@ -185,7 +185,9 @@ static enum status fill_folder(const struct artifact *art, const struct checkpoi
 			continue;
 		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, shard->location) >= sizeof path)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
-		if ((s = file_place(shard->real_path, path, ways, &how, err)))
+		if (shard->copied)
+			how = "copy";
+		if ((s = shard->copied ? file_put(path, shard->map, shard->nbytes, err) : file_place(shard->real_path, path, ways, &how, err)))
 			return s;
 		worst = dearer(worst, how);
 		if (made)
@@ -218,6 +220,11 @@ static bool is_whole(const struct artifact *art, const struct checkpoint *c, con
 			continue;
 		snprintf(path, sizeof path, "%s/%s", folder, s->location);
 		whole = !lstat(path, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size == s->nbytes;
+		if (whole && s->copied) {                       // written without waiting for the disk, like the graph
+			const uint8_t *there;
+			whole = !file_map(&passing, path, &there, &nbytes, NULL) && nbytes == s->nbytes && !memcmp(there, s->map, nbytes);
+			arena_done(&passing);
+		}
 	}
 	snprintf(path, sizeof path, "%s/made.json", folder);
 	if (!whole || json_file(path, 1 << 20, &made, NULL))
@@ -245,6 +252,11 @@ static enum status make_folder(const struct artifact *art, const struct checkpoi
 	free(text);
 	json_decref(made);
 	return s;
+}
+
+bool artifact_needs_path(const struct artifact *art)
+{
+	return !art->graph_path && !art->weights_dir && art->weights_nbytes;
 }
 
 enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)

@@ -3,6 +3,7 @@
 //
 //   ONNX Runtime   the graph from memory; weights_dir is the real folder of the safetensors files (external data refuses
 //                  symbolic links that leave the folder, and the Hub's cache is made of them)
+//                  (a view that had to be copied lies in no folder yet: then as for OpenVINO, with the copies written beside)
 //   OpenVINO       a graph file in the cache with hard links to the files beside it; where link() fails (EXDEV, EPERM,
 //                  EMLINK, EROFS) a reflink, and where that fails a copy, after its size and the free space were compared
 //
@@ -36,6 +37,8 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	struct graph *g, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
+// Whether no one folder holds all its weights, so that every engine needs artifact_place.
+bool artifact_needs_path(const struct artifact *art);
 // Gives it a path in the cache.
 enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
 

@@ -257,7 +257,8 @@ static enum status check_target(const char *folder, const char *path, struct are
 	struct weight *weights;
 	size_t count;
 	bool ours = !file_exists(path) || (!safetensors_open(a, path, &shard, &weights, &count, NULL) && shard.synthetic);
-	if (ours && !file_exists(arena_printf(a, "%s.index.json", path)))
+	if (ours && !file_exists(arena_printf(a, "%s.index.json", path)) && !file_exists(arena_printf(a, "%s/pytorch_model.bin", folder)) &&
+	    !file_exists(arena_printf(a, "%s/pytorch_model.bin.index.json", folder)))
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT, "%s: holds weights that are not synthetic; name another folder", folder);
 }

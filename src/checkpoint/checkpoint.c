@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint's folder: config.json, and which safetensors files hold which weights. File names come from an index file and
+// A checkpoint's folder: config.json, and which files hold which weights. File names come from an index file and
 // must be plain names inside the folder.
 #include "checkpoint/checkpoint.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "checkpoint/inside.h"
 
 enum { CONFIG_LIMIT = 16 << 20, INDEX_LIMIT = 100 << 20, SHARD_LIMIT = 2000 };
 
@@ -163,10 +164,10 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0;
-	c->shards = ARENA_ARRAY(&c->arena, count, struct shard);
+	c->shards = ARENA_ARRAY(&c->arena, count + 1, struct shard);           // one more for copies of views
 	for (size_t i = 0; i < count; i++) {
-		enum status s = safetensors_open(&c->arena, arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i],
-			&parts[i], &counts[i], err);
+		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
+			arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
 		if (s)
 			return s;
 		total += counts[i];
@@ -235,11 +236,16 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 	arena_done(&passing);
 	if (s)
 		return s;
-	static const char *const single = "model.safetensors";
-	if (file_exists(arena_printf(&c->arena, "%s/%s", folder, single)))
-		return open_shards(c, &single, 1, err);
-	const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, single);
-	return file_exists(index) ? open_index(c, index, err) : STATUS_OK;
+	static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
+	for (int i = 0; i < 2; i++) {
+		const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, names[i]);
+		bool single = file_exists(arena_printf(&c->arena, "%s/%s", folder, names[i]));
+		if (!single && !file_exists(index))
+			continue;
+		s = single ? open_shards(c, &names[i], 1, err) : open_index(c, index, err);
+		return s ? s : views_copy(c, err);
+	}
+	return STATUS_OK;
 }
 
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err)

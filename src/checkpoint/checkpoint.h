@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint: config.json and safetensors files, one or sharded, mapped and never copied.
+// A checkpoint: config.json and files of weights (safetensors, else PyTorch's own), one or sharded, mapped and never copied but
+// for views that do not lie row-major in their file.
 //
 // safetensors file:  u64 little-endian N | N bytes of JSON header | data
 //   header: {"NAME": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ..., "__metadata__": {..}}
@@ -24,8 +25,11 @@ struct shard {
 	const char *location;        // its name beside a graph: what graph_external is given and artifact/ places it under
 	const uint8_t *map;          // the whole file, read-only
 	size_t nbytes;
-	size_t header_nbytes;        // 8 + N
+	size_t header_nbytes;        // 8 + N; 0 for a file of torch.save
 	bool synthetic;              // its metadata says so: {"assay": "synthetic"}, written by synth_write
+	bool copied;                 // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
+	const char **ignored;        // of a pickle: names of what is no tensor
+	size_t ignored_count;
 	const char *identity;        // the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"
 };
 
@@ -38,6 +42,7 @@ struct weight {
 	uint64_t offset;             // bytes from the start of the shard's file
 	uint64_t nbytes;
 	const void *data;            // shard->map + offset; may be unaligned, files in the wild are
+	const int64_t *stride;       // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
 };
 
 struct checkpoint {
@@ -48,10 +53,12 @@ struct checkpoint {
 	size_t shard_count;
 	struct weight *weights;      // sorted by name
 	size_t weight_count;         // 0 for a folder with nothing but a config.json
+	size_t copied_count;         // weights that were copied, because no graph can point at them where they lie
+	uint64_t copied_nbytes;
 };
 
 // Opens config.json and, when there are any, the weights: model.safetensors, else model.safetensors.index.json and its
-// shards (the order of transformers). An absent config.json is BAD_INPUT; absent weights are not an error here.
+// shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). An absent config.json is BAD_INPUT; absent weights are not an error here.
 // config.json may say NaN, Infinity and -Infinity as Python's json writes them: each becomes {"__float__": "Infinity"}, the
 // spelling of transformers 5. Integers beyond 64 bits become reals.
 // On failure nothing is left open. close accepts a zeroed or half-open checkpoint.
@@ -70,6 +77,11 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 // The header of a file in memory: what safetensors_open does after mapping, and what the fuzzer calls.
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err);
+
+// The same for a file of torch.save. Tensors may share bytes, or have strides; checkpoint_open copies those.
+enum status torch_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
+// A file in memory; shard->ignored is filled in.
+enum status torch_parse(struct arena *a, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 
 // Writing. The header text for tensors in the given order with the offsets they will have, padded so that data starts at a
 // multiple of 64 (external data maps well); total file size in *file_nbytes. `weights[i].offset` is filled in.

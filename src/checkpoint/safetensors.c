@@ -4,15 +4,11 @@
 // Every error names the file, and the tensor where there is one.
 #include "checkpoint/checkpoint.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "checkpoint/inside.h"
 
 enum { HEADER_LIMIT = 100000000, LENGTH_NBYTES = 8 };
 
@@ -172,9 +168,9 @@ static enum status read_tensors(struct arena *a, const struct shard *shard, json
 // The header's length, checked against the file.
 static enum status header_length(const struct shard *shard, size_t *out, struct error *err)
 {
-	static const char pointer[] = "version https://git-lfs";
-	if (shard->nbytes >= sizeof pointer - 1 && !memcmp(shard->map, pointer, sizeof pointer - 1))
-		return error_set(err, STATUS_BAD_INPUT, "a Git LFS pointer, not the weights: run `git lfs pull` in its folder");
+	enum status s = shard_check_pointer(shard, err);
+	if (s)
+		return s;
 	if (shard->nbytes < LENGTH_NBYTES)
 		return error_set(err, STATUS_BAD_INPUT, "%zu bytes are too few for a safetensors file", shard->nbytes);
 	uint64_t n = 0;
@@ -230,41 +226,13 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 	return parse(a, shard, &synthetic, out, count, err);
 }
 
-// The Hub names a blob by its etag: the SHA-256 of a large file, the git SHA-1 of a small one.
-static const char *hub_etag(struct arena *a, const char *real_path)
-{
-	const char *base = strrchr(real_path, '/');
-	if (!base || base - real_path < 6 || memcmp(base - 6, "/blobs", 6))
-		return NULL;
-	const char *parent = base - 6;
-	while (parent > real_path && parent[-1] != '/')
-		parent--;
-	size_t digits = strspn(base + 1, "0123456789abcdef");
-	if (strncmp(parent, "models--", 8) || base[1 + digits] || (digits != 64 && digits != 40))
-		return NULL;
-	return arena_strdup(a, base + 1);
-}
-
 enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
-	enum status s;
-	struct stat st;
-	char real[PATH_MAX];
-	struct shard opened = {.path = arena_strdup(a, path)};
-	if ((s = file_map(a, path, &opened.map, &opened.nbytes, err)))
-		return s;
-	if (!realpath(path, real) || stat(real, &st))
-		return error_errno(err, "%s", path);
-	if ((uint64_t)st.st_size != opened.nbytes)
-		return error_set(err, STATUS_FAILED, "%s: changed while it was opened", path);
-	opened.real_path = arena_strdup(a, real);
-	const char *base = strrchr(opened.real_path, '/');
-	opened.location = base ? base + 1 : opened.real_path;
-	opened.identity = hub_etag(a, real);
-	if (!opened.identity)
-		opened.identity = arena_printf(a, "%ju:%ju:%jd:%jd", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
-			(intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	struct shard opened;
 	size_t n;
+	enum status s = shard_open(&opened, a, path, err);
+	if (s)
+		return s;
 	if ((s = header_length(&opened, &n, err))) {
 		error_prefix(err, "%s", path);
 		return s;

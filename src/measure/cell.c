@@ -51,6 +51,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 		hash_file(&h, a, arena_printf(a, "%s/config.json", c->path));
 		hash_file(&h, a, arena_printf(a, "%s/model.safetensors", c->path));
 		hash_file(&h, a, arena_printf(a, "%s/model.safetensors.index.json", c->path));
+		hash_file(&h, a, arena_printf(a, "%s/pytorch_model.bin", c->path));
+		hash_file(&h, a, arena_printf(a, "%s/pytorch_model.bin.index.json", c->path));
 	} else if (c->path) {
 		hash_file(&h, a, c->path);
 	}

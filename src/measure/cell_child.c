@@ -132,7 +132,7 @@ static enum status draw(struct work *w, struct error *err)
 		inputs_bind(g, &w->hints, &w->shape);
 	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, g, err)))
 		return st;
-	if (w->backend->caps & BACKEND_NEEDS_PATH)
+	if ((w->backend->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact))
 		st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err);
 	say_row(json_pack("{s:s, s:I, s:s}", "form", form_text(&w->arena, &form), "nodes", (json_int_t)w->artifact.summary.node_count, "weights_dtype",
 		w->artifact.weights_dtype ? dtype_word(w->artifact.weights_dtype) : "f32"));

@@ -36,7 +36,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 	w->graph = graph_new(&t->platform->form);
 	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, w->graph, err)))
 		return st;
-	if ((b->caps & BACKEND_NEEDS_PATH) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
+	if (((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact)) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
 		return st;
 	if ((st = session_open(&w->session, b, t->device, t->options, &w->artifact, err)))
 		return st;

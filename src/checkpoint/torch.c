@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of torch.save: pytorch_model.bin. Two layouts, told apart by their first bytes:
+//
+//   zip (since 1.6)    ROOT/data.pkl  the pickle; its storages are named, and are entries themselves
+//                      ROOT/data/KEY  a storage's bytes, stored, at a multiple of 64 of the file
+//                      ROOT/byteorder "little"
+//   stream (before)    pickles: a magic number, the protocol, the machine, the object, the list of storage keys; then for
+//                      each key in that order i64 elements | bytes
+// Tensors are used where they lie. Several may share a storage; one that is not row-major gets strides, and views.c copies it.
+// What it does not do: run anything a pickle asks for, read tensors that are sparse, quantized or complex, or check sums.
+#include "checkpoint/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "checkpoint/inside.h"
+#include "checkpoint/pickle.h"
+#include "checkpoint/zip.h"
+
+enum { NAME_LIMIT = 512, PROTOCOL = 1001 };
+
+#define TENSOR "tensor \"%.200s\""
+
+// Where a storage of a stream lies.
+struct stored {
+	struct pickle_bytes key;
+	enum dtype dtype;
+	uint64_t count, offset;      // offset 0: not in the list of keys
+};
+
+struct source {
+	struct arena *a;
+	const struct shard *shard;
+	const struct zip_entry *entries;     // of a zip
+	size_t entry_count;
+	const char *root;                    // "archive/"
+	size_t root_nbytes;
+	struct stored *stored;               // of a stream, sorted by key
+	size_t stored_count;
+};
+
+// ---- one tensor ---------------------------------------------------------------------------------------------------------
+
+static int by_key(const void *a, const void *b)
+{
+	const struct stored *x = a, *y = b;
+	size_t n = x->key.nbytes < y->key.nbytes ? x->key.nbytes : y->key.nbytes;
+	int order = memcmp(x->key.at, y->key.at, n);
+	return order ? order : x->key.nbytes < y->key.nbytes ? -1 : x->key.nbytes > y->key.nbytes;
+}
+
+static struct stored *find_stored(struct stored *stored, size_t count, struct pickle_bytes key)
+{
+	struct stored wanted = {.key = key};
+	return count ? bsearch(&wanted, stored, count, sizeof *stored, by_key) : NULL;
+}
+
+// The entry ROOT/NAME; NULL when there is none.
+static const struct zip_entry *find_entry(const struct source *f, const void *name, size_t nbytes)
+{
+	char path[NAME_LIMIT];
+	if (f->root_nbytes + nbytes > sizeof path)
+		return NULL;
+	memcpy(path, f->root, f->root_nbytes);
+	memcpy(path + f->root_nbytes, name, nbytes);
+	return zip_find(f->entries, f->entry_count, path, f->root_nbytes + nbytes);
+}
+
+static enum status packed(const char *what, int shown, struct error *err)
+{
+	return error_set(err, STATUS_UNSUPPORTED, "its entry %.*s is compressed or encrypted, which torch.save does not do: load and save it again", shown,
+		what);
+}
+
+// Where the storage's bytes begin in the file; all of them are there.
+static enum status find_storage(const struct source *f, const struct pickle_storage *st, uint64_t *offset, struct error *err)
+{
+	int shown = st->key.nbytes < 100 ? (int)st->key.nbytes : 100;
+	const char *key = (const char *)st->key.at;
+	if (!f->entries) {
+		const struct stored *s = find_stored(f->stored, f->stored_count, st->key);
+		if (!s || !s->offset)
+			return error_set(err, STATUS_BAD_INPUT, "its storage \"%.*s\" is not in the file", shown, key);
+		*offset = s->offset;
+		return STATUS_OK;
+	}
+	char name[NAME_LIMIT];
+	size_t size = st->dtype == DTYPE_NONE ? 1 : dtype_size(st->dtype);
+	uint64_t nbytes;
+	if (st->key.nbytes > sizeof name - 5)
+		return error_set(err, STATUS_BAD_INPUT, "its storage \"%.*s...\" is not in the file", shown, key);
+	memcpy(name, "data/", 5);
+	memcpy(name + 5, key, st->key.nbytes);
+	const struct zip_entry *e = find_entry(f, name, st->key.nbytes + 5);
+	if (!e)
+		return error_set(err, STATUS_BAD_INPUT, "its storage \"%.*s\" is not in the file", shown, key);
+	if (!e->stored)
+		return packed(key, shown, err);
+	if (__builtin_mul_overflow(st->count, size, &nbytes) || nbytes > e->nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "its storage \"%.*s\" holds %" PRIu64 " bytes, not %" PRIu64 " elements of %zu", shown, key,
+			e->nbytes, st->count, size);
+	*offset = e->offset;
+	return STATUS_OK;
+}
+
+static enum status read_sizes(struct weight *w, const struct pickle_tensor *t, int64_t stride[], struct error *err)
+{
+	const struct pickle_items *size = &t->size->items, *strides = &t->stride->items;
+	if (size->count > TENSOR_MAX_RANK)
+		return error_set(err, STATUS_UNSUPPORTED, "%zu dimensions; at most %d are supported", size->count, TENSOR_MAX_RANK);
+	if (strides->count != size->count)
+		return error_set(err, STATUS_BAD_INPUT, "%zu dimensions and %zu strides", size->count, strides->count);
+	w->rank = (int)size->count;
+	for (int i = 0; i < w->rank; i++) {
+		if (size->at[i]->kind != PICKLE_INT || strides->at[i]->kind != PICKLE_INT || size->at[i]->integer < 0 || strides->at[i]->integer < 0)
+			return error_set(err, STATUS_BAD_INPUT, "dimension %d of its shape or strides is not a size", i);
+		w->dim[i] = size->at[i]->integer;
+		stride[i] = strides->at[i]->integer;
+	}
+	return STATUS_OK;
+}
+
+// How many elements after its first one a tensor's last one lies; false when that is beyond any file.
+static bool reach(const struct weight *w, const int64_t stride[], uint64_t *out)
+{
+	uint64_t last = 0, step;
+	for (int i = 0; i < w->rank; i++)
+		if (__builtin_mul_overflow((uint64_t)w->dim[i] - 1, (uint64_t)stride[i], &step) || __builtin_add_overflow(last, step, &last))
+			return false;
+	*out = last;
+	return true;
+}
+
+static bool is_row_major(const struct weight *w, const int64_t stride[])
+{
+	int64_t expected = 1;
+	for (int i = w->rank; i--;) {
+		if (w->dim[i] != 1 && stride[i] != expected)
+			return false;
+		expected *= w->dim[i];                  // their product is the tensor's size, which fits
+	}
+	return true;
+}
+
+static enum status read_tensor(struct weight *w, const struct source *f, const struct pickle_tensor *t, struct error *err)
+{
+	const struct pickle_storage *st = t->storage;
+	int64_t stride[TENSOR_MAX_RANK];
+	size_t size = dtype_size(t->dtype), count, nbytes;
+	uint64_t at = 0, last, first = 0, limit = st->dtype == DTYPE_NONE ? st->count / size : st->view_count;
+	char shape[128];
+	enum status s;
+	if ((s = read_sizes(w, t, stride, err)) || (s = find_storage(f, st, &at, err)))
+		return s;
+	w->dtype = t->dtype;
+	tensor_shape_text(w->rank, w->dim, shape, sizeof shape);
+	if (!tensor_count(w->rank, w->dim, &count) || __builtin_mul_overflow(count, size, &nbytes))
+		return error_set(err, STATUS_BAD_INPUT, "its shape %s is larger than any file", shape);
+	if (count) {
+		if (t->offset < 0 || !reach(w, stride, &last) || last >= limit || (uint64_t)t->offset >= limit - last)
+			return error_set(err, STATUS_BAD_INPUT, "%s from element %" PRIi64 " reaches beyond its storage of %" PRIu64 " elements", shape,
+				t->offset, limit);
+		first = st->dtype == DTYPE_NONE ? (uint64_t)t->offset : st->view_first + (uint64_t)t->offset;
+	}
+	w->nbytes = nbytes;
+	w->offset = at + first * size;
+	w->data = f->shard->map + w->offset;
+	if (count && !is_row_major(w, stride))
+		w->stride = memcpy(ARENA_ARRAY(f->a, (size_t)w->rank, int64_t), stride, (size_t)w->rank * sizeof *stride);
+	return STATUS_OK;
+}
+
+// ---- which tensors ------------------------------------------------------------------------------------------------------
+
+static size_t count_tensors(const struct pickle *dict)
+{
+	size_t n = 0;
+	for (size_t i = 1; dict->kind == PICKLE_DICT && i < dict->items.count; i += 2)
+		n += dict->items.at[i]->kind == PICKLE_TENSOR;
+	return n;
+}
+
+// The state dict: the object itself, or one level below it {"state_dict": ...}.
+static enum status find_dict(const struct pickle **out, const struct pickle *root, struct error *err)
+{
+	const struct pickle *found = NULL;
+	if (root->kind == PICKLE_TENSOR || root->kind == PICKLE_LIST || root->kind == PICKLE_TUPLE)
+		return error_set(err, STATUS_UNSUPPORTED, "holds tensors without names, not a state dict");
+	if (root->kind != PICKLE_DICT)
+		return error_set(err, STATUS_BAD_INPUT, "holds no state dict");
+	*out = root;
+	if (count_tensors(root))
+		return STATUS_OK;
+	for (size_t i = 0; i < root->items.count; i += 2) {
+		const struct pickle *key = root->items.at[i], *value = root->items.at[i + 1];
+		if (!count_tensors(value))
+			continue;
+		if (pickle_is_text(key, "state_dict")) {
+			*out = value;
+			return STATUS_OK;
+		}
+		if (found)
+			return error_set(err, STATUS_UNSUPPORTED, "holds several dictionaries of tensors and none called \"state_dict\"");
+		found = value;
+	}
+	if (found)
+		*out = found;
+	return STATUS_OK;
+}
+
+// The key as a string; NULL when no program could have a tensor of that name.
+static const char *key_text(struct arena *a, const struct pickle *key)
+{
+	if (key->kind != PICKLE_TEXT || memchr(key->bytes.at, 0, key->bytes.nbytes))
+		return NULL;
+	json_t *valid = json_stringn((const char *)key->bytes.at, key->bytes.nbytes);           // UTF-8?
+	json_decref(valid);
+	return valid ? arena_strndup(a, (const char *)key->bytes.at, key->bytes.nbytes) : NULL;
+}
+
+struct named { struct weight weight; size_t place; };
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int order = strcmp(x->weight.name, y->weight.name);
+	return order ? order : x->place < y->place ? -1 : 1;
+}
+
+// Beside the state dict and in it.
+static void note_ignored(struct shard *shard, struct arena *a, const struct pickle *root, const struct pickle *dict)
+{
+	const struct pickle *const places[] = {root, dict};
+	size_t n = 0, most = root->items.count / 2 + dict->items.count / 2;
+	shard->ignored = ARENA_ARRAY(a, most, const char *);
+	for (int p = root == dict; p < 2; p++)
+		for (size_t i = 0; i + 1 < places[p]->items.count; i += 2) {
+			const struct pickle *value = places[p]->items.at[i + 1];
+			const char *name = key_text(a, places[p]->items.at[i]);
+			if (value != dict && value->kind != PICKLE_TENSOR)
+				shard->ignored[n++] = name ? name : "(a key that is not text)";
+		}
+	shard->ignored_count = n;
+}
+
+static enum status read_dict(struct shard *shard, const struct source *f, const struct pickle *root, struct weight **out, size_t *ret_count,
+	struct error *err)
+{
+	const struct pickle *dict = NULL;
+	enum status s = find_dict(&dict, root, err);
+	if (s)
+		return s;
+	size_t count = 0, kept = 0;
+	struct named *all = ARENA_ARRAY(f->a, count_tensors(dict), struct named);
+	for (size_t i = 0; i + 1 < dict->items.count; i += 2) {
+		const struct pickle *value = dict->items.at[i + 1];
+		if (value->kind != PICKLE_TENSOR)
+			continue;
+		struct named *n = &all[count];
+		n->place = count++;
+		n->weight = (struct weight){.name = key_text(f->a, dict->items.at[i]), .shard = shard};
+		if (!n->weight.name)
+			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
+		if ((s = read_tensor(&n->weight, f, value->tensor, err))) {
+			error_prefix(err, TENSOR, n->weight.name);
+			return s;
+		}
+	}
+	if (count)
+		qsort(all, count, sizeof *all, by_name);
+	// The file's last word on a name counts, as in a dictionary.
+	struct weight *weights = ARENA_ARRAY(f->a, count, struct weight);
+	for (size_t i = 0; i < count; i++) {
+		kept -= kept && !strcmp(weights[kept - 1].name, all[i].weight.name);
+		weights[kept++] = all[i].weight;
+	}
+	note_ignored(shard, f->a, root, dict);
+	*out = weights;
+	*ret_count = kept;
+	return STATUS_OK;
+}
+
+// ---- the two layouts ----------------------------------------------------------------------------------------------------
+
+// "archive/" of the one entry "archive/data.pkl".
+static enum status find_root(struct source *f, const struct zip_entry **pickle, struct error *err)
+{
+	for (size_t i = 0; i < f->entry_count; i++) {
+		const struct zip_entry *e = &f->entries[i];
+		const char *slash = memchr(e->name, '/', e->name_nbytes);
+		if (!slash || e->name_nbytes - (size_t)(slash + 1 - e->name) != 8 || memcmp(slash + 1, "data.pkl", 8))
+			continue;
+		if (*pickle)
+			return error_set(err, STATUS_BAD_INPUT, "holds two files data.pkl");
+		*pickle = e;
+		f->root = e->name;
+		f->root_nbytes = (size_t)(slash + 1 - e->name);
+	}
+	if (!*pickle)
+		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no data.pkl");
+	if (find_entry(f, "constants.pkl", 13))
+		return error_set(err, STATUS_UNSUPPORTED, "a TorchScript program, not weights: save model.state_dict(), best as safetensors");
+	if (!(*pickle)->stored)
+		return packed("data.pkl", 8, err);
+	const struct zip_entry *order = find_entry(f, "byteorder", 9);
+	if (order && (order->nbytes != 6 || memcmp(f->shard->map + order->offset, "little", 6)))
+		return error_set(err, STATUS_UNSUPPORTED, "was written on a big-endian machine: load and save it again on a little-endian one");
+	return STATUS_OK;
+}
+
+static enum status read_zip(struct shard *shard, struct source *f, struct weight **out, size_t *count, struct error *err)
+{
+	const struct zip_entry *pickle = NULL;
+	struct pickle_result result = {0};
+	enum status s;
+	if ((s = zip_read(&f->entries, &f->entry_count, f->a, shard->map, shard->nbytes, err)) || (s = find_root(f, &pickle, err)) ||
+	    (s = pickle_read(&result, f->a, shard->map + pickle->offset, (size_t)pickle->nbytes, err)))
+		return s;
+	return read_dict(shard, f, result.value, out, count, err);
+}
+
+// The types of the storages that the pickle named: without them nobody knows how long each one is.
+static enum status list_stored(struct source *f, const struct pickle_storage *storages, struct error *err)
+{
+	size_t n = 0, kept = 0;
+	for (const struct pickle_storage *st = storages; st; st = st->next)
+		n++;
+	f->stored = ARENA_ARRAY(f->a, n, struct stored);
+	f->stored_count = n;
+	for (const struct pickle_storage *st = storages; st; st = st->next)
+		f->stored[kept++] = (struct stored){.key = st->key, .dtype = st->dtype, .count = st->count};
+	if (n)
+		qsort(f->stored, n, sizeof *f->stored, by_key);
+	for (size_t i = kept = 0; i < n; i++) {
+		if (!i || by_key(&f->stored[kept - 1], &f->stored[i])) {
+			f->stored[kept++] = f->stored[i];
+			continue;
+		}
+		const struct stored *x = &f->stored[kept - 1], *y = &f->stored[i];
+		if (x->dtype != y->dtype || x->count != y->count)
+			return error_set(err, STATUS_BAD_INPUT, "its pickle gives one storage two sizes");
+	}
+	f->stored_count = kept;
+	return STATUS_OK;
+}
+
+static enum status place_stored(struct source *f, const struct pickle *keys, size_t at, struct error *err)
+{
+	const struct shard *shard = f->shard;
+	if (keys->kind != PICKLE_LIST)
+		return error_set(err, STATUS_BAD_INPUT, "its list of storages is missing: damaged");
+	for (size_t i = 0; i < keys->items.count; i++) {
+		const struct pickle *key = keys->items.at[i];
+		struct stored *st = key->kind == PICKLE_TEXT ? find_stored(f->stored, f->stored_count, key->bytes) : NULL;
+		if (!st || st->offset)
+			return error_set(err, STATUS_BAD_INPUT, "entry %zu of its list of storages is %s: damaged", i, st ? "there twice" : "unknown");
+		uint64_t count = 0, nbytes;
+		if (shard->nbytes - at < 8)
+			return error_set(err, STATUS_BAD_INPUT, "ends before its storage %zu: cut off; download it again", i);
+		for (int j = 0; j < 8; j++)
+			count |= (uint64_t)shard->map[at + (size_t)j] << 8 * j;
+		at += 8;
+		if (count != st->count)
+			return error_set(err, STATUS_BAD_INPUT, "its storage %zu holds %" PRIu64 " elements, its pickle says %" PRIu64, i, count, st->count);
+		if (__builtin_mul_overflow(count, st->dtype == DTYPE_NONE ? 1 : dtype_size(st->dtype), &nbytes) || nbytes > shard->nbytes - at)
+			return error_set(err, STATUS_BAD_INPUT, "ends in the middle of its storage %zu: cut off; download it again", i);
+		st->offset = at;
+		at += (size_t)nbytes;
+	}
+	return STATUS_OK;
+}
+
+static bool is_little_endian(const struct pickle *machine)
+{
+	for (size_t i = 0; machine->kind == PICKLE_DICT && i + 1 < machine->items.count; i += 2)
+		if (pickle_is_text(machine->items.at[i], "little_endian"))
+			return machine->items.at[i + 1]->kind == PICKLE_BOOL && machine->items.at[i + 1]->integer;
+	return false;
+}
+
+static bool is_magic(const struct pickle *p)
+{
+	static const uint8_t magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};   // 0x1950a86a20f9469cfc6c
+	return p->kind == PICKLE_LONG && p->bytes.nbytes == sizeof magic && !memcmp(p->bytes.at, magic, sizeof magic);
+}
+
+static enum status read_stream(struct shard *shard, struct source *f, struct weight **out, size_t *count, struct error *err)
+{
+	struct pickle_result part[5] = {0};                   // magic, protocol, machine, object, keys
+	size_t at = 0;
+	enum status s;
+	for (int i = 0; i < 5; i++) {
+		if ((s = pickle_read(&part[i], f->a, shard->map + at, shard->nbytes - at, err)))
+			return s;
+		at += part[i].used;
+		if (!i && !is_magic(part[i].value))
+			return error_set(err, STATUS_BAD_INPUT, "a pickle, but not a file of torch.save");
+		if (i == 1 && (part[i].value->kind != PICKLE_INT || part[i].value->integer != PROTOCOL))
+			return error_set(err, STATUS_UNSUPPORTED, "is of another version than %d of the older layout", PROTOCOL);
+		if (i == 2 && !is_little_endian(part[i].value))
+			return error_set(err, STATUS_UNSUPPORTED, "was written on a big-endian machine: load and save it again on a little-endian one");
+	}
+	if ((s = list_stored(f, part[3].storages, err)) || (s = place_stored(f, part[4].value, at, err)))
+		return s;
+	return read_dict(shard, f, part[3].value, out, count, err);
+}
+
+enum status torch_parse(struct arena *a, struct shard *shard, struct weight **out, size_t *count, struct error *err)
+{
+	struct source f = {.a = a, .shard = shard};
+	const uint8_t *p = shard->map;
+	enum status s = shard_check_pointer(shard, err);
+	if (!s && shard->nbytes >= 4 && !memcmp(p, "PK\3\4", 4))
+		s = read_zip(shard, &f, out, count, err);
+	else if (!s && shard->nbytes >= 2 && p[0] == 0x80)
+		s = read_stream(shard, &f, out, count, err);
+	else if (!s)
+		s = error_set(err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
+	if (s)
+		error_prefix(err, "%s", shard->path);
+	return s;
+}
+
+enum status torch_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
+{
+	enum status s = shard_open(shard, a, path, err);
+	return s ? s : torch_parse(a, shard, out, count, err);
+}
