@@ -62,6 +62,9 @@ value op_dim(struct graph *g, value x, int axis);                              /
 value op_range(struct graph *g, value begin, value end, value step);           // i64 scalars; [n]
 value op_trilu(struct graph *g, value x, bool upper, int64_t k);
 value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group);   // pad: begin.., end..
+value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon);   // over axis 1
+value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon);                     // [batch, channels, ..]: each channel of each
+value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after);      // zeros
 value op_resize(struct graph *g, value x, value sizes, const char *mode);      // sizes i64 [rank]
 
 // fused.c: operations with more than one form; graph_form decides.

@@ -414,6 +414,44 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
 }
 
+value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias) || !graph_alive(g, mean) || !graph_alive(g, variance))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (v.rank < 2 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
+		graph_fail(g, STATUS_FAILED, "BatchNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
+		return NO_VALUE;
+	}
+	value in[] = { x, weight, bias, mean, variance };
+	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+}
+
+value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (v.rank < 3 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
+		graph_fail(g, STATUS_FAILED, "InstanceNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
+		return NO_VALUE;
+	}
+	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+}
+
+value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
+{
+	if (!graph_alive(g, x) || (before == 0 && after == 0))
+		return x;
+	const struct value_info v = *VALUE(g, x);
+	int at = graph_axis(g, x, axis);
+	int64_t pads[2 * TENSOR_MAX_RANK] = { 0 }, dim[TENSOR_MAX_RANK];
+	memcpy(dim, v.dim, sizeof dim);
+	pads[at] = before, pads[at + v.rank] = after;
+	dim[at] = v.dim[at] < 0 ? graph_unknown(g) : v.dim[at] + before + after;
+	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
+}
+
 value op_resize(struct graph *g, value x, value sizes, const char *mode)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, sizes))

@@ -53,6 +53,24 @@ static void shapes_are_inferred(void **state)
 	graph_free(g);
 }
 
+static void what_convnets_need(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), 4, graph_symbol(g, "samples") });
+	value w = graph_external(g, "w", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 0, 16);
+	value y = op_instance_norm(g, op_batch_norm(g, x, w, w, w, w, 1e-5f), w, w, 1e-5f);
+	assert_int_equal(value_dim(g, y, 2), graph_symbol(g, "samples"));
+	assert_int_equal(value_dim(g, op_pad(g, y, 1, 2, 1), 1), 7);
+	assert_int_not_equal(value_dim(g, op_pad(g, y, 2, 2, 1), 2), graph_symbol(g, "samples"));
+	assert_int_equal(op_pad(g, y, 1, 0, 0).id, y.id);
+	assert_false(graph_failed(g));
+	value wrong = graph_external(g, "wrong", DTYPE_F32, 1, (int64_t[]){ 5 }, "f", 16, 20);
+	op_instance_norm(g, x, wrong, wrong, 1e-5f);
+	assert_true(graph_failed(g));
+	graph_free(g);
+}
+
 static void a_static_graph_has_no_shape_nodes(void **state)
 {
 	(void)state;
@@ -150,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_inferred),
+		cmocka_unit_test(what_convnets_need),
 		cmocka_unit_test(a_static_graph_has_no_shape_nodes),
 		cmocka_unit_test(integers_are_folded),
 		cmocka_unit_test(equal_nodes_are_one),
