@@ -98,6 +98,7 @@ value graph_node(struct graph *g, const char *op, const char *domain, const valu
 int64_t graph_unknown(struct graph *g);                      // a dimension that only the run knows
 bool graph_alive(struct graph *g, value v);                  // false after an error; NO_VALUE is an error here
 int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails otherwise
+void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out);    // what is known of the n numbers in a shape: numbers, symbols
 bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count);      // contents of a small i64 constant
 
 #define DOMAIN_MICROSOFT "com.microsoft"

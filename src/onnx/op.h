@@ -61,11 +61,21 @@ value op_shape(struct graph *g, value x);                                      /
 value op_dim(struct graph *g, value x, int axis);                              // i64 [1]; folded when static
 value op_range(struct graph *g, value begin, value end, value step);           // i64 scalars; [n]
 value op_trilu(struct graph *g, value x, bool upper, int64_t k);
-value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group);   // pad: begin.., end..
-value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon);   // over axis 1
+
+// op_image.c: convolutions, pools and norms over [batch, channels, spatial..]. pad: begin.., end..; NULL: as much as makes the
+// result ceil(n / stride) long, half of it before (TensorFlow's SAME). A symbol's name becomes a formula: "(height-1)/2+1".
+value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group);
+value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, int64_t group);   // w [in, out/group, ..]
+value op_max_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode);
+value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode, bool count_pad);
+value op_global_average_pool(struct graph *g, value x);                        // [batch, channels, 1..]
+value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon);       // by stored statistics
+value op_group_norm(struct graph *g, value x, int64_t groups, value weight, value bias, float epsilon);
 value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon);                     // [batch, channels, ..]: each channel of each
-value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after);      // zeros
-value op_resize(struct graph *g, value x, value sizes, const char *mode);      // sizes i64 [rank]
+value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after);      // zeros; less than 0 takes away
+// mode: nearest, linear, cubic, as torch's interpolate(align_corners=False); sizes i64 [rank].
+value op_resize(struct graph *g, value x, value sizes, const char *mode);
+value op_resize_corners(struct graph *g, value x, value sizes, const char *mode);        // align_corners=True
 
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an

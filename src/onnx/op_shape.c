@@ -94,8 +94,7 @@ value op_reshape_to(struct graph *g, value x, value shape)
 		graph_fail(g, STATUS_FAILED, "Reshape: the rank of the new shape is not known");
 		return NO_VALUE;
 	}
-	for (int i = 0; i < rank; i++)
-		known[i] = graph_unknown(g);
+	graph_shape_parts(g, shape, (int)rank, known);
 	return graph_node(g, "Reshape", "", (value[]){ x, shape }, 2, NULL, 0, value_dtype(g, x), (int)rank, known);
 }
 
@@ -276,7 +275,7 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 }
 
 // What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
-static void shape_parts(struct graph *g, value shape, int n, int64_t *out)
+void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out)
 {
 	const struct value_info s = *VALUE(g, shape);
 	const struct node *concat = s.kind == VALUE_NODE && text_is(g->nodes[s.node].op, "Concat") ? &g->nodes[s.node] : NULL;
@@ -317,7 +316,7 @@ value op_expand(struct graph *g, value x, value shape)
 	}
 	int rank = v.rank > (int)n ? v.rank : (int)n;
 	int64_t to[TENSOR_MAX_RANK];
-	shape_parts(g, shape, (int)n, to);
+	graph_shape_parts(g, shape, (int)n, to);
 	for (int i = 0; i < rank; i++) {
 		int64_t x_dim = i < rank - v.rank ? 1 : v.dim[i - (rank - v.rank)];
 		dim[i] = x_dim != 1 ? x_dim : i < rank - (int)n ? 1 : to[i - (rank - (int)n)];
@@ -391,77 +390,4 @@ value op_trilu(struct graph *g, value x, bool upper, int64_t k)
 	value by = graph_i64(g, k);
 	const struct value_info v = *VALUE(g, x);
 	return graph_node(g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
-}
-
-value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group)
-{
-	if (!graph_alive(g, x) || !graph_alive(g, w))
-		return NO_VALUE;
-	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group)) {
-		graph_fail(g, STATUS_FAILED, "Conv: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)(k.dim[1] * group));
-		return NO_VALUE;
-	}
-	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
-	for (int i = 0; i < spatial; i++) {
-		int64_t n = v.dim[i + 2], reach = dilation[i] * (k.dim[i + 2] - 1) + 1;
-		dim[i + 2] = n < 0 ? graph_unknown(g) : (n + pad[i] + pad[i + spatial] - reach) / stride[i] + 1;
-		if (n >= 0 && n + pad[i] + pad[i + spatial] < reach)
-			graph_fail(g, STATUS_FAILED, "Conv: a kernel of %lld over %lld", (long long)reach, (long long)n);
-	}
-	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("pads", 2 * spatial, pad), ATTR_IS("dilations", spatial, dilation), ATTR_I("group", group),
-		ATTR_IS("kernel_shape", spatial, k.dim + 2) };
-	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
-}
-
-value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon)
-{
-	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias) || !graph_alive(g, mean) || !graph_alive(g, variance))
-		return NO_VALUE;
-	const struct value_info v = *VALUE(g, x);
-	if (v.rank < 2 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
-		graph_fail(g, STATUS_FAILED, "BatchNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
-		return NO_VALUE;
-	}
-	value in[] = { x, weight, bias, mean, variance };
-	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
-}
-
-value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon)
-{
-	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias))
-		return NO_VALUE;
-	const struct value_info v = *VALUE(g, x);
-	if (v.rank < 3 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
-		graph_fail(g, STATUS_FAILED, "InstanceNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
-		return NO_VALUE;
-	}
-	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
-}
-
-value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
-{
-	if (!graph_alive(g, x) || (before == 0 && after == 0))
-		return x;
-	const struct value_info v = *VALUE(g, x);
-	int at = graph_axis(g, x, axis);
-	int64_t pads[2 * TENSOR_MAX_RANK] = { 0 }, dim[TENSOR_MAX_RANK];
-	memcpy(dim, v.dim, sizeof dim);
-	pads[at] = before, pads[at + v.rank] = after;
-	dim[at] = v.dim[at] < 0 ? graph_unknown(g) : v.dim[at] + before + after;
-	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
-}
-
-value op_resize(struct graph *g, value x, value sizes, const char *mode)
-{
-	if (!graph_alive(g, x) || !graph_alive(g, sizes))
-		return NO_VALUE;
-	const struct value_info v = *VALUE(g, x);
-	int64_t ints[TENSOR_MAX_RANK], dim[TENSOR_MAX_RANK];
-	int count;
-	bool known = graph_ints(g, sizes, ints, TENSOR_MAX_RANK, &count);
-	for (int i = 0; i < v.rank; i++)
-		dim[i] = known && i < count ? ints[i] : graph_unknown(g);
-	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", "half_pixel"), ATTR_F("cubic_coeff_a", -0.75f) };
-	return graph_node(g, "Resize", "", (value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 3, v.dtype, v.rank, dim);
 }

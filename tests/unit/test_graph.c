@@ -146,6 +146,49 @@ static void the_first_error_is_kept_with_its_place(void **state)
 	graph_free(g);
 }
 
+// Lengths by formula: a stride-2 convolution and the 1x1 shortcut beside it meet as the same dimension.
+static void windows_know_their_lengths(void **state)
+{
+	(void)state;
+	for (int is_static = 0; is_static < 2; is_static++) {
+		struct graph *g = graph_new(NULL);
+		if (is_static)
+			graph_bind(g, "height", 9);
+		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ graph_symbol(g, "batch"), 6, graph_symbol(g, "height"), 11 });
+		value w3 = graph_external(g, "w3", DTYPE_F32, 4, (int64_t[]){ 4, 6, 3, 3 }, "f", 0, 864);
+		value w1 = graph_external(g, "w1", DTYPE_F32, 4, (int64_t[]){ 4, 6, 1, 1 }, "f", 864, 96);
+		int64_t one[] = { 1, 1 }, two[] = { 2, 2 }, pad1[] = { 1, 1, 1, 1 }, pad0[4] = { 0 };
+		value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1), b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
+		assert_int_equal(value_dim(g, a, 2), value_dim(g, b, 2));
+		assert_int_equal(value_dim(g, op_add(g, a, b), 2), value_dim(g, a, 2));
+		assert_int_equal(value_dim(g, op_conv(g, x, w3, NO_VALUE, 2, one, pad1, one, 1), 2), value_dim(g, x, 2));
+		if (is_static)
+			assert_int_equal(value_dim(g, a, 2), 5);
+		assert_int_equal(value_dim(g, a, 3), 6);
+		value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1);              // ceil(n / 2)
+		assert_int_equal(value_dim(g, same, 3), 6);
+		value pooled = op_max_pool(g, a, 2, (int64_t[]){ 3, 3 }, two, pad1, false);
+		assert_int_equal(value_dim(g, pooled, 3), 3);
+		assert_int_equal(value_dim(g, op_max_pool(g, a, 2, two, two, pad0, true), 3), 3);
+		assert_int_equal(value_dim(g, op_average_pool(g, x, 2, two, two, pad0, false, true), 3), 5);
+		assert_int_equal(value_dim(g, op_global_average_pool(g, a), 3), 1);
+		value n4 = graph_external(g, "n4", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 960, 16);
+		value norm = op_group_norm(g, op_batch_norm(g, a, n4, n4, n4, n4, 1e-5f), 2, n4, n4, 1e-5f);
+		assert_int_equal(value_dim(g, norm, 2), value_dim(g, a, 2));
+		value up = op_conv_transpose(g, a, graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 976, 192), NO_VALUE, 2, two, pad0, 1);
+		assert_int_equal(value_dim(g, up, 1), 3);
+		assert_int_equal(value_dim(g, up, 3), 12);
+		value big = op_resize(g, a, op_shape(g, up), "linear");                       // 3 channels of 4: only to see the shape
+		assert_int_equal(value_dim(g, big, 2), value_dim(g, up, 2));
+		graph_output(g, "y", norm);
+		graph_output(g, "z", big);
+		finish(g);
+		assert_int_equal(op_conv(g, up, w3, NO_VALUE, 2, one, pad1, one, 1).id, 0);   // 3 channels meet a kernel for 6
+		assert_true(graph_failed(g));
+		graph_free(g);
+	}
+}
+
 static void impossible_shapes_are_errors(void **state)
 {
 	(void)state;
@@ -173,6 +216,7 @@ int main(void)
 		cmocka_unit_test(integers_are_folded),
 		cmocka_unit_test(equal_nodes_are_one),
 		cmocka_unit_test(the_first_error_is_kept_with_its_place),
+		cmocka_unit_test(windows_know_their_lengths),
 		cmocka_unit_test(impossible_shapes_are_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions, pools, resizing, and the norms that work on channels. Lengths that are symbols stay symbols: what a window
+// makes of "height" is called by its formula, so that two ways to the same length meet as the same dimension.
+#include "onnx/op.h"
+#include "onnx/inside.h"
+
+#include <string.h>
+
+// (n + extra) / stride + 1, rounded down or up; for a symbol, the symbol of that name. -1: the window does not fit.
+static int64_t windows(struct graph *g, int64_t n, int64_t extra, int64_t stride, bool up)
+{
+	if (n >= 0)
+		return n + extra < 0 ? -1 : (n + extra + (up ? stride - 1 : 0)) / stride + 1;
+	if (stride == 1 && extra == -1)
+		return n;
+	const char *name = graph_symbol_name(g, n);
+	if (!name || strlen(name) > 200)
+		return graph_unknown(g);
+	if (up)
+		extra += stride - 1;
+	char formula[320];
+	if (stride == 1)
+		snprintf(formula, sizeof formula, "(%s%+lld)", name, (long long)extra + 1);
+	else
+		snprintf(formula, sizeof formula, "((%s%+lld)/%lld+1)", name, (long long)extra, (long long)stride);
+	return graph_symbol(g, formula);
+}
+
+// Dimensions of x behind a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
+static bool slide(struct graph *g, const char *op, const struct value_info *v, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
+	const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
+{
+	for (int i = 0; i < spatial; i++) {
+		int64_t reach = (dilation ? dilation[i] : 1) * (kernel[i] - 1) + 1;
+		if (stride[i] < 1 || kernel[i] < 1) {
+			graph_fail(g, STATUS_BAD_INPUT, "%s: a kernel of %lld in steps of %lld", op, (long long)kernel[i], (long long)stride[i]);
+			return false;
+		}
+		dim[i + 2] = windows(g, v->dim[i + 2], pad ? pad[i] + pad[i + spatial] - reach : -1, stride[i], up && pad);
+		if (dim[i + 2] == -1 && v->dim[i + 2] >= 0) {
+			graph_fail(g, STATUS_BAD_INPUT, "%s: a kernel of %lld over %lld", op, (long long)reach, (long long)v->dim[i + 2]);
+			return false;
+		}
+		// torch drops a last window that would begin in the padding behind.
+		if (up && pad && v->dim[i + 2] >= 0 && (dim[i + 2] - 1) * stride[i] >= v->dim[i + 2] + pad[i])
+			dim[i + 2]--;
+	}
+	at[0] = ATTR_IS("strides", spatial, stride);
+	at[1] = ATTR_IS("kernel_shape", spatial, kernel);
+	at[2] = pad ? ATTR_IS("pads", 2 * spatial, pad) : ATTR_S("auto_pad", "SAME_UPPER");
+	return true;
+}
+
+value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, w))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group)) {
+		graph_fail(g, STATUS_FAILED, "Conv: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)(k.dim[1] * group));
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
+	struct attribute at[5] = { [3] = ATTR_IS("dilations", spatial, dilation), [4] = ATTR_I("group", group) };
+	if (!slide(g, "Conv", &v, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
+		return NO_VALUE;
+	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
+}
+
+value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, int64_t group)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, w))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[0])) {
+		graph_fail(g, STATUS_FAILED, "ConvTranspose: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)k.dim[0]);
+		return NO_VALUE;
+	}
+	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * group };
+	for (int i = 0; i < spatial; i++) {
+		int64_t n = v.dim[i + 2], extra = k.dim[i + 2] - stride[i] - pad[i] - pad[i + spatial];
+		char formula[320];
+		const char *name = n < 0 ? graph_symbol_name(g, n) : NULL;
+		if (name && strlen(name) < 200)
+			snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)stride[i], (long long)extra);
+		dim[i + 2] = n >= 0 ? n * stride[i] + extra : name && strlen(name) < 200 ? graph_symbol(g, formula) : graph_unknown(g);
+		if (n >= 0 && dim[i + 2] < 1)
+			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose: nothing is left of %lld", (long long)n);
+	}
+	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2), ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
+	return graph_node(g, "ConvTranspose", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
+}
+
+static value pool(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool up, int count_pad)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], v.dim[1] };
+	struct attribute at[5] = { [3] = ATTR_I("ceil_mode", up), [4] = ATTR_I("count_include_pad", count_pad) };
+	if (v.rank != spatial + 2) {
+		graph_fail(g, STATUS_FAILED, "%s of rank %d over %d dimensions", op, v.rank, spatial);
+		return NO_VALUE;
+	}
+	if (!slide(g, op, &v, spatial, kernel, stride, pad, NULL, up, dim, at))
+		return NO_VALUE;
+	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
+}
+
+value op_max_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode)
+{
+	return pool(g, "MaxPool", x, spatial, kernel, stride, pad, ceil_mode, -1);
+}
+
+value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode, bool count_pad)
+{
+	return pool(g, "AveragePool", x, spatial, kernel, stride, pad, ceil_mode, count_pad);
+}
+
+value op_global_average_pool(struct graph *g, value x)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK];
+	for (int i = 0; i < v.rank; i++)
+		dim[i] = i < 2 ? v.dim[i] : 1;
+	return graph_node(g, "GlobalAveragePool", "", &x, 1, NULL, 0, v.dtype, v.rank, dim);
+}
+
+// (x - mean) / sqrt(variance + epsilon) * weight + bias, a number of each for each channel (Ioffe and Szegedy 2015,
+// https://arxiv.org/abs/1502.03167)
+value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon)
+{
+	const value in[] = { x, weight, bias, mean, variance };
+	for (int i = 0; i < 5; i++)
+		if (!graph_alive(g, in[i]))
+			return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	for (int i = 1; i < 5; i++)
+		if (v.rank < 2 || value_rank(g, in[i]) != 1 || (v.dim[1] >= 0 && value_dim(g, in[i], 0) != v.dim[1])) {
+			graph_fail(g, STATUS_FAILED, "BatchNormalization: %lld numbers for %lld channels", (long long)value_dim(g, in[i], 0), (long long)v.dim[1]);
+			return NO_VALUE;
+		}
+	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+}
+
+value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (v.rank < 3 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
+		graph_fail(g, STATUS_FAILED, "InstanceNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
+		return NO_VALUE;
+	}
+	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+}
+
+// Over a group of channels and all places at once (Wu and He 2018, https://arxiv.org/abs/1803.08494). GroupNormalization needs
+// opset 21 and engines know it less well: it is an InstanceNormalization of the groups.
+//   x [b, c, ..] -Reshape-> [b, groups, rest] -InstanceNormalization-> -Reshape-> [b, c, ..] * weight + bias
+value op_group_norm(struct graph *g, value x, int64_t groups, value weight, value bias, float epsilon)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t channels = v.rank > 2 ? v.dim[1] : 0;
+	if (groups < 1 || channels < 1 || channels % groups) {
+		graph_fail(g, STATUS_BAD_INPUT, "%lld channels in %lld groups", (long long)channels, (long long)groups);
+		return NO_VALUE;
+	}
+	float *one = ARENA_ARRAY(&g->arena, (size_t)groups, float), *zero = ARENA_ARRAY(&g->arena, (size_t)groups, float);
+	for (int64_t i = 0; i < groups; i++)
+		one[i] = 1;
+	value shape = op_shape(g, x);
+	value y = op_reshape(g, x, 3, (int64_t[]){ 0, groups, -1 });
+	if (!graph_alive(g, y))
+		return NO_VALUE;
+	y = op_instance_norm(g, y, graph_constant(g, DTYPE_F32, 1, &groups, one), graph_constant(g, DTYPE_F32, 1, &groups, zero), epsilon);
+	y = op_reshape_to(g, y, shape);
+	int64_t each[TENSOR_MAX_RANK] = { channels };
+	for (int i = 1; i < v.rank - 1; i++)
+		each[i] = 1;
+	if (weight.id)
+		y = op_mul(g, y, op_reshape(g, weight, v.rank - 1, each));
+	return bias.id ? op_add(g, y, op_reshape(g, bias, v.rank - 1, each)) : y;
+}
+
+value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
+{
+	if (!graph_alive(g, x) || (before == 0 && after == 0))
+		return x;
+	const struct value_info v = *VALUE(g, x);
+	int at = graph_axis(g, x, axis);
+	int64_t pads[2 * TENSOR_MAX_RANK] = { 0 }, dim[TENSOR_MAX_RANK];
+	memcpy(dim, v.dim, sizeof dim);
+	pads[at] = before, pads[at + v.rank] = after;
+	dim[at] = windows(g, v.dim[at], before + after - 1, 1, false);
+	if (dim[at] == -1 && v.dim[at] >= 0) {
+		graph_fail(g, STATUS_BAD_INPUT, "Pad: nothing is left of %lld", (long long)v.dim[at]);
+		return NO_VALUE;
+	}
+	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
+}
+
+static value resize(struct graph *g, value x, value sizes, const char *mode, const char *places)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, sizes))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK];
+	if (value_rank(g, sizes) != 1 || value_dim(g, sizes, 0) != v.rank) {
+		graph_fail(g, STATUS_FAILED, "Resize: %lld sizes for rank %d", (long long)value_dim(g, sizes, 0), v.rank);
+		return NO_VALUE;
+	}
+	graph_shape_parts(g, sizes, v.rank, dim);
+	bool same = true;
+	for (int i = 0; i < v.rank; i++)
+		same &= dim[i] == v.dim[i];
+	if (same)
+		return x;
+	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", places), ATTR_F("cubic_coeff_a", -0.75f), ATTR_S("nearest_mode", "floor") };
+	return graph_node(g, "Resize", "", (value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, v.dtype, v.rank, dim);
+}
+
+value op_resize(struct graph *g, value x, value sizes, const char *mode)
+{
+	return resize(g, x, sizes, mode, text_is(mode, "nearest") ? "asymmetric" : "half_pixel");
+}
+
+value op_resize_corners(struct graph *g, value x, value sizes, const char *mode)
+{
+	return resize(g, x, sizes, mode, "align_corners");
+}
