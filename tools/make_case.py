@@ -1,0 +1,435 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Development only (torch and transformers from PyPI): makes a conformance case, a folder of some kB with a tiny model's config.json,
+# the names and shapes of its weights, and what transformers computes with them. The format is that of tests/conform/README.md.
+#     tools/make_case.py LlamaForCausalLM --config tiny.json --name llama-foo [--inputs batch=2,seq=11]
+#     tools/make_case.py --like tests/conform/cases/llama --set attention_bias=true --set rope_parameters.rope_theta=500 --name llama-biased
+#     tools/make_case.py --check tests/conform/cases/llama tests/conform/cases/bert
+# --config and --set say what differs from the class's defaults, so a tiny.json has to make everything tiny. --like takes class, inputs
+# and outputs from a case. --check makes cases again and says how far the outputs are from those on disk.
+import argparse, copy, json, os, shutil, sys, tempfile, zlib
+import numpy as np
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+INTEGER = {"I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool"}
+
+
+# ---- weights by formula (tests/conform/README.md) ----------------------------------------------------------------------------
+
+def fnv1a64(data):
+    h = 0xCBF29CE484222325
+    for byte in data:
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    return h
+
+
+def formula(name, shape):
+    n = int(np.prod(shape, dtype=np.int64))
+    with np.errstate(over="ignore"):
+        z = np.uint64(fnv1a64(name.encode())) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    u = (z >> np.uint64(40)).astype(np.float64) * 2.0**-23 - 1
+    if len(shape) >= 2:
+        v = (u * np.sqrt(3.0 / np.prod(shape[1:], dtype=np.float64))).astype(np.float32)
+    elif name.endswith("running_var") or (len(shape) == 1 and name.endswith(("weight", "gamma"))):
+        v = (u * 0.1).astype(np.float32) + np.float32(1)
+    else:
+        v = (u * 0.1).astype(np.float32)
+    return v.reshape(shape)
+
+
+def fill(names, integers):
+    tensors = {}
+    for name, dtype, shape in names:
+        if dtype == "F32":
+            tensors[name] = formula(name, shape)
+            continue
+        t = np.zeros(int(np.prod(shape, dtype=np.int64)), INTEGER[dtype])
+        given = np.asarray(integers.get(name, []), dtype=t.dtype).ravel()
+        t[:len(given)] = given
+        tensors[name] = t.reshape(shape)
+    return tensors
+
+
+# ---- the model ---------------------------------------------------------------------------------------------------------------
+
+def class_named(name):
+    import transformers
+    found = getattr(transformers, name, None)
+    return found or sys.exit(f"transformers {transformers.__version__} has no class {name}")
+
+
+def configuration(cls, values):
+    kind = cls.config_class
+    if kind is None or values.get("model_type") != kind.model_type:
+        from transformers import CONFIG_MAPPING
+        kind = CONFIG_MAPPING[values["model_type"]] if values.get("model_type") in CONFIG_MAPPING else kind
+    values = {k: v for k, v in values.items() if k not in ("architectures", "dtype", "torch_dtype")}
+    return kind.from_dict(values)
+
+
+def saved(folder):
+    """Names, dtypes, shapes and the integers' contents, as they lie in a checkpoint."""
+    from safetensors import safe_open
+    names, integers = [], {}
+    with safe_open(f"{folder}/model.safetensors", "np") as f:
+        for name in sorted(f.keys()):
+            s = f.get_slice(name)
+            names.append((name, s.get_dtype(), tuple(s.get_shape())))
+            if s.get_dtype() != "F32":
+                integers[name] = f.get_tensor(name).astype(np.int64).ravel().tolist()
+    return names, integers
+
+
+def with_formula(cls, folder, names, integers):
+    """The model, loaded the way a published one is: config.json and weights from a folder."""
+    from safetensors.numpy import save_file
+    import torch
+    tensors = {k: np.array(v, order="C") for k, v in fill(names, integers).items()}
+    save_file(tensors, f"{folder}/model.safetensors", {"format": "pt"})
+    model, info = cls.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
+    lost = sorted(info["missing_keys"]) + [str(x) for x in info["mismatched_keys"]]
+    if lost:
+        print(f"warning: not loaded: {', '.join(map(str, lost[:8]))}", file=sys.stderr)
+    return model.eval()
+
+
+def build(cls, values, folder):
+    import torch
+    config = configuration(cls, values)
+    config._attn_implementation = "eager"
+    torch.manual_seed(0)
+    cls(config).to(torch.float32).save_pretrained(folder, max_shard_size="100GB")
+    names, integers = saved(folder)
+    return with_formula(cls, folder, names, integers), names, integers
+
+
+# ---- inputs ------------------------------------------------------------------------------------------------------------------
+
+def part(config, *names):
+    for name in names:
+        found = getattr(config, name, None)
+        if found is not None and not isinstance(found, dict):
+            return found
+    return config
+
+
+def special_ids(config):
+    ids = set()
+    for key, value in config.to_dict().items():
+        if isinstance(value, dict):
+            ids |= {i for k, v in value.items() if k.endswith(("token_id", "token_index")) for i in (v if isinstance(v, list) else [v])}
+        elif key.endswith(("token_id", "token_index")):
+            ids |= set(value if isinstance(value, list) else [value])
+    return {i for i in ids if isinstance(i, int)}
+
+
+class Inputs:
+    """Inputs of the right shapes for a model; `like` is {name: shape} of a case, `asked` what --inputs says."""
+
+    def __init__(self, model, like, asked, name):
+        self.model, self.config, self.like, self.asked = model, model.config, like, asked
+        self.rng = np.random.default_rng(zlib.crc32(name.encode()))
+        self.text = part(self.config, "text_config")
+        self.vision = part(self.config, "vision_config")
+        self.made = {}
+
+    def size(self, word, name, axis, default):
+        if word in self.asked:
+            return self.asked[word]
+        shape = self.like.get(name)
+        return shape[axis] if shape else default
+
+    def sound(self, *shape):
+        return self.rng.uniform(-1, 1, shape).astype(np.float32)
+
+    def tokens(self, batch, length, vocab):
+        allowed = np.array(sorted(set(range(3, vocab)) - special_ids(self.config) - {vocab - 1, vocab - 2}))
+        return self.rng.choice(allowed, (batch, length)).astype(np.int64)
+
+    # All ones; the second row ends early.
+    def mask(self, batch, length):
+        m = np.ones((batch, length), np.int64)
+        if batch > 1 and self.asked.get("mask", 1):
+            m[1, length - max(1, length * 3 // 11):] = 0
+        return m
+
+    def input_ids(self):
+        batch = self.size("text_batch" if "pixel_values" in self.like else "batch", "input_ids", 0, 2)
+        length = self.size("seq", "input_ids", 1, 11)
+        images = self.image_tokens() if hasattr(self.config, "image_token_id") or hasattr(self.config, "image_token_index") else []
+        length = max([length] + [n + 5 for n in images]) if images and "seq" not in self.asked else length
+        ids, mask = self.tokens(batch, length, self.text.vocab_size), self.mask(batch, length)
+        pad, eos = getattr(self.text, "pad_token_id", None), getattr(self.text, "eos_token_id", None)
+        kind = self.text.model_type
+        if "clip" in kind and "clap" not in kind:
+            last = self.text.vocab_size - 1 if eos == 2 or not isinstance(eos, int) else eos
+            ids[:, 0] = self.text.vocab_size - 2 if last != self.text.vocab_size - 2 else 3
+            for row in range(batch):
+                ids[row, mask[row].sum() - 1:] = last
+        elif pad is not None:
+            if kind.endswith(("roberta", "clap_text_model")):
+                ids[:, 0] = getattr(self.text, "bos_token_id", None) or 0
+            ids[mask == 0] = pad
+        token = getattr(self.config, "image_token_id", None)
+        token = getattr(self.config, "image_token_index", None) if token is None else token
+        for row, n in enumerate(images):
+            if 2 + n > mask[row].sum():
+                mask[row, :2 + n + 1] = 1
+            ids[row, 2:2 + n] = token
+        self.made["attention_mask"] = mask
+        return ids
+
+    def attention_mask(self):
+        if "input_ids" in self.wanted:
+            self.get("input_ids")
+            return self.made["attention_mask"]
+        name = "input_values" if "input_values" in self.wanted else "input_features"
+        x = self.get(name)
+        return self.mask(x.shape[0], x.shape[-1])
+
+    def token_type_ids(self):
+        ids = self.get("input_ids")
+        return self.rng.integers(0, self.text.type_vocab_size, ids.shape, dtype=np.int64)
+
+    def decoder_input_ids(self):
+        batch = self.size("batch", "decoder_input_ids", 0, 2)
+        return self.tokens(batch, self.size("decoder_seq", "decoder_input_ids", 1, 7), self.text.vocab_size)
+
+    def pixel_values(self):
+        batch = self.size("batch", "pixel_values", 0, 2)
+        channels = getattr(self.vision, "num_channels", 3)
+        size = getattr(self.vision, "image_size", None) or self.like.get("pixel_values", (64,))[-1]
+        height, width = size if isinstance(size, (list, tuple)) else (size, size)
+        width, height = self.asked.get("width", width), self.asked.get("height", height)
+        if hasattr(self.vision, "num_frames") and "video" in self.config.model_type + self.config.model_type.replace("xclip", "video"):
+            return self.sound(batch, self.vision.num_frames, channels, height, width)
+        if "image_sizes" in self.wanted:
+            return self.sound(batch, max(self.patches()), channels, height, width)
+        if "image_size" in self.vision.to_dict() or "height" in self.asked:
+            return self.sound(batch, channels, height, width)
+        return self.sound(batch, channels, *self.like.get("pixel_values", (0, 0, 64, 64))[2:])
+
+    def pixel_mask(self):
+        x = self.get("pixel_values")
+        m = np.ones((x.shape[0],) + x.shape[2:], np.int64)
+        if len(m) > 1:
+            m[1, m.shape[1] * 3 // 4:, :] = 0
+            m[1, :, m.shape[2] * 5 // 8:] = 0
+        return m
+
+    def image_sizes(self):
+        given = [[50, 60], [30, 70], [64, 20], [33, 33]]
+        return np.array(given[:self.size("batch", "image_sizes", 0, 2)], np.int64)
+
+    # llava_next and its relatives: tiles of each picture.
+    def patches(self):
+        from transformers.models.llava_next.modeling_llava_next import image_size_to_num_patches
+        return [image_size_to_num_patches(list(map(int, s)), self.config.image_grid_pinpoints, self.vision.image_size) for s in self.get("image_sizes")]
+
+    def image_tokens(self):
+        import torch
+        if "pixel_values" not in self.wanted:
+            return []
+        given = {k: torch.from_numpy(self.get(k)) for k in ("pixel_values", "image_sizes") if k in self.wanted}
+        with torch.no_grad():
+            found = self.model.get_image_features(**given)
+        found = getattr(found, "pooler_output", found)
+        return [len(x) for x in found]
+
+    def input_features(self):
+        batch = self.size("batch", "input_features", 0, 2)
+        audio = part(self.config, "audio_config")
+        if audio.model_type.startswith("clap"):
+            return self.sound(batch, 4 if audio.enable_fusion else 1, self.size("frames", "input_features", 2, 500), audio.num_mel_bins)
+        if hasattr(self.config, "max_source_positions"):
+            return self.sound(batch, self.config.num_mel_bins, 2 * self.config.max_source_positions)
+        return self.sound(*self.like["input_features"])
+
+    def is_longer(self):
+        batch = self.size("batch", "is_longer", 0, 2)
+        longer = np.zeros((batch, 1), bool)
+        longer[:1] = part(self.config, "audio_config").enable_fusion
+        return longer
+
+    def input_values(self):
+        return self.sound(self.size("batch", "input_values", 0, 2), self.size("samples", "input_values", 1, 2000))
+
+    def get(self, name):
+        if name not in self.made:
+            make = getattr(self, name, None)
+            if make is None:
+                sys.exit(f"how to make the input {name} is not known here: add a function of its name to class Inputs, or give --io FILE")
+            self.made[name] = make()
+        return self.made[name]
+
+    def all(self, wanted):
+        self.wanted = wanted
+        return {name: self.get(name) for name in wanted}
+
+
+USUAL = {"pixel_values": "pixel_values", "input_ids": "input_ids", "input_values": "input_values", "input_features": "input_features"}
+
+
+def wanted_inputs(model):
+    import inspect
+    known = inspect.signature(model.forward).parameters
+    main = [n for n in USUAL if n in known]
+    names = main + (["attention_mask"] if "input_ids" in main and "attention_mask" in known else [])
+    if "token_type_ids" in known and getattr(model.config, "type_vocab_size", 0) > 1:
+        names.append("token_type_ids")
+    if "decoder_input_ids" in known and getattr(model.config, "is_encoder_decoder", False):
+        names.append("decoder_input_ids")
+    return names + [n for n in ("image_sizes", "is_longer") if n in known]
+
+
+# ---- running and writing -----------------------------------------------------------------------------------------------------
+
+def run(model, inputs):
+    import inspect
+    import torch
+    given = {k: torch.from_numpy(v) for k, v in inputs.items()}
+    if "use_cache" in inspect.signature(model.forward).parameters:
+        given["use_cache"] = False
+    with torch.no_grad():
+        out = model(**given, return_dict=True)
+    return {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
+
+
+def write(folder, cls, config_text, names, integers, inputs, outputs, notes):
+    import transformers
+    from safetensors.numpy import save_file
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/config.json", "w") as f:
+        f.write(config_text)
+    with open(f"{folder}/weights.tsv", "w") as f:
+        f.writelines(f"{n}\t{d}\t{','.join(map(str, s))}\n" for n, d, s in names)
+    tensors = {f"in.{k}": v for k, v in inputs.items()} | {f"out.{k}": v for k, v in outputs.items()}
+    save_file({k: np.array(v, order="C") for k, v in tensors.items()}, f"{folder}/io.safetensors")
+    case = {"model_type": json.loads(config_text)["model_type"], "class": cls.__name__, "transformers": transformers.__version__,
+            "inputs": {k: list(v.shape) for k, v in inputs.items()}, "outputs": {k: list(v.shape) for k, v in outputs.items()},
+            "out_absmax": {k: float(np.abs(v.astype(np.float64)).max()) if v.size else 0.0 for k, v in outputs.items()}}
+    if integers:
+        case["integer_tensors"] = integers
+    if notes:
+        case["notes"] = notes
+    with open(f"{folder}/case.json", "w") as f:
+        f.write(json.dumps(case, indent=1))
+
+
+def config_text(folder):
+    with open(f"{folder}/config.json") as f:
+        values = json.load(f)
+    values.pop("transformers_version", None)
+    return json.dumps(values, indent=1, sort_keys=True)
+
+
+def read_case(folder):
+    from safetensors.numpy import load_file
+    with open(f"{folder}/case.json") as f:
+        case = json.load(f)
+    with open(f"{folder}/config.json") as f:
+        values = json.load(f)
+    io = load_file(f"{folder}/io.safetensors")
+    names = []
+    with open(f"{folder}/weights.tsv") as f:
+        for line in f:
+            name, dtype, shape = line.rstrip("\n").split("\t")
+            names.append((name, dtype, tuple(int(d) for d in shape.split(",")) if shape else ()))
+    return case, values, names, {k[3:]: v for k, v in io.items() if k.startswith("in.")}, {k[4:]: v for k, v in io.items() if k.startswith("out.")}
+
+
+def set_value(values, text):
+    path, _, value = text.partition("=")
+    try:
+        value = json.loads(value)
+    except json.JSONDecodeError:
+        pass
+    *outer, last = path.split(".")
+    for key in outer:
+        if not isinstance(values.get(key), dict):
+            values[key] = {}
+        values = values[key]
+    if value == "DELETE":
+        values.pop(last, None)
+    else:
+        values[last] = value
+
+
+def make(cls, values, folder, name, like=None, asked=None, add=(), drop=(), outputs=None, notes=None):
+    with tempfile.TemporaryDirectory() as scratch:
+        model, names, integers = build(cls, values, scratch)
+        text = config_text(scratch)
+        wanted = [n for n in (like or wanted_inputs(model)) if n not in drop] + list(add)
+        inputs = Inputs(model, like or {}, asked or {}, name).all(wanted)
+        out = run(model, inputs)
+    if outputs:
+        out = {k: out[k] for k in outputs if k in out}
+    if not out or not all(np.isfinite(v).all() for v in out.values() if v.dtype.kind == "f"):
+        raise ValueError(f"{name}: outputs are missing or not finite")
+    write(folder, cls, text, names, integers, inputs, out, notes)
+    return out
+
+
+def check(folder):
+    case, values, names, inputs, outputs = read_case(folder)
+    cls = class_named(case["class"])
+    with tempfile.TemporaryDirectory() as scratch:
+        model, made, integers = build(cls, values, scratch)
+        same = made == names and integers == case.get("integer_tensors", {})
+        shutil.copy(f"{folder}/config.json", scratch)
+        model = with_formula(cls, scratch, names, case.get("integer_tensors", {}))
+        out = run(model, inputs)
+    worst = 0.0
+    for k, v in outputs.items():
+        if k not in out or out[k].shape != v.shape:
+            return f"{folder}: the output {k} is not the same: {out[k].shape if k in out else 'absent'}"
+        difference = np.abs(out[k].astype(np.float64) - v.astype(np.float64))
+        worst = max(worst, float(difference.max()) / max(1.0, case["out_absmax"][k])) if v.size else worst
+    return f"{folder}: {worst:.2e} of the largest value at most; names and shapes {'the same' if same else 'differ from those that transformers saves'}"
+
+
+def main():
+    p = argparse.ArgumentParser(description="Makes conformance cases; the comment at the top of this file has examples.")
+    p.add_argument("cls", nargs="?", metavar="CLASS")
+    p.add_argument("--config", help="JSON file: the configuration")
+    p.add_argument("--like", help="a case whose class, configuration, inputs and outputs are the start")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="a key of the configuration, KEY.KEY inside another; DELETE removes it")
+    p.add_argument("--inputs", default="", help="batch=2,seq=11,decoder_seq=7,samples=2000,height=64,width=48,mask=0")
+    p.add_argument("--add-input", action="append", default=[])
+    p.add_argument("--drop-input", action="append", default=[])
+    p.add_argument("--name")
+    p.add_argument("-o", "--output", default="tests/conform/cases")
+    p.add_argument("--notes")
+    p.add_argument("--check", nargs="+", metavar="CASE", help="make these again and compare")
+    o = p.parse_args()
+    import transformers
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    if o.check:
+        for folder in o.check:
+            print(check(folder.rstrip("/")), flush=True)
+        return
+    if not o.name or not (o.like or (o.cls and o.config)):
+        p.error("CLASS --config FILE --name NAME, or --like CASE --name NAME")
+    values, like, outputs, cls = {}, None, None, o.cls
+    if o.like:
+        case, values, _, inputs, out = read_case(o.like)
+        like, outputs, cls = {k: v.shape for k, v in inputs.items()}, list(out), cls or case["class"]
+        outputs = outputs if cls == case["class"] else None
+    if o.config:
+        with open(o.config) as f:
+            values = copy.deepcopy(values) | json.load(f)
+    for text in o.set:
+        set_value(values, text)
+    cls = class_named(cls)
+    values.setdefault("model_type", cls.config_class.model_type)
+    asked = {k: int(v) for k, _, v in (x.partition("=") for x in o.inputs.split(",") if x)}
+    out = make(cls, values, f"{o.output}/{o.name}", o.name, like, asked, o.add_input, o.drop_input, outputs, o.notes)
+    print(f"{o.output}/{o.name}: " + ", ".join(f"{k} {list(v.shape)}" for k, v in out.items()))
+
+
+if __name__ == "__main__":
+    main()
