@@ -143,7 +143,9 @@ const char *config_text(struct config *c, const char *key)
 static const struct { const char *name; enum activation act; } activation_rows[] = {
 	{ "gelu", ACT_GELU }, { "gelu_python", ACT_GELU }, { "gelu_new", ACT_GELU_TANH }, { "gelu_fast", ACT_GELU_TANH },
 	{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "relu", ACT_RELU }, { "silu", ACT_SILU }, { "swish", ACT_SILU }, { "tanh", ACT_TANH },
-	{ "quick_gelu", ACT_QUICK_GELU }, { "linear", ACT_NONE },
+	{ "quick_gelu", ACT_QUICK_GELU }, { "linear", ACT_NONE }, { "relu2", ACT_RELU2 }, { "relu_squared", ACT_RELU2 },
+	{ "sigmoid", ACT_SIGMOID }, { "mish", ACT_MISH }, { "leaky_relu", ACT_LEAKY_RELU }, { "relu6", ACT_RELU6 }, { "xielu", ACT_XIELU },
+	{ "gelu_accurate", ACT_GELU_TANH }, { "gelu_python_tanh", ACT_GELU_TANH },
 };
 
 const char *activation_word(enum activation a)
@@ -157,12 +159,16 @@ const char *activation_word(enum activation a)
 enum activation config_activation(struct config *c, const char *key, enum activation fallback)
 {
 	const char *word = config_text(c, key);
-	for (size_t i = 0; word && i < sizeof activation_rows / sizeof activation_rows[0]; i++)
+	return word ? config_activation_word(c, key, word) : fallback;
+}
+
+enum activation config_activation_word(struct config *c, const char *key, const char *word)
+{
+	for (size_t i = 0; i < sizeof activation_rows / sizeof activation_rows[0]; i++)
 		if (text_is(activation_rows[i].name, word))
 			return activation_rows[i].act;
-	if (word)
-		config_fail(c, STATUS_UNSUPPORTED, "the activation %s (%s) is not supported yet", word, config_key(c, key));
-	return fallback;
+	config_fail(c, STATUS_UNSUPPORTED, "the activation %s (%s) is not supported yet", word, config_key(c, key));
+	return ACT_NONE;
 }
 
 // Keys that cannot change what the graph computes: training, generation, tokenizers, book-keeping. Globs.

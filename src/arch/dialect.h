@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checkpoints call things; one file a family under dialect/. Left the canonical stem that families and blocks ask for,
 // right the stem in the file: @ is the base-model prefix ("bert.", which some files have and some have not), # the number of
-// the layer (two #: stage and layer). ".weight" and ".bias" are appended by block/weight.c, which knows the older ".gamma"
+// the layer (two #: stage and layer), * the number of an expert or head within the layer. ".weight" and ".bias" are appended by block/weight.c, which knows the older ".gamma"
 // and ".beta" too.
 #ifndef ASSAY_ARCH_DIALECT_H
 #define ASSAY_ARCH_DIALECT_H
@@ -19,5 +19,11 @@ extern const struct dialect albert_names, bert_names, distilbert_names, electra_
 extern const struct dialect deit_names, dinov2_names, vit_names;
 // decoder.c
 extern const struct dialect gemma2_names, llama_names;
+
+// t5.c
+extern const struct dialect t5_names;
+
+// clip.c
+extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;
 
 #endif

@@ -90,17 +90,19 @@ static bool stem_names(const struct spec *s, const char *pattern, const char *na
 	int numbers = 0;
 	if (pattern[0] == '@') {
 		pattern++;
-		if (text_starts(name, prefix))
+		if (s->prefix[0] && text_starts(name, s->prefix))
+			name += strlen(s->prefix);
+		else if (text_starts(name, prefix))
 			name += strlen(prefix);
 	}
 	for (; *pattern; pattern++)
-		if (*pattern == '#') {
+		if (*pattern == '#' || *pattern == '*') {
 			char *end;
 			int64_t n = strtoll(name, &end, 10);
 			if (end == name)
 				return false;
 			name = end;
-			if (numbers++ < 2)
+			if (*pattern == '#' && numbers++ < 2)
 				*layer = n;
 		} else if (*pattern != *name++)
 			return false;
@@ -118,6 +120,9 @@ static bool may_stay_unread(const struct spec *s, const char *name)
 		return false;
 	name += strlen(s->root);
 	for (const char *const *glob = s->row->dialect->ignored; *glob; glob++)
+		if (!fnmatch(*glob, name, 0))
+			return true;
+	for (const char *const *glob = s->unused; glob && *glob; glob++)
 		if (!fnmatch(*glob, name, 0))
 			return true;
 	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++) {
@@ -160,6 +165,9 @@ const char *arch_graph_file(enum arch_graph which)
 bool arch_has_graph(const struct spec *s, enum arch_graph which)
 {
 	const enum arch_graph *g = s->row->family->graphs;
+	bool of_halves = which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST;
+	if (of_halves && !(s->part[PART_ENCODER] && s->part[PART_DECODER] && s->head->generates))
+		return false;
 	while (g && *g != ARCH_WHOLE && *g != which)
 		g++;
 	return which == ARCH_WHOLE || (g && *g == which);

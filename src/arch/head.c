@@ -106,7 +106,21 @@ static void draw_image_teacher(struct build *b, value hidden)
 	graph_output(g, "distillation_logits", d);
 }
 
+// A head that some families draw themselves
+static void draw_own(struct build *b, value hidden)
+{
+	(void)hidden;
+	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path, b->s->class_name, b->s->row->model_type);
+}
+
+static void draw_encoder(struct build *b, value hidden)
+{
+	graph_output(b->g, "last_hidden_state", hidden);
+}
+
 const struct head head_rows[] = {
+	{ "ForConditionalGeneration", "conditional-generation", draw_own, true },
+	{ "MTModel", "conditional-generation", draw_own, true },
 	{ "ForMaskedLM", "masked-lm", draw_masked_lm },
 	{ "ForCausalLM", "causal-lm", draw_causal_lm },
 	{ "ForSequenceClassification", "sequence-classification", draw_sequence },
@@ -114,6 +128,7 @@ const struct head head_rows[] = {
 	{ "ForQuestionAnswering", "question-answering", draw_span },
 	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_image_teacher },
 	{ "ForImageClassification", "image-classification", draw_image },
-	{ "Model", "model", draw_model },
-	{ NULL, NULL, NULL },
+	{ "EncoderModel", "encoder", draw_encoder },
+	{ "Model", "model", draw_model, true },
+	{ NULL, NULL, NULL, false },
 };

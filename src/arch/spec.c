@@ -6,91 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-void resolve_rope(struct config *c, struct spec *s)
-{
-	struct rope *r = &s->rope;
-	*r = (struct rope){ .theta = 10000, .factor = 1, .beta_fast = 32, .beta_slow = 1, .attention_factor = NAN, .truncate = true, .original_max_positions = s->max_positions };
-	// transformers 5 has one rope_parameters; before it there were rope_theta and rope_scaling. What config.json says in
-	// either spelling comes before the class's default.
-	const json_t *scaling = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta");
-	if (!scaling && !(scaling = config_given(c, "rope_scaling")) && !theta)
-		scaling = config_get(c, "rope_parameters");
-	if (!theta)
-		theta = json_object_get(scaling, "rope_theta");
-	if (!theta)
-		theta = json_object_get(config_get(c, "rope_parameters"), "rope_theta");
-	r->theta = json_is_number(theta) ? json_number_value(theta) : r->theta;
-	if (scaling && !json_is_object(scaling))
-		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
-	const json_t *type = json_object_get(scaling, "rope_type");
-	const char *word = json_string_value(type ? type : json_object_get(scaling, "type"));
-	static const struct { const char *word; enum rope_kind kind; } kinds[] = {
-		{ "default", ROPE_DEFAULT }, { "linear", ROPE_LINEAR }, { "dynamic", ROPE_DYNAMIC }, { "llama3", ROPE_LLAMA3 }, { "yarn", ROPE_YARN },
-	};
-	size_t k = 0;
-	while (word && k < sizeof kinds / sizeof kinds[0] && !text_is(kinds[k].word, word))
-		k++;
-	if (k == sizeof kinds / sizeof kinds[0]) {
-		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", word);
-		return;
-	}
-	r->kind = kinds[k].kind;
-	const char *key;
-	json_t *v;
-	json_object_foreach((json_t *)scaling, key, v) {
-		double x = json_number_value(v);
-		bool known = true;
-		if (text_is(key, "rope_theta") || text_is(key, "rope_type") || text_is(key, "type"))
-			continue;
-		if (json_is_null(v))
-			continue;
-		if (text_is(key, "factor")) r->factor = x;
-		else if (text_is(key, "low_freq_factor")) r->low_freq_factor = x;
-		else if (text_is(key, "high_freq_factor")) r->high_freq_factor = x;
-		else if (text_is(key, "beta_fast")) r->beta_fast = x;
-		else if (text_is(key, "beta_slow")) r->beta_slow = x;
-		else if (text_is(key, "attention_factor")) r->attention_factor = x;
-		else if (text_is(key, "mscale")) r->mscale = x;
-		else if (text_is(key, "mscale_all_dim")) r->mscale_all_dim = x;
-		else if (text_is(key, "truncate")) r->truncate = json_is_true(v);
-		else if (text_is(key, "original_max_position_embeddings")) r->original_max_positions = (int64_t)fmin(fmax(x, 0), 1e15);
-		else known = text_is(key, "partial_rotary_factor") && x == 1;
-		if (!known)
-			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
-	}
-	bool bad = !(r->theta > 1) || !(r->factor > 0) || (r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1)
-		|| (r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0))
-		|| (r->kind == ROPE_DYNAMIC && s->head_width <= 2);
-	if (bad)
-		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
-}
-
-// Which layers see a window only: a list, or a switch with the first such layer, or all, or every second.
-void resolve_window(struct config *c, struct spec *s, struct arena *a)
-{
-	const json_t *types = config_get(c, "layer_types");
-	bool switched = config_bool(c, "use_sliding_window", true);
-	int64_t from = config_size(c, "max_window_layers", 0);
-	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
-	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
-	s->sliding = sliding;
-	if (types && (!json_is_array(types) || json_array_size(types) != (size_t)s->layers)) {
-		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
-		return;
-	}
-	for (int64_t i = 0; i < s->layers; i++) {
-		const char *word = json_string_value(json_array_get(types, (size_t)i));
-		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
-			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
-		bool by_rule = i >= from && (!s->traits.alternate_window || i % 2 == 0);
-		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
-	}
-}
-
 // Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
 static void refuse(struct config *c)
 {
-	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention" };
+	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
 	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
 		if (config_bool(c, must_be_false[i], false))
 			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
@@ -204,20 +123,15 @@ static const struct head *head_find(const char *name)
 	return NULL;
 }
 
-struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
+static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
 	const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
-	if (given && !json_is_object(given))
-		config_fail(c, STATUS_BAD_INPUT, "%s should be an object", key);
+	const struct arch *row = arch_find(type);
+	if (!row || !row->family->body)
+		config_fail(c, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet%s", key, type ? type : "?", row ? " as a part of another" : "");
 	if (c->error.status)
 		return NULL;
-	const char *own_type = json_string_value(json_object_get(given, "model_type"));
-	const struct arch *row = arch_find(own_type ? own_type : type);
-	if (!row || !row->family->body) {
-		config_fail(c, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet%s", key, own_type ? own_type : type, row ? " as a part of another" : "");
-		return NULL;
-	}
 	struct spec *p = ARENA_NEW(a, struct spec);
 	*p = (struct spec){ .row = row, .head = head_find(head), .class_name = s->class_name, .root = roots[0], .dtype = s->dtype, .traits = row->traits };
 	for (const char *const *root = roots; *root; root++)
@@ -243,6 +157,22 @@ struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enu
 	json_decref(empty);
 	s->part[which] = p;
 	return c->error.status ? NULL : p;
+}
+
+struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
+	const char *const *roots)
+{
+	const json_t *given = config_get(c, key);
+	if (given && !json_is_object(given))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be an object", key);
+	return part_of_type(c, s, a, which, key, type ? type : s->row->part_type[which], head, roots);
+}
+
+struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
+	const char *const *roots)
+{
+	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
+	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
 }
 
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err)
@@ -283,17 +213,29 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	return STATUS_OK;
 }
 
+// Whose layers count: of a model made of models its text part's.
+static const struct spec *layered(const struct spec *s)
+{
+	return !s->layers && s->part[PART_TEXT] ? s->part[PART_TEXT] : s;
+}
+
 bool arch_shorten(struct spec *s, int64_t layers)
 {
-	if (layers < 1 || layers > s->layers)
+	struct spec *own = (struct spec *)(uintptr_t)layered(s);        // s may be changed, and so its parts
+	if (layers < 1 || layers > own->layers)
 		return false;
-	s->layers = layers;
+	own->layers = layers;
+	for (int i = PART_ENCODER; i <= PART_DECODER; i++) {         // halves that share the row
+		struct spec *half = (struct spec *)(uintptr_t)own->part[i];
+		if (half && half->row == own->row && half->layers > layers)
+			half->layers = layers;
+	}
 	return true;
 }
 
 bool arch_is_shortened(const struct spec *s)
 {
-	return s->layers < s->layers_in_config;
+	return layered(s)->layers < layered(s)->layers_in_config;
 }
 
 const char *arch_model_type(const struct spec *s)
@@ -316,11 +258,17 @@ const char *arch_head(const struct spec *s)
 	return s->head ? s->head->name : "none";
 }
 
-void arch_input_hints(const struct spec *s, struct input_hints *out)
+void arch_input_hints(const struct spec *whole, struct input_hints *out)
 {
+	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;
 	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
 		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0 };
+	for (int i = 0; i < PART_COUNT; i++)
+		if (whole->part[i] && whole->part[i]->row->family->hints)
+			whole->part[i]->row->family->hints(whole->part[i], out);
+	if (whole->row->family->hints)
+		whole->row->family->hints(whole, out);
 }
 
 static const char *const part_words[PART_COUNT] = { "text", "vision", "audio", "encoder", "decoder", "backbone" };
@@ -357,7 +305,7 @@ json_t *arch_json(const struct spec *s)
 	}
 	if (s->row->family->sizes)
 		s->row->family->sizes(s, sizes);
-	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn" };
+	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn", "rope-longrope", "rope-proportional" };
 	if (s->rope.theta > 0)
 		add_trait(traits, ropes[s->rope.kind]);
 	const struct traits *t = &s->traits;

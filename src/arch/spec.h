@@ -11,7 +11,9 @@
 
 #include "arch/arch.h"
 
-enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE };
+enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE, ACT_RELU2, ACT_SIGMOID, ACT_MISH, ACT_LEAKY_RELU,
+	ACT_RELU6, ACT_XIELU };
+enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 
 // How a row differs from its family. ZERO MEANS THE COMMON CASE. One list makes the struct, what `assay inspect` prints and the
 // mutants of tools/mutate: a trait that no conformance case misses is removed.
@@ -21,7 +23,7 @@ enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUI
 	X(FLAG, out_bias, "the attention's output projection has a bias (decoder)")                                          \
 	X(FLAG, qk_norm, "RMS norm over each head of query and key")                                                         \
 	X(FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers")                              \
-	X(FLAG, alternate_window, "where config.json lists no layer types: every second layer, from the first, has the window") \
+	X(COUNT, window_pattern, "where config.json lists no layer types: all layers but every Nth have the window")         \
 	X(FLAG, ffn_bias, "the feed-forward layers have a bias (decoder)")                                                   \
 	X(FLAG, norm_plus_one, "RMS norm multiplies by 1 + weight")                                                          \
 	X(FLAG, sandwich_norm, "a norm behind attention and feed-forward too, inside the residual")                          \
@@ -34,6 +36,15 @@ enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUI
 	X(FLAG, plain_ffn, "the feed-forward has no gate: down(act(up)) (decoder)")                                          \
 	X(FLAG, interleaved_rope, "rotary pairs lie side by side (2i, 2i + 1), not half a head apart")                       \
 	X(FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together")                                       \
+	X(FLAG, qk_norm_heads, "layer norm over each head of query and key, each with its own weight")                       \
+	X(FLAG, inner_norm, "a norm before the last linear layer of attention and feed-forward")                             \
+	X(FLAG, attention_sinks, "a learned score a head that takes part in the softmax and attends to nothing")             \
+	X(FLAG, attention_gate, "the attention's result times the sigmoid of a linear layer of its input")                   \
+	X(COUNT, qkv_layout, "query, key and value in one tensor: 0 one behind the other, 1 by key head, 2 codegen's")       \
+	X(FLAG, transposed_weights, "the layers' weights lie as [in, out]")                                                  \
+	X(COUNT, position_offset, "learned positions begin with this row (decoder)")                                         \
+	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns")                                          \
+	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder)")                                               \
 	X(FLAG, qk_norm_late, "the norm of query and key stands behind the rotation")                                        \
 	X(FLAG, window_rope, "only layers with a window have rotary positions")                                              \
 	X(FLAG, lm_bias, "the language model's head has a bias (decoder)")                                                   \
@@ -43,10 +54,16 @@ enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUI
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
+	X(FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all (t5)")                  \
+	X(FLAG, unscaled_head, "a tied head reads the state as it is, not divided by sqrt(hidden) (t5)")                      \
 	X(FLAG, shared_layers, "all layers of a group use the same weights")                                                 \
 	X(FLAG, no_pooler, "the bare model has no pooler output")                                                            \
 	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself")                                      \
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
+	X(FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is (text tower)")             \
+	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
+	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
+	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")
 
 struct traits {
@@ -70,6 +87,7 @@ struct rope {
 	const double *short_factors, *long_factors;          // longrope, [factor_count]
 	int64_t factor_count;
 	int64_t original_max_positions;
+	double partial;                                      // proportional: the share of the head that is turned
 	int64_t dim;                                         // how much of a head is turned; 0: all of it
 	double position_beta;                                // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
 };
@@ -78,15 +96,16 @@ struct family;
 struct dialect;
 struct head;
 
+// A model made of models has parts: each is a spec of its own, with its own row, dialect and place among the file's names.
+enum part { PART_TEXT, PART_VISION, PART_AUDIO, PART_ENCODER, PART_DECODER, PART_BACKBONE, PART_COUNT };
+
 struct arch {
 	const char *model_type;                      // sorted, unique: a unit test says so
 	const struct family *family;
 	const struct dialect *dialect;
 	struct traits traits;
+	const char *part_type[PART_COUNT];           // the type of a part whose configuration names none
 };
-
-// A model made of models has parts: each is a spec of its own, with its own row, dialect and place among the file's names.
-enum part { PART_TEXT, PART_VISION, PART_AUDIO, PART_ENCODER, PART_DECODER, PART_BACKBONE, PART_COUNT };
 
 struct spec {
 	const struct arch *row;
@@ -95,6 +114,7 @@ struct spec {
 	const char *root;                            // what every name of this part begins with: "" or "vision_tower."
 	const char *prefix;                          // base-model prefix that this checkpoint's names have behind it: "bert." or ""
 	const struct spec *part[PART_COUNT];         // NULL: there is none
+	const char *const *unused;                   // globs of what files may hold of halves that this class has not; NULL: none
 	void *own;                                   // what only the family knows of; its resolve makes it
 	enum dtype dtype;                            // what config.json says of the weights; DTYPE_NONE: nothing
 	struct traits traits;                        // the row's, then config.json's
@@ -129,8 +149,10 @@ struct family {
 	void (*body)(struct build *b, struct body *io);
 	const enum arch_graph *graphs;               // beside ARCH_WHOLE, ends with ARCH_WHOLE; NULL: none
 	void (*sizes)(const struct spec *s, json_t *sizes);      // adds what is the family's own, for printing; may be NULL
+	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
+	void (*hints)(const struct spec *s, struct input_hints *out);
 };
-extern const struct family encoder, vit, decoder;
+extern const struct family decoder, encoder, t5, vit, clip_text, clip_vision, dual, xclip, xclip_vision;
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.
@@ -147,6 +169,7 @@ struct dialect {
 struct head {
 	const char *suffix, *name;
 	void (*draw)(struct build *b, value hidden);         // hidden: [batch, seq, hidden]
+	bool generates;                                      // of an encoder-decoder: may be run one token after another
 };
 extern const struct head head_rows[];
 
@@ -177,6 +200,7 @@ double config_real(struct config *c, const char *key, double fallback);
 bool config_bool(struct config *c, const char *key, bool fallback);
 const char *config_text(struct config *c, const char *key);
 enum activation config_activation(struct config *c, const char *key, enum activation fallback);
+enum activation config_activation_word(struct config *c, const char *key, const char *word);   // `word` stands in what `key` says
 void config_fail(struct config *c, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // A key that was neither read nor is known to change nothing here is an error.
 void config_check_unread(struct config *c);
@@ -186,12 +210,15 @@ void config_check_unread(struct config *c);
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
-void resolve_rope(struct config *c, struct spec *s);
+void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
-// It has the head called `head`, or none for NULL. NULL after an error.
+// `type` NULL: what the row says. It has the head called `head`, or none for NULL. NULL after an error.
 struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key, const char *type, const char *head,
+	const char *const *roots);
+// The same for classes whose part is of one type whatever model_type says there.
+struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key, const char *type, const char *head,
 	const char *const *roots);
 
 #endif

@@ -30,6 +30,7 @@ struct body {
 	value positions;             // i64 [batch, seq]; NO_VALUE: counted from 0
 	value memory, memory_mask;   // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;         // NULL: none
+	struct cache *cross;         // of the keys and values of `memory`; NULL: none
 	// out
 	value last;                  // [batch, seq, hidden], behind the last norm
 	value pooled;                // [batch, hidden] where the body itself pools
@@ -55,10 +56,12 @@ void decoder_inputs(struct build *b, struct body *io);
 struct cache {
 	const char *kind;
 	value *key, *value;          // [count]: what present.N will be
+	value *past_key, *past_value;        // [count]: the inputs declared so far
 	int64_t count;
 };
 struct cache *cache_new(struct build *b, int64_t layers, const char *kind);
-// The input past_key_values.LAYER.KIND+word [batch, heads, LENGTH, width]; word is "key" or "value", LENGTH a symbol's name.
+// The input past_key_values.LAYER.KIND+word [batch, heads, LENGTH, width], declared when it is first asked for; word is "key" or
+// "value", LENGTH a symbol's name.
 value cache_past(struct build *b, const struct cache *cache, const char *word, int64_t heads, int64_t width, const char *length);
 int64_t cache_total(struct build *b);                // past and new tokens together: a symbol, or a number where both are bound
 // k and v of the new tokens [batch, seq, kv_heads * width] become those of all, [batch, kv_heads, total_sequence_length, width].
@@ -71,6 +74,9 @@ value weight(struct build *b, const char *stem, const char *suffix, int rank, co
 #define WEIGHT(b, stem, suffix, ...) \
 	weight((b), (stem), (suffix), (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (int64_t[]){ __VA_ARGS__ })
 bool weight_exists(const struct build *b, const char *stem, const char *suffix);     // true in a plan
+bool weight_named(const struct build *b, const char *stem);                          // does the dialect have a word for it?
+// One row a head, each a tensor of its own (STEM.ITEM.weight [width]), as [heads, width].
+value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);
 // Rows of a table [rows, width] by ids [batch, seq]: [batch, seq, width].
 value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width);
 
@@ -87,12 +93,40 @@ value mask_bidirectional(struct build *b, value attention_mask);                
 // For the last `seq` of the mask's columns: [batch, keys] -> [batch, 1, seq, keys]; window 0: none. x [batch, seq, ..]: the queries.
 value mask_causal(struct build *b, value attention_mask, value x, int64_t window);
 value mask_relative(struct build *b, value mask, value ids);                         // + learned bias by distance: [batch, heads, seq, seq]
+// relative.c: STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys]. Without
+// both_ways keys ahead count as none away.
+value relative_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways);
 value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache);
+// What attention takes beside its input; each may be NO_VALUE.
+struct attention_extras {
+	value bias;                  // added to the scores
+	value cos, sin;              // rotary tables
+	value query_scale;           // [batch or 1, seq, 1]
+};
+value self_attention_with(struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
+// Linear bias by position (ALiBi), a slope for each head: [batch or 1, heads, 1, keys]; of_tokens: positions count what the mask
+// has, else columns.
+value mask_alibi(struct build *b, value attention_mask, bool of_tokens);
+value mask_window_both(struct build *b, value attention_mask, value x, int64_t window);     // |query - key| < window: [batch, 1, seq, seq]
 
-// rope.c: cos and sin [batch or 1, seq, 1, head_width / 2], and x [batch, seq, heads * head_width] turned by them.
-// positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
-void rope_tables(struct build *b, value x, value positions, value *cos, value *sin);
+// norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
+value norm(struct build *b, const char *stem, value x, int64_t width);
+value feed_forward(struct build *b, const char *stem, value x, int64_t width, bool bias);
+
+// rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
+// turned by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
+void rope_tables(struct build *b, value x, value positions, value *cos, value *sin);         // of b->s->rope
+void rope_tables_of(struct build *b, const struct rope *r, int64_t dim, value x, value positions, value *cos, value *sin);
+value rope_query_scale(struct build *b, const struct rope *r, value x, value positions);     // by position_beta: [batch or 1, seq, 1]
 value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads);
+
+// prenorm.c: layers that norm before each branch, without a cache; all biases there. Over all of b->s->layers into io->states and io->last.
+value prenorm_layer(struct build *b, value x, value bias);
+void prenorm_layers(struct build *b, struct body *io, value x, value bias);
+value prenorm_ffn(struct build *b, const char *up, const char *down, value x);
+// The inputs of the two towers of dual models: input_ids and attention_mask; pixel_values [BATCH, channels, size, size].
+void text_tower_inputs(struct build *b, struct body *io);
+void vision_tower_inputs(struct build *b, struct body *io, const char *batch);
 
 // Position ids that count tokens which are not padding, from pad_token_id + 1 (roberta and its kin): [batch, seq].
 value positions_from_pad(struct build *b, value ids);

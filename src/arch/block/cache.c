@@ -7,7 +7,9 @@ struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
 {
 	struct arena *a = graph_arena(b->g);
 	struct cache *c = ARENA_NEW(a, struct cache);
-	*c = (struct cache){ .kind = kind, .count = layers, .key = ARENA_ARRAY(a, (size_t)layers + 1, value), .value = ARENA_ARRAY(a, (size_t)layers + 1, value) };
+	value *values = ARENA_ARRAY(a, 4 * ((size_t)layers + 1), value);
+	*c = (struct cache){ .kind = kind, .count = layers, .key = values, .value = values + layers + 1, .past_key = values + 2 * (layers + 1),
+		.past_value = values + 3 * (layers + 1) };
 	return c;
 }
 
@@ -20,7 +22,13 @@ static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
 value cache_past(struct build *b, const struct cache *c, const char *word, int64_t heads, int64_t width, const char *length)
 {
 	int64_t shape[] = { graph_symbol(b->g, "batch"), heads, graph_symbol(b->g, length), width };
-	return graph_input(b->g, arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4, shape);
+	value *past = b->layer >= 0 && b->layer < c->count ? &(text_is(word, "key") ? c->past_key : c->past_value)[b->layer] : NULL;
+	if (past && past->id)
+		return *past;
+	value v = graph_input(b->g, arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4, shape);
+	if (past)
+		*past = v;
+	return v;
 }
 
 int64_t cache_total(struct build *b)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A learned bias for each head by bucket of distance (T5: Raffel et al. 2020, section 2.1, https://arxiv.org/abs/1910.10683).
+#include <math.h>
+
+#include "arch/block/block.h"
+
+// Exact for the first half of the buckets, then by logarithm up to `farthest`. In float32 with the operations in the original's
+// order: distances that are powers of each other fall on the edge of two buckets.
+static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t farthest)
+{
+	int64_t exact = buckets / 2;
+	if (distance < exact)
+		return distance;
+	float ratio = (float)log((double)((float)distance / (float)exact));
+	float by_log = ratio / (float)log((double)farthest / (double)exact) * (float)(buckets - exact);
+	int64_t bucket = exact + (int64_t)by_log;
+	return bucket < buckets ? bucket : buckets - 1;
+}
+
+value relative_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways)
+{
+	struct graph *g = b->g;
+	int64_t side = both_ways ? buckets / 2 : buckets;            // keys ahead of the query have the other half
+	if (side < 2 || farthest <= side / 2 || farthest > 1 << 20) {
+		graph_fail(g, STATUS_BAD_INPUT, "relative positions in %lld buckets up to %lld", (long long)buckets, (long long)farthest);
+		return NO_VALUE;
+	}
+	int64_t *table = ARENA_ARRAY(graph_arena(g), (size_t)farthest + 1, int64_t);
+	for (int64_t i = 0; i <= farthest; i++)
+		table[i] = bucket_of(i, side, farthest);
+	graph_enter(g, "relative");
+	value behind = op_sub(g, query, key);                                        // [seq, keys]; negative: the key is ahead
+	value zero = graph_i64(g, 0), distance = both_ways ? op_abs(g, behind) : op_max(g, behind, zero);
+	value bucket = op_gather(g, graph_i64s(g, (int)farthest + 1, table), op_min(g, distance, graph_i64(g, farthest)), 0);
+	if (both_ways)
+		bucket = op_add(g, bucket, op_where(g, op_less(g, behind, zero), graph_i64(g, side), zero));
+	value bias = op_gather(g, WEIGHT(b, stem, "weight", buckets, b->s->heads), bucket, 0);       // [seq, keys, heads]
+	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);
+	graph_leave(g);
+	return bias;                                                                 // [1, heads, seq, keys]
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graphs of an encoder-decoder and the heads that stand on one; seq2seq.h has the contract. The halves themselves are the
+// families'.
+#include "arch/block/seq2seq.h"
+
+#include <float.h>
+#include <string.h>
+
+const enum arch_graph seq2seq_graphs[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST, ARCH_WHOLE };
+
+struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within)
+{
+	struct spec *half = ARENA_NEW(a, struct spec);
+	*half = *s;
+	half->prefix = arena_printf(a, "%s%s", s->prefix, within);
+	memset(half->part, 0, sizeof half->part);
+	s->part[part] = half;
+	return half;
+}
+
+static const char *join(struct build *b, const char *stem, const char *word)
+{
+	return arena_printf(graph_arena(b->g), "%s.%s", stem, word);
+}
+
+// [batch, seq, heads * width] -> [batch, heads, seq, width]
+static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
+{
+	return op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
+}
+
+value attend(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
+	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v;            // [batch, seq, heads*e]
+	if (from.id) {
+		k = linear(b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K);  // [batch, keys, heads*e]
+		v = linear(b, join(b, stem, "v"), from, value_dim(g, from, -1), kv_width, biases & BIAS_V);
+		if (cache && from.id == x.id)
+			cache_extend(b, cache, &k, &v, s->kv_heads, e, e);
+		else if (cache) {
+			cache->key[b->layer] = k = by_head(g, k, s->kv_heads, e);
+			cache->value[b->layer] = v = by_head(g, v, s->kv_heads, e);
+		}
+	} else {
+		k = cache_past(b, cache, "key", s->kv_heads, e, "encoder_sequence");
+		v = cache_past(b, cache, "value", s->kv_heads, e, "encoder_sequence");
+	}
+	value y = op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	return linear(b, join(b, stem, "o"), y, width, s->hidden_size, biases & BIAS_O);
+}
+
+void decoder_places(struct build *b, const struct body *io, value *query, value *key)
+{
+	struct graph *g = b->g;
+	value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, io->embeds, 1), 0);
+	bool has_past = io->cache && io->cache->past_key[0].id;
+	value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero, all = has_past ? op_add(g, past, seq) : seq;
+	value at = op_range(g, past, all, one), every = op_range(g, zero, all, one);
+	graph_assume(g, at, 0, value_dim(g, io->embeds, 1));
+	graph_assume(g, every, 0, has_past ? cache_total(b) : value_dim(g, io->embeds, 1));
+	*query = op_unsqueeze(g, at, 1);
+	*key = op_unsqueeze(g, every, 0);
+}
+
+value causal_bias(struct build *b, value query, value key)
+{
+	return op_where(b->g, op_less_or_equal(b->g, key, query), graph_f32(b->g, 0), graph_f32(b->g, -FLT_MAX));
+}
+
+// The part whose token table the half `part` reads, and the table's stem there: its own, or the one they share, or the
+// other's: files differ in which of equal tables they keep.
+static const struct spec *table_of(struct build *b, const struct seq2seq *f, enum part part, const char **stem)
+{
+	const struct spec *whole = b->s, *own = whole->part[part], *found = NULL;
+	const struct spec *const places[] = { own, whole, whole->part[part == PART_ENCODER ? PART_DECODER : PART_ENCODER] };
+	*stem = "embed.word";
+	if (b->plan) {
+		*stem = f->one_table ? "embed.shared" : *stem;
+		return f->one_table ? whole : own;
+	}
+	for (int i = 0; i < 3 && !found; i++) {
+		b->s = places[i];
+		if (b->s && weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
+			found = b->s;
+	}
+	b->s = whole;
+	*stem = found == whole ? "embed.shared" : *stem;
+	return found ? found : own;
+}
+
+// Runs a half; a dimension that only one graph knows has its own name, so that a static graph can give it a number.
+static void run_half(struct build *b, const struct seq2seq *f, enum part part, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *whole = b->s;
+	graph_enter(g, "%s", part == PART_ENCODER ? "encoder" : "decoder");
+	if (io->ids.id && !io->embeds.id) {
+		const char *stem;
+		const struct spec *half = whole->part[part];
+		b->s = table_of(b, f, part, &stem);
+		io->embeds = embedding(b, stem, io->ids, half->vocab_size, half->embedding_size);                // [batch, seq, embedding]
+		if (f->embed_scale > 0)
+			io->embeds = op_scale(g, io->embeds, f->embed_scale);
+		b->s = whole;
+	}
+	part_enter(b, part);
+	(part == PART_ENCODER ? f->encode : f->decode)(b, io);
+	part_leave(b, whole);
+	graph_leave(g);
+}
+
+static void source(struct build *b, const struct seq2seq *f, struct body *io)
+{
+	struct graph *g = b->g;
+	if (f->inputs) {
+		f->inputs(b, io);
+		return;
+	}
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
+	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+}
+
+// ids one place to the right, behind the start token
+static value shifted(struct build *b, const struct seq2seq *f, value ids)
+{
+	struct graph *g = b->g;
+	if (f->start < 0)
+		graph_fail(g, STATUS_BAD_INPUT, "config.json: decoder_start_token_id is missing: the decoder reads the text behind it");
+	value start = op_add(g, op_mul(g, op_slice(g, ids, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, f->start));       // [batch, 1]
+	value both = op_concat(g, 2, (value[]){ start, op_slice(g, ids, 1, 0, -1) }, 1);
+	graph_assume(g, both, 1, value_dim(g, ids, 1));
+	return both;
+}
+
+static value logits(struct build *b, const struct seq2seq *f, value hidden)
+{
+	struct graph *g = b->g;
+	const struct spec *whole = b->s, *half = whole->part[PART_DECODER];
+	graph_enter(g, "head");
+	if (f->head_scale > 0)
+		hidden = op_scale(g, hidden, f->head_scale);
+	const char *stem = "head.lm.out";
+	if (b->plan ? whole->tied : !weight_exists(b, stem, "weight"))
+		b->s = table_of(b, f, PART_DECODER, &stem);
+	value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
+	b->s = whole;
+	value bias = NO_VALUE;
+	if (f->head_bias && weight_exists(b, "head.lm.bias", ""))                 // a buffer that some files leave out: zeros
+		bias = op_reshape(g, WEIGHT(b, "head.lm.bias", "", 1, half->vocab_size), 1, (int64_t[]){ half->vocab_size });
+	value y = op_linear_output(g, hidden, w, bias);
+	graph_leave(g);
+	return y;                                                                            // [batch, seq, vocab]
+}
+
+// The state at the last end of sequence, through a dense layer
+static value classify(struct build *b, const struct seq2seq *f, value hidden)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_enter(g, "head");
+	value is_end = op_cast(g, op_equal(g, b->ids, graph_i64(g, f->eos)), DTYPE_I64);
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+	value last = op_argmax(g, op_mul(g, is_end, at), 1, true);                           // [batch, 1]
+	value x = op_gather_nd(g, hidden, last, 1);                                          // [batch, hidden]
+	x = op_tanh(g, linear(b, "head.sequence.dense", x, s->hidden_size, s->hidden_size, true));
+	x = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
+	graph_leave(g);
+	return x;                                                                            // [batch, labels]
+}
+
+static void draw_whole(struct build *b, const struct seq2seq *f)
+{
+	struct graph *g = b->g;
+	const char *head = b->s->head->name;
+	struct body enc = { 0 }, dec = { 0 };
+	source(b, f, &enc);
+	bool twice = text_is(head, "sequence-classification") || text_is(head, "question-answering");        // the text goes into both halves
+	if (b->s->part[PART_DECODER] && !twice)
+		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
+	run_half(b, f, PART_ENCODER, &enc);
+	if (!b->s->part[PART_DECODER]) {
+		b->s->head->draw(b, enc.last);
+		return;
+	}
+	if (twice)
+		dec.ids = shifted(b, f, b->ids);
+	dec.memory = enc.last;
+	dec.memory_mask = f->sees_all ? NO_VALUE : enc.mask;
+	run_half(b, f, PART_DECODER, &dec);
+	if (text_is(head, "conditional-generation"))
+		graph_output(g, "logits", logits(b, f, dec.last));
+	else if (text_is(head, "sequence-classification"))
+		graph_output(g, "logits", classify(b, f, dec.last));
+	else if (text_is(head, "model"))
+		graph_output(g, "last_hidden_state", dec.last);
+	else
+		b->s->head->draw(b, dec.last);
+	graph_output(g, "encoder_last_hidden_state", enc.last);
+}
+
+static void draw_decoder(struct build *b, const struct seq2seq *f)
+{
+	struct graph *g = b->g;
+	const struct spec *half = b->s->part[PART_DECODER];
+	int64_t batch = graph_symbol(g, "batch"), source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), b->s->part[PART_ENCODER]->hidden_size };
+	struct body io = { .cache = cache_new(b, half->layers, "decoder."), .cross = cache_new(b, half->layers, "encoder.") };
+	bool first = b->which == ARCH_DECODER;
+	if (first)
+		graph_bind(g, "past_sequence_length", 0);
+	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
+	if (first)
+		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, source_shape);
+	if (!f->sees_all)
+		io.memory_mask = graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, source_shape);
+	const struct spec *outer = part_enter(b, PART_DECODER);
+	for (b->layer = 0; !first && b->layer < half->layers; b->layer++) {
+		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");
+		cache_past(b, io.cache, "value", half->kv_heads, half->head_width, "past_sequence_length");
+		cache_past(b, io.cross, "key", half->kv_heads, half->head_width, "encoder_sequence");
+		cache_past(b, io.cross, "value", half->kv_heads, half->head_width, "encoder_sequence");
+	}
+	part_leave(b, outer);
+	run_half(b, f, PART_DECODER, &io);
+	if (text_is(b->s->head->name, "conditional-generation"))
+		graph_output(g, "logits", logits(b, f, io.last));
+	else
+		graph_output(g, "last_hidden_state", io.last);
+	cache_outputs(b, io.cache);
+	if (first)
+		cache_outputs(b, io.cross);
+}
+
+void seq2seq_draw(struct build *b, const struct seq2seq *f)
+{
+	struct body io = { 0 };
+	if (graph_get_form(b->g)->is_static) {               // what has no number yet is as long as the text
+		int64_t n = graph_symbol(b->g, "sequence");
+		static const char *const others[] = { "decoder_sequence", "encoder_sequence" };
+		for (size_t i = 0; i < 2 && n >= 0; i++)
+			if (graph_symbol(b->g, others[i]) < 0)
+				graph_bind(b->g, others[i], n);
+	}
+	switch (b->which) {
+	case ARCH_ENCODER:
+		source(b, f, &io);
+		run_half(b, f, PART_ENCODER, &io);
+		graph_output(b->g, "last_hidden_state", io.last);
+		break;
+	case ARCH_DECODER:
+	case ARCH_DECODER_WITH_PAST:
+		draw_decoder(b, f);
+		break;
+	default:
+		draw_whole(b, f);
+	}
+}

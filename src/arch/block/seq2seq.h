@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder-decoders: what their graphs take and give, whichever way the two halves are drawn. A half is a part of the model
+// (PART_ENCODER, PART_DECODER) that shares row and dialect with the whole; its "@" leads into "encoder." or "decoder.".
+//
+// The graphs, names and layout as optimum-onnx and transformers.js know them; B batch, S tokens of the encoder, N new tokens of
+// the decoder, P tokens before them, H heads of the decoder, E their width. SOURCE is input_ids i64 [B,S] and attention_mask i64
+// [B,S] for text, input_features f32 (and attention_mask where the class takes one) for sound.
+//
+//   model.onnx                     SOURCE, decoder_input_ids [B,N]  ->  logits [B,N,vocab], encoder_last_hidden_state [B,S,hidden]
+//   encoder_model.onnx             SOURCE  ->  last_hidden_state [B,S,hidden]
+//   decoder_model.onnx             input_ids [B,N], encoder_hidden_states [B,S,hidden], encoder_attention_mask [B,S]
+//                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,N,E], present.L.encoder.{key,value} [B,H,S,E]
+//   decoder_with_past_model.onnx   input_ids [B,N], encoder_attention_mask [B,S], past_key_values.L.decoder.{key,value} [B,H,P,E],
+//                                  past_key_values.L.encoder.{key,value} [B,H,S,E]
+//                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,P+N,E]
+//
+// Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step; its
+// present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
+// are. Positions follow from P. There is no encoder_attention_mask where the decoder looks at all of the encoder's states (Whisper);
+// no mask over the decoder's own tokens: prompts of one batch have one length. A bare model gives last_hidden_state for logits.
+#ifndef ASSAY_ARCH_BLOCK_SEQ2SEQ_H
+#define ASSAY_ARCH_BLOCK_SEQ2SEQ_H
+
+#include "arch/block/block.h"
+
+// How a family draws its halves. The functions run with b->s at the half; they find embeds (tokens, scaled) or features and the
+// mask in io, the decoder also memory, memory_mask and caches, and leave `last` (and `states`).
+struct seq2seq {
+	void (*inputs)(struct build *b, struct body *io);        // declares the encoder's; NULL: input_ids and attention_mask
+	void (*encode)(struct build *b, struct body *io);
+	void (*decode)(struct build *b, struct body *io);
+	bool one_table;                      // a new checkpoint has one table of tokens, "embed.shared", for both halves
+	bool head_bias;                      // "head.lm.bias", [1, vocab]
+	bool sees_all;                       // the decoder looks at all of the encoder's states: no mask
+	float embed_scale;                   // of the token embeddings; 0: 1
+	float head_scale;                    // of the last state before the language model's head; 0: 1
+	int64_t eos, start;                  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
+};
+void seq2seq_draw(struct build *b, const struct seq2seq *f);
+extern const enum arch_graph seq2seq_graphs[];
+
+// Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
+struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);
+
+// STEM.q of x, STEM.k and STEM.v of `from`, STEM.o of what they give. `from` is x itself: self-attention, whose cache grows; else
+// the encoder's states, or NO_VALUE when the cache has their keys and values already.
+enum { BIAS_Q = 1, BIAS_K = 2, BIAS_V = 4, BIAS_O = 8, BIAS_ALL = 15 };
+value attend(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases);
+
+// Where the new tokens stand among all: i64 [seq, 1] and [1, keys]; and what keeps each from looking ahead, [seq, keys].
+void decoder_places(struct build *b, const struct body *io, value *query, value *key);
+value causal_bias(struct build *b, value query, value key);
+
+#endif

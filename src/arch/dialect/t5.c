@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of the T5 family call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
+#include "arch/dialect.h"
+
+#define T5_KEYS                                                                          \
+	{ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, { "head_dim", "d_kv" }, \
+	{ "intermediate_size", "d_ff" }
+
+#define T5_WEIGHTS                                                                       \
+	{ "embed.shared", "@shared" },                                                   \
+	{ "embed.word", "@embed_tokens" },                                               \
+	{ "layers.attn.norm", "@block.#.layer.0.layer_norm" },                           \
+	{ "layers.attn.q", "@block.#.layer.0.SelfAttention.q" },                         \
+	{ "layers.attn.k", "@block.#.layer.0.SelfAttention.k" },                         \
+	{ "layers.attn.v", "@block.#.layer.0.SelfAttention.v" },                         \
+	{ "layers.attn.o", "@block.#.layer.0.SelfAttention.o" },                         \
+	{ "layers.attn.relative", "@block.#.layer.0.SelfAttention.relative_attention_bias" }, \
+	{ "layers.cross.norm", "@block.#.layer.1.layer_norm" },                          \
+	{ "layers.cross.q", "@block.#.layer.1.EncDecAttention.q" },                      \
+	{ "layers.cross.k", "@block.#.layer.1.EncDecAttention.k" },                      \
+	{ "layers.cross.v", "@block.#.layer.1.EncDecAttention.v" },                      \
+	{ "layers.cross.o", "@block.#.layer.1.EncDecAttention.o" },                      \
+	{ "layers.ffn.norm", "@block.#.layer.1.layer_norm" },                            \
+	{ "layers.ffn.up_alone", "@block.#.layer.1.DenseReluDense.wi" },                 \
+	{ "layers.ffn.gate", "@block.#.layer.1.DenseReluDense.wi_0" },                   \
+	{ "layers.ffn.up", "@block.#.layer.1.DenseReluDense.wi_1" },                     \
+	{ "layers.ffn.down", "@block.#.layer.1.DenseReluDense.wo" },                     \
+	{ "layers.last.norm", "@block.#.layer.2.layer_norm" },                           \
+	{ "layers.last.up_alone", "@block.#.layer.2.DenseReluDense.wi" },                \
+	{ "layers.last.gate", "@block.#.layer.2.DenseReluDense.wi_0" },                  \
+	{ "layers.last.up", "@block.#.layer.2.DenseReluDense.wi_1" },                    \
+	{ "layers.last.down", "@block.#.layer.2.DenseReluDense.wo" },                    \
+	{ "norm", "@final_layer_norm" },                                                 \
+	{ "head.lm.out", "lm_head" },                                                    \
+	{ "head.sequence.dense", "classification_head.dense" },                          \
+	{ "head.sequence.out", "classification_head.out_proj" },                         \
+	{ "head.token", "classifier" },                                                  \
+	{ "head.span", "qa_outputs" }
+
+const struct dialect t5_names = {
+	.name = "t5", .prefix = "transformer.", .keys = KEYS(T5_KEYS), .weights = WEIGHTS(T5_WEIGHTS),
+	// Older files keep every copy of the one token table, and a bias of cross attention that the class never had.
+	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
+};

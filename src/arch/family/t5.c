@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5 and its kin: an encoder-decoder without absolute positions: a learned bias by bucket of distance is added to the scores, which
+// are not scaled; RMS norms before each branch, no biases (Raffel et al. 2019, https://arxiv.org/abs/1910.10683; mT5,
+// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151).
+//
+//   ids -> tokens -> layers -> norm
+//   layer:  x -+- norm - attention + bias(distance) -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(wi) - wo -(+)-
+//              +------------------------------------+     +------------------------------------+   +---------------------+
+#include <math.h>
+
+#include "arch/block/seq2seq.h"
+
+struct t5 {                          // of the whole and of both halves
+	int64_t farthest;
+	bool gated, scaled_head, is_decoder;
+	int64_t eos, start;
+};
+
+static value feed_forward(struct build *b, value x)
+{
+	const struct spec *s = b->s;
+	const struct t5 *t = s->own;
+	struct graph *g = b->g;
+	const char *place = t->is_decoder ? "layers.last" : "layers.ffn";            // its number in the layer differs
+#define STEM(word) arena_printf(graph_arena(g), "%s.%s", place, word)
+	value y = rms_norm(b, STEM("norm"), x, s->hidden_size);
+	value up = activate(b, s->act, linear(b, STEM(t->gated ? "gate" : "up_alone"), y, s->hidden_size, s->ffn_size, false));
+	if (t->gated)
+		up = op_mul(g, up, linear(b, STEM("up"), y, s->hidden_size, s->ffn_size, false));    // [batch, seq, ffn]
+	return op_add(g, x, linear(b, STEM("down"), up, s->ffn_size, s->hidden_size, false));
+#undef STEM
+}
+
+// Either half
+static void stack(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct t5 *t = s->own;
+	value x = io->embeds, query, key, memory = io->memory, cross = NO_VALUE, bias = NO_VALUE;
+	decoder_places(b, io, &query, &key);
+	value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
+	if (io->memory_mask.id)
+		cross = mask_bidirectional(b, io->memory_mask);                      // [batch, 1, 1, source]
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		graph_enter(g, "attn");
+		if (b->layer == 0 || s->traits.relative_each_layer)                  // [batch or 1, heads, seq, keys]
+			bias = op_add(g, relative_bias(b, "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder), allowed);
+		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
+		x = op_add(g, x, attend(b, "layers.attn", y, y, bias, io->cache, 0));
+		graph_leave(g);
+		if (t->is_decoder) {
+			graph_enter(g, "cross");
+			y = rms_norm(b, "layers.cross.norm", x, s->hidden_size);
+			x = op_add(g, x, attend(b, "layers.cross", y, memory, cross, io->cross, 0));
+			graph_leave(g);
+		}
+		graph_enter(g, "ffn");
+		x = feed_forward(b, x);
+		graph_leave(g);
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = rms_norm(b, "norm", x, s->hidden_size);
+}
+
+// "gated-gelu" is the tanh form; "relu" and the like are one activation; keys that the class derives from it may be given.
+static void resolve_feed_forward(struct config *c, struct spec *s, struct t5 *t)
+{
+	const char *word = config_text(c, "feed_forward_proj");
+	t->gated = text_starts(word ? word : "relu", "gated-");
+	const char *act = word && t->gated ? word + 6 : word;
+	const json_t *given = config_given(c, "dense_act_fn"), *gated = config_given(c, "is_gated_act");
+	if (gated)
+		t->gated = json_is_true(gated);
+	if (given)
+		s->act = config_activation(c, "dense_act_fn", ACT_RELU);
+	else if (text_is(word, "gated-gelu"))
+		s->act = ACT_GELU_TANH;
+	else
+		s->act = config_activation_word(c, "feed_forward_proj", act ? act : "relu");
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct t5 *t = ARENA_NEW(a, struct t5);
+	s->own = t;
+	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
+	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	int64_t decoder_layers = config_size(c, "num_decoder_layers", s->layers);
+	s->heads = s->kv_heads = config_size(c, "num_attention_heads", -1);
+	s->head_width = config_size(c, "head_dim", 64);
+	s->ffn_size = config_size(c, "intermediate_size", -1);
+	s->vocab_size = config_size(c, "vocab_size", -1);
+	s->relative_buckets = config_size(c, "relative_attention_num_buckets", 32);
+	t->farthest = config_size(c, "relative_attention_max_distance", 128);
+	s->norm_eps = config_real(c, "layer_norm_epsilon", 1e-6);
+	s->attention_scale = 1;
+	resolve_feed_forward(c, s, t);
+	t->eos = json_is_integer(config_get(c, "eos_token_id")) ? config_size(c, "eos_token_id", 1) : 1;
+	t->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
+	// An untied head was the sign of an unscaled one before there was a key for it.
+	const json_t *scaled = config_given(c, "scale_decoder_outputs"), *tied = config_given(c, "tie_word_embeddings");
+	t->scaled_head = !s->traits.unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
+	config_bool(c, "is_encoder_decoder", true);
+	config_get(c, "n_positions");                                                // of no effect: there are no positions
+	if (config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
+		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
+	if (c->error.status)
+		return;
+	if (s->hidden_size < 1 || s->layers < 1 || decoder_layers < 1 || s->heads < 1 || s->head_width < 1 || s->ffn_size < 1 || s->vocab_size < 1) {
+		config_fail(c, STATUS_BAD_INPUT, "a size is 0");
+		return;
+	}
+	bool encoder_only = text_is(s->head->name, "encoder") || text_is(s->head->name, "token-classification");
+	bool wrapped = text_is(s->head->name, "sequence-classification") || text_is(s->head->name, "token-classification");
+	if (!c->checkpoint->weight_count && !wrapped)
+		s->prefix = "";
+	resolve_half(s, a, PART_ENCODER, "encoder.");
+	if (encoder_only) {
+		static const char *const decoder_names[] = { "*decoder.*", NULL };
+		s->unused = decoder_names;
+		return;
+	}
+	struct t5 *of_decoder = ARENA_NEW(a, struct t5);
+	*of_decoder = *t;
+	of_decoder->is_decoder = true;
+	struct spec *decoder = resolve_half(s, a, PART_DECODER, "decoder.");
+	decoder->layers = decoder->layers_in_config = decoder_layers;
+	decoder->own = of_decoder;
+}
+
+static void draw(struct build *b)
+{
+	const struct t5 *t = b->s->own;
+	struct seq2seq f = { .encode = stack, .decode = stack, .one_table = true, .eos = t->eos, .start = t->start };
+	if (t->scaled_head)
+		f.head_scale = (float)(1 / sqrt((double)b->s->hidden_size));
+	seq2seq_draw(b, &f);
+}
+
+const struct family t5 = { "t5", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
