@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Libraries that every distribution has come by pkg-config and are linked. Headers of engines are only read: from the system
-# when ASSAY_SYSTEM_DEPS is on and it has them, else from what tools/deps unpacked.
+# Libraries that every distribution has come by pkg-config and are linked; of libcurl only the header is read, it is opened
+# when something is fetched. Headers of engines are only read too: from the system when ASSAY_SYSTEM_DEPS is on and it has them,
+# else from what tools/deps unpacked.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c>=1.3)
+pkg_check_modules(curl REQUIRED libcurl>=7.66)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 # assay_header(VARIABLE FILE SUBFOLDERS...): the folder that makes `#include "FILE"` work.
@@ -25,5 +27,5 @@ assay_header(ASSAY_ONNXRUNTIME_INCLUDE onnxruntime/onnxruntime_c_api.h)
 assay_header(ASSAY_OPENVINO_INCLUDE openvino/c/openvino.h)
 assay_header(ASSAY_DUCKDB_INCLUDE duckdb.h duckdb)
 assay_header(ASSAY_ONNX_PROTO onnx.proto onnx)
-set(ASSAY_HEADER_DIRS ${ASSAY_ONNXRUNTIME_INCLUDE} ${ASSAY_OPENVINO_INCLUDE} ${ASSAY_DUCKDB_INCLUDE})
+set(ASSAY_HEADER_DIRS ${ASSAY_ONNXRUNTIME_INCLUDE} ${ASSAY_OPENVINO_INCLUDE} ${ASSAY_DUCKDB_INCLUDE} ${curl_INCLUDE_DIRS})
 list(REMOVE_DUPLICATES ASSAY_HEADER_DIRS)

@@ -45,7 +45,7 @@ static const char *name_of_folder(struct arena *a, const char *folder)
 	return name;
 }
 
-static const char *folder_of_name(struct arena *a, const char *name)
+const char *hub_cache_folder(struct arena *a, const char *name)
 {
 	const char *slash = strchr(name, '/');
 	return slash ? arena_printf(a, "%s/models--%.*s--%s", hub_cache_dir(a), (int)(slash - name), name, slash + 1)
@@ -127,7 +127,7 @@ enum status hub_cache_snapshot(const char **folder, const char **commit, struct 
 	const char *slash = strchr(name, '/');
 	if (!is_inside(name) || *name == '.' || (slash && (strchr(slash + 1, '/') || !slash[1])))
 		return STATUS_OK;
-	const char *model = folder_of_name(a, name);
+	const char *model = hub_cache_folder(a, name);
 	if (!file_is_dir(model))
 		return STATUS_OK;
 	const char *found = commit_of(a, model, revision);
@@ -149,10 +149,40 @@ bool hub_has_weights(const char *folder)
 	bool found = false;
 	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
 		struct stat st;
-		found = (text_ends(e->d_name, ".safetensors") || text_ends(e->d_name, ".safetensors.index.json")) &&
-			!fstatat(dirfd(dir), e->d_name, &st, 0);
+		found = (text_ends(e->d_name, ".safetensors") || text_ends(e->d_name, ".safetensors.index.json") ||
+			text_is(e->d_name, "pytorch_model.bin") || text_is(e->d_name, "pytorch_model.bin.index.json")) && !fstatat(dirfd(dir), e->d_name, &st, 0);
 	}
 	if (dir)
 		closedir(dir);
 	return found;
+}
+
+// Are all files that an index names there?
+static bool has_shards(const char *folder, const char *index)
+{
+	struct arena a = {0};
+	json_t *root = NULL, *value;
+	const char *tensor;
+	bool whole = !json_file(arena_printf(&a, "%s/%s", folder, index), 64u << 20, &root, NULL);
+	json_t *map = json_object_get(root, "weight_map");
+	whole = whole && json_object_size(map);
+	json_object_foreach(map, tensor, value) {
+		const char *name = json_string_value(value);
+		whole = whole && name && file_exists(arena_printf(&a, "%s/%s", folder, name));
+	}
+	json_decref(root);
+	arena_done(&a);
+	return whole;
+}
+
+bool hub_weights_are_whole(const char *folder)
+{
+	static const char *const forms[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+		"pytorch_model.bin.index.json"};
+	struct arena a = {0};
+	bool whole = false;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms && !whole; i++)
+		whole = text_ends(forms[i], ".json") ? has_shards(folder, forms[i]) : file_exists(arena_printf(&a, "%s/%s", folder, forms[i]));
+	arena_done(&a);
+	return whole;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "hub/fetch_inside.h"
 #include "hub/inside.h"
 
 extern const struct hub_published hub_published_rows[];
@@ -143,6 +144,26 @@ static enum status cached_by_short_name(const char **out, const struct hub_names
 		s = error_set(err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all));
 	text_done(&all);
 	return s;
+}
+
+bool hub_remote_name(const char **name, const char **revision, struct arena *a, const char *asked)
+{
+	struct hub_model m;
+	struct hub_names cached;
+	bool known;
+	if (!*asked || find_path(&m, a, asked, &known, NULL) || known)
+		return false;
+	const char *at = strrchr(asked, '@'), *found = NULL;
+	const char *plain = at ? arena_strndup(a, asked, (size_t)(at - asked)) : arena_strdup(a, asked);
+	const struct hub_published *published = find_published(plain);
+	if (!fetch_name_is_good(plain) || (at && !fetch_path_is_safe(at + 1)))
+		return false;
+	hub_cache_names(&cached, a);
+	if (!published && cached_by_short_name(&found, &cached, plain, NULL))
+		return false;
+	*name = published ? published->name : found ? found : plain;
+	*revision = at ? arena_strdup(a, at + 1) : NULL;
+	return true;
 }
 
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err)

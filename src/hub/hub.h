@@ -21,13 +21,19 @@ struct hub_model {
 	const char *revision;        // commit of a cached snapshot, else NULL
 	const char *config;          // HUB_PUBLISHED: the text of config.json; else NULL
 	size_t config_size;
-	bool has_weights;            // the folder holds *.safetensors or an index
+	bool has_weights;            // the folder holds *.safetensors, pytorch_model.bin or an index of them
 };
 
 // Order: an existing path, the cache (an exact name, then a known short name), a published name or short name.
 // NAME@REVISION asks for a branch, tag or commit of the cache ("main" otherwise). A short name is the part behind the "/".
 // BAD_INPUT with the nearest known names when there is no such model.
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
+
+// What the Hub would be asked for: "bert-base-uncased@v1" -> "google-bert/bert-base-uncased", "v1" (NULL: main). False for a path
+// and for what cannot be the name of a model.
+bool hub_remote_name(const char **name, const char **revision, struct arena *a, const char *asked);
+// Whether a snapshot has its weights, all shards of an index among them; a download that was broken off leaves less.
+bool hub_weights_are_whole(const char *folder);
 
 // The Hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.
 char *hub_cache_dir(struct arena *a);

@@ -13,7 +13,9 @@ void hub_cache_names(struct hub_names *out, struct arena *a);
 // it has the model and not the revision or its config.json, with the reason.
 enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name,
 	const char *revision, struct error *err);
-// Whether the folder holds safetensors files.
+// The folder of a model in the cache, there or not: ".../models--ORG--NAME".
+const char *hub_cache_folder(struct arena *a, const char *name);
+// Whether the folder holds files of weights.
 bool hub_has_weights(const char *folder);
 
 #endif

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file of a repository into the cache: lock, take up what is there, fetch, check, rename, link. A blob is whole and checked
+// when it has its name; what is not carries ".incomplete" and is never linked.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nettle/sha1.h>
+#include <nettle/version.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "hub/fetch_inside.h"
+
+enum { BLOCK = 1 << 20 };
+
+static const char *blob_path(const struct fetch *f, const char *etag, const char *end)
+{
+	return arena_printf(f->inside->arena, "%s/blobs/%s%s", f->inside->repository, etag, end);
+}
+
+// Bytes of a regular file; -1 when there is none. Follows links.
+static int64_t size_at(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+}
+
+static bool is_whole(const char *path, int64_t size)
+{
+	int64_t there = size_at(path);
+	return there >= 0 && (size < 0 || there == size);
+}
+
+// The Hub calls a blob by its hash, so that the list alone mostly tells its name.
+static const char *likely_etag(const struct fetch_file *file)
+{
+	return file->etag ? file->etag : file->sha256 ? file->sha256 : file->git;
+}
+
+void fetch_file_look(const struct fetch *f, struct fetch_file *file)
+{
+	const char *etag = likely_etag(file);
+	file->here = is_whole(arena_printf(f->inside->arena, "%s/%s", f->folder, file->name), file->size);
+	if (file->here || !etag)
+		return;
+	int64_t there = size_at(blob_path(f, etag, ".incomplete"));
+	file->partial = there > 0 && (file->size < 0 || there <= file->size) ? (uint64_t)there : 0;
+	if (is_whole(blob_path(f, etag, ""), file->size) && file->size >= 0)
+		file->partial = (uint64_t)file->size;          // only its link is missing
+}
+
+// ---- what the Hub says of it -------------------------------------------------------------------------------------
+
+static const char *resolve_url(const struct fetch *f, const struct fetch_file *file)
+{
+	struct arena *a = f->inside->arena;
+	return arena_printf(a, "%s/%s/resolve/%s/%s", f->endpoint, f->model, f->commit, http_quote(a, file->name, true));
+}
+
+static bool is_hex(const char *s, size_t digits)
+{
+	return strlen(s) == digits && strspn(s, "0123456789abcdef") == digits;
+}
+
+// An etag becomes the name of a file.
+static bool is_file_name(const char *etag)
+{
+	size_t n = strlen(etag);
+	if (!n || n > 240 || *etag == '.')
+		return false;
+	for (; *etag; etag++)
+		if (*etag <= 32 || *etag > 126 || *etag == '/' || *etag == '\\')
+			return false;
+	return true;
+}
+
+enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct error *err)
+{
+	struct arena *a = f->inside->arena;
+	struct http_answer x;
+	struct http_request request = {.url = resolve_url(f, file), .head = true};
+	enum status s = http_do(f->inside->http, &request, &x, err);
+	if (s)
+		return s;
+	bool elsewhere = x.status / 100 == 3;
+	if (x.status / 100 != 2 && !elsewhere)
+		return fetch_refused(f, file, &x, err);
+	if (x.commit[0] && strcmp(x.commit, f->commit))
+		return error_set(err, STATUS_FAILED, "%s of commit %s was asked for, and the Hub answers with commit %s", file->name,
+			f->commit, x.commit);
+	const char *etag = x.linked_etag[0] ? x.linked_etag : x.etag;
+	int64_t size = x.linked_size >= 0 ? x.linked_size : elsewhere ? -1 : x.length;
+	if (size >= 0 && file->size >= 0 && size != file->size)
+		return error_set(err, STATUS_FAILED, "%s: the Hub lists %lld bytes, and its server says %lld", file->name,
+			(long long)file->size, (long long)size);
+	if (file->sha256 && is_hex(etag, 64) && strcmp(etag, file->sha256))
+		return error_set(err, STATUS_FAILED, "%s: the Hub lists SHA-256 %s, and its server says %s", file->name, file->sha256, etag);
+	if (!*etag && likely_etag(file))
+		etag = likely_etag(file);
+	if (!is_file_name(etag))
+		return error_set(err, STATUS_FAILED, "%s: the server says %s, which cannot name it in the cache; is %s a Hub?", file->name,
+			*etag ? "an odd ETag" : "no ETag", f->endpoint);
+	if (file->size < 0)
+		file->size = size;
+	file->etag = arena_strdup(a, etag);
+	if (!file->sha256 && is_hex(etag, 64))
+		file->sha256 = file->etag;
+	// Only a Hub's short etag is git's hash of the file; elsewhere 40 digits can be anything.
+	if (!file->sha256 && !file->git && is_hex(etag, 40) && x.commit[0])
+		file->git = file->etag;
+	return STATUS_OK;
+}
+
+// ---- the lock ----------------------------------------------------------------------------------------------------
+
+static bool is_stopped(const struct fetch *f)
+{
+	return f->inside->watch->stop && *f->inside->watch->stop;
+}
+
+// As filelock does it for huggingface_hub: flock on a file that stays. Some versions remove it, so that the name is looked at again.
+static enum status lock(const struct fetch *f, const struct fetch_file *file, int *out, struct error *err)
+{
+	struct arena *a = f->inside->arena;
+	const struct fetch_watch *w = f->inside->watch;
+	const char *folder = arena_printf(a, "%s/.locks/%s", f->inside->cache, strrchr(f->inside->repository, '/') + 1);
+	const char *path = arena_printf(a, "%s/%s.lock", folder, file->etag);
+	enum status s = file_mkdirs(folder, err);
+	if (s)
+		return s;
+	double begin = clock_ms();
+	for (bool told = false;;) {
+		struct stat st;
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0664);
+		if (fd < 0)
+			return error_errno(err, "%s: cannot be opened", path);
+		if (!flock(fd, LOCK_EX | LOCK_NB)) {
+			if (!fstat(fd, &st) && st.st_nlink) {
+				*out = fd;
+				return STATUS_OK;
+			}
+		} else if (errno != EWOULDBLOCK && errno != EINTR) {
+			s = error_errno(err, "%s: cannot be locked", path);
+			close(fd);
+			return s;
+		}
+		close(fd);
+		if (is_stopped(f))
+			return error_set(err, STATUS_INTERRUPTED, "stopped while another download of %s was waited for", file->name);
+		if (!told && clock_ms() - begin > 500 && w->note) {
+			w->note(w->context, arena_printf(a, "%s: another download of it runs; waiting for that", file->name));
+			told = true;
+		}
+		poll(NULL, 0, 50);
+	}
+}
+
+// ---- the bytes ---------------------------------------------------------------------------------------------------
+
+struct sink {
+	struct fetch *f;
+	size_t i;
+	int fd;
+	const char *path;
+	uint64_t at;                 // where the next byte goes; what lies before it is in the hash
+	struct hash sha;
+};
+
+static void tell(const struct sink *k)
+{
+	const struct fetch_watch *w = k->f->inside->watch;
+	if (w->bytes)
+		w->bytes(w->context, k->f, k->i, k->at);
+}
+
+static enum status restart(struct sink *k, struct error *err)
+{
+	if (ftruncate(k->fd, 0))
+		return error_errno(err, "%s", k->path);
+	k->at = 0;
+	hash_init(&k->sha);
+	return STATUS_OK;
+}
+
+static enum status sink_begin(void *context, const struct http_answer *x, struct error *err)
+{
+	struct sink *k = context;
+	struct fetch_file *file = &k->f->files[k->i];
+	enum status s = STATUS_OK;
+	if (x->status == 206 && (x->range_from < 0 || (uint64_t)x->range_from != k->at))
+		return error_set(err, STATUS_FAILED, "%s: byte %llu was asked for, and the server answers with another part", file->name,
+			(unsigned long long)k->at);
+	if (x->status != 206 && k->at)                  // it does not know ranges
+		s = restart(k, err);
+	int64_t whole = x->status == 206 ? x->range_total : x->length;
+	if (file->size < 0)
+		file->size = whole;
+	if (!s && whole >= 0 && whole != file->size)
+		return error_set(err, STATUS_FAILED, "%s: the server has %lld bytes of it, and the Hub lists %lld", file->name,
+			(long long)whole, (long long)file->size);
+	return s;
+}
+
+static enum status sink_take(void *context, const void *data, size_t nbytes, struct error *err)
+{
+	struct sink *k = context;
+	struct fetch_file *file = &k->f->files[k->i];
+	if (file->size >= 0 && nbytes > (uint64_t)file->size - k->at)
+		return error_set(err, STATUS_FAILED, "%s: the server sends more than its %lld bytes", file->name, (long long)file->size);
+	for (const char *p = data; nbytes;) {
+		ssize_t n = pwrite(k->fd, p, nbytes, (off_t)k->at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "%s", k->path);
+		hash_add(&k->sha, p, (size_t)n);
+		k->at += (uint64_t)n;
+		k->f->fetched_bytes += (uint64_t)n;
+		p += n;
+		nbytes -= (size_t)n;
+	}
+	tell(k);
+	return STATUS_OK;
+}
+
+// What an earlier try left goes into the hash.
+static enum status take_up(struct sink *k, struct error *err)
+{
+	struct stat st;
+	const struct fetch_file *file = &k->f->files[k->i];
+	if (fstat(k->fd, &st))
+		return error_errno(err, "%s", k->path);
+	if (!st.st_size || (file->size >= 0 && st.st_size > file->size))
+		return restart(k, err);
+	char *block = malloc(BLOCK);
+	enum status s = block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "no memory to read %s", k->path);
+	while (!s && k->at < (uint64_t)st.st_size) {
+		ssize_t n = pread(k->fd, block, BLOCK, (off_t)k->at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			s = error_errno(err, "%s", k->path);
+		else if (is_stopped(k->f))
+			s = error_set(err, STATUS_INTERRUPTED, "stopped while %s was read", k->path);
+		if (n <= 0)
+			break;
+		hash_add(&k->sha, block, (size_t)n);
+		k->at += (uint64_t)n;
+	}
+	free(block);
+	return s;
+}
+
+static enum status transfer(struct sink *k, struct error *err)
+{
+	struct fetch_file *file = &k->f->files[k->i];
+	struct http_request request = {.url = resolve_url(k->f, file), .from = &k->at, .begin = sink_begin, .take = sink_take, .context = k};
+	struct http_answer x;
+	enum status s = STATUS_OK;
+	if (file->size >= 0 && k->at == (uint64_t)file->size && k->at)
+		return STATUS_OK;
+	for (int tries = 0; tries < 2; tries++) {
+		if ((s = http_do(k->f->inside->http, &request, &x, err)))
+			return error_prefix(err, "%s", file->name);
+		if (x.status != 416 || !k->at)
+			break;
+		if ((s = restart(k, err)))              // more than there is: it is not the start of this file
+			return s;
+	}
+	if (x.status / 100 != 2)
+		return fetch_refused(k->f, file, &x, err);
+	if (file->size >= 0 && k->at != (uint64_t)file->size)
+		return error_set(err, STATUS_FAILED, "%s: %llu bytes came, and the Hub lists %lld", file->name, (unsigned long long)k->at,
+			(long long)file->size);
+	return STATUS_OK;
+}
+
+// ---- the check ---------------------------------------------------------------------------------------------------
+
+// git's name for these bytes: SHA-1 of "blob SIZE\0" and the bytes.
+static enum status git_hash(char out[41], const char *path, struct error *err)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct arena a = {0};
+	const uint8_t *data;
+	size_t nbytes;
+	enum status s = file_map(&a, path, &data, &nbytes, err);
+	if (!s) {
+		struct sha1_ctx sha;
+		uint8_t digest[SHA1_DIGEST_SIZE];
+		const char *head = arena_printf(&a, "blob %zu", nbytes);
+		sha1_init(&sha);
+		sha1_update(&sha, strlen(head) + 1, (const uint8_t *)head);
+		if (nbytes)
+			sha1_update(&sha, nbytes, data);
+#if NETTLE_VERSION_MAJOR >= 4
+		sha1_digest(&sha, digest);
+#else
+		sha1_digest(&sha, sizeof digest, digest);
+#endif
+		for (size_t i = 0; i < sizeof digest; i++) {
+			out[2 * i] = digits[digest[i] >> 4];
+			out[2 * i + 1] = digits[digest[i] & 15];
+		}
+		out[40] = 0;
+	}
+	arena_done(&a);
+	return s;
+}
+
+static enum status check(struct sink *k, bool *good, struct error *err)
+{
+	struct fetch_file *file = &k->f->files[k->i];
+	char found[65];
+	enum status s = STATUS_OK;
+	*good = true;
+	if (!file->sha256 && !file->git) {
+		file->checked = file->size >= 0 ? "size" : "nothing";
+		return STATUS_OK;
+	}
+	if (file->sha256)
+		hash_hex(&k->sha, found);
+	else
+		s = git_hash(found, k->path, err);
+	if (s)
+		return s;
+	const char *wanted = file->sha256 ? file->sha256 : file->git, *what = file->sha256 ? "SHA-256" : "git's SHA-1";
+	*good = !strcmp(found, wanted);
+	file->checked = file->sha256 ? "sha256" : "git-sha1";
+	if (!*good)
+		return error_set(err, STATUS_FAILED, "%s: %s of what came is %s, and the Hub says %s; what came is thrown away", file->name, what,
+			found, wanted);
+	return STATUS_OK;
+}
+
+// ---- one file ----------------------------------------------------------------------------------------------------
+
+static enum status fill(struct fetch *f, size_t i, const char *path, struct error *err)
+{
+	struct sink k = {.f = f, .i = i, .path = path};
+	struct error why = {0};
+	bool good = true;
+	k.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (k.fd < 0)
+		return error_errno(err, "%s", path);
+	hash_init(&k.sha);
+	enum status s = take_up(&k, err);
+	bool old = k.at > 0;
+	if (!s) {
+		tell(&k);
+		s = transfer(&k, err);
+	}
+	if (!s && (s = check(&k, &good, &why)) && !good && old) {
+		// The part of an earlier try may be what is wrong.
+		if (f->inside->watch->note)
+			f->inside->watch->note(f->inside->watch->context, arena_printf(f->inside->arena,
+				"%s: what an earlier try left is not the start of it; fetched again from its beginning", f->files[i].name));
+		why = (struct error){0};
+		if (!(s = restart(&k, err)) && !(s = transfer(&k, err)))
+			s = check(&k, &good, &why);
+	}
+	if (why.status)
+		error_set(err, why.status, "%s", why.text);
+	if (!good)
+		unlink(path);
+	if (!s && fsync(k.fd))
+		s = error_errno(err, "%s", path);
+	close(k.fd);
+	return s;
+}
+
+static enum status link_file(const struct fetch *f, const struct fetch_file *file, struct error *err)
+{
+	struct arena *a = f->inside->arena;
+	const char *path = arena_printf(a, "%s/%s", f->folder, file->name);
+	struct text to = {0};
+	text_add(&to, "../../");
+	for (const char *p = file->name; *p; p++)
+		if (*p == '/')
+			text_add(&to, "../");
+	text_addf(&to, "blobs/%s", file->etag);
+	const char *target = arena_strdup(a, text_get(&to));
+	text_done(&to);
+	enum status s = file_mkdirs(arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), err);
+	if (s)
+		return s;
+	struct stat old;
+	if (!lstat(path, &old) && !S_ISDIR(old.st_mode))
+		unlink(path);                           // dead, or to a blob of another size
+	if (!symlink(target, path))
+		return STATUS_OK;
+	if (errno == EPERM || errno == EOPNOTSUPP)
+		return error_set(err, STATUS_FAILED, "%s: this file system has no symbolic links, which the Hub's cache is made of; let HF_HUB_CACHE name a folder of another", path);
+	return error_errno(err, "%s: the link cannot be made", path);
+}
+
+enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
+{
+	struct fetch_file *file = &f->files[i];
+	int locked = -1;
+	enum status s;
+	if (!file->etag && (s = fetch_file_head(f, file, err)))
+		return s;
+	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
+	if ((s = file_mkdirs(arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) || (s = lock(f, file, &locked, err)))
+		return s;
+	// Somebody else may have brought it since.
+	if (!is_whole(blob, file->size)) {
+		s = fill(f, i, partial, err);
+		if (!s && rename(partial, blob))
+			s = error_errno(err, "%s", blob);
+	}
+	if (!s && !is_whole(arena_printf(f->inside->arena, "%s/%s", f->folder, file->name), file->size))
+		s = link_file(f, file, err);
+	close(locked);
+	if (s)
+		return s;
+	file->here = true;
+	if (f->inside->watch->bytes)
+		f->inside->watch->bytes(f->inside->watch->context, f, i, file->size >= 0 ? (uint64_t)file->size : 0);
+	return STATUS_OK;
+}

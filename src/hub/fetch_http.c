@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// fetch_http.h: hops, headers, and when to try again. What an answer means is fetch.c's matter.
+#include "hub/fetch_http.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "hub/fetch_curl.h"
+
+enum { HOPS = 10, TRIES = 5, LONGEST_WAIT_S = 300 };
+
+struct http {
+	const struct curl_table *curl;
+	CURL *easy;
+	const struct fetch_watch *watch;
+	const char *token, *origin, *host;   // origin: "https://host:443"
+	long stall_s;
+	char words[CURL_ERROR_SIZE];
+	// Of the hop that runs.
+	const struct http_request *request;
+	struct http_answer *answer;
+	bool begun;
+	struct error failure;                // of begin or take
+};
+
+static bool stopped(const struct http *h)
+{
+	return h->watch->stop && *h->watch->stop;
+}
+
+static enum status interrupted(struct error *err)
+{
+	return error_set(err, STATUS_INTERRUPTED, "stopped; what has come is kept and the rest is fetched the next time");
+}
+
+const char *http_host(const struct http *h)
+{
+	return h->host;
+}
+
+bool http_has_token(const struct http *h)
+{
+	return h->token != NULL;
+}
+
+const char *http_quote(struct arena *a, const char *text, bool keep_slashes)
+{
+	struct text t = {0};
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if ((*p < 128 && isalnum(*p)) || strchr("-._~", *p) || (keep_slashes && *p == '/'))
+			text_add_bytes(&t, p, 1);
+		else
+			text_addf(&t, "%%%02X", *p);
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// "scheme://host:port" with the default port written out; NULL for what is not http or https.
+static char *origin_of(const struct curl_table *curl, struct arena *a, const char *url)
+{
+	CURLU *u = curl->url();
+	char *scheme = NULL, *host = NULL, *port = NULL, *out = NULL;
+	if (u && !curl->url_set(u, CURLUPART_URL, url, 0) && !curl->url_get(u, CURLUPART_SCHEME, &scheme, 0) &&
+	    !curl->url_get(u, CURLUPART_HOST, &host, 0) && !curl->url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+	    (!strcmp(scheme, "http") || !strcmp(scheme, "https"))) {
+		out = arena_printf(a, "%s://%s:%s", scheme, host, port);
+		for (char *p = out; *p; p++)
+			*p = (char)tolower((unsigned char)*p);
+	}
+	curl->free(scheme);
+	curl->free(host);
+	curl->free(port);
+	curl->url_cleanup(u);
+	return out;
+}
+
+static void release(void *handle)
+{
+	struct http *h = handle;
+	h->curl->cleanup(h->easy);
+}
+
+enum status http_open(struct http **out, struct arena *a, const char *endpoint, const char *token, const struct fetch_watch *watch,
+	struct error *err)
+{
+	struct http *h = ARENA_NEW(a, struct http);
+	enum status s = curl_load(&h->curl, err);
+	if (s)
+		return s;
+	h->watch = watch;
+	h->token = token;
+	h->origin = origin_of(h->curl, a, endpoint);
+	if (!h->origin)
+		return error_set(err, STATUS_BAD_INPUT, "HF_ENDPOINT is \"%s\"; it should be like https://HOST or http://HOST:PORT", endpoint);
+	h->host = strstr(endpoint, "://") + 3;
+	int64_t stall = 30;
+	const char *asked = getenv("HF_HUB_DOWNLOAD_TIMEOUT");
+	if (asked)
+		text_to_int(asked, 1, 86400, &stall);
+	h->stall_s = (long)stall;
+	h->easy = h->curl->easy_init();
+	if (!h->easy)
+		return error_set(err, STATUS_NO_MEMORY, "libcurl gives no handle");
+	arena_defer(a, release, h);
+	*out = h;
+	return STATUS_OK;
+}
+
+// ---- one hop -----------------------------------------------------------------------------------------------------
+
+// "NAME: VALUE" with this name? The value without white space around it into `out`, cut to its size, unprintable bytes replaced.
+static bool header(const char *line, size_t length, const char *name, char *out, size_t size)
+{
+	size_t n = strlen(name);
+	if (length <= n || line[n] != ':' || strncasecmp(line, name, n))
+		return false;
+	const char *p = line + n + 1, *end = line + length;
+	while (p < end && isspace((unsigned char)*p))
+		p++;
+	while (end > p && isspace((unsigned char)end[-1]))
+		end--;
+	n = (size_t)(end - p) < size ? (size_t)(end - p) : size - 1;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (unsigned char)p[i] < 32 || p[i] == 127 ? '?' : p[i];
+	out[n] = 0;
+	return true;
+}
+
+// W/"abc" -> abc
+static void plain_etag(char *etag)
+{
+	char *p = etag;
+	if (text_starts(p, "W/"))
+		p += 2;
+	size_t n = strlen(p);
+	if (n >= 2 && *p == '"' && p[n - 1] == '"') {
+		p++;
+		n -= 2;
+	}
+	memmove(etag, p, n);
+	etag[n] = 0;
+}
+
+// The URL of <URL>; rel="next" in a list of links.
+static void next_link(char *out, size_t size, const char *links)
+{
+	for (const char *p = strchr(links, '<'); p; p = strchr(p + 1, '<')) {
+		const char *end = strchr(p, '>');
+		size_t span = end ? strcspn(end, ",") : 0;
+		if (!end)
+			return;
+		const char *rel = strstr(end, "rel=\"next\"");
+		if (rel && rel < end + span && (size_t)(end - p) <= size) {
+			memcpy(out, p + 1, (size_t)(end - p - 1));
+			out[end - p - 1] = 0;
+			return;
+		}
+	}
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *context)
+{
+	struct http *h = context;
+	struct http_answer *x = h->answer;
+	size_t length = size * count;
+	char value[2100];
+	int64_t number;
+
+	if (length > 5 && !strncmp(line, "HTTP/", 5)) {       // of this hop: what came before belongs to "100 Continue" or the hop before
+		x->etag[0] = x->error_code[0] = x->error_message[0] = x->next[0] = 0;
+		x->length = x->range_from = x->range_total = -1;
+		x->retry_after_s = 0;
+	} else if (header(line, length, "ETag", x->etag, sizeof x->etag)) {
+		plain_etag(x->etag);
+	} else if (header(line, length, "X-Linked-ETag", x->linked_etag, sizeof x->linked_etag)) {
+		plain_etag(x->linked_etag);
+	} else if (header(line, length, "X-Linked-Size", value, sizeof value)) {
+		if (text_to_int(value, 0, INT64_MAX, &number))
+			x->linked_size = number;
+	} else if (header(line, length, "Content-Length", value, sizeof value)) {
+		if (text_to_int(value, 0, INT64_MAX, &number))
+			x->length = number;
+	} else if (header(line, length, "Content-Range", value, sizeof value)) {
+		char *dash = strchr(value, '-'), *slash = strchr(value, '/');
+		if (slash && text_to_int(slash + 1, 0, INT64_MAX, &number))
+			x->range_total = number;
+		if (text_starts(value, "bytes ") && dash) {
+			*dash = 0;
+			if (text_to_int(value + 6, 0, INT64_MAX, &number))
+				x->range_from = number;
+		}
+	} else if (header(line, length, "X-Repo-Commit", x->commit, sizeof x->commit) ||
+		header(line, length, "X-Error-Code", x->error_code, sizeof x->error_code) ||
+		header(line, length, "X-Error-Message", x->error_message, sizeof x->error_message)) {
+		return length;
+	} else if (header(line, length, "Link", value, sizeof value)) {
+		next_link(x->next, sizeof x->next, value);
+	}
+	return length;
+}
+
+static bool begin(struct http *h)
+{
+	long status = 0;
+	h->curl->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+	h->answer->status = status;
+	h->begun = true;
+	return status / 100 != 2 || !h->request->begin || !h->request->begin(h->request->context, h->answer, &h->failure);
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *context)
+{
+	struct http *h = context;
+	size_t nbytes = size * count;
+	if (stopped(h) || (!h->begun && !begin(h)))
+		return 0;
+	// The page that comes with a redirect or a refusal is read to its end, so that the connection can be used again.
+	if (h->answer->status / 100 != 2 || !h->request->take)
+		return nbytes;
+	return h->request->take(h->request->context, data, nbytes, &h->failure) ? 0 : nbytes;
+}
+
+static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	(void)a, (void)b, (void)c, (void)d;
+	return stopped(context);
+}
+
+static CURLcode hop(struct http *h, const char *url, bool to_hub)
+{
+	const struct curl_table *c = h->curl;
+	struct curl_slist *headers = c->append(NULL, "Accept-Encoding: identity");
+	if (to_hub && h->token) {
+		struct text t = {0};
+		text_addf(&t, "Authorization: Bearer %s", h->token);
+		headers = c->append(headers, text_get(&t));
+		text_done(&t);
+	}
+	c->reset(h->easy);                                     // the connections stay
+	c->setopt(h->easy, CURLOPT_URL, url);
+	c->setopt(h->easy, CURLOPT_HTTPHEADER, headers);
+	c->setopt(h->easy, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
+	c->setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
+	c->setopt(h->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	c->setopt(h->easy, CURLOPT_ERRORBUFFER, h->words);
+	c->setopt(h->easy, CURLOPT_CONNECTTIMEOUT, 10L);
+	c->setopt(h->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	c->setopt(h->easy, CURLOPT_LOW_SPEED_TIME, h->stall_s);
+	c->setopt(h->easy, CURLOPT_BUFFERSIZE, 262144L);
+	c->setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
+	c->setopt(h->easy, CURLOPT_HEADERDATA, h);
+	c->setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
+	c->setopt(h->easy, CURLOPT_WRITEDATA, h);
+	c->setopt(h->easy, CURLOPT_NOPROGRESS, 0L);
+	c->setopt(h->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	c->setopt(h->easy, CURLOPT_XFERINFODATA, h);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	c->setopt(h->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#endif
+	if (h->request->head)
+		c->setopt(h->easy, CURLOPT_NOBODY, 1L);
+	char range[32];
+	if (h->request->from && *h->request->from) {
+		snprintf(range, sizeof range, "%llu-", (unsigned long long)*h->request->from);
+		c->setopt(h->easy, CURLOPT_RANGE, range);
+	}
+	h->begun = false;
+	h->failure = (struct error){0};
+	h->words[0] = 0;
+	CURLcode code = c->perform(h->easy);
+	long status = 0;
+	curl_off_t wait = 0;
+	c->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+	c->getinfo(h->easy, CURLINFO_RETRY_AFTER, &wait);
+	h->answer->status = status;
+	h->answer->retry_after_s = wait > 0 && wait < 1000000 ? (long)wait : 0;
+	if (code == CURLE_OK && !h->begun && !h->request->head && !begin(h))
+		code = CURLE_WRITE_ERROR;
+	c->free_list(headers);
+	return code;
+}
+
+// ---- redirects ---------------------------------------------------------------------------------------------------
+
+// Whether another try may do better. A certificate, a URL or a full disk will not change.
+static bool may_pass(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+// All hops of one try. *transient: it failed, or was answered, in a way that may pass; *words then says how.
+static enum status try_once(struct http *h, struct arena *a, bool *transient, struct error *err)
+{
+	struct http_answer *x = h->answer;
+	const char *url = h->request->url;
+	*x = (struct http_answer){.linked_size = -1, .length = -1, .range_from = -1, .range_total = -1};
+	*transient = false;
+	for (int i = 0; i < HOPS; i++) {
+		const char *origin = origin_of(h->curl, a, url);
+		if (!origin)
+			return error_set(err, STATUS_FAILED, "%s redirects to something that is neither http nor https", h->host);
+		CURLcode code = hop(h, url, !strcmp(origin, h->origin));
+		if (stopped(h))
+			return interrupted(err);
+		if (h->failure.status) {
+			if (err)
+				*err = h->failure;
+			return h->failure.status;
+		}
+		if (code != CURLE_OK) {
+			*transient = may_pass(code);
+			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
+			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin, h->words[0] ? h->words : h->curl->strerror(code),
+				untrusted ? "; are ca-certificates installed, and is SSL_CERT_FILE right?" : "");
+		}
+		char *to = NULL;
+		h->curl->getinfo(h->easy, CURLINFO_REDIRECT_URL, &to);
+		if (x->status / 100 != 3 || !to) {
+			*transient = x->status == 408 || x->status == 429 || (x->status >= 500 && x->status != 501 && x->status != 505);
+			if (*transient)
+				error_set(err, STATUS_UNAVAILABLE, "%s answers %ld%s%s%s", origin, x->status,
+					x->status == 429 ? " (too many requests)" : "", x->error_message[0] ? ": " : "", x->error_message);
+			return STATUS_OK;
+		}
+		const char *next = arena_strdup(a, to), *next_origin = origin_of(h->curl, a, next);
+		if (next_origin && text_starts(origin, "https:") && text_starts(next_origin, "http:"))
+			return error_set(err, STATUS_FAILED, "%s redirects from https to http (%s), which is not followed", origin, next_origin);
+		if (h->request->head && text_is(origin, h->origin) && !text_is(next_origin, h->origin))
+			return STATUS_OK;
+		url = next;
+	}
+	return error_set(err, STATUS_FAILED, "%s redirects more than %d times", h->host, HOPS);
+}
+
+// Waits in short steps, so that a stop is heard. False when stopped.
+static bool wait_s(const struct http *h, double seconds)
+{
+	for (double end = clock_ms() + seconds * 1e3; clock_ms() < end;) {
+		if (stopped(h))
+			return false;
+		poll(NULL, 0, 50);
+	}
+	return !stopped(h);
+}
+
+enum status http_do(struct http *h, const struct http_request *request, struct http_answer *out, struct error *err)
+{
+	struct arena a = {0};
+	enum status s;
+	h->request = request;
+	h->answer = out;
+	for (int tries = 1;; tries++) {
+		struct error why = {0};
+		uint64_t before = request->from ? *request->from : 0;
+		bool transient;
+		if (stopped(h)) {
+			s = interrupted(err);
+			break;
+		}
+		s = try_once(h, &a, &transient, &why);
+		if (!transient) {
+			if (s)
+				error_set(err, why.status, "%s", why.text);
+			break;
+		}
+		if (request->from && *request->from > before)
+			tries = 1;                             // bytes came: it is not the same failure again and again
+		long wait = out->retry_after_s ? out->retry_after_s : 1L << (tries - 1);
+		if (tries >= TRIES || wait > LONGEST_WAIT_S) {
+			s = wait > LONGEST_WAIT_S ? error_set(err, STATUS_UNAVAILABLE, "%s, and asks to be left alone for %ld s; try again then",
+							    why.text, wait)
+						  : error_set(err, STATUS_UNAVAILABLE, "%s; tried %d times", why.text, tries);
+			break;
+		}
+		if (h->watch->note) {
+			struct text t = {0};
+			text_addf(&t, "%s; trying again in %ld s", why.text, wait);
+			h->watch->note(h->watch->context, text_get(&t));
+			text_done(&t);
+		}
+		if (!wait_s(h, (double)wait)) {
+			s = interrupted(err);
+			break;
+		}
+	}
+	arena_done(&a);
+	return s;
+}
+
+// ---- texts -------------------------------------------------------------------------------------------------------
+
+struct whole {
+	struct text text;
+	size_t limit;
+};
+
+static enum status whole_begin(void *context, const struct http_answer *answer, struct error *err)
+{
+	struct whole *w = context;
+	if (answer->length > 0 && (uint64_t)answer->length > w->limit)
+		return error_set(err, STATUS_FAILED, "an answer of %lld bytes, and at most %zu are read", (long long)answer->length, w->limit);
+	w->text.length = 0;
+	return STATUS_OK;
+}
+
+static enum status whole_take(void *context, const void *data, size_t nbytes, struct error *err)
+{
+	struct whole *w = context;
+	if (nbytes > w->limit - w->text.length)
+		return error_set(err, STATUS_FAILED, "an answer of more than %zu bytes", w->limit);
+	text_add_bytes(&w->text, data, nbytes);
+	return STATUS_OK;
+}
+
+enum status http_text(struct http *h, struct arena *a, const char *url, size_t limit, char **out, size_t *nbytes,
+	struct http_answer *answer, struct error *err)
+{
+	struct whole w = {.limit = limit};
+	struct http_request request = {.url = url, .begin = whole_begin, .take = whole_take, .context = &w};
+	enum status s = http_do(h, &request, answer, err);
+	if (!s) {
+		*out = arena_strndup(a, text_get(&w.text), w.text.length);
+		*nbytes = w.text.length;
+	}
+	text_done(&w.text);
+	return s;
+}
