@@ -75,7 +75,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 		graph_bind(g, "past_sequence_length", 0);
 	}
 	checkpoint_plain_locations(c);
-	s = artifact_build(&art, a, c, spec, g, err);
+	s = artifact_build(&art, a, c, spec, ARCH_WHOLE, g, err);
 	if (s == STATUS_OK && b->text) {
 		struct text t = { 0 };
 		graph_text(g, &t);

@@ -99,12 +99,12 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 }
 
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
-	struct graph *g, struct error *err)
+	enum arch_graph which, struct graph *g, struct error *err)
 {
 	const void *bytes;
-	struct artifact art = {.placed_by = "memory"};
+	struct artifact art = {.placed_by = "memory", .file = arch_graph_file(which)};
 	enum status status;
-	if ((status = arch_draw(s, c, ARCH_WHOLE, g, err)) || (status = graph_finish(g, err)) ||
+	if ((status = arch_draw(s, c, which, g, err)) || (status = graph_finish(g, err)) ||
 	    (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
 		return status;
 	// The graph may be freed before the artifact.
@@ -171,8 +171,9 @@ static const char *dearer(const char *a, const char *b)
 	return x >= y ? a : b;
 }
 
-// The weights the graph names, then the graph: a folder with a graph is whole. `made` gets a line a file; may be NULL.
-static enum status fill_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, int ways,
+// The weights that the graphs name, then the graphs: a folder with a graph is whole. In the cache `made` gets a line a file and the
+// one graph the name that all have there; else NULL.
+static enum status fill_folder(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, int ways,
 	const char **placed_by, json_t *made, struct error *err)
 {
 	char path[PATH_MAX];
@@ -181,7 +182,10 @@ static enum status fill_folder(const struct artifact *art, const struct checkpoi
 	for (size_t i = 0; i < c->shard_count; i++) {
 		const struct shard *shard = &c->shards[i];
 		const char *how = NULL;
-		if (!is_used(art, shard))
+		bool used = false;
+		for (size_t k = 0; k < count; k++)
+			used = used || is_used(&arts[k], shard);
+		if (!used)
 			continue;
 		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, shard->location) >= sizeof path)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
@@ -194,10 +198,12 @@ static enum status fill_folder(const struct artifact *art, const struct checkpoi
 			json_array_append_new(made, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how,
 				"bytes", (json_int_t)shard->nbytes, "identity", shard->identity, "source", shard->real_path));
 	}
-	if ((size_t)snprintf(path, sizeof path, "%s/model.onnx", folder) >= sizeof path)
-		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
-	if ((s = file_put(path, art->graph, art->graph_nbytes, err)))
-		return s;
+	for (size_t i = 0; i < count; i++) {
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, made ? "model.onnx" : arts[i].file) >= sizeof path)
+			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
+		if ((s = file_put(path, arts[i].graph, arts[i].graph_nbytes, err)))
+			return s;
+	}
 	*placed_by = worst ? worst : "file";
 	return STATUS_OK;
 }
@@ -239,7 +245,7 @@ static enum status make_folder(const struct artifact *art, const struct checkpoi
 	const char **placed_by, struct error *err)
 {
 	json_t *files = json_array();
-	enum status s = fill_folder(art, c, folder, ANY_WAY, placed_by, files, err);
+	enum status s = fill_folder(art, 1, c, folder, ANY_WAY, placed_by, files, err);
 	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by",
 		s ? "" : *placed_by, "made_unix_us", (json_int_t)clock_unix_us(),
 		"files", files);
@@ -302,17 +308,51 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	return STATUS_OK;
 }
 
-enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link,
+// Whether both files are there with the same bytes.
+static bool same_file(const char *a, const char *b)
+{
+	struct arena passing = {0};
+	const uint8_t *x, *y;
+	size_t nx, ny;
+	bool same = !file_map(&passing, a, &x, &nx, NULL) && !file_map(&passing, b, &y, &ny, NULL) && nx == ny && !memcmp(x, y, nx);
+	arena_done(&passing);
+	return same;
+}
+
+// What programs that run a model of several graphs read beside them.
+static enum status copy_small_files(const struct checkpoint *c, const char *folder, struct error *err)
+{
+	static const char *const names[] = {"config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json",
+		"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "normalizer.json",
+		"spiece.model", "source.spm", "target.spm", "sentencepiece.bpe.model"};
+	char from[PATH_MAX], to[PATH_MAX];
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *how;
+		enum status s;
+		snprintf(from, sizeof from, "%s/%s", c->path, names[i]);
+		if ((size_t)snprintf(to, sizeof to, "%s/%s", folder, names[i]) >= sizeof to)
+			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
+		if (file_exists(from) && !same_file(from, to) && (s = file_place(from, to, PLACE_REFLINK | PLACE_COPY, &how, err)))
+			return s;
+	}
+	return STATUS_OK;
+}
+
+enum status artifact_export(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, bool link,
 	const char **placed_by, struct error *err)
 {
 	char real[PATH_MAX], own[PATH_MAX], config[PATH_MAX];
 	enum status s = file_mkdirs(folder, err);
 	if (s)
 		return s;
-	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these.
+	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these or we wrote them.
 	snprintf(config, sizeof config, "%s/config.json", folder);
-	if (file_exists(config) && (!realpath(folder, real) || !realpath(c->path, own) || strcmp(real, own)))
+	snprintf(own, sizeof own, "%s/config.json", c->path);
+	bool ours = !file_exists(config) || same_file(config, own) || (realpath(folder, real) && realpath(c->path, own) && !strcmp(real, own));
+	if (!ours)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
-	return fill_folder(art, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err);
+	if ((s = fill_folder(arts, count, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err)))
+		return s;
+	return count > 1 ? copy_small_files(c, folder, err) : STATUS_OK;
 }

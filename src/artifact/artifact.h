@@ -22,6 +22,7 @@ struct artifact {
 	const char *key;                     // 64 hex digits
 	const void *graph;                   // ONNX bytes
 	size_t graph_nbytes;
+	const char *file;                    // what the graph is called where it is exported: "model.onnx", "encoder_model.onnx"
 	const char *graph_path;              // graph file with its weights beside it; NULL until artifact_place
 	const char *weights_dir;             // real folder of all weight files; NULL when they lie in several folders or there are none
 	const char *placed_by;               // "memory", "hardlink", "reflink", "copy", "file" (an .onnx given by the user)
@@ -34,7 +35,7 @@ struct artifact {
 
 // Draws (arch_draw, graph_finish, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
-	struct graph *g, struct error *err);
+	enum arch_graph which, struct graph *g, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
 // Whether no one folder holds all its weights, so that every engine needs artifact_place.
@@ -42,8 +43,10 @@ bool artifact_needs_path(const struct artifact *art);
 // Gives it a path in the cache.
 enum status artifact_place(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
 
-// `assay build`: model.onnx and its weights in `folder`. `link`: hard links; else files that stand alone (reflink or copy).
-enum status artifact_export(const struct artifact *art, const struct checkpoint *c, const char *folder, bool link,
+// `assay build`: the graphs of one model and their weights in `folder`; of several graphs also the model's small files (its
+// configuration, its tokenizer), which programs look for beside them. `link`: hard links; else files that stand alone (reflink or
+// copy).
+enum status artifact_export(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, bool link,
 	const char **placed_by, struct error *err);
 
 // file_place.c: one file to another path by the first way that works; `how` is "hardlink", "reflink" or "copy".

@@ -55,6 +55,8 @@ struct session {
 	const struct tensor_type *inputs, *outputs;      // as the engine sees them
 	size_t input_count, output_count;
 	int64_t node_count;                  // of the graph given to the engine; -1 unknown
+	bool keeps_outputs;                  // set by the caller: the outputs of a run stay valid through the next run, so that a
+	                                     // cache goes back in by its pointer
 	int64_t run_count;
 	void *state;                         // session_size bytes, zeroed
 };

@@ -253,7 +253,7 @@ static enum status list_outputs(struct session *s, const struct artifact *a, str
 		return st;
 	*types = ARENA_ARRAY(&s->arena, s->output_count + 1, struct tensor_type);
 	o->ports = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_output_const_port_t *);
-	o->out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
+	o->now.out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
 	for (size_t i = 0; i < s->output_count && !st; i++) {
 		if (file.output_count == s->output_count &&
 			!l->ov_compiled_model_output_by_name(o->model, file.outputs[i].name, &o->ports[i]))
@@ -275,8 +275,8 @@ static enum status list_inputs(struct session *s, struct tensor_type **types, st
 	if (st)
 		return st;
 	*types = ARENA_ARRAY(&s->arena, s->input_count + 1, struct tensor_type);
-	o->in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
-	o->given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
+	o->now.in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
+	o->now.given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
 	for (size_t i = 0; i < s->input_count && !st; i++) {
 		ov_output_const_port_t *port = NULL;
 
@@ -299,7 +299,7 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 	if ((st = load_library(&o->library, &s->arena, err)) ||
 		(st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) || (st = configure(s, err)) ||
 		(st = ov_compile(s, a, &o->model, err)) ||
-		(st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->request), "making a request", err)) ||
+		(st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
 		(st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
 		return st;
 	s->inputs = inputs;
@@ -352,10 +352,10 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 	enum status st;
 
 	*out = (struct tensor){ .name = s->outputs[i].name };
-	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->request, o->ports[i], &o->out[i]),
+	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->now.request, o->ports[i], &o->now.out[i]),
 		     "reading an output", err)) ||
-		(st = ov_check(l, l->ov_tensor_get_element_type(o->out[i], &element), "reading an output", err)) ||
-		(st = ov_check(l, l->ov_tensor_get_shape(o->out[i], &shape), "reading an output", err)))
+		(st = ov_check(l, l->ov_tensor_get_element_type(o->now.out[i], &element), "reading an output", err)) ||
+		(st = ov_check(l, l->ov_tensor_get_shape(o->now.out[i], &shape), "reading an output", err)))
 		return st;
 	out->dtype = ov_dtype(element);
 	if (shape.rank <= TENSOR_MAX_RANK) {
@@ -367,31 +367,65 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 		return error_set(
 			err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", out->name);
 	out->nbytes = count * dtype_size(out->dtype);
-	return count ? ov_check(l, l->ov_tensor_data(o->out[i], &out->data), "reading an output", err) : STATUS_OK;
+	return count ? ov_check(l, l->ov_tensor_data(o->now.out[i], &out->data), "reading an output", err) : STATUS_OK;
 }
 
-static void release_outputs(struct session *s)
+static void release_outputs(const struct session *s, struct ov_turn *t)
 {
 	struct openvino *o = s->state;
 
-	for (size_t i = 0; o->out && i < s->output_count; i++) {
-		if (o->out[i])
-			o->library.ov_tensor_free(o->out[i]);
-		o->out[i] = NULL;
+	for (size_t i = 0; t->out && i < s->output_count; i++) {
+		if (t->out[i])
+			o->library.ov_tensor_free(t->out[i]);
+		t->out[i] = NULL;
 	}
+}
+
+// The other request's turn; it is made when it is needed first.
+static enum status take_turns(struct session *s, struct error *err)
+{
+	struct openvino *o = s->state;
+	struct ov_turn now = o->other;
+	enum status st;
+
+	if (!now.request) {
+		now.in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
+		now.out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
+		now.given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
+		st = ov_check(&o->library, o->library.ov_compiled_model_create_infer_request(o->model, &now.request), "making a second request", err);
+		if (st)
+			return st;
+	}
+	o->other = o->now;
+	o->now = now;
+	return STATUS_OK;
 }
 
 static enum status ov_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
 {
 	struct openvino *o = s->state;
-	enum status st = ov_give_inputs(s, o->request, in, o->in, o->given, err);
+	enum status st = s->keeps_outputs ? take_turns(s, err) : STATUS_OK;
 
-	release_outputs(s);
 	if (!st)
-		st = ov_check(&o->library, o->library.ov_infer_request_infer(o->request), "running", err);
+		st = ov_give_inputs(s, o->now.request, in, o->now.in, o->now.given, err);
+	release_outputs(s, &o->now);
+	if (!st)
+		st = ov_check(&o->library, o->library.ov_infer_request_infer(o->now.request), "running", err);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = show_output(s, i, &out[i], err);
 	return st;
+}
+
+static void end_turn(const struct session *s, struct ov_turn *t)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+
+	release_outputs(s, t);
+	for (size_t i = 0; t->in && i < s->input_count; i++)
+		if (t->in[i])
+			l->ov_tensor_free(t->in[i]);
+	if (t->request)
+		l->ov_infer_request_free(t->request);
 }
 
 static void ov_close(struct session *s)
@@ -399,15 +433,11 @@ static void ov_close(struct session *s)
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
 
-	release_outputs(s);
-	for (size_t i = 0; o->in && i < s->input_count; i++)
-		if (o->in[i])
-			l->ov_tensor_free(o->in[i]);
+	end_turn(s, &o->now);
+	end_turn(s, &o->other);
 	for (size_t i = 0; o->ports && i < s->output_count; i++)
 		if (o->ports[i])
 			l->ov_output_const_port_free(o->ports[i]);
-	if (o->request)
-		l->ov_infer_request_free(o->request);
 	if (o->model)
 		l->ov_compiled_model_free(o->model);
 	if (o->core)

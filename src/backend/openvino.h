@@ -57,13 +57,18 @@ struct ov_library {
 
 struct ov_given { void *data; int rank; int64_t dim[TENSOR_MAX_RANK]; };     // what an input tensor was made of
 
+// A request owns its outputs, so a session that keeps those of the last run has two and takes turns.
+struct ov_turn {
+	ov_infer_request_t *request;
+	struct ov_given *given;
+	ov_tensor_t **in, **out;
+};
+
 struct openvino {
 	struct ov_library library;
 	ov_core_t *core;
 	ov_compiled_model_t *model;
-	ov_infer_request_t *request;
-	struct ov_given *given;
-	ov_tensor_t **in, **out;
+	struct ov_turn now, other;           // other.request is NULL until it is needed
 	ov_output_const_port_t **ports;      // of the outputs
 };
 

@@ -386,6 +386,13 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 	enum status st = STATUS_OK;
 
 	release_values(api, o->in, s->input_count);
+	if (s->keeps_outputs) {
+		OrtValue **spare = o->older ? o->older : ARENA_ARRAY(&s->arena, s->output_count + 1, OrtValue *);
+
+		release_values(api, spare, s->output_count);
+		o->older = o->out;
+		o->out = spare;
+	}
 	release_values(api, o->out, s->output_count);
 	for (size_t i = 0; i < s->input_count && !st; i++)
 		st = ort_check(api,
@@ -411,6 +418,7 @@ static void ort_close(struct session *s)
 		return;
 	release_values(api, o->in, s->input_count);
 	release_values(api, o->out, s->output_count);
+	release_values(api, o->older, s->output_count);
 	if (o->memory)
 		api->ReleaseMemoryInfo(o->memory);
 	if (o->session)

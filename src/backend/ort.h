@@ -25,6 +25,7 @@ struct ort {
 	OrtAllocator *allocator;             // the default one; not ours to free
 	const char **input_names, **output_names;
 	OrtValue **in, **out;                // of the last run
+	OrtValue **older;                    // of the run before it, where the session keeps outputs
 };
 
 // What an OrtStatus says as one of ours; frees it. NULL is OK.

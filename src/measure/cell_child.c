@@ -130,7 +130,7 @@ static enum status draw(struct work *w, struct error *err)
 	arena_defer(&w->arena, free_graph, g);
 	if (form.is_static)
 		inputs_bind(g, &w->hints, &w->shape);
-	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, g, err)))
+	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, g, err)))
 		return st;
 	if ((w->backend->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact))
 		st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err);

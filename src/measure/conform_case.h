@@ -16,4 +16,8 @@ struct conform_engine { const char *version, *library; };
 enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *),
 	void *context, struct arena *a, struct conform_engine *engine, struct error *err);
 
+// gen.json in a case's folder: `whole` is the open session of the model's one graph.
+enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct backend *b, struct session *whole,
+	struct arena *a, struct error *err);
+
 #endif

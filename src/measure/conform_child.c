@@ -34,7 +34,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 	    (st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
 	w->graph = graph_new(&t->platform->form);
-	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, w->graph, err)))
+	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
 		return st;
 	if (((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact)) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
 		return st;
@@ -50,6 +50,8 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 		out[i].name = w->session.outputs[i].name;
 	if (reference_judge(&ref, out, w->session.output_count, DTYPE_F32, &w->arena, &w->row, NULL) != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
+	if (file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
+		return conform_generate(folder, spec, &w->checkpoint, t, b, &w->session, &w->arena, err);
 	return STATUS_OK;
 }
 

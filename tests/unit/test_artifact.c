@@ -100,7 +100,7 @@ static void build(struct built *b, const char *folder, bool plain)
 	if (plain)
 		checkpoint_plain_locations(&b->c);
 	b->g = graph_new(&form);
-	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, b->g, &e))
+	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, ARCH_WHOLE, b->g, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -212,16 +212,16 @@ static void hub_blob(void **state)
 	// For people: the name of the checkpoint's folder.
 	build(&plain, snapshot, true);
 	assert_null(plain.art.weights_dir);
-	assert_int_equal(artifact_export(&plain.art, &plain.c, path("exported"), true, &placed_by, &e), STATUS_OK);
+	assert_int_equal(artifact_export(&plain.art, 1, &plain.c, path("exported"), true, &placed_by, &e), STATUS_OK);
 	assert_string_equal(placed_by, "hardlink");
 	assert_true(same_file(path("exported/model.safetensors"), blob));
 	assert_int_equal(names_in(path("exported")), 2);
-	assert_int_equal(artifact_export(&plain.art, &plain.c, path("exported"), false, &placed_by, &e), STATUS_OK);
+	assert_int_equal(artifact_export(&plain.art, 1, &plain.c, path("exported"), false, &placed_by, &e), STATUS_OK);
 	assert_true(text_is(placed_by, "copy") || text_is(placed_by, "reflink"));
 	assert_false(same_file(path("exported/model.safetensors"), blob));
 	// A checkpoint of somebody else is not written into.
 	make_checkpoint(path("other"));
-	assert_int_equal(artifact_export(&plain.art, &plain.c, path("other"), true, &placed_by, &e), STATUS_BAD_INPUT);
+	assert_int_equal(artifact_export(&plain.art, 1, &plain.c, path("other"), true, &placed_by, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "another model's config.json"));
 	done(&plain);
 

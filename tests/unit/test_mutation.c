@@ -187,7 +187,7 @@ static enum status use(const char *folder, size_t *stage, struct error *err)
 	}
 	if (!s && spec->layers <= MOST_LAYERS) {
 		*stage = 2;
-		s = artifact_build(&art, &a, &c, spec, g, err);
+		s = artifact_build(&art, &a, &c, spec, ARCH_WHOLE, g, err);
 		if (!s)
 			*stage = 3;
 	}

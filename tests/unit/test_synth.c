@@ -358,7 +358,7 @@ static void trims(void **state)
 	struct artifact art;
 	struct spec *s;
 	struct graph *g = graph_new(&(struct graph_form){0});
-	if (checkpoint_open(&w, folder[2], &e) || arch_resolve(&s, &arena, &w, &e) || artifact_build(&art, &arena, &w, s, g, &e) || artifact_place(&art, &arena, &w, &e))
+	if (checkpoint_open(&w, folder[2], &e) || arch_resolve(&s, &arena, &w, &e) || artifact_build(&art, &arena, &w, s, ARCH_WHOLE, g, &e) || artifact_place(&art, &arena, &w, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(cache_usage(&u, &e), STATUS_OK);
 	assert_int_equal(u.dead_links, 0);
