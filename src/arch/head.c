@@ -38,7 +38,11 @@ static void draw_causal_lm(struct build *b, value hidden)
 	const struct spec *s = b->s;
 	graph_enter(b->g, "head");
 	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->hidden_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->hidden_size);
-	value logits = op_softcap(b->g, op_linear(b->g, hidden, w, NO_VALUE), (float)s->logit_softcap);
+	value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
+	value logits = op_linear(b->g, hidden, w, bias);
+	if (s->logit_scale > 0)
+		logits = op_scale(b->g, logits, (float)s->logit_scale);
+	logits = op_softcap(b->g, logits, (float)s->logit_softcap);
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
 }
@@ -123,11 +127,15 @@ const struct head head_rows[] = {
 	{ "MTModel", "conditional-generation", draw_own, true },
 	{ "ForMaskedLM", "masked-lm", draw_masked_lm },
 	{ "ForCausalLM", "causal-lm", draw_causal_lm },
+	{ "LMHeadModel", "causal-lm", draw_causal_lm },
 	{ "ForSequenceClassification", "sequence-classification", draw_sequence },
 	{ "ForTokenClassification", "token-classification", draw_token },
 	{ "ForQuestionAnswering", "question-answering", draw_span },
 	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_image_teacher },
 	{ "ForImageClassification", "image-classification", draw_image },
+	{ "ForCTC", "ctc", draw_own, false },
+	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
+	{ "ForXVector", "x-vector", draw_own, false },
 	{ "EncoderModel", "encoder", draw_encoder },
 	{ "Model", "model", draw_model, true },
 	{ NULL, NULL, NULL, false },

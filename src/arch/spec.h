@@ -28,6 +28,7 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, norm_plus_one, "RMS norm multiplies by 1 + weight")                                                          \
 	X(FLAG, sandwich_norm, "a norm behind attention and feed-forward too, inside the residual")                          \
 	X(FLAG, post_norm, "the norms stand behind attention and feed-forward only, inside the residual")                    \
+	X(FLAG, norm_behind, "the norms stand behind the residual; none at the end")                                         \
 	X(FLAG, layer_norm, "layer norms, which take the mean away, instead of RMS norms (decoder)")                         \
 	X(FLAG, norm_no_bias, "layer norms have no bias (decoder)")                                                          \
 	X(FLAG, norm_no_weight, "norms have neither weight nor bias (decoder)")                                              \
@@ -46,6 +47,8 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns")                                          \
 	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder)")                                               \
 	X(FLAG, qk_norm_late, "the norm of query and key stands behind the rotation")                                        \
+	X(FLAG, may_look_ahead, "use_bidirectional_attention takes the causal mask away")                                    \
+	X(FLAG, qkv_bias_only, "attention_bias does not mean the output projection")                                         \
 	X(FLAG, window_rope, "only layers with a window have rotary positions")                                              \
 	X(FLAG, lm_bias, "the language model's head has a bias (decoder)")                                                   \
 	X(FLAG, positions_from_pad, "positions count from pad_token_id + 1 and skip padding")                                \
@@ -60,6 +63,8 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, no_pooler, "the bare model has no pooler output")                                                            \
 	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself")                                      \
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
+	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
+	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
 	X(FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is (text tower)")             \
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
@@ -132,6 +137,7 @@ struct spec {
 	const bool *unturned;                        // [layers_in_config]: this layer has no rotary positions; NULL: all have
 	struct rope rope, window_rope;               // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale;     // 0: there is none
+	double alibi_max;                            // the largest exponent of ALiBi's slopes
 	double clip_qkv;                             // query, key and value are kept within -c and c; 0: not
 };
 
@@ -153,6 +159,8 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family decoder, encoder, t5, vit, clip_text, clip_vision, dual, xclip, xclip_vision;
+
+extern const struct family speech;
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.

@@ -88,6 +88,35 @@ value op_linear(struct graph *g, value x, value w, value b)
 	return b.id ? op_add(g, y, b) : y;
 }
 
+// The same for a weight that lies as [in, out]: Gemm without transB, or MatMul.
+value op_linear_in_out(struct graph *g, value x, value w, value b)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, w))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	if (k.rank != 2 || v.rank < 2 || (v.dim[v.rank - 1] >= 0 && v.dim[v.rank - 1] != k.dim[0])) {
+		char xs[128], ws[128];
+		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s, [in, out], meets %s", tensor_shape_text(k.rank, k.dim, ws, sizeof ws),
+			tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
+		return NO_VALUE;
+	}
+	if (g->form.linear != LINEAR_GEMM) {
+		value y = op_matmul(g, x, w);
+		return b.id ? op_add(g, y, b) : y;
+	}
+	int64_t dim[TENSOR_MAX_RANK];
+	memcpy(dim, v.dim, sizeof dim);
+	dim[v.rank - 1] = k.dim[1];
+	for (int i = 0; i < v.rank - 1; i++)
+		op_dim(g, x, i);                             // so that the way back is known
+	value rows = graph_rows(g, x);
+	if (g->failed)
+		return NO_VALUE;
+	int64_t shape[2] = { value_dim(g, rows, 0), k.dim[1] };
+	value y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
+	return graph_from_rows(g, y, v.rank, dim);
+}
+
 // The last layer of a graph. Engines let a Reshape share its input's memory, but not where the result leaves the graph: there
 // ONNX Runtime copies (bert-base 1x128: 15 MB of logits on one thread, 1.3 of 117 ms). So the bias comes behind the way back,
 // as the operation that writes the output; op_add would draw it on the rows.
@@ -183,7 +212,14 @@ value op_softcap(struct graph *g, value x, float cap)
 //   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) * scale -+
 //   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> + bias -> Softmax -+
 //   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
+//
+// A sink is one more score a head, which takes its share of the softmax and attends to nothing.
 value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap)
+{
+	return op_attention_sink(g, q, k, v, bias, NO_VALUE, heads, kv_heads, scale, softcap);
+}
+
+value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads, float scale, float softcap)
 {
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
@@ -194,7 +230,7 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
-	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0 && !split) {
+	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0 && !split && !sink.id) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
@@ -211,7 +247,14 @@ value op_attention(struct graph *g, value q, value k, value v, value bias, int64
 		scores = op_reshape(g, scores, 4, (int64_t[]){ 0, heads, -1, 0 });
 	if (bias.id)
 		scores = op_add(g, scores, bias);
-	value weights = op_softmax(g, scores, -1);
+	value weights;
+	if (sink.id) {
+		value shape[] = { op_dim(g, scores, 0), graph_i64s(g, 1, &heads), op_dim(g, scores, 2), graph_i64s(g, 1, (int64_t[]){ 1 }) };
+		value column = op_expand(g, op_reshape(g, sink, 4, (int64_t[]){ 1, heads, 1, 1 }), op_concat(g, 4, shape, 0));     // [b, h, s, 1]
+		weights = op_softmax(g, op_concat(g, 2, (value[]){ column, scores }, 3), -1);
+		weights = op_slice(g, weights, 3, 1, INT64_MAX);
+	} else
+		weights = op_softmax(g, scores, -1);
 	if (group > 1)
 		weights = op_reshape(g, weights, 4, (int64_t[]){ 0, kv_heads, -1, 0 });
 	value y = op_matmul(g, weights, vh);

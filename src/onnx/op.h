@@ -81,6 +81,7 @@ value op_resize_corners(struct graph *g, value x, value sizes, const char *mode)
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
 value op_linear(struct graph *g, value x, value w, value b);
+value op_linear_in_out(struct graph *g, value x, value w, value b);      // for a weight that lies as [in, out]
 value op_linear_output(struct graph *g, value x, value w, value b);      // the same, for what becomes an output of the graph
 value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon);        // over the last axis
 value op_rms_norm(struct graph *g, value x, value weight, float epsilon);                      // over the last axis
@@ -92,6 +93,8 @@ value op_silu(struct graph *g, value x);
 // scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE; softcap c > 0 makes the scores c*tanh(scores/c) before.
 // Result [batch, seq, heads*width].
 value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap);
+// The same with one more score a head, sink [heads], that attends to nothing; NO_VALUE: none.
+value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads, float scale, float softcap);
 value op_softcap(struct graph *g, value x, float cap);                                         // x itself when cap is 0
 
 #endif

@@ -53,40 +53,112 @@ value mask_causal(struct build *b, value attention_mask, value x, int64_t window
 	return where_allowed(b, allowed);
 }
 
-// T5's bucket of a distance, without direction: exact below a quarter of the buckets, then by logarithm up to 128 tokens
-// (Raffel et al. 2020, section 2.1, https://arxiv.org/abs/1910.10683).
-static int64_t bucket_of(int64_t distance, int64_t buckets)
-{
-	int64_t half = buckets / 2, exact = half / 2;
-	if (distance < exact)
-		return distance;
-	float by_log = logf((float)distance / (float)exact) / logf(128.0f / (float)exact) * (float)(half - exact);
-	int64_t bucket = exact + (int64_t)by_log;
-	return bucket < half ? bucket : half - 1;
-}
-
 value mask_relative(struct build *b, value mask, value ids)
 {
-	enum { FAR = 128 };                          // every greater distance has the last bucket
-	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	int64_t table[FAR + 1];
-	if (s->relative_buckets < 4) {
-		graph_fail(g, STATUS_BAD_INPUT, "relative positions in %lld buckets", (long long)s->relative_buckets);
-		return mask;
-	}
-	for (int i = 0; i <= FAR; i++)
-		table[i] = bucket_of(i, s->relative_buckets);
-	graph_enter(g, "relative");
 	value query, key;
 	counted(b, ids, &query, &key);
-	value behind = op_sub(g, query, key);                                        // [seq, seq]; negative: the key is ahead
-	value bucket = op_gather(g, graph_i64s(g, FAR + 1, table), op_min(g, op_abs(g, behind), graph_i64(g, FAR)), 0);
-	bucket = op_add(g, bucket, op_where(g, op_less(g, behind, graph_i64(g, 0)), graph_i64(g, s->relative_buckets / 2), graph_i64(g, 0)));
-	value bias = op_gather(g, WEIGHT(b, "attn.relative", "weight", s->relative_buckets, s->heads), bucket, 0);   // [seq, seq, heads]
-	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);     // [1, heads, seq, seq]
-	graph_leave(g);
-	return op_add(g, bias, mask);
+	value bias = relative_bias(b, "attn.relative", query, key, b->s->relative_buckets, 128, true);
+	return op_add(b->g, bias, mask);
+}
+
+value mask_window_both(struct build *b, value attention_mask, value x, int64_t window)
+{
+	struct graph *g = b->g;
+	value n = op_squeeze(g, op_dim(g, x, 1), 0);
+	value at = op_range(g, graph_i64(g, 0), n, graph_i64(g, 1));
+	value near = op_less(g, op_abs(g, op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0))), graph_i64(g, window));
+	return where_allowed(b, op_and(g, key_mask(b, attention_mask), near));
+}
+
+// Slopes 2^(-8/n), 2^(-16/n), .. for n heads, a power of two; for other numbers every second of 2n's follows those of the
+// power below (Press et al. 2021, https://arxiv.org/abs/2108.12409, appendix) - or, MPT's way, n's are those of the power above,
+// every second first. The bias grows with the key's position; a softmax does not see where it begins.
+value mask_alibi(struct build *b, value attention_mask, bool of_tokens)
+{
+	struct graph *g = b->g;
+	int64_t heads = b->s->heads, power = 1;
+	float *slopes = ARENA_ARRAY(graph_arena(g), (size_t)heads + 1, float);
+	while (power * 2 <= heads)
+		power *= 2;
+	for (int64_t h = 0; h < heads; h++)
+		if (of_tokens)
+			slopes[h] = (float)(h < power ? pow(2, -8.0 * (double)(h + 1) / (double)power) : pow(2, -4.0 * (double)(2 * (h - power) + 1) / (double)power));
+		else {
+			int64_t above = power == heads ? power : power * 2, odd = above / 2;
+			int64_t at = power == heads ? h : h < odd ? 2 * h + 1 : 2 * (h - odd);
+			slopes[h] = (float)pow(2, -b->s->alibi_max * (double)(at + 1) / (double)above);
+		}
+	value position;
+	if (of_tokens) {
+		value count = op_cumsum(g, attention_mask, 1);
+		position = op_mul(g, op_sub(g, count, graph_i64(g, 1)), attention_mask);             // [batch, keys]
+		position = op_unsqueeze(g, op_unsqueeze(g, position, 1), 1);
+	} else
+		position = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, attention_mask, 1), 0), graph_i64(g, 1));
+	value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
+	return op_mul(g, op_cast(g, position, DTYPE_F32), slope);                            // [batch or -, heads, 1, keys]
+}
+
+// Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
+//   rows [q, k, v]; by key head, each with its queries: [kv_heads, group + 2, head_width]; or codegen's four parts of [q, v, k].
+static void project(struct build *b, value x, bool bias, value *q, value *k, value *v)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width, group = s->heads / s->kv_heads, d = s->head_width;
+	if (!weight_named(b, "layers.attn.qkv")) {
+		*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias);                     // [batch, seq, heads*head_width]
+		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias);                  // [batch, seq, kv_heads*head_width]
+		*v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, bias);
+		return;
+	}
+	value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
+	switch (s->traits.qkv_layout) {
+	case QKV_ROWS:
+		*q = op_slice(g, all, 2, 0, width);
+		*k = op_slice(g, all, 2, width, width + kv_width);
+		*v = op_slice(g, all, 2, width + kv_width, width + 2 * kv_width);
+		break;
+	case QKV_BY_HEAD:
+		all = op_reshape(g, all, 4, (int64_t[]){ 0, 0, s->kv_heads, (group + 2) * d });
+		*q = op_reshape(g, op_slice(g, all, 3, 0, group * d), 3, (int64_t[]){ 0, 0, width });
+		*k = op_reshape(g, op_slice(g, all, 3, group * d, (group + 1) * d), 3, (int64_t[]){ 0, 0, kv_width });
+		*v = op_reshape(g, op_slice(g, all, 3, (group + 1) * d, (group + 2) * d), 3, (int64_t[]){ 0, 0, kv_width });
+		break;
+	case QKV_FOUR_PARTS:
+		all = op_reshape(g, all, 4, (int64_t[]){ 0, 0, 4, 3 * width / 4 });
+		*q = op_reshape(g, op_slice(g, all, 3, 0, width / 4), 3, (int64_t[]){ 0, 0, width });
+		*v = op_reshape(g, op_slice(g, all, 3, width / 4, width / 2), 3, (int64_t[]){ 0, 0, width });
+		*k = op_reshape(g, op_slice(g, all, 3, width / 2, 3 * width / 4), 3, (int64_t[]){ 0, 0, width });
+		break;
+	}
+}
+
+static value clipped(struct build *b, value x, double c)
+{
+	struct graph *g = b->g;
+	return c > 0 ? op_max(g, op_min(g, x, graph_f32(g, (float)c)), graph_f32(g, (float)-c)) : x;
+}
+
+// Over each head, with one weight for all heads or (qk_norm_heads) one each; or over all heads together.
+static value query_key_norm(struct build *b, const char *stem, value x, int64_t heads)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t d = s->head_width;
+	if (s->traits.qk_norm_whole)
+		return norm(b, stem, x, heads * d);
+	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
+	if (s->traits.qk_norm_heads) {
+		float *ones = ARENA_ARRAY(graph_arena(g), (size_t)d, float);
+		for (int64_t i = 0; i < d; i++)
+			ones[i] = 1;
+		x = op_layer_norm(g, x, graph_constant(g, DTYPE_F32, 1, &d, ones), NO_VALUE, (float)s->norm_eps);
+		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d) : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
+		x = op_mul(g, x, w);
+	} else
+		x = norm(b, stem, x, d);
+	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * d });
 }
 
 //   x -+- q -(norm)-(rope)-+
@@ -94,24 +166,40 @@ value mask_relative(struct build *b, value mask, value ids)
 //      +- v ---------------+
 value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache)
 {
+	return self_attention_with(b, x, &(struct attention_extras){ .bias = bias, .cos = cos, .sin = sin }, qkv_bias, out_bias, cache);
+}
+
+value self_attention_with(struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
+{
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width;
-	value q = linear(b, "layers.attn.q", x, s->hidden_size, width, qkv_bias);            // [batch, seq, heads*head_width]
-	value k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, qkv_bias);         // [batch, seq, kv_heads*head_width]
-	value v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, qkv_bias);
-	if (s->traits.qk_norm) {
-		q = op_reshape(g, q, 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
-		k = op_reshape(g, k, 4, (int64_t[]){ 0, 0, s->kv_heads, s->head_width });
-		q = op_reshape(g, rms_norm(b, "layers.attn.q_norm", q, s->head_width), 3, (int64_t[]){ 0, 0, width });
-		k = op_reshape(g, rms_norm(b, "layers.attn.k_norm", k, s->head_width), 3, (int64_t[]){ 0, 0, kv_width });
+	const struct traits *t = &s->traits;
+	int64_t width = s->heads * s->head_width;
+	bool normed = t->qk_norm || t->qk_norm_whole || t->qk_norm_heads;
+	value q, k, v;
+	project(b, x, qkv_bias, &q, &k, &v);
+	q = clipped(b, q, s->clip_qkv), k = clipped(b, k, s->clip_qkv), v = clipped(b, v, s->clip_qkv);
+	if (normed && !t->qk_norm_late) {
+		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
+		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
 	}
-	if (cos.id) {
-		q = rope_turn(b, q, cos, sin, s->heads);
-		k = rope_turn(b, k, cos, sin, s->kv_heads);
+	if (e->cos.id) {
+		q = rope_turn(b, q, e->cos, e->sin, s->heads);
+		k = rope_turn(b, k, e->cos, e->sin, s->kv_heads);
 	}
+	if (normed && t->qk_norm_late) {
+		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
+		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
+	}
+	if (e->query_scale.id)
+		q = op_mul(g, q, e->query_scale);
 	if (cache)
 		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
-	value y = op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
+	value y = op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	if (t->inner_norm)
+		y = norm(b, "layers.attn.inner", y, width);
+	if (t->attention_gate)
+		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
 	return linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
 }

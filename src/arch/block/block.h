@@ -111,7 +111,7 @@ value mask_window_both(struct build *b, value attention_mask, value x, int64_t w
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
 value norm(struct build *b, const char *stem, value x, int64_t width);
-value feed_forward(struct build *b, const char *stem, value x, int64_t width, bool bias);
+value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias);
 
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
 // turned by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
@@ -127,6 +127,10 @@ value prenorm_ffn(struct build *b, const char *up, const char *down, value x);
 // The inputs of the two towers of dual models: input_ids and attention_mask; pixel_values [BATCH, channels, size, size].
 void text_tower_inputs(struct build *b, struct body *io);
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch);
+value clip_patches(struct build *b, value pixels);                                   // (class token and) patches + positions: [batch, tokens, hidden]
+value unit_length(struct build *b, value x);                                         // x / |x| over the last axis
+// What dual models' resolve begins with: both towers and the keys beside them.
+void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a);
 
 // Position ids that count tokens which are not padding, from pad_token_id + 1 (roberta and its kin): [batch, seq].
 value positions_from_pad(struct build *b, value ids);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary positions (Su et al. 2021, https://arxiv.org/abs/2104.09864) and the scalings that published models use, after
-// transformers' modeling_rope_utils.py: linear, dynamic NTK, llama3, YaRN (Peng et al. 2023, https://arxiv.org/abs/2309.00071).
+// transformers' modeling_rope_utils.py: linear, dynamic NTK, llama3, YaRN (Peng et al. 2023, https://arxiv.org/abs/2309.00071),
+// LongRoPE (Ding et al. 2024, https://arxiv.org/abs/2402.13753), and turning only a part of each head.
 #include <math.h>
 
 #include "arch/block/block.h"
@@ -15,11 +16,16 @@ static double yarn_mscale(double factor, double mscale)
 	return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
 }
 
-// Inverse frequencies [dim / 2]; returns what cos and sin are multiplied by.
-static double frequencies(const struct spec *s, int64_t dim, float *out)
+static double longrope_scale(const struct rope *r)
 {
-	const struct rope *r = &s->rope;
-	double scale = 1;
+	double n = (double)r->original_max_positions;
+	return !isnan(r->attention_factor) ? r->attention_factor : r->factor <= 1 ? 1 : sqrt(1 + log(r->factor) / log(n));
+}
+
+// Inverse frequencies [dim / 2]; returns what cos and sin are multiplied by.
+static double frequencies(const struct rope *r, int64_t dim, float *out)
+{
+	double scale = r->kind == ROPE_LONGROPE ? longrope_scale(r) : 1;
 	double low = 0, high = 0;
 	if (r->kind == ROPE_YARN) {
 		double n = (double)r->original_max_positions;
@@ -39,6 +45,8 @@ static double frequencies(const struct spec *s, int64_t dim, float *out)
 		float f = (float)(1 / pow(r->theta, (double)(2 * i) / (double)dim));
 		if (r->kind == ROPE_LINEAR)
 			f = (float)(f / r->factor);
+		if (r->kind == ROPE_PROPORTIONAL)
+			f = i < (int64_t)(r->partial * (double)dim / 2) ? (float)(f / r->factor) : 0;
 		if (r->kind == ROPE_LLAMA3) {
 			double n = (double)r->original_max_positions, wave = 2 * M_PI / f;
 			if (wave > n / r->low_freq_factor)
@@ -57,27 +65,54 @@ static double frequencies(const struct spec *s, int64_t dim, float *out)
 	return scale;
 }
 
-void rope_tables(struct build *b, value x, value positions, value *cos, value *sin)
+// Theta grows with the length beyond max_position_embeddings: theta * r^(dim/(dim-2)), r = factor*n/max - (factor-1), so each
+// inverse frequency is multiplied by r^(-2i/(dim-2)); r is 1 up to max_position_embeddings. length: f32 [1].
+static value dynamic_frequencies(struct build *b, const struct rope *rope, int64_t dim, value inverse, value length)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	int64_t dim = s->head_width;
+	double max = (double)b->s->max_positions;
+	float *power = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	for (int64_t i = 0; i < dim / 2; i++)
+		power[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
+	length = op_max(g, length, graph_f32(g, (float)max));
+	value r = op_sub(g, op_mul(g, length, graph_f32(g, (float)(rope->factor / max))), graph_f32(g, (float)(rope->factor - 1)));
+	return op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, power)));
+}
+
+// The short factors up to original_max_position_embeddings, the long ones for every position of a longer text.
+static value longrope_frequencies(struct build *b, const struct rope *rope, int64_t dim, const float *f, value length)
+{
+	struct graph *g = b->g;
+	float *table = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	for (int64_t i = 0; i < dim / 2; i++) {
+		table[i] = (float)(f[i] / (float)rope->short_factors[i]);
+		table[dim / 2 + i] = (float)(f[i] / (float)rope->long_factors[i]);
+	}
+	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions));            // [1]
+	value rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 2, dim / 2 }, table);
+	return op_where(g, is_long, op_gather(g, rows, graph_i64(g, 1), 0), op_gather(g, rows, graph_i64(g, 0), 0));
+}
+
+static value counted_from_zero(struct build *b, value x)
+{
+	struct graph *g = b->g;
+	return op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+}
+
+void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value x, value positions, value *cos, value *sin)
+{
+	struct graph *g = b->g;
 	graph_enter(g, "rope");
 	float *f = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
-	float scale = (float)frequencies(s, dim, f);
+	float scale = (float)frequencies(rope, dim, f);
 	if (!positions.id)
-		positions = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+		positions = counted_from_zero(b, x);
 	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2);             // [batch or 1, seq, 1]
 	value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
-	if (s->rope.kind == ROPE_DYNAMIC) {
-		// theta grows with the length beyond max_position_embeddings: theta * r^(dim/(dim-2)), r = factor*n/max - (factor-1),
-		// so each inverse frequency is multiplied by r^(-2i/(dim-2)); r is 1 up to max_position_embeddings.
-		for (int64_t i = 0; i < dim / 2; i++)
-			f[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
+	if (rope->kind == ROPE_DYNAMIC || rope->kind == ROPE_LONGROPE) {
 		value last = op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true);       // [1]
-		value length = op_max(g, op_add(g, last, graph_f32(g, 1)), graph_f32(g, (float)s->max_positions));
-		value r = op_sub(g, op_mul(g, length, graph_f32(g, (float)(s->rope.factor / (double)s->max_positions))), graph_f32(g, (float)(s->rope.factor - 1)));
-		inverse = op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f)));
+		value length = op_add(g, last, graph_f32(g, 1));
+		inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length) : longrope_frequencies(b, rope, dim, f, length);
 	}
 	value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);                    // [batch or 1, seq, 1, dim/2]
 	*cos = op_scale(g, op_cos(g, angle), scale);
@@ -85,16 +120,57 @@ void rope_tables(struct build *b, value x, value positions, value *cos, value *s
 	graph_leave(g);
 }
 
+void rope_tables(struct build *b, value x, value positions, value *cos, value *sin)
+{
+	const struct rope *r = &b->s->rope;
+	rope_tables_of(b, r, r->dim ? r->dim : b->s->head_width, x, positions, cos, sin);
+}
+
+// 1 + beta * log(1 + floor(position / original_max_positions)): [batch or 1, seq, 1]
+value rope_query_scale(struct build *b, const struct rope *r, value x, value positions)
+{
+	struct graph *g = b->g;
+	graph_enter(g, "rope");
+	if (!positions.id)
+		positions = counted_from_zero(b, x);
+	value times = op_cast(g, op_div(g, positions, graph_i64(g, r->original_max_positions)), DTYPE_F32);
+	value log = op_log(g, op_add(g, times, graph_f32(g, 1)));
+	value scale = op_add(g, op_mul(g, log, graph_f32(g, (float)r->position_beta)), graph_f32(g, 1));
+	graph_leave(g);
+	return op_unsqueeze(g, scale, 2);
+}
+
 //   x [batch, seq, heads, dim] = (a, b), halves of the last axis      ->      (a cos - b sin, b cos + a sin)
+//   interleaved: a and b are the even and the odd elements. What lies behind dim of a head stays as it is.
 value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads)
 {
 	struct graph *g = b->g;
-	int64_t dim = b->s->head_width;
-	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, dim });
-	value low = op_slice(g, x, 3, 0, dim / 2), high = op_slice(g, x, 3, dim / 2, dim);
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t all = value_dim(g, x, -1), width = all / heads, dim = 2 * value_dim(g, cos, -1);
+	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width });
+	value low, high, rest = NO_VALUE;
+	bool interleaved = b->s->traits.interleaved_rope;
+	if (dim < width) {
+		rest = op_slice(g, x, 3, dim, width);
+		x = interleaved ? op_slice(g, x, 3, 0, dim) : x;
+	}
+	if (interleaved) {
+		value pairs = op_reshape(g, x, 5, (int64_t[]){ 0, 0, heads, dim / 2, 2 });
+		low = op_slice(g, pairs, 4, 0, 1), high = op_slice(g, pairs, 4, 1, 2);       // [batch, seq, heads, dim/2, 1]
+		cos = op_unsqueeze(g, cos, 4), sin = op_unsqueeze(g, sin, 4);
+	} else
+		low = op_slice(g, x, 3, 0, dim / 2), high = op_slice(g, x, 3, dim / 2, dim);
 	value turned[] = {
 		op_sub(g, op_mul(g, low, cos), op_mul(g, high, sin)),
 		op_add(g, op_mul(g, high, cos), op_mul(g, low, sin)),
+		rest,
 	};
-	return op_reshape(g, op_concat(g, 2, turned, 3), 3, (int64_t[]){ 0, 0, heads * dim });
+	if (interleaved) {
+		turned[0] = op_reshape(g, op_concat(g, 2, turned, 4), 4, (int64_t[]){ 0, 0, heads, dim });
+		turned[1] = rest;
+	}
+	int parts = (interleaved ? 1 : 2) + (rest.id != 0);
+	x = parts > 1 ? op_concat(g, parts, turned, 3) : turned[0];
+	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, all });
 }

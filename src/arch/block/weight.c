@@ -27,6 +27,8 @@ static const char *file_name(const struct build *b, const char *root, const char
 	for (const char *p = pattern; *p; p++)
 		if (*p == '@')
 			text_add(&name, b->s->prefix);
+		else if (*p == '*')
+			text_addf(&name, "%lld", (long long)b->item);
 		else if (*p == '#' && hashes <= 3)
 			text_addf(&name, "%lld", (long long)numbers[hashes - 1][used++]);
 		else
@@ -55,6 +57,11 @@ static const struct weight *find(const struct build *b, const char *stem, const 
 	if (!w && b->s->root[0] && pattern[0] != '@')
 		w = checkpoint_find(b->c, file_name(b, "", pattern, suffix));
 	return w;
+}
+
+bool weight_named(const struct build *b, const char *stem)
+{
+	return stem_in_file(b, stem) != NULL;
 }
 
 bool weight_exists(const struct build *b, const char *stem, const char *suffix)
@@ -104,6 +111,15 @@ value weight(struct build *b, const char *stem, const char *suffix, int rank, co
 	return op_cast(b->g, stored(b, stem, suffix, rank, dim), DTYPE_F32);
 }
 
+value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width)
+{
+	struct graph *g = b->g;
+	value *rows = ARENA_ARRAY(graph_arena(g), (size_t)heads + 1, value);
+	for (b->item = 0; b->item < heads; b->item++)
+		rows[b->item] = op_reshape(g, WEIGHT(b, stem, "weight", width), 2, (int64_t[]){ 1, width });
+	return op_concat(g, (int)heads, rows, 0);
+}
+
 value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width)
 {
 	value table = stored(b, stem, "weight", 2, (int64_t[]){ rows, width });
@@ -112,6 +128,10 @@ value embedding(struct build *b, const char *stem, value ids, int64_t rows, int6
 
 value linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, bool bias)
 {
+	if (b->s->traits.transposed_weights && text_starts(stem, "layers.")) {
+		value w = WEIGHT(b, stem, "weight", in, out);
+		return op_linear_in_out(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
+	}
 	value w = WEIGHT(b, stem, "weight", out, in);
 	return op_linear(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
 }
@@ -137,7 +157,16 @@ value activate(struct build *b, enum activation act, value x)
 	case ACT_GELU_TANH: return op_gelu_tanh(b->g, x);
 	case ACT_RELU: return op_relu(b->g, x);
 	case ACT_SILU: return op_silu(b->g, x);
+	case ACT_RELU2: {
+		value r = op_relu(b->g, x);
+		return op_mul(b->g, r, r);
+	}
 	case ACT_TANH: return op_tanh(b->g, x);
+	case ACT_SIGMOID: return op_sigmoid(b->g, x);
+	case ACT_MISH: return op_mul(b->g, x, op_tanh(b->g, op_softplus(b->g, x)));
+	case ACT_LEAKY_RELU: return op_max(b->g, x, op_scale(b->g, x, 0.01f));
+	case ACT_RELU6: return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
+	case ACT_XIELU: graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is drawn in feed-forward layers only"); break;
 	case ACT_QUICK_GELU: return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
 	case ACT_NONE: break;
 	}

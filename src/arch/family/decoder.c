@@ -1,53 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaMA and its kin: a causal transformer with rotary positions, RMS norms before each branch and a gated feed-forward
-// (Touvron et al. 2023, https://arxiv.org/abs/2302.13971; Mistral, https://arxiv.org/abs/2310.06825; Qwen2,
-// https://arxiv.org/abs/2407.10671; Gemma 2, https://arxiv.org/abs/2408.00118). Causal language models have a key-value cache;
-// classifiers and bare models, which read a text once, have none.
+// GPT, LLaMA and their kin: a causal transformer (Radford et al. 2019; Touvron et al. 2023, https://arxiv.org/abs/2302.13971;
+// Mistral, https://arxiv.org/abs/2310.06825; Qwen2, https://arxiv.org/abs/2407.10671; Gemma 2, https://arxiv.org/abs/2408.00118).
+// Positions are rotary, learned, or a linear bias; causal language models have a key-value cache; classifiers and bare models,
+// which read a text once, have none.
 //
-//   ids -> tokens -> layers -> norm -> head
-//   layer:  x -+- norm - attention -(norm)-(+)-+- norm - down(act(gate) * up) -(norm)-(+)-
-//              +----------------------------+  +-----------------------------------+
+//   ids -> tokens (+ positions) -> layers -> norm -> head
+//   usual:     x -+- norm - attention -(norm)-(+)-+- norm - feed-forward -(norm)-(+)-
+//                 +----------------------------+  +---------------------------+
+//   post norm: x -+- attention - norm -(+)-+- feed-forward - norm -(+)-
+//                 +---------------------+  +-----------------------+
+//   parallel:  x -+- norm -+- attention ----+
+//                 |        +- feed-forward -+
+//                 +------------------------(+)-
 #include <math.h>
 
 #include "arch/block/block.h"
 
-struct positions { value cos, sin, full, window; };      // window: NO_VALUE when no layer has one
+// What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
+struct shared { value mask[2], cos[2], sin[2], query_scale; };
 
-static value layer(struct build *b, value x, const struct positions *p, struct cache *cache)
+static value attention(struct build *b, value x, const struct shared *p, struct cache *cache)
+{
+	const struct spec *s = b->s;
+	int window = s->sliding[b->layer];
+	bool turned = !s->unturned || !s->unturned[b->layer];
+	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale };
+	if (turned)
+		e.cos = p->cos[window], e.sin = p->sin[window];
+	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
+}
+
+static value feed(struct build *b, value x)
+{
+	return ffn_of(b, "layers.ffn", x, b->s->ffn_size, b->s->traits.ffn_bias);
+}
+
+// x + residual_scale * y
+static value residual(struct build *b, value x, value y)
+{
+	const struct spec *s = b->s;
+	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
+}
+
+static value parallel_layer(struct build *b, value x, const struct shared *p, struct cache *cache)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_enter(g, "attn");
+	value normed = norm(b, "layers.attn.norm", x, s->hidden_size);
+	value y = attention(b, normed, p, cache);
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	value z = feed(b, s->traits.parallel_norms ? norm(b, "layers.ffn.norm", x, s->hidden_size) : normed);
+	graph_leave(g);
+	return residual(b, residual(b, x, y), z);
+}
+
+static value layer(struct build *b, value x, const struct shared *p, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
+	if (t->parallel || t->parallel_norms)
+		return parallel_layer(b, x, p, cache);
+	bool before = !t->post_norm && !t->norm_behind, after = t->post_norm || t->sandwich_norm;
 	graph_enter(g, "attn");
-	value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = self_attention(b, y, s->sliding[b->layer] ? p->window : p->full, p->cos, p->sin, t->qkv_bias, t->out_bias, cache);
-	if (t->sandwich_norm)
-		y = rms_norm(b, "layers.attn.after", y, s->hidden_size);
-	x = op_add(g, x, y);
+	value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
+	y = attention(b, y, p, cache);
+	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
+	x = t->norm_behind ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	y = rms_norm(b, "layers.ffn.norm", x, s->hidden_size);
-	value gate = activate(b, s->act, linear(b, "layers.ffn.gate", y, s->hidden_size, s->ffn_size, t->ffn_bias));
-	y = op_mul(g, gate, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, t->ffn_bias));        // [batch, seq, ffn]
-	y = linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, t->ffn_bias);
-	if (t->sandwich_norm)
-		y = rms_norm(b, "layers.ffn.after", y, s->hidden_size);
-	x = op_add(g, x, y);
+	y = feed(b, before ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x);
+	x = residual(b, x, after ? norm(b, "layers.ffn.after", y, s->hidden_size) : y);
+	x = t->norm_behind ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	return x;
 }
 
+// Which linear layers have biases, in the words of several classes.
+static void resolve_biases(struct config *c, struct spec *s)
+{
+	struct traits *t = &s->traits;
+	bool attention = config_bool(c, "attention_bias", false), all = config_bool(c, "use_bias", false);
+	t->qkv_bias |= attention || all || config_bool(c, "use_qkv_bias", false) || config_bool(c, "qkv_bias", false);
+	t->out_bias |= (attention && !t->qkv_bias_only) || all || config_bool(c, "attention_out_bias", false);
+	t->ffn_bias |= config_bool(c, "mlp_bias", false) || all;
+	t->lm_bias |= config_bool(c, "lm_head_bias", false);
+}
+
+// Layers without rotary positions: a list of 0 and 1, or every Nth, or those without a window.
+static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
+{
+	const json_t *list = config_get(c, "no_rope_layers");
+	int64_t interval = config_size(c, "no_rope_layer_interval", 0);
+	if (!s->traits.window_rope && !interval && !json_array_size(list))
+		return;
+	bool *unturned = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	if (json_array_size(list) && json_array_size(list) != (size_t)s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
+	for (int64_t i = 0; i < s->layers; i++)
+		unturned[i] = s->traits.window_rope ? s->sliding_window > 0 && !s->sliding[i]
+			: json_array_size(list)     ? json_integer_value(json_array_get(list, (size_t)i)) == 0
+						    : (i + 1) % interval == 0;
+	s->unturned = unturned;
+}
+
+static void resolve_scales(struct config *c, struct spec *s)
+{
+	s->embedding_scale = config_real(c, "embedding_multiplier", s->traits.scaled_embedding ? sqrt((double)s->hidden_size) : 0);
+	s->residual_scale = config_real(c, "residual_multiplier", 0);
+	s->attention_scale = config_real(c, "attention_multiplier", s->attention_scale);
+	double divisor = config_real(c, "logits_scaling", 1);
+	s->logit_scale = config_real(c, "logit_scale", divisor > 0 && divisor != 1 ? 1 / divisor : 0);
+	s->clip_qkv = config_real(c, "clip_qkv", 0);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
+	struct traits *t = &s->traits;
 	resolve_transformer(c, s, false);
 	if (c->error.status)
 		return;
-	resolve_rope(c, s);
+	if (!s->ffn_size)
+		s->ffn_size = 4 * s->hidden_size;
+	resolve_rope(c, s, a);
 	resolve_window(c, s, a);
-	bool bias = config_bool(c, "attention_bias", false);
-	s->traits.qkv_bias |= bias;
-	s->traits.out_bias |= bias;
-	s->traits.ffn_bias |= config_bool(c, "mlp_bias", false);
+	resolve_unturned(c, s, a);
+	resolve_biases(c, s);
+	resolve_scales(c, s);
+	bool ahead = config_bool(c, "use_bidirectional_attention", false);
+	t->may_look_ahead = t->may_look_ahead && ahead;
+	if (t->may_look_ahead)
+		s->sliding_window = s->sliding_window / 2 + 1;       // half of it on each side
+	t->qk_norm_heads |= config_bool(c, "use_qk_norm", false);
+	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
+	t->parallel_norms &= parallel;
+	t->parallel |= parallel && !t->parallel_norms;
+}
+
+static void make_shared(struct build *b, struct body *io, value x, struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	bool needed[2] = { false, false };
+	for (int64_t i = 0; i < s->layers; i++)
+		needed[s->sliding[i]] = true;
+	for (int w = 0; w < 2; w++) {
+		if (!needed[w])
+			continue;
+		const struct rope *r = w ? &s->window_rope : &s->rope;
+		if (!s->traits.alibi && !weight_named(b, "embed.position"))
+			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
+		int64_t window = w ? s->sliding_window : 0;
+		if (!s->traits.may_look_ahead)
+			p->mask[w] = mask_causal(b, io->mask, x, window);
+		else
+			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
+		if (s->traits.alibi)
+			p->mask[w] = op_add(g, mask_alibi(b, io->mask, s->traits.alibi == 1), p->mask[w]);
+	}
+	if (s->rope.position_beta > 0)
+		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
+}
+
+// Learned positions: rows from position_offset on.
+static value add_positions(struct build *b, struct body *io, value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t rows = s->max_positions + s->traits.position_offset;
+	value at = io->positions;
+	if (!at.id)
+		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+	if (s->traits.position_offset)
+		at = op_add(g, at, graph_i64(g, s->traits.position_offset));
+	return op_add(g, x, embedding(b, "embed.position", at, rows, s->hidden_size));
 }
 
 static void body(struct build *b, struct body *io)
@@ -55,15 +183,14 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);   // [batch, seq, hidden]
-	if (s->traits.scaled_embedding)
-		x = op_scale(g, x, (float)sqrt((double)s->hidden_size));
-	struct positions p = { 0 };
-	rope_tables(b, x, io->positions, &p.cos, &p.sin);
-	bool full = false, window = false;
-	for (int64_t i = 0; i < s->layers; i++)
-		*(s->sliding[i] ? &window : &full) = true;
-	p.full = full ? mask_causal(b, io->mask, x, 0) : NO_VALUE;
-	p.window = window ? mask_causal(b, io->mask, x, s->sliding_window) : NO_VALUE;
+	if (s->embedding_scale > 0)
+		x = op_scale(g, x, (float)s->embedding_scale);
+	if (weight_named(b, "embed.position"))
+		x = add_positions(b, io, x);
+	if (s->traits.embedding_norm)
+		x = norm(b, "embed.norm", x, s->hidden_size);
+	struct shared p = { 0 };
+	make_shared(b, io, x, &p);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers; b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -71,7 +198,7 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = rms_norm(b, "norm", x, s->hidden_size);
+	io->last = s->traits.norm_behind ? x : norm(b, "norm", x, s->hidden_size);
 }
 
 static void draw(struct build *b)

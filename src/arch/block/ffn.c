@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The feed-forward half of a decoder's layer. Its weights are called STEM.gate, STEM.up and STEM.down; a dialect with a word for
+// STEM.gate_up has both in one tensor, gate first, which is multiplied once.
+//
+//   gated:  x -+- gate - act -(*)- down        plain:  x - up - act - down
+//              +- up ---------+
+#include "arch/block/block.h"
+
+// A learned curve (Huang and Schlag 2024, https://arxiv.org/abs/2411.13010): above 0: ap x^2 + beta x; below:
+// an (expm1(min(x, eps)) - x) + beta x, with ap = softplus(alpha_p), an = beta + softplus(alpha_n).
+static value xielu(struct build *b, const char *stem, value x)
+{
+	struct graph *g = b->g;
+	value beta = weight(b, stem, "beta", 0, NULL), eps = weight(b, stem, "eps", 0, NULL);
+	value ap = op_softplus(g, WEIGHT(b, stem, "alpha_p", 1)), an = op_add(g, beta, op_softplus(g, WEIGHT(b, stem, "alpha_n", 1)));
+	value straight = op_mul(g, x, beta);
+	value above = op_add(g, op_mul(g, op_mul(g, x, x), ap), straight);
+	value curve = op_sub(g, op_sub(g, op_exp(g, op_min(g, x, eps)), graph_f32(g, 1)), x);
+	value below = op_add(g, op_mul(g, curve, an), straight);
+	return op_where(g, op_greater(g, x, graph_f32(g, 0)), above, below);
+}
+
+value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	struct arena *a = graph_arena(g);
+	const char *gate_up = arena_printf(a, "%s.gate_up", stem), *down = arena_printf(a, "%s.down", stem);
+	value gate, up;
+	if (s->traits.plain_ffn) {
+		gate = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
+		up = NO_VALUE;
+	} else if (weight_named(b, gate_up)) {
+		value both = linear(b, gate_up, x, s->hidden_size, 2 * width, bias);
+		gate = op_slice(g, both, -1, 0, width);
+		up = op_slice(g, both, -1, width, 2 * width);
+	} else {
+		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
+		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
+	}
+	value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate) : activate(b, s->act, gate);         // [batch, seq, width]
+	if (up.id)
+		y = op_mul(g, y, up);
+	if (s->traits.inner_norm)
+		y = norm(b, arena_printf(a, "%s.inner", stem), y, width);
+	return linear(b, down, y, width, s->hidden_size, bias);
+}

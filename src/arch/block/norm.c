@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The norm that a row's traits name: RMS norm or layer norm, with a weight, 1 + weight, no bias, or nothing learned at all.
+#include "arch/block/block.h"
+
+value norm(struct build *b, const char *stem, value x, int64_t width)
+{
+	struct graph *g = b->g;
+	const struct traits *t = &b->s->traits;
+	value w;
+	if (t->norm_no_weight) {
+		float *ones = ARENA_ARRAY(graph_arena(g), (size_t)width + 1, float);
+		for (int64_t i = 0; i < width; i++)
+			ones[i] = 1;
+		w = graph_constant(g, DTYPE_F32, 1, &width, ones);
+	} else {
+		w = WEIGHT(b, stem, "weight", width);
+		w = t->norm_plus_one ? op_add(g, w, graph_f32(g, 1)) : w;
+	}
+	if (!t->layer_norm)
+		return op_rms_norm(g, x, w, (float)b->s->norm_eps);
+	value bias = t->norm_no_weight || t->norm_no_bias ? NO_VALUE : WEIGHT(b, stem, "bias", width);
+	return op_layer_norm(g, x, w, bias, (float)b->s->norm_eps);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What config.json says of rotary positions and of windows, in the spellings of transformers 4 (rope_theta, rope_scaling, with
+// `type` or `rope_type`) and 5 (rope_parameters: one object, or one a layer type). block/rope.c computes from it.
+#include "arch/spec.h"
+
+#include <math.h>
+
+static double number(const json_t *o, const char *key, double fallback)
+{
+	const json_t *v = json_object_get(o, key);
+	return json_is_number(v) ? json_number_value(v) : fallback;
+}
+
+static const double *factors(struct arena *a, const json_t *list, int64_t *count)
+{
+	*count = (int64_t)json_array_size(list);
+	double *out = ARENA_ARRAY(a, json_array_size(list) + 1, double);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		out[i] = json_number_value(json_array_get(list, i));
+	return out;
+}
+
+// One object: {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, ..}
+static void read_rope(struct config *c, struct spec *s, struct arena *a, const json_t *o, struct rope *r)
+{
+	static const struct { const char *word; enum rope_kind kind; } kinds[] = {
+		{ "default", ROPE_DEFAULT }, { "linear", ROPE_LINEAR }, { "dynamic", ROPE_DYNAMIC }, { "llama3", ROPE_LLAMA3 }, { "yarn", ROPE_YARN },
+		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE }, { "proportional", ROPE_PROPORTIONAL },
+	};
+	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow",
+		"attention_factor", "mscale", "mscale_all_dim", "truncate", "original_max_position_embeddings", "partial_rotary_factor", "short_factor",
+		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned" };
+	const json_t *type = json_object_get(o, "rope_type");
+	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
+	size_t k = 0;
+	while (word && k < sizeof kinds / sizeof kinds[0] && !text_is(kinds[k].word, word))
+		k++;
+	if (k == sizeof kinds / sizeof kinds[0]) {
+		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", word);
+		return;
+	}
+	r->kind = kinds[k].kind;
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)o, key, v) {
+		size_t i = 0;
+		while (i < sizeof known / sizeof known[0] && !text_is(known[i], key))
+			i++;
+		if (i == sizeof known / sizeof known[0] && !json_is_null(v))
+			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
+	}
+	r->theta = number(o, "rope_theta", r->theta);
+	double original = number(o, "original_max_position_embeddings", (double)s->max_positions);
+	original = (double)config_size(c, "original_max_position_embeddings", (int64_t)fmin(fmax(original, 0), 1e9));
+	r->original_max_positions = (int64_t)original;
+	r->factor = number(o, "factor", r->kind == ROPE_YARN || r->kind == ROPE_LONGROPE ? (double)s->max_positions / fmax(original, 1) : 1);
+	r->low_freq_factor = number(o, "low_freq_factor", 0);
+	r->high_freq_factor = number(o, "high_freq_factor", 0);
+	r->beta_fast = number(o, "beta_fast", 32);
+	r->beta_slow = number(o, "beta_slow", 1);
+	r->attention_factor = number(o, "attention_factor", (double)NAN);
+	r->mscale = number(o, "mscale", 0);
+	r->mscale_all_dim = number(o, "mscale_all_dim", 0);
+	r->truncate = !json_is_false(json_object_get(o, "truncate"));
+	r->position_beta = number(o, "llama_4_scaling_beta", 0);
+	double partial = number(o, "partial_rotary_factor", 1);
+	if (r->kind == ROPE_PROPORTIONAL) {                  // turns a whole head, most of it by nothing
+		r->factor = number(o, "factor", 1);
+		r->partial = partial;
+	} else if (!r->dim && partial != 1)
+		r->dim = (int64_t)((double)s->head_width * partial);
+	int64_t dim = r->dim ? r->dim : s->head_width, longs = 0;
+	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
+	r->long_factors = factors(a, json_object_get(o, "long_factor"), &longs);
+	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > s->head_width
+		|| (r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1)
+		|| (r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0))
+		|| (r->kind == ROPE_LONGROPE && (r->factor_count != dim / 2 || longs != dim / 2))
+		|| (r->kind == ROPE_DYNAMIC && dim <= 2);
+	if (bad)
+		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
+}
+
+void resolve_rope(struct config *c, struct spec *s, struct arena *a)
+{
+	const json_t *given = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta"), *local = config_given(c, "rope_local_base_freq");
+	const json_t *scaling = config_given(c, "rope_scaling"), *partial = config_get(c, "partial_rotary_factor");
+	const json_t *usual = json_object_get(c->defaults, "rope_parameters");
+	const json_t *full = json_object_get(usual, "full_attention"), *window = json_object_get(usual, "sliding_attention");
+	if (!json_is_object(full))
+		full = window = usual;
+	if (!given && !scaling && (!theta || !text_is(json_string_value(json_object_get(full, "rope_type")), "default")))
+		given = usual;
+	struct rope start = { .theta = 10000, .dim = config_size(c, "rotary_dim", 0) };
+	if (start.dim == s->head_width)
+		start.dim = 0;
+	const json_t *layers[2] = { given ? given : scaling, given ? given : scaling }, *defaults[2] = { full, window };
+	if ((given || scaling) && !json_is_object(layers[0])) {
+		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
+		return;
+	}
+	if (json_is_object(json_object_get(layers[0], "full_attention")) || json_is_object(json_object_get(layers[0], "sliding_attention"))) {
+		layers[1] = json_object_get(layers[0], "sliding_attention");
+		layers[0] = json_object_get(layers[0], "full_attention");
+	} else if (full != window)
+		layers[1] = NULL;                            // one scaling where the class has two is that of the layers without a window
+	struct rope *out[2] = { &s->rope, &s->window_rope };
+	for (int i = 0; i < 2; i++) {
+		*out[i] = start;
+		// transformers 5 completes what is there: rope_theta beside, then the class's own.
+		json_t *o = layers[i] ? json_deep_copy(layers[i]) : json_object();
+		const json_t *beside = i == 1 && full != window && local ? local : theta;
+		const json_t *own = json_object_get(defaults[i], "rope_theta"), *part = partial ? partial : json_object_get(defaults[i], "partial_rotary_factor");
+		if (!json_object_get(o, "rope_theta") && (beside || own))
+			json_object_set(o, "rope_theta", (json_t *)(beside ? beside : own));
+		if (!json_object_get(o, "partial_rotary_factor") && part)
+			json_object_set(o, "partial_rotary_factor", (json_t *)part);
+		read_rope(c, s, a, o, out[i]);
+		json_decref(o);
+	}
+}
+
+// Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth.
+void resolve_window(struct config *c, struct spec *s, struct arena *a)
+{
+	const json_t *types = config_get(c, "layer_types");
+	bool switched = config_bool(c, "use_sliding_window", true);
+	const json_t *rule = config_get(c, "sliding_window_pattern");        // a number, or a word like "LLLG" whose length it is
+	int64_t from = config_size(c, "max_window_layers", 0);
+	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule) : config_size(c, "sliding_window_pattern", s->traits.window_pattern);
+	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
+	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	s->sliding = sliding;
+	if (types && (!json_is_array(types) || json_array_size(types) != (size_t)s->layers)) {
+		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
+		return;
+	}
+	for (int64_t i = 0; i < s->layers; i++) {
+		const char *word = json_string_value(json_array_get(types, (size_t)i));
+		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
+			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
+		bool by_rule = i >= from && (pattern < 1 || (i + 1) % pattern);
+		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
+	}
+}
