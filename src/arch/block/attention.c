@@ -57,7 +57,7 @@ value mask_relative(struct build *b, value mask, value ids)
 {
 	value query, key;
 	counted(b, ids, &query, &key);
-	value bias = relative_bias(b, "attn.relative", query, key, b->s->relative_buckets, 128, true);
+	value bias = distance_bias(b, "attn.relative", query, key, b->s->relative_buckets, 128, true);
 	return op_add(b->g, bias, mask);
 }
 

@@ -17,7 +17,7 @@ static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t farthest)
 	return bucket < buckets ? bucket : buckets - 1;
 }
 
-value relative_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways)
+value distance_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways)
 {
 	struct graph *g = b->g;
 	int64_t side = both_ways ? buckets / 2 : buckets;            // keys ahead of the query have the other half

@@ -47,7 +47,7 @@ static void stack(struct build *b, struct body *io)
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
 		if (b->layer == 0 || s->traits.relative_each_layer)                  // [batch or 1, heads, seq, keys]
-			bias = op_add(g, relative_bias(b, "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder), allowed);
+			bias = op_add(g, distance_bias(b, "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder), allowed);
 		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
 		x = op_add(g, x, attend(b, "layers.attn", y, y, bias, io->cache, 0));
 		graph_leave(g);
@@ -127,9 +127,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct t5 *of_decoder = ARENA_NEW(a, struct t5);
 	*of_decoder = *t;
 	of_decoder->is_decoder = true;
-	struct spec *decoder = resolve_half(s, a, PART_DECODER, "decoder.");
-	decoder->layers = decoder->layers_in_config = decoder_layers;
-	decoder->own = of_decoder;
+	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
+	second->layers = second->layers_in_config = decoder_layers;
+	second->own = of_decoder;
 }
 
 static void draw(struct build *b)
