@@ -2,6 +2,7 @@
 // assay build: the ONNX graph beside its weights. It draws and writes; no engine, no database and no child are involved, so that
 // the whole process takes milliseconds.
 #include <stdio.h>
+#include <string.h>
 
 #include "api/plan.h"
 #include "artifact/artifact.h"
@@ -11,7 +12,7 @@
 #include "show.h"
 
 struct build {
-	const char *folder, *platform;
+	const char *folder, *platform, *graph;
 	bool link, explain, text, is_static;
 	int64_t batch, sequence, layers;
 };
@@ -49,11 +50,57 @@ static void explain(const struct platform *p, const struct graph_form *f)
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
 
+// The graphs that were asked for: the one by name, or all that the model has, the whole one first.
+static enum status choose(const struct build *b, const struct spec *spec, const char *asked, enum arch_graph *out, size_t *count, struct error *err)
+{
+	struct text there = { 0 };
+
+	*count = 0;
+	for (int i = 0; i < ARCH_GRAPH_COUNT; i++) {
+		const char *file = arch_graph_file((enum arch_graph)i);
+		size_t stem = strlen(file) - strlen(".onnx");
+
+		if (!arch_has_graph(spec, (enum arch_graph)i))
+			continue;
+		text_addf(&there, "%s%.*s", there.length ? ", " : "", (int)stem, file);
+		if (!b->graph || (strlen(b->graph) == stem && !memcmp(b->graph, file, stem)) || !strcmp(b->graph, file))
+			out[(*count)++] = (enum arch_graph)i;
+	}
+	enum status s = *count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s has no graph called %s; it has %s", asked, b->graph, text_get(&there));
+	text_done(&there);
+	return s;
+}
+
+static enum status draw_one(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form, enum arch_graph which,
+	struct artifact *art, struct arena *a, struct error *err)
+{
+	struct graph *g = graph_new(form);
+	bool goes_on = which == ARCH_DECODER_WITH_PAST;          // one token behind as many as --seq says
+
+	if (form->is_static) {
+		graph_bind(g, "batch", b->batch);
+		graph_bind(g, "sequence", goes_on ? 1 : b->sequence);
+		graph_bind(g, "encoder_sequence", b->sequence);
+		graph_bind(g, "past_sequence_length", goes_on ? b->sequence : 0);
+	}
+	enum status s = artifact_build(art, a, c, spec, which, g, err);
+	if (s == STATUS_OK && b->text) {
+		struct text t = { 0 };
+		graph_text(g, &t);
+		fputs(text_get(&t), stdout);
+		text_done(&t);
+	}
+	graph_free(g);
+	return s;
+}
+
 static enum status draw(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
 	struct graph_form form = p->form;
-	struct artifact art;
+	struct artifact arts[ARCH_GRAPH_COUNT];
+	enum arch_graph which[ARCH_GRAPH_COUNT];
+	size_t count;
 	struct spec *spec;
 	const char *placed_by = NULL;
 	double begin = clock_ms();
@@ -67,30 +114,20 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 			hub->asked);
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", hub->asked, (long long)b->layers);
+	s = choose(b, spec, hub->asked, which, &count, err);
 	form.is_static = form.is_static || b->is_static;
-	struct graph *g = graph_new(&form);
-	if (form.is_static) {
-		graph_bind(g, "batch", b->batch);
-		graph_bind(g, "sequence", b->sequence);
-		graph_bind(g, "past_sequence_length", 0);
-	}
-	checkpoint_plain_locations(c);
-	s = artifact_build(&art, a, c, spec, ARCH_WHOLE, g, err);
-	if (s == STATUS_OK && b->text) {
-		struct text t = { 0 };
-		graph_text(g, &t);
-		fputs(text_get(&t), stdout);
-		text_done(&t);
-	}
+	if (s == STATUS_OK)
+		checkpoint_plain_locations(c);
+	for (size_t i = 0; s == STATUS_OK && i < count; i++)
+		s = draw_one(b, c, spec, &form, which[i], &arts[i], a, err);
 	if (s == STATUS_OK && b->folder)
-		s = artifact_export(&art, c, b->folder, b->link, &placed_by, err);
+		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
 	if (s == STATUS_OK && b->explain)
 		explain(p, &form);
-	if (s == STATUS_OK && b->folder)
-		printf("%s/model.onnx: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder,
-			art.summary.node_count, art.summary.opset, show_size(a, art.graph_nbytes),
-			show_size(a, art.weights_nbytes), placed_by ? placed_by : "nothing", clock_ms() - begin);
-	graph_free(g);
+	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
+		printf("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
+			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),
+			show_size(a, arts[i].weights_nbytes), placed_by ? placed_by : "nothing", clock_ms() - begin);
 	return s;
 }
 
@@ -126,6 +163,7 @@ static int run(int argc, char **argv)
 		{ "output", CLI_TEXT, &b.folder, "DIR", NULL },
 		{ "link", CLI_FLAG, &b.link, NULL,
 			"hard links to the weights, in milliseconds; default: files that stand alone (reflink or copy)" },
+		{ "graph", CLI_TEXT, &b.graph, "NAME", "only this one of the model's graphs: model, encoder_model, ...; default: all" },
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
@@ -138,8 +176,10 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static]",
 		.text = "Draws the model's graph from config.json and the header of its safetensors files. DIR gets\n"
-			"model.onnx (some kB) and, beside it, the weights it points into. Python's onnx package refuses\n"
-			"hard-linked weights: for it leave --link out.\n\n"
+			"model.onnx (some kB) and, beside it, the weights it points into. An encoder-decoder has\n"
+			"encoder_model.onnx, decoder_model.onnx and decoder_with_past_model.onnx too, and DIR its\n"
+			"config.json and tokenizer, as optimum expects them. Python's onnx package refuses hard-linked\n"
+			"weights: for it leave --link out.\n\n"
 			"  assay build ./bert -o bert-onnx --link --explain\n",
 		.options = options,
 		.min_words = 1,

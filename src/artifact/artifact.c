@@ -341,14 +341,15 @@ static enum status copy_small_files(const struct checkpoint *c, const char *fold
 enum status artifact_export(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, bool link,
 	const char **placed_by, struct error *err)
 {
-	char real[PATH_MAX], own[PATH_MAX], config[PATH_MAX];
+	char real[PATH_MAX], own[PATH_MAX], config[PATH_MAX], graph[PATH_MAX];
 	enum status s = file_mkdirs(folder, err);
 	if (s)
 		return s;
 	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these or we wrote them.
 	snprintf(config, sizeof config, "%s/config.json", folder);
 	snprintf(own, sizeof own, "%s/config.json", c->path);
-	bool ours = !file_exists(config) || same_file(config, own) || (realpath(folder, real) && realpath(c->path, own) && !strcmp(real, own));
+	snprintf(graph, sizeof graph, "%s/%s", folder, arts[0].file);
+	bool ours = !file_exists(config) || (file_exists(graph) && same_file(config, own)) || (realpath(folder, real) && realpath(c->path, own) && !strcmp(real, own));
 	if (!ours)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);

@@ -30,6 +30,21 @@ has out 'by hardlink'
 cmp -s "$work/onnx/model.onnx" "$work/linked/model.onnx" || fail "--link changed the graph"
 code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
 
+# An encoder-decoder: several graphs, one copy of the weights, and what other programs look for beside them.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/t5" -o "$work/t5"
+for again in 1 2; do
+	code 0 "$ASSAY" build "$work/t5" -o "$work/t5-onnx"
+	for graph in model encoder_model decoder_model decoder_with_past_model; do
+		has out "/$graph\\.onnx: [0-9]+ nodes"
+		[ -s "$work/t5-onnx/$graph.onnx" ] || fail "no $graph.onnx"
+	done
+	cmp -s "$work/t5/config.json" "$work/t5-onnx/config.json" || fail "no config.json beside the graphs"
+done
+code 0 "$ASSAY" build "$work/t5" -o "$work/t5-one" --graph encoder_model
+[ "$(ls "$work/t5-one")" = "$(printf 'encoder_model.onnx\nmodel.safetensors')" ] || fail "--graph wrote more than one graph"
+code 1 "$ASSAY" build "$work/t5" -o "$work/x" --graph nonesuch
+has err 'no graph called nonesuch; it has model, encoder_model'
+
 code 0 "$ASSAY" build "$work/a" --text
 cp "$work/out" "$work/dynamic.txt"
 has out 'LayerNormalization'
