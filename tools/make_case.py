@@ -117,13 +117,14 @@ def part(config, *names):
 
 
 def special_ids(config):
-    ids = set()
-    for key, value in config.to_dict().items():
-        if isinstance(value, dict):
-            ids |= {i for k, v in value.items() if k.endswith(("token_id", "token_index")) for i in (v if isinstance(v, list) else [v])}
-        elif key.endswith(("token_id", "token_index")):
-            ids |= set(value if isinstance(value, list) else [value])
-    return {i for i in ids if isinstance(i, int)}
+    ids, left = set(), [config.to_dict()]
+    while left:
+        for key, value in left.pop().items():
+            if isinstance(value, dict):
+                left.append(value)
+            elif str(key).endswith(("token_id", "token_index")):
+                ids |= {i for i in (value if isinstance(value, list) else [value]) if isinstance(i, int)}
+    return ids
 
 
 class Inputs:
@@ -157,9 +158,10 @@ class Inputs:
         return m
 
     def input_ids(self):
-        batch = self.size("text_batch" if "pixel_values" in self.like else "batch", "input_ids", 0, 2)
+        inserted = hasattr(self.config, "image_token_id") or hasattr(self.config, "image_token_index")
+        images = self.image_tokens() if inserted else []
+        batch = len(images) or self.size("text_batch" if "pixel_values" in self.like else "batch", "input_ids", 0, 2)
         length = self.size("seq", "input_ids", 1, 11)
-        images = self.image_tokens() if hasattr(self.config, "image_token_id") or hasattr(self.config, "image_token_index") else []
         length = max([length] + [n + 5 for n in images]) if images and "seq" not in self.asked else length
         ids, mask = self.tokens(batch, length, self.text.vocab_size), self.mask(batch, length)
         pad, eos = getattr(self.text, "pad_token_id", None), getattr(self.text, "eos_token_id", None)
