@@ -12,7 +12,8 @@
 struct spec;
 
 // A model is one graph or several: ARCH_WHOLE is one forward pass of the whole model, and what `run` and `conform` draw. The
-// others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js.
+// others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js:
+// block/seq2seq.h has them for encoder-decoders.
 enum arch_graph {
 	ARCH_WHOLE,                  // model.onnx; causal models: with past_key_values.* and present.*
 	ARCH_ENCODER,                // encoder_model.onnx
