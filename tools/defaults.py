@@ -8,7 +8,7 @@ import json, sys
 
 DERIVED = {"layer_types", "per_layer_config", "embedding_size"}
 T5 = {"num_decoder_layers", "dense_act_fn", "is_gated_act", "scale_decoder_outputs"}
-DERIVED_BY_TYPE = {"t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}}
+DERIVED_BY_TYPE = {"t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder"}
 

@@ -137,6 +137,7 @@ const struct head head_rows[] = {
 	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
 	{ "ForXVector", "x-vector", draw_own, false },
 	{ "EncoderModel", "encoder", draw_encoder },
+	{ "ModelWithProjection", "projection", draw_own },
 	{ "Model", "model", draw_model, true },
 	{ NULL, NULL, NULL, false },
 };

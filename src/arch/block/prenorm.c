@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layer of CLIP's towers, and of most image transformers: layer norms before each branch, a feed-forward without gate.
+//
+//   x -+- norm - attention -(+)-+- norm - up - act - down -(+)-
+//      +---------------------+  +---------------------------+
+#include "arch/block/block.h"
+
+value prenorm_ffn(struct build *b, const char *up, const char *down, value x)
+{
+	const struct spec *s = b->s;
+	value y = activate(b, s->act, linear(b, up, x, s->hidden_size, s->ffn_size, true));          // [.., ffn]
+	return linear(b, down, y, s->ffn_size, s->hidden_size, true);
+}
+
+value prenorm_layer(struct build *b, value x, value bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_enter(g, "attn");
+	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
+	x = op_add(g, self_attention(b, y, bias, NO_VALUE, NO_VALUE, true, true, NULL), x);
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	y = prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", layer_norm(b, "layers.ffn.norm", x, s->hidden_size));
+	x = op_add(g, y, x);
+	graph_leave(g);
+	return x;
+}
+
+void prenorm_layers(struct build *b, struct body *io, value x, value bias)
+{
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+		graph_enter(b->g, "layers.%lld", (long long)b->layer);
+		x = prenorm_layer(b, x, bias);
+		graph_leave(b->g);
+		states_add(io, x);
+	}
+	io->last = x;
+}

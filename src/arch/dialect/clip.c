@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of the dual towers and their kin call things. A tower by itself may or may not have its place in the whole
+// model ("text_model.") before its names.
+#include "arch/dialect.h"
+
+#define TOWER_LAYERS                                                                     \
+	{ "layers.attn.norm", "@encoder.layers.#.layer_norm1" },                         \
+	{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj" },                       \
+	{ "layers.attn.k", "@encoder.layers.#.self_attn.k_proj" },                       \
+	{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj" },                       \
+	{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" },                     \
+	{ "layers.ffn.norm", "@encoder.layers.#.layer_norm2" },                          \
+	{ "layers.ffn.up", "@encoder.layers.#.mlp.fc1" },                                \
+	{ "layers.ffn.down", "@encoder.layers.#.mlp.fc2" }
+
+#define TEXT_TOWER TOWER_LAYERS,                                                         \
+	{ "embed.word", "@embeddings.token_embedding" },                                 \
+	{ "embed.position", "@embeddings.position_embedding" },                          \
+	{ "norm", "@final_layer_norm" }
+
+#define VISION_TOWER TOWER_LAYERS,                                                       \
+	{ "embed.patch", "@embeddings.patch_embedding" },                                \
+	{ "embed.position", "@embeddings.position_embedding" },                          \
+	{ "norm", "@post_layernorm" }
+
+const struct dialect clip_text_names = {
+	.name = "clip-text", .prefix = "text_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(TEXT_TOWER, { "head.projection", "text_projection" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect clip_vision_names = {
+	.name = "clip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER,
+		{ "embed.class", "@embeddings.class_embedding" },
+		{ "embed.norm", "@pre_layrnorm" },                   // so written in every file
+		{ "head.projection", "visual_projection" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect siglip_text_names = {
+	.name = "siglip-text", .prefix = "text_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(TEXT_TOWER, { "pooler", "@head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect siglip_vision_names = {
+	.name = "siglip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER,
+		{ "pooler.probe", "@head.probe" },
+		{ "pooler.attn", "@head.attention" },
+		{ "pooler.attn.o", "@head.attention.out_proj" },
+		{ "pooler.norm", "@head.layernorm" },
+		{ "pooler.up", "@head.mlp.fc1" },
+		{ "pooler.down", "@head.mlp.fc2" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+// The two towers together
+const struct dialect dual_names = {
+	.name = "dual", .prefix = "", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "head.text", "text_projection" },
+		{ "head.vision", "visual_projection" },
+		{ "head.logit_scale", "logit_scale" },
+		{ "head.logit_bias", "logit_bias" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect xclip_vision_names = {
+	.name = "xclip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER,
+		{ "embed.class", "@embeddings.class_embedding" },
+		{ "embed.norm", "@pre_layernorm" },
+		{ "layers.message", "@encoder.layers.#.message_fc" },
+		{ "layers.message.norm", "@encoder.layers.#.message_ln" },
+		{ "layers.message.q", "@encoder.layers.#.message_attn.q_proj" },
+		{ "layers.message.k", "@encoder.layers.#.message_attn.k_proj" },
+		{ "layers.message.v", "@encoder.layers.#.message_attn.v_proj" },
+		{ "layers.message.o", "@encoder.layers.#.message_attn.out_proj" },
+		{ "mit.position", "@position_embedding" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect xclip_names = {
+	.name = "xclip", .prefix = "", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "head.text", "text_projection" },
+		{ "head.vision", "visual_projection" },
+		{ "head.logit_scale", "logit_scale" },
+		{ "prompt.visual.norm", "prompts_visual_layernorm" },
+		{ "prompt.visual", "prompts_visual_projection" },
+		{ "prompt.norm", "prompts_generator.layernorm" },
+		{ "prompt.scale", "prompts_generator.alpha" },
+		{ "layers.attn.norm", "prompts_generator.decoder.#.norm1" },
+		{ "layers.attn.q", "prompts_generator.decoder.#.cross_attn.q_proj" },
+		{ "layers.attn.k", "prompts_generator.decoder.#.cross_attn.k_proj" },
+		{ "layers.attn.v", "prompts_generator.decoder.#.cross_attn.v_proj" },
+		{ "layers.attn.o", "prompts_generator.decoder.#.cross_attn.proj" },
+		{ "layers.ffn.norm", "prompts_generator.decoder.#.norm3" },
+		{ "layers.ffn.up", "prompts_generator.decoder.#.mlp.0" },
+		{ "layers.ffn.down", "prompts_generator.decoder.#.mlp.3" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The towers of models that compare pictures with texts: CLIP (Radford et al. 2021, https://arxiv.org/abs/2103.00020) and
+// SigLIP (Zhai et al. 2023, https://arxiv.org/abs/2303.15343). Each is a model of its own, and a part of others: dual.c, vlm.c.
+//
+//   text:   ids -> tokens + positions -> layers -> norm -> the token that ends the text
+//   vision: pixels -> [class, patches] + positions -> norm -> layers -> class token -> norm
+//   SigLIP: attention both ways, the last token through a linear layer; patches without class token, pooled by attention
+#include "arch/block/block.h"
+
+struct tower {
+	int64_t projection_size;     // 0: config.json names none
+	int64_t eos_token_id;        // -1: the greatest id ends a text
+	bool has_head;               // SigLIP's vision tower may lack the pooling
+};
+
+static const struct tower *own(const struct spec *s)
+{
+	return s->own;
+}
+
+// ---- text ---------------------------------------------------------------------------------------------------------------
+
+static void resolve_text(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_transformer(c, s, false);
+	struct tower *t = ARENA_NEW(a, struct tower);
+	s->own = t;
+	const json_t *eos = config_get(c, "eos_token_id");
+	if (s->traits.last_token)
+		t->projection_size = config_size(c, "projection_size", s->hidden_size);
+	else {
+		t->projection_size = config_size(c, "projection_dim", 0);
+		t->eos_token_id = json_integer_value(eos);
+		if (!json_is_integer(eos) && !s->traits.ends_highest)
+			config_fail(c, STATUS_UNSUPPORTED, "eos_token_id should be one number: the text is pooled there");
+		if (t->eos_token_id == 2 || s->traits.ends_highest)          // 2 was written by mistake in old files
+			t->eos_token_id = -1;
+	}
+}
+
+// The first place of the end token or of the greatest id: [batch, width]. A later place counts less, so there is no tie.
+static value at_end(struct build *b, value ids, value hidden)
+{
+	struct graph *g = b->g;
+	int64_t eos = own(b->s)->eos_token_id;
+	value seq = op_squeeze(g, op_dim(g, ids, 1), 0);
+	value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1));                            // [seq]
+	value rank = eos < 0 ? ids : op_cast(g, op_equal(g, ids, graph_i64(g, eos)), DTYPE_I64);
+	value place = op_argmax(g, op_sub(g, op_mul(g, rank, seq), later), 1, true);                 // [batch, 1]
+	return op_gather_nd(g, hidden, place, 1);
+}
+
+static void body_text(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size;
+	graph_enter(g, "embed");
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, h);                             // [batch, seq, hidden]
+	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, h);
+	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
+	graph_leave(g);
+	prenorm_layers(b, io, x, s->traits.last_token ? mask_bidirectional(b, io->mask) : mask_causal(b, io->mask, x, 0));
+	io->last = layer_norm(b, "norm", io->last, h);
+	graph_enter(g, "pool");
+	if (s->traits.last_token)
+		io->pooled = linear(b, "pooler", op_squeeze(g, op_slice(g, io->last, 1, -1, INT64_MAX), 1), h, own(s)->projection_size, true);
+	else
+		io->pooled = at_end(b, io->ids, io->last);
+	graph_leave(g);
+}
+
+void text_tower_inputs(struct build *b, struct body *io)
+{
+	int64_t shape[] = { graph_symbol(b->g, "batch"), graph_symbol(b->g, "sequence") };
+	io->ids = b->ids = graph_input(b->g, "input_ids", DTYPE_I64, 2, shape);
+	io->mask = graph_input(b->g, "attention_mask", DTYPE_I64, 2, shape);
+}
+
+static void project(struct build *b, const char *name, struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_output(b->g, name, linear(b, "head.projection", io->pooled, s->hidden_size, own(s)->projection_size, false));
+	graph_output(b->g, "last_hidden_state", io->last);
+}
+
+static void draw_model(struct build *b, struct body *io)
+{
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (io->pooled.id)
+		graph_output(b->g, "pooler_output", io->pooled);
+}
+
+static void draw_text(struct build *b)
+{
+	struct body io = { 0 };
+	text_tower_inputs(b, &io);
+	body_text(b, &io);
+	if (text_is(b->s->head->name, "projection"))
+		project(b, "text_embeds", &io);
+	else if (text_is(b->s->head->name, "model"))
+		draw_model(b, &io);
+	else
+		b->s->head->draw(b, io.last);
+}
+
+static void hints_text(const struct spec *s, struct input_hints *out)
+{
+	int64_t eos = own(s)->eos_token_id;
+	out->ends_with_eos = !s->traits.last_token && s->vocab_size > 1;
+	out->eos_token_id = eos < 0 ? s->vocab_size - 1 : eos;
+}
+
+// ---- vision -------------------------------------------------------------------------------------------------------------
+
+static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_transformer(c, s, true);
+	resolve_image(c, s);
+	struct tower *t = ARENA_NEW(a, struct tower);
+	s->own = t;
+	if (s->traits.attention_pool)
+		t->has_head = config_bool(c, "vision_use_head", true);
+	else
+		t->projection_size = config_size(c, "projection_dim", 0);
+}
+
+value clip_patches(struct build *b, value pixels)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
+	bool has_class = !s->traits.attention_pool;
+	graph_enter(g, "embed");
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p), bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
+	value x = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
+	x = op_transpose(g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 });   // [batch, patches, hidden]
+	if (has_class) {
+		value shape = op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
+		x = op_concat(g, 2, (value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
+	}
+	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
+	graph_leave(g);
+	return x;                                                                                    // [batch, tokens, hidden]
+}
+
+// A learned query attends to all patches; behind it a feed-forward with its residual: [batch, hidden].
+static value pool_by_attention(struct build *b, value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size;
+	value w = WEIGHT(b, "pooler.attn", "in_proj_weight", 3 * h, h), bias = WEIGHT(b, "pooler.attn", "in_proj_bias", 3 * h), y[3];
+	value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
+	value probe = op_expand(g, WEIGHT(b, "pooler.probe", "", 1, 1, h), shape);                  // [batch, 1, hidden]
+	for (int i = 0; i < 3; i++)                                                                  // query, key, value lie in one tensor
+		y[i] = op_linear(g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
+	value z = op_attention(g, y[0], y[1], y[2], NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	z = linear(b, "pooler.attn.o", z, h, h, true);
+	z = op_add(g, z, prenorm_ffn(b, "pooler.up", "pooler.down", layer_norm(b, "pooler.norm", z, h)));
+	return op_squeeze(g, z, 1);
+}
+
+static void body_vision(struct build *b, struct body *io)
+{
+	const struct spec *s = b->s;
+	value x = clip_patches(b, io->pixels);
+	if (s->traits.attention_pool) {
+		prenorm_layers(b, io, x, NO_VALUE);
+		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
+		graph_enter(b->g, "pool");
+		io->pooled = own(s)->has_head ? pool_by_attention(b, io->last) : NO_VALUE;
+		graph_leave(b->g);
+		return;
+	}
+	prenorm_layers(b, io, layer_norm(b, "embed.norm", x, s->hidden_size), NO_VALUE);
+	io->pooled = layer_norm(b, "norm", first_token(b, io->last), s->hidden_size);
+}
+
+void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
+{
+	const struct spec *s = b->s;
+	int64_t shape[] = { graph_symbol(b->g, batch), s->channels, s->image_size, s->image_size };
+	io->pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape);
+}
+
+static void draw_vision(struct build *b)
+{
+	struct body io = { 0 };
+	vision_tower_inputs(b, &io, "batch");
+	body_vision(b, &io);
+	if (text_is(b->s->head->name, "projection") && io.pooled.id)
+		project(b, "image_embeds", &io);
+	else if (text_is(b->s->head->name, "model"))
+		draw_model(b, &io);
+	else
+		b->s->head->draw(b, io.last);
+}
+
+const struct family clip_text = { "text-tower", "encoder-only", resolve_text, draw_text, body_text, NULL, NULL, hints_text };
+const struct family clip_vision = { "vision-tower", "vision", resolve_vision, draw_vision, body_vision, NULL, NULL, NULL };

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two towers and how alike what they see is (Radford et al. 2021, https://arxiv.org/abs/2103.00020; SigLIP,
+// https://arxiv.org/abs/2303.15343). Any text type with any image type: the parts' own families draw them (clip.c and others).
+//
+//   ids    -> text tower   -> pooled (-> projection) -> / length -+
+//                                                                 x * exp(scale) (+ bias) -> logits
+//   pixels -> vision tower -> pooled (-> projection) -> / length -+
+#include "arch/block/block.h"
+
+struct dual { int64_t projection_size; };
+
+// Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
+static void resolve_tower(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key)
+{
+	const char *older = arena_printf(a, "%s_dict", key);
+	config_get(c, key);
+	resolve_part_fixed(c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
+}
+
+void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_tower(c, s, a, PART_TEXT, "text_config");
+	resolve_tower(c, s, a, PART_VISION, "vision_config");
+	config_get(c, "logit_scale_init_value");                     // the file has the scale itself
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	dual_resolve_towers(c, s, a);
+	struct dual *d = ARENA_NEW(a, struct dual);
+	d->projection_size = s->traits.compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
+	s->own = d;
+}
+
+// x / |x| over the last axis
+value unit_length(struct build *b, value x)
+{
+	struct graph *g = b->g;
+	return op_div(g, x, op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true)));
+}
+
+static value draw_tower(struct build *b, enum part part, struct body *io, const char *stem)
+{
+	const struct spec *tower = b->s->part[part];
+	const struct spec *outer = part_enter(b, part);
+	graph_enter(b->g, part == PART_TEXT ? "text" : "vision");
+	tower->row->family->body(b, io);
+	graph_leave(b->g);
+	part_leave(b, outer);
+	if (b->s->traits.compared_as_pooled)
+		return unit_length(b, io->pooled);
+	return unit_length(b, linear(b, stem, io->pooled, tower->hidden_size, ((const struct dual *)b->s->own)->projection_size, false));
+}
+
+// The classifier of the picture alone: the mean of its patches.
+static void draw_classifier(struct build *b, struct body *io)
+{
+	const struct spec *s = b->s, *tower = s->part[PART_VISION], *outer = part_enter(b, PART_VISION);
+	graph_enter(b->g, "vision");
+	tower->row->family->body(b, io);
+	graph_leave(b->g);
+	part_leave(b, outer);
+	value patches = tower->traits.attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
+	graph_output(b->g, "logits", linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
+}
+
+static void draw(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	struct body text = { 0 }, vision = { 0 };
+	const struct spec *outer = part_enter(b, PART_VISION);
+	vision_tower_inputs(b, &vision, text_is(s->head->name, "model") ? "image_batch" : "batch");
+	part_leave(b, outer);
+	if (text_is(s->head->name, "image-classification")) {
+		draw_classifier(b, &vision);
+		return;
+	}
+	if (!text_is(s->head->name, "model")) {
+		s->head->draw(b, NO_VALUE);
+		return;
+	}
+	text_tower_inputs(b, &text);
+	value images = draw_tower(b, PART_VISION, &vision, "head.vision");                           // [image_batch, projection]
+	value texts = draw_tower(b, PART_TEXT, &text, "head.text");                                  // [batch, projection]
+	graph_enter(g, "head");
+	int64_t scale_rank = s->traits.compared_as_pooled, one = 1;
+	value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
+	value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
+	if (s->traits.compared_as_pooled)
+		logits = op_add(g, logits, WEIGHT(b, "head.logit_bias", "", 1));
+	graph_leave(g);
+	graph_output(g, "logits_per_image", op_transpose(g, logits, 2, (int[]){ 1, 0 }));
+	graph_output(g, "logits_per_text", logits);
+	graph_output(g, "text_embeds", texts);
+	graph_output(g, "image_embeds", images);
+}
+
+const struct family dual = { "dual", "multimodal", resolve, draw, NULL, NULL, NULL, NULL };
