@@ -6,7 +6,7 @@
 # class derives from others when they are left out are made null, so that assay derives them too; keys without effect go.
 import json, sys
 
-DERIVED = {"layer_types", "per_layer_config", "embedding_size"}
+DERIVED = {"layer_types", "per_layer_config", "embedding_size", "output_hidden_size"}
 T5 = {"num_decoder_layers", "dense_act_fn", "is_gated_act", "scale_decoder_outputs"}
 DERIVED_BY_TYPE = {"t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",

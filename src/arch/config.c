@@ -183,6 +183,9 @@ static const char *const inert[] = {
 	"max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
 	"repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
 	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
+	// speech: masks while training, quantizers, losses
+	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim", "contrastive_*", "diversity_loss_*",
+	"num_negatives", "proj_codevector_dim", "num_ctc_classes", "num_clusters", "replace_prob",
 	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
 };
 

@@ -17,6 +17,9 @@
 extern const struct dialect albert_names, bert_names, distilbert_names, electra_names, mpnet_names, roberta_names;
 // vit.c
 extern const struct dialect deit_names, dinov2_names, vit_names;
+// speech.c
+extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names, sew_names,
+	wav2vec2_conformer_names, wav2vec2_bert_names;
 // decoder.c
 extern const struct dialect gemma2_names, llama_names;
 

@@ -65,6 +65,8 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
 	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
 	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
+	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
+	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
 	X(FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is (text tower)")             \
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
@@ -159,6 +161,8 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family decoder, encoder, t5, vit, clip_text, clip_vision, dual, xclip, xclip_vision;
+
+extern const struct family speech;
 
 extern const struct family speech;
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The convolutional stem of speech encoders (Baevski et al. 2020, https://arxiv.org/abs/2006.11477), the frames that a mask of
+// samples leaves, positions by convolution, and WavLM's gated bias (Chen et al. 2021, https://arxiv.org/abs/2110.13900).
+#include "arch/block/sound.h"
+
+#include <math.h>
+
+value sound_norm(struct build *b, const char *stem, value x, int64_t width, double epsilon)
+{
+	struct graph *g = b->g;
+	if (stem) {
+		value w = WEIGHT(b, stem, "weight", width);
+		return op_layer_norm(g, x, w, WEIGHT(b, stem, "bias", width), (float)epsilon);
+	}
+	float *ones = ARENA_ARRAY(graph_arena(g), (size_t)width, float);
+	for (int64_t i = 0; i < width; i++)
+		ones[i] = 1;
+	return op_layer_norm(g, x, graph_constant(g, DTYPE_F32, 1, &width, ones), NO_VALUE, (float)epsilon);
+}
+
+value sound_glu(struct graph *g, value x, int axis, int64_t width)
+{
+	return op_mul(g, op_slice(g, x, axis, 0, width), op_sigmoid(g, op_slice(g, x, axis, width, 2 * width)));
+}
+
+static value turned(struct graph *g, value x)                // [batch, a, b] -> [batch, b, a]
+{
+	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
+}
+
+//   samples [batch, 1, n] - conv - norm - act - conv (- norm) - act - .. -> [batch, channels, frames] -> turned round
+value sound_stem(struct build *b, value samples)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	value x = op_unsqueeze(g, samples, 1);
+	int64_t in = 1, layer = b->layer;
+	graph_enter(g, "stem");
+	for (b->layer = 0; b->layer < o->conv_count; b->layer++) {
+		int64_t i = b->layer, out = o->conv_dim[i];
+		value w = WEIGHT(b, "stem.conv", "weight", out, in, o->conv_kernel[i]);
+		value bias = o->conv_bias ? WEIGHT(b, "stem.conv", "bias", out) : NO_VALUE;
+		x = op_conv(g, x, w, bias, 1, &o->conv_stride[i], (int64_t[]){ 0, 0 }, (int64_t[]){ 1 }, 1);
+		if (o->conv_first_norm && i == 0) {
+			w = WEIGHT(b, "stem.norm", "weight", out);
+			x = op_instance_norm(g, x, w, WEIGHT(b, "stem.norm", "bias", out), 1e-5f);
+		} else if (!o->conv_first_norm)
+			x = turned(g, sound_norm(b, "stem.norm", turned(g, x), out, 1e-5));
+		x = activate(b, o->conv_act, x);
+		in = out;
+	}
+	b->layer = layer;
+	graph_leave(g);
+	return turned(g, x);                                                         // [batch, frames, channels]
+}
+
+// floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
+// operations in float32 without rounding between them (seen: 7 / 2 * .. as 3.5 * ..).
+static value conv_length(struct graph *g, value n, int64_t kernel, int64_t stride)
+{
+	value steps = op_div(g, op_add(g, n, graph_f32(g, 0.5f - (float)kernel)), graph_f32(g, (float)stride));
+	return op_add(g, op_floor(g, steps), graph_f32(g, 1));
+}
+
+value sound_lengths(struct build *b, value mask)
+{
+	const struct sound *o = sound_of(b);
+	value n = op_cast(b->g, op_reduce_sum(b->g, mask, 1, false), DTYPE_F32);
+	for (int64_t i = 0; i < o->conv_count; i++)
+		n = conv_length(b->g, n, o->conv_kernel[i], o->conv_stride[i]);
+	return n;
+}
+
+value sound_adapter_length(struct build *b, value n)
+{
+	const struct sound *o = sound_of(b);
+	if (o->conv_count)
+		return conv_length(b->g, n, 1, o->adapter_stride);
+	return conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
+}
+
+// Lengths of 0 and less count from the end, as an index of length - 1 does in transformers.
+value sound_frames(struct build *b, value x, value lengths, int64_t step)
+{
+	struct graph *g = b->g;
+	value count = op_dim(g, x, 1);                                               // [1]
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, count, 0), graph_i64(g, 1));
+	graph_assume(g, at, 0, value_dim(g, x, 1));
+	at = op_unsqueeze(g, op_scale(g, op_cast(g, at, DTYPE_F32), (float)step), 0);        // [1, frames]
+	value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, op_cast(g, count, DTYPE_F32)));
+	return op_less(g, at, op_unsqueeze(g, n, 1));                                // [batch, frames]
+}
+
+value sound_zeroed(struct build *b, value x, value frames)
+{
+	return frames.id ? op_where(b->g, op_unsqueeze(b->g, frames, 2), x, graph_f32(b->g, 0)) : x;
+}
+
+// A kernel of weight norm (Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868) over all but its last axis: direction v
+// times length g / |v|, which engines fold. Older files say weight_g, weight_v.
+static value normed_kernel(struct build *b, int64_t out, int64_t in, int64_t kernel)
+{
+	struct graph *g = b->g;
+	bool newer = weight_exists(b, "positions", "parametrizations.weight.original0");
+	value length = WEIGHT(b, "positions", newer ? "parametrizations.weight.original0" : "weight_g", 1, 1, kernel);
+	value v = WEIGHT(b, "positions", newer ? "parametrizations.weight.original1" : "weight_v", out, in, kernel);
+	value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true));      // [1, 1, kernel]
+	return op_mul(g, v, op_div(g, length, norm));
+}
+
+// One grouped convolution over time, as long as its input: an even kernel's last frame is dropped.
+static value position_conv(struct build *b, const char *stem, value x, value w)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size, k = o->position_kernel, before = k / 2, after = k / 2 - (k % 2 == 0), stride = o->squeeze ? o->squeeze : 1;
+	value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride, (int64_t[]){ before, stride == 1 ? after : before }, (int64_t[]){ 1 }, o->position_groups);
+	if (stride == 1)
+		graph_assume(g, y, 2, value_dim(g, x, 2));
+	return y;
+}
+
+value sound_positions(struct build *b, value x)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size, in = h / o->position_groups, layer = b->layer;
+	graph_enter(g, "positions");
+	x = turned(g, x);                                                            // [batch, hidden, frames]
+	for (b->layer = 0; b->layer < o->position_layers; b->layer++) {
+		x = position_conv(b, "positions.layer", x, WEIGHT(b, "positions.layer", "weight", h, in, o->position_kernel));
+		x = activate(b, o->conv_act, turned(g, sound_norm(b, NULL, turned(g, x), h, 1e-5)));
+	}
+	b->layer = layer;
+	if (o->position_batch_norm) {
+		value w = WEIGHT(b, "positions.norm", "weight", h), bias = WEIGHT(b, "positions.norm", "bias", h);
+		value mean = WEIGHT(b, "positions.norm", "running_mean", h);
+		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "positions.norm", "running_var", h), 1e-5f);
+		x = activate(b, o->conv_act, position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
+	} else if (!o->position_layers)
+		x = activate(b, o->conv_act, position_conv(b, "positions", x, normed_kernel(b, h, in, o->position_kernel)));
+	graph_leave(g);
+	return turned(g, x);
+}
+
+// Exact below a quarter of the buckets, then by logarithm; the other half is for keys ahead.
+static int64_t bucket_of(int64_t distance, int64_t half, int64_t far)
+{
+	int64_t exact = half / 2;
+	if (distance < exact)
+		return distance;
+	float by_log = logf((float)distance / (float)exact) / (float)log((double)far / (double)exact) * (float)(half - exact);
+	int64_t bucket = exact + (int64_t)by_log;
+	return bucket < half - 1 ? bucket : half - 1;
+}
+
+value sound_bias(struct build *b, value x)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	int64_t half = o->buckets / 2, *table = ARENA_ARRAY(graph_arena(g), (size_t)o->far + 1, int64_t);
+	for (int64_t i = 0; i <= o->far; i++)
+		table[i] = bucket_of(i, half, o->far);
+	graph_enter(g, "relative");
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));     // [frames, frames]
+	value bucket = op_gather(g, graph_i64s(g, (int)o->far + 1, table), op_min(g, op_abs(g, ahead), graph_i64(g, o->far)), 0);
+	bucket = op_add(g, bucket, op_where(g, op_greater(g, ahead, graph_i64(g, 0)), graph_i64(g, half), graph_i64(g, 0)));
+	value bias = op_gather(g, WEIGHT(b, "attn.relative", "weight", o->buckets, b->s->heads), bucket, 0);
+	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);     // [1, heads, frames, frames]
+	graph_leave(g);
+	return bias;
+}
+
+//   x by heads - linear to 8 - sums of 4 - sigmoid -> a, c      gate = a * (c * constant - 1) + 2      (GRU-like)
+value sound_gated(struct build *b, value x, value bias, value mask)
+{
+	struct graph *g = b->g;
+	int64_t heads = b->s->heads, width = b->s->head_width;
+	value y = linear(b, "layers.attn.gate", op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), width, 8, true);
+	y = op_sigmoid(g, op_reduce_sum(g, op_reshape(g, y, 5, (int64_t[]){ 0, 0, heads, 2, 4 }), 4, false));        // [batch, frames, heads, 2]
+	y = op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 });                            // [batch, heads, frames, 2]
+	value a = op_slice(g, y, 3, 0, 1), c = op_slice(g, y, 3, 1, 2);
+	c = op_sub(g, op_mul(g, c, WEIGHT(b, "layers.attn.gate_constant", "", 1, heads, 1, 1)), graph_f32(g, 1));
+	value gated = op_mul(g, op_add(g, op_mul(g, a, c), graph_f32(g, 2)), bias);
+	return mask.id ? op_add(g, gated, mask) : gated;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speech encoders from the inside: what the family's resolve finds in config.json, and the blocks that only these models have.
+// Their stems are those of dialect/speech.c.
+#ifndef ASSAY_ARCH_BLOCK_SOUND_H
+#define ASSAY_ARCH_BLOCK_SOUND_H
+
+#include "arch/block/block.h"
+
+enum sound_positions { POSITIONS_NONE, POSITIONS_ROTARY, POSITIONS_RELATIVE, POSITIONS_RELATIVE_KEY };
+
+// spec.own of the family.
+struct sound {
+	// stem: convolutions over the samples, or features as they come
+	int64_t conv_count;                          // 0: features
+	const int64_t *conv_dim, *conv_kernel, *conv_stride;
+	bool conv_bias, conv_first_norm;             // conv_first_norm: one norm behind the first, over time; else one behind each, over channels
+	enum activation conv_act;
+	int64_t feature_size;                        // what the stem gives
+	bool feature_norm, feature_projection;
+	// positions by convolution
+	int64_t position_kernel, position_groups, position_layers;   // position_layers 0: one, weight-normed
+	bool position_batch_norm;
+	// layers
+	bool norm_first;
+	double inner_eps;                            // of norms that are not given layer_norm_eps
+	int64_t squeeze;                             // 0: none; the layers see means of so many frames
+	int64_t buckets, far;                        // 0: none; a gated bias by bucket of distance
+	int64_t bottleneck;                          // 0: none; a narrow residual behind each layer
+	// conformer layers
+	int64_t conformer_kernel;                    // 0: these are not
+	enum sound_positions positions;
+	int64_t key_left, key_right;                 // of POSITIONS_RELATIVE_KEY
+	// what shortens the result
+	int64_t adapter_layers, adapter_kernel, adapter_stride, out_size;
+	bool adapter_ffn;                            // half a feed-forward before it
+	enum activation adapter_act;
+	// heads
+	bool weighted_sum;
+	int64_t projector_size, xvector_size, tdnn_count;
+	const int64_t *tdnn_dim, *tdnn_kernel, *tdnn_dilation;
+};
+
+static inline const struct sound *sound_of(const struct build *b)
+{
+	return b->s->own;
+}
+
+// Layer norm with an epsilon of its own; without stem, without weights.
+value sound_norm(struct build *b, const char *stem, value x, int64_t width, double epsilon);
+value sound_glu(struct graph *g, value x, int axis, int64_t width);          // halves of 2*width: first * sigmoid(second)
+
+// [batch, samples] -> [batch, frames, feature_size]
+value sound_stem(struct build *b, value samples);
+// A mask [batch, samples] -> f32 [batch]: how many frames the stem gives for so many; then what one adapter layer leaves.
+value sound_lengths(struct build *b, value mask);
+value sound_adapter_length(struct build *b, value lengths);
+// Is frame t * step of x [batch, frames, ..] one of `lengths`: bool [batch, frames]
+value sound_frames(struct build *b, value x, value lengths, int64_t step);
+value sound_zeroed(struct build *b, value x, value frames);                  // 0 where frames [batch, frames] is false
+// What the convolutional positions of x [batch, frames, hidden] are.
+value sound_positions(struct build *b, value x);
+// The gated bias: buckets of distance, the same for all layers [1, heads, frames, frames]; for x it is gated and gets the mask.
+value sound_bias(struct build *b, value x);
+value sound_gated(struct build *b, value x, value bias, value mask);
+
+// conformer.c: [batch, frames, hidden]; mask [batch, 1, 1 or frames, frames], frames [batch, frames] or NO_VALUE where padding is not cleared.
+value conformer_positions(struct build *b, value x);                         // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
+value conformer_layer(struct build *b, value x, value mask, value frames, value positions, value cos, value sin);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of speech encoders call things.
+#include "arch/dialect.h"
+
+#define STEM                                                                             \
+	{ "stem.conv", "@feature_extractor.conv_layers.#.conv" },                        \
+	{ "stem.norm", "@feature_extractor.conv_layers.#.layer_norm" },                  \
+	{ "positions", "@encoder.pos_conv_embed.conv" },                                 \
+	{ "norm", "@encoder.layer_norm" }
+
+#define LAYERS                                                                           \
+	{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" },                       \
+	{ "layers.attn.k", "@encoder.layers.#.attention.k_proj" },                       \
+	{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" },                       \
+	{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" },                     \
+	{ "layers.attn.norm", "@encoder.layers.#.layer_norm" },                          \
+	{ "layers.ffn.up", "@encoder.layers.#.feed_forward.intermediate_dense" },        \
+	{ "layers.ffn.down", "@encoder.layers.#.feed_forward.output_dense" },            \
+	{ "layers.ffn.norm", "@encoder.layers.#.final_layer_norm" }
+
+#define FEATURES                                                                         \
+	{ "features.norm", "@feature_projection.layer_norm" },                           \
+	{ "features.project", "@feature_projection.projection" }
+
+#define ADAPTER                                                                          \
+	{ "adapter.project", "@adapter.proj" },                                          \
+	{ "adapter.norm", "@adapter.proj_layer_norm" },                                  \
+	{ "adapter.conv", "@adapter.layers.#.conv" }
+
+#define HEADS                                                                            \
+	{ "head.ctc", "lm_head" },                                                       \
+	{ "head.layers", "layer_weights" },                                              \
+	{ "head.projector", "projector" },                                               \
+	{ "head.classifier", "classifier" },                                             \
+	{ "head.tdnn", "tdnn.#.kernel" },                                                \
+	{ "head.embed", "feature_extractor" }
+
+// What pre-training leaves behind, and the weights of losses.
+#define TRAINED "*masked_spec_embed", "quantizer.*", "project_hid.*", "project_q.*", "objective.*", "*num_batches_tracked", \
+	"ctc_proj.*", "speaker_proj.*", "label_embeddings_concat", "layer_norm_for_extract.*"
+
+#define SPEECH(NAME, PREFIX, ...) { .name = NAME, .prefix = PREFIX, .keys = NO_KEYS,     \
+	.weights = WEIGHTS(STEM, FEATURES, LAYERS, ADAPTER, HEADS __VA_OPT__(,) __VA_ARGS__), .ignored = IGNORED(TRAINED) }
+
+const struct dialect wav2vec2_names = SPEECH("wav2vec2", "wav2vec2.",
+	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+
+const struct dialect hubert_names = SPEECH("hubert", "hubert.", { "positions.norm", "@encoder.pos_conv_embed.batch_norm" });
+const struct dialect unispeech_names = SPEECH("unispeech", "unispeech.",
+	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+const struct dialect unispeech_sat_names = SPEECH("unispeech-sat", "unispeech_sat.",
+	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+const struct dialect data2vec_audio_names = SPEECH("data2vec-audio", "data2vec_audio.", { "positions.layer", "@encoder.pos_conv_embed.layers.#.conv" });
+const struct dialect wavlm_names = SPEECH("wavlm", "wavlm.",
+	{ "attn.relative", "@encoder.layers.0.attention.rel_attn_embed" },
+	{ "layers.attn.gate", "@encoder.layers.#.attention.gru_rel_pos_linear" },
+	{ "layers.attn.gate_constant", "@encoder.layers.#.attention.gru_rel_pos_const" });
+
+const struct dialect sew_names = {
+	.name = "sew", .prefix = "sew.", .keys = NO_KEYS,
+	.weights = WEIGHTS(STEM, LAYERS, HEADS,
+		{ "features.norm", "@layer_norm" },
+		{ "features.project", "@feature_projection" },
+		{ "upsample", "@encoder.upsample.projection" }),
+	.ignored = IGNORED(TRAINED),
+};
+
+#define CONFORMER                                                                        \
+	{ "rope.frequencies", "@encoder.embed_positions.inv_freq" },                     \
+	{ "layers.ffn1.norm", "@encoder.layers.#.ffn1_layer_norm" },                     \
+	{ "layers.ffn1.up", "@encoder.layers.#.ffn1.intermediate_dense" },               \
+	{ "layers.ffn1.down", "@encoder.layers.#.ffn1.output_dense" },                   \
+	{ "layers.attn.norm", "@encoder.layers.#.self_attn_layer_norm" },                \
+	{ "layers.attn.q", "@encoder.layers.#.self_attn.linear_q" },                     \
+	{ "layers.attn.k", "@encoder.layers.#.self_attn.linear_k" },                     \
+	{ "layers.attn.v", "@encoder.layers.#.self_attn.linear_v" },                     \
+	{ "layers.attn.o", "@encoder.layers.#.self_attn.linear_out" },                   \
+	{ "layers.attn.positions", "@encoder.layers.#.self_attn.linear_pos" },           \
+	{ "layers.attn.u_bias", "@encoder.layers.#.self_attn.pos_bias_u" },              \
+	{ "layers.attn.v_bias", "@encoder.layers.#.self_attn.pos_bias_v" },              \
+	{ "layers.attn.distance", "@encoder.layers.#.self_attn.distance_embedding" },    \
+	{ "layers.conv.norm", "@encoder.layers.#.conv_module.layer_norm" },              \
+	{ "layers.conv.in", "@encoder.layers.#.conv_module.pointwise_conv1" },           \
+	{ "layers.conv.depth", "@encoder.layers.#.conv_module.depthwise_conv" },         \
+	{ "layers.conv.batch_norm", "@encoder.layers.#.conv_module.batch_norm" },        \
+	{ "layers.conv.depth_norm", "@encoder.layers.#.conv_module.depthwise_layer_norm" }, \
+	{ "layers.conv.out", "@encoder.layers.#.conv_module.pointwise_conv2" },          \
+	{ "layers.ffn2.norm", "@encoder.layers.#.ffn2_layer_norm" },                     \
+	{ "layers.ffn2.up", "@encoder.layers.#.ffn2.intermediate_dense" },               \
+	{ "layers.ffn2.down", "@encoder.layers.#.ffn2.output_dense" },                   \
+	{ "layers.norm", "@encoder.layers.#.final_layer_norm" }
+
+const struct dialect wav2vec2_conformer_names = {
+	.name = "wav2vec2-conformer", .prefix = "wav2vec2_conformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(STEM, FEATURES, CONFORMER, ADAPTER, HEADS),
+	.ignored = IGNORED(TRAINED, "*pos_conv_embed.*", "*inv_freq"),
+};
+
+const struct dialect wav2vec2_bert_names = {
+	.name = "wav2vec2-bert", .prefix = "wav2vec2_bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(FEATURES, CONFORMER, HEADS,
+		{ "adapter.before.up", "@intermediate_ffn.intermediate_dense" },
+		{ "adapter.before.down", "@intermediate_ffn.output_dense" },
+		{ "adapter.project", "@adapter.proj" },
+		{ "adapter.norm", "@adapter.proj_layer_norm" },
+		{ "adapter.residual_norm", "@adapter.layers.#.residual_layer_norm" },
+		{ "adapter.residual_conv", "@adapter.layers.#.residual_conv" },
+		{ "adapter.attn.norm", "@adapter.layers.#.self_attn_layer_norm" },
+		{ "adapter.attn.conv", "@adapter.layers.#.self_attn_conv" },
+		{ "adapter.attn.q", "@adapter.layers.#.self_attn.linear_q" },
+		{ "adapter.attn.k", "@adapter.layers.#.self_attn.linear_k" },
+		{ "adapter.attn.v", "@adapter.layers.#.self_attn.linear_v" },
+		{ "adapter.attn.o", "@adapter.layers.#.self_attn.linear_out" },
+		{ "adapter.ffn.norm", "@adapter.layers.#.ffn_layer_norm" },
+		{ "adapter.ffn.up", "@adapter.layers.#.ffn.intermediate_dense" },
+		{ "adapter.ffn.down", "@adapter.layers.#.ffn.output_dense" }),
+	.ignored = IGNORED(TRAINED),
+};

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads of speech encoders: letters for each frame, a class for each frame or for the whole, a vector for a voice (x-vectors,
+// Snyder et al. 2018). The last three may read a learned mean of all layers' states.
+#include "arch/block/sound.h"
+#include "arch/family/speech.h"
+
+// The states of all layers, weighed by a softmax: [batch, frames, hidden]
+static value weighed(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	int64_t n = b->s->layers_in_config + 1;
+	value w = op_softmax(g, WEIGHT(b, "head.layers", "", n), 0), sum = NO_VALUE;
+	for (int64_t i = 0; i < io->state_count; i++) {
+		value part = op_mul(g, io->states[i], op_slice(g, w, 0, i, i + 1));
+		sum = sum.id ? op_add(g, sum, part) : part;
+	}
+	return sum;
+}
+
+static value lengths_of(struct build *b, const struct body *io)      // f32 [batch]: frames behind stem and adapter
+{
+	value n = sound_lengths(b, io->mask);
+	for (int64_t i = 0; i < sound_of(b)->adapter_layers; i++)
+		n = sound_adapter_length(b, n);
+	return n;
+}
+
+static value head_sequence(struct build *b, struct body *io, value x)
+{
+	const struct spec *s = b->s;
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	x = linear(b, "head.projector", x, s->hidden_size, o->projector_size, true);
+	value frames = sound_frames(b, x, lengths_of(b, io), 1);                     // [batch, frames]
+	value count = op_reduce_sum(g, op_cast(g, frames, DTYPE_F32), 1, true);      // [batch, 1]
+	value mean = op_div(g, op_reduce_sum(g, sound_zeroed(b, x, frames), 1, false), count);
+	return linear(b, "head.classifier", mean, o->projector_size, s->labels, true);
+}
+
+// Layers over kernels of frames, as linear layers over frames side by side; then mean and deviation of what no padding reached.
+static void head_xvector(struct build *b, struct body *io, value x)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	int64_t in = o->tdnn_dim[0], taken = 0;
+	x = linear(b, "head.projector", x, b->s->hidden_size, in, true);
+	for (b->layer = 0; b->layer < o->tdnn_count; b->layer++) {
+		int64_t k = o->tdnn_kernel[b->layer], step = o->tdnn_dilation[b->layer], out = o->tdnn_dim[b->layer];
+		value *part = ARENA_ARRAY(graph_arena(g), (size_t)k + 1, value);
+		for (int64_t i = 0; i < k; i++)
+			part[i] = op_slice(g, x, 1, i * step, i == k - 1 ? INT64_MAX : -(k - 1 - i) * step);
+		x = op_relu(g, linear(b, "head.tdnn", op_concat(g, (int)k, part, 2), k * in, out, true));
+		in = out, taken += k - 1;
+	}
+	value lengths = op_sub(g, lengths_of(b, io), graph_f32(g, (float)taken));
+	value frames = op_cast(g, sound_frames(b, x, lengths, 1), DTYPE_F32);        // [batch, frames]
+	value count = op_reduce_sum(g, frames, 1, true), weight = op_unsqueeze(g, frames, 2);
+	value mean = op_div(g, op_reduce_sum(g, op_mul(g, x, weight), 1, false), count);
+	value off = op_mul(g, op_sub(g, x, op_unsqueeze(g, mean, 1)), weight);
+	value square = op_reduce_sum(g, op_mul(g, off, off), 1, false);
+	value deviation = op_sqrt(g, op_div(g, square, op_sub(g, count, graph_f32(g, 1))));
+	x = linear(b, "head.embed", op_concat(g, 2, (value[]){ mean, deviation }, 1), 2 * in, o->xvector_size, true);
+	graph_output(g, "logits", linear(b, "head.classifier", x, o->xvector_size, o->xvector_size, true));
+	graph_output(g, "embeddings", x);
+}
+
+void speech_head(struct build *b, struct body *io)
+{
+	const struct spec *s = b->s;
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	const char *name = s->head->name;
+	if (text_is(name, "model")) {
+		graph_output(g, "last_hidden_state", io->last);
+		if (!s->traits.no_features)
+			graph_output(g, "extract_features", io->pooled);             // [batch, frames, feature]
+		return;
+	}
+	graph_enter(g, "head");
+	if (text_is(name, "ctc")) {
+		value logits = linear(b, "head.ctc", io->last, o->out_size, s->vocab_size, true);
+		graph_leave(g);
+		graph_output(g, "logits", logits);                                   // [batch, frames, vocab]
+		return;
+	}
+	value x = o->weighted_sum ? weighed(b, io) : io->last;
+	if (text_is(name, "sequence-classification"))
+		graph_output(g, "logits", head_sequence(b, io, x));                  // [batch, labels]
+	else if (text_is(name, "audio-frame-classification"))
+		graph_output(g, "logits", linear(b, "head.classifier", x, s->hidden_size, s->labels, true));
+	else if (text_is(name, "x-vector"))
+		head_xvector(b, io, x);
+	else
+		graph_fail(g, STATUS_UNSUPPORTED, "%s: speech encoders have no such head here yet", s->class_name);
+	graph_leave(g);
+}
