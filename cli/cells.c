@@ -9,6 +9,7 @@
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "fetching.h"
 #include "progress.h"
 #include "show.h"
 
@@ -56,12 +57,67 @@ double cells_guess_s(const struct plan_model *m, const struct target *t, bool fi
 	return guess_s_per_cell + guess_s_per_gib * gib + (first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
 }
 
+// Brings what the models lack: first configurations, then the weights of those that assay can draw. Nobody waits for gigabytes of
+// a model that gets a refusal. In a dry run the ones that are not here are taken out of the list.
+static int bring(struct cells *c, const char **models, size_t *count)
+{
+	struct fetching x = { .offline = c->offline, .dry_run = c->fetch_nothing };
+	struct question q = c->question;
+	size_t kept = 0;
+	int code = -1;
+	bool added;
+
+	for (size_t i = 0; i < *count && code < 0; i++) {
+		code = fetching_add(&x, models[i], q.synthetic || !x.dry_run ? FETCH_CONFIG : FETCH_MODEL, &added);
+		if (!added || !x.dry_run)
+			models[kept++] = models[i];
+	}
+	if (code < 0)
+		code = fetching_all(&x);
+	*count = kept;
+	q.synthetic = true;
+	for (size_t i = 0; i < kept && code < 0 && !c->question.synthetic && !x.dry_run; i++) {
+		struct plan_model m;
+		if (plan_model(&m, &c->arena, models[i], &q, NULL) == STATUS_OK && !m.refused && m.hub.kind != HUB_FOLDER &&
+			m.hub.kind != HUB_ONNX_FILE)
+			code = fetching_add(&x, models[i], FETCH_MODEL, &added);
+	}
+	if (code < 0)
+		code = fetching_all(&x);
+	fetching_done(&x);
+	return code;
+}
+
+// --task generate has defaults; its lengths mean nothing to a forward pass.
+static int check_task(struct cells *c)
+{
+	struct question *q = &c->question;
+	if (c->task && strcmp(c->task, "forward") && strcmp(c->task, "generate"))
+		return cli_bad_use("--task %s: there are forward and generate", c->task);
+	bool generates = c->task && strcmp(c->task, "generate") == 0;
+	if (!generates && (q->prompt_tokens || q->new_tokens))
+		return cli_bad_use("--prompt-tokens and --new-tokens belong to --task generate");
+	if (generates && q->sequence)
+		return cli_bad_use("--seq is the length of a forward pass; --task generate has --prompt-tokens");
+	if (generates && (q->golden || q->is_static))
+		return cli_bad_use("--task generate takes neither --golden nor --static");
+	if (generates) {
+		q->prompt_tokens = q->prompt_tokens ? q->prompt_tokens : 32;
+		q->new_tokens = q->new_tokens ? q->new_tokens : 32;
+		q->sequence = q->prompt_tokens;
+	}
+	return -1;
+}
+
 int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 {
 	struct error err = { 0 };
 
 	c->question.seed = (uint64_t)c->seed;
 	c->question.memory_bytes = (int64_t)(c->memory_gib * 1073741824.0);
+	int code = check_task(c);
+	if (code >= 0)
+		return code;
 	if (c->question.golden && !file_exists(c->question.golden))
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
 	if (c->question.golden && model_count > 1)
@@ -69,9 +125,15 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) !=
 		STATUS_OK)
 		return cli_error(&err);
-	c->models = ARENA_ARRAY(&c->arena, model_count, struct plan_model);
+	const char **named = ARENA_ARRAY(&c->arena, model_count + 1, const char *);
 	for (size_t i = 0; i < model_count; i++)
-		if (plan_model(&c->models[i], &c->arena, models[i], &c->question, &err) != STATUS_OK)
+		named[i] = models[i];
+	code = bring(c, named, &model_count);
+	if (code >= 0)
+		return code;
+	c->models = ARENA_ARRAY(&c->arena, model_count + 1, struct plan_model);
+	for (size_t i = 0; i < model_count; i++)
+		if (plan_model(&c->models[i], &c->arena, named[i], &c->question, &err) != STATUS_OK)
 			return cli_error(&err);
 	c->model_count = model_count;
 	return -1;

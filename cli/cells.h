@@ -10,11 +10,12 @@ struct cells {
 	// Options.
 	struct question question;
 	struct cli_list on;
-	const char *db, *options;
+	const char *db, *options, *task;
 	double memory_gib, cache_limit_gib;
 	int64_t seed;
-	bool json;
+	bool json, offline;
 	// Set by the caller.
+	bool fetch_nothing;                  // what is not here is named and left out of the plan
 	bool quiet;                          // no summaries on standard output
 	bool counted;                        // "[3/14]" and the time left on standard error
 	bool resume;
@@ -38,6 +39,9 @@ struct cells {
 	{ "on", CLI_LIST, &(c).on, "PLATFORM,...", "platforms: cpu, openvino, openvino:GPU, null:fail=run@3, ...; default cpu" }, \
 	{ "batch", CLI_INTEGER, &(c).question.batch, "N", "batch size; default 1", 1, 65536 }, \
 	{ "seq", CLI_INTEGER, &(c).question.sequence, "N", "tokens in a sequence; default 128, or what the model takes if less", 1, 1 << 20 }, \
+	{ "task", CLI_TEXT, &(c).task, "TASK", "forward: one pass over the inputs; generate: greedy, with a cache; default forward" }, \
+	{ "prompt-tokens", CLI_INTEGER, &(c).question.prompt_tokens, "N", "of generate: tokens that go in; default 32", 1, 1 << 20 }, \
+	{ "new-tokens", CLI_INTEGER, &(c).question.new_tokens, "N", "of generate: tokens that come out; default 32", 2, 1 << 20 }, \
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1e6 }, \
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \
@@ -49,6 +53,7 @@ struct cells {
 	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" }, \
 	{ "no-conform", CLI_FLAG, &(c).question.no_conform, NULL, "leave the type's conformance cases out; type_conformance is null" }, \
 	{ "cache-limit", CLI_REAL, &(c).cache_limit_gib, "GIB", "of synthetic weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 }, \
+	{ "offline", CLI_FLAG, &(c).offline, NULL, "fetch nothing from the Hub, as with HF_HUB_OFFLINE=1" }, \
 	{ "json", CLI_FLAG, &(c).json, NULL, "an array on standard output, one object a cell" }
 // clang-format on
 

@@ -115,12 +115,31 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 {
 	if (isnan(r->latency_ms))
 		return;
-	text_addf(t, "%s ms, the median of %lld runs (%s to %s", ms(a, r->latency_ms),
-		r->samples == ROW_NONE ? 0LL : (long long)r->samples, ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+	if (r->task && strcmp(r->task, "generate") == 0) {
+		text_addf(t, "prompt of %lld: %s ms", (long long)r->prompt_tokens, ms(a, r->prefill_ms));
+		if (!isnan(r->encoder_ms))
+			text_addf(t, " behind the encoder's %s ms", ms(a, r->encoder_ms));
+		text_addf(t, "; then %.1f tokens a second, each ", r->tokens_per_s);
+	}
+	text_addf(t, "%s ms, the median of %lld %s (%s to %s", ms(a, r->latency_ms), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
+		r->task ? "tokens" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
 	if (!isnan(r->latency_p90_ms))
 		text_addf(t, ", 90 %% within %s ms", ms(a, r->latency_p90_ms));
+}
+
+static void add_tokens(struct text *t, struct arena *a, const struct row *r)
+{
+	if (r->tokens_unlike_uncached == ROW_NONE)
+		return;
+	if (r->tokens_unlike_uncached)
+		text_addf(t, "%lld of %lld are NOT those of a run without a cache", (long long)r->tokens_unlike_uncached, (long long)(r->new_tokens * r->batch));
+	else
+		text_addf(t, "all %lld as without a cache (logits within %.2g)", (long long)(r->new_tokens * r->batch), r->uncached_max_error);
+	if (r->cache_bytes != ROW_NONE)
+		text_addf(t, "; the cache is %s, and the engine writes %s of it for each token", show_size(a, (uint64_t)r->cache_bytes),
+			show_size(a, (uint64_t)r->cache_copied_bytes));
 }
 
 static void add_memory(struct text *t, const struct row *r)
@@ -182,9 +201,9 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	struct text t[12] = { 0 };
-	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "memory",
-		"weights", "shape", "conformance", "row" };
+	struct text t[13] = { 0 };
+	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "tokens",
+		"memory", "weights", "shape", "conformance", "row" };
 
 	printf("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
@@ -201,14 +220,15 @@ void show_result(const struct cell_result *result, const char *db)
 	add_nodes(&t[4], r);
 	add_time(&t[5], &a, result);
 	add_latency(&t[6], &a, r);
-	add_memory(&t[7], r);
-	add_weights(&t[8], &a, r);
-	add_shape(&t[9], r);
+	add_memory(&t[8], r);
+	add_weights(&t[9], &a, r);
+	add_shape(&t[10], r);
 	if (r->type_conformance)
-		text_addf(&t[10], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[11], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
-		text_addf(&t[11], "%lld in %s", (long long)r->row, db);
+		text_addf(&t[12], "%lld in %s", (long long)r->row, db);
+	add_tokens(&t[7], &a, r);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
 		if (t[i].length)
 			line(labels[i], text_get(&t[i]));

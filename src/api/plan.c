@@ -179,6 +179,8 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.sequence = q->sequence,
 		.runs = q->runs,
 		.layers = q->layers,
+		.prompt_tokens = q->prompt_tokens,
+		.new_tokens = q->new_tokens,
 		.shortened = m->shortened,
 		.seed = q->seed,
 		.synthetic = m->synthetic,
@@ -203,6 +205,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
 				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
 				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
+	if (c->new_tokens > 0)
+		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
 	hash_hex(&h, hex);
 	return hex;
 }

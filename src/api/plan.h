@@ -18,6 +18,7 @@
 
 struct question {                            // zero is the default of every member
 	int64_t batch, sequence, runs, layers;
+	int64_t prompt_tokens, new_tokens;   // generate; new_tokens 0: one forward pass
 	uint64_t seed;                       // of inputs and of synthetic weights
 	bool synthetic;                      // random weights where there are none
 	bool is_static;

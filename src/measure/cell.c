@@ -62,6 +62,10 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	hash_number(&h, (double)c->sequence);
 	hash_number(&h, (double)c->runs);
 	hash_number(&h, (double)c->layers);
+	if (c->new_tokens > 0) {
+		hash_number(&h, (double)c->prompt_tokens);
+		hash_number(&h, (double)c->new_tokens);
+	}
 	hash_add(&h, &c->seed, sizeof c->seed);
 	hash_number(&h, c->synthetic);
 	hash_number(&h, c->is_static);
@@ -151,6 +155,11 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	r->weights = c->synthetic ? "synthetic" : "real";
 	r->shortened = c->shortened;
 	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
+	if (c->new_tokens > 0) {
+		r->task = "generate";
+		r->prompt_tokens = c->prompt_tokens;
+		r->new_tokens = c->new_tokens;
+	}
 	r->batch = c->batch;
 	r->attempts = 1;
 	r->started_at = utc_now(a);
@@ -196,7 +205,8 @@ static void drop_json(void *json)
 
 enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
-	const char *golden = reference_golden(c, a), *outputs_path = NULL, *cause, *note;
+	// A golden file holds the outputs of one forward pass.
+	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause, *note;
 	struct child_limits limits = { .timeout_s = c->timeout_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
@@ -213,7 +223,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		return st;
 	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
-		.memory_bytes = c->memory_bytes, .is_static = c->is_static };
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .is_static = c->is_static };
 
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);
@@ -238,6 +248,10 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	unlink(outputs_path);
 	if (st)
 		return st;
+	if (result.row.tokens_unlike_uncached > 0 && result.row.tokens_unlike_uncached != ROW_NONE && (result.verdict == VERDICT_RIGHT || result.verdict == VERDICT_UNJUDGED)) {
+		result.verdict = VERDICT_WRONG;
+		result.row.cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)result.row.tokens_unlike_uncached);
+	}
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);

@@ -25,6 +25,7 @@ struct cell {
 	const char *platform, *device, *options;     // of struct target; options: user's over the platform's
 	int64_t batch, sequence;             // sequence 0: the default (128), cut to what the model takes
 	int64_t runs;                        // 0: at least 11, until 3 s or 64 runs
+	int64_t prompt_tokens, new_tokens;   // generation; new_tokens 0: one forward pass
 	int64_t layers;                      // 0: all
 	bool shortened;                      // those are fewer than the model's configuration says
 	uint64_t seed;                       // of the inputs (weights have their own)

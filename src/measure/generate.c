@@ -140,18 +140,18 @@ static void keep(struct state *s, const struct session *session, const struct te
 }
 
 // The two best of row `row`, place `place`.
-static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float value[2])
+static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float logit[2])
 {
 	int64_t vocab = logits->dim[2];
 	const float *x = (const float *)logits->data + (row * logits->dim[1] + place) * vocab;
 	id[0] = id[1] = 0;
-	value[0] = value[1] = -INFINITY;
+	logit[0] = logit[1] = -INFINITY;
 	for (int64_t i = 0; i < vocab; i++)
-		if (x[i] > value[0] || !(value[0] >= x[i])) {        // NaN is taken too, and then seen
-			id[1] = id[0], value[1] = value[0];
-			id[0] = i, value[0] = x[i];
-		} else if (x[i] > value[1])
-			id[1] = i, value[1] = x[i];
+		if (x[i] > logit[0] || !(logit[0] >= x[i])) {        // NaN is taken too, and then seen
+			id[1] = id[0], logit[1] = logit[0];
+			id[0] = i, logit[0] = x[i];
+		} else if (x[i] > logit[1])
+			id[1] = i, logit[1] = x[i];
 }
 
 static enum status encode(struct generation *g, struct state *s, struct error *err)
@@ -209,7 +209,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	for (int64_t n = 0; n < g->new_tokens; n++) {
 		struct session *session = n ? g->next : g->first;
 		int64_t length = p->length + n, count = n && cached ? 1 : length, id[2];
-		float value[2];
+		float logit[2];
 		struct arena step = { 0 };                           // masks and the like of this step only
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted after %lld tokens", (long long)n);
@@ -227,11 +227,11 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 			return st ? st : STATUS_UNSUPPORTED;
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, logits->dim[1] - 1, id, value);
+			best_two(logits, row, logits->dim[1] - 1, id, logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
-			g->best[at] = value[0];
-			g->second[at] = value[1];
+			g->best[at] = logit[0];
+			g->second[at] = logit[1];
 		}
 		keep(&s, session, out);
 		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
@@ -250,7 +250,7 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids), id[2];
 	struct tensor *in = ARENA_ARRAY(a, first->input_count + 1, struct tensor), *out = ARENA_ARRAY(a, first->output_count + 1, struct tensor);
 	struct state s = { .a = a, .prompt = p };
-	float value[2];
+	float logit[2];
 	enum status st;
 
 	for (int64_t row = 0; row < p->batch; row++) {
@@ -270,9 +270,9 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = 0; n < g->new_tokens; n++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, p->length - 1 + n, id, value);
+			best_two(logits, row, p->length - 1 + n, id, logit);
 			*differing += id[0] != g->ids[at];
-			double error = fabs((double)value[0] - (double)g->best[at]);
+			double error = fabs((double)logit[0] - (double)g->best[at]);
 			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
 		}
 	return STATUS_OK;

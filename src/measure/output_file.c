@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum status outputs_write(struct arena *a, const char *path, const struct session *s, const struct tensor *outputs, struct error *err)
+#include "checkpoint/checkpoint.h"
+
+enum status outputs_write(struct arena *a, const char *path, const struct tensor *outputs, size_t count, struct error *err)
 {
-	size_t count = s->output_count, header_nbytes;
+	size_t header_nbytes;
 	struct weight *tensors = ARENA_ARRAY(a, count + 1, struct weight);
 	uint64_t file_nbytes;
 	char *header;
@@ -20,7 +22,7 @@ enum status outputs_write(struct arena *a, const char *path, const struct sessio
 	for (size_t i = 0; i < count; i++) {
 		const struct tensor *t = &outputs[i];
 
-		tensors[i] = (struct weight){ .name = s->outputs[i].name, .dtype = t->dtype, .rank = t->rank, .nbytes = t->nbytes };
+		tensors[i] = (struct weight){ .name = t->name, .dtype = t->dtype, .rank = t->rank, .nbytes = t->nbytes };
 		memcpy(tensors[i].dim, t->dim, sizeof tensors[i].dim);
 	}
 	if ((st = safetensors_header(a, tensors, count, &header, &header_nbytes, &file_nbytes, err)))

@@ -2,9 +2,11 @@
 #ifndef ASSAY_MEASURE_OUTPUT_FILE_H
 #define ASSAY_MEASURE_OUTPUT_FILE_H
 
-#include "backend/backend.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
 
-// outputs[s->output_count] of the last run, under the names that the engine declares. Scratch memory in `a`.
-enum status outputs_write(struct arena *a, const char *path, const struct session *s, const struct tensor *outputs, struct error *err);
+// outputs[count] under their names. Scratch memory in `a`.
+enum status outputs_write(struct arena *a, const char *path, const struct tensor *outputs, size_t count, struct error *err);
 
 #endif

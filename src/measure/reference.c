@@ -95,7 +95,7 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
 	struct request ask = { .path = c->path, .platform = t->platform->name, .device = t->device, .options = t->options, .reference_name = name,
 		.reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
-		.seed = (int64_t)c->seed };
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .seed = (int64_t)c->seed };
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 // Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
-// to FOLDER/KEY.safetensors unless they lie there already.
+// to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many.
 #define REQUEST_LIST(X)                                                                                                   \
 	X(TEXT, path)                                                                                                     \
 	X(TEXT, platform)                                                                                                 \
@@ -25,6 +25,8 @@
 	X(INTEGER, batch)                                                                                                 \
 	X(INTEGER, sequence)                                                                                              \
 	X(INTEGER, runs)                                                                                                  \
+	X(INTEGER, prompt_tokens)                                                                                         \
+	X(INTEGER, new_tokens)                                                                                            \
 	X(INTEGER, layers)                                                                                                \
 	X(INTEGER, seed)                                                                                                  \
 	X(INTEGER, memory_bytes)                                                                                          \

@@ -39,6 +39,19 @@
 	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed")                                             \
 	X(INTEGER, batch, "batch size")                                                                                    \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
+	X(TEXT, task, "generate; null: one forward pass")                                                                  \
+	X(INTEGER, prompt_tokens, "tokens that go in before the first new one; of an encoder-decoder the source's")        \
+	X(INTEGER, new_tokens, "tokens generated, greedily")                                                               \
+	X(REAL, encoder_ms, "median time of the encoder")                                                                  \
+	X(REAL, prefill_ms, "median time of the prompt, with the choice of the first token")                               \
+	X(REAL, token_ms, "median time of a token after the first")                                                        \
+	X(REAL, tokens_per_s, "batch over token_ms")                                                                       \
+	X(TEXT, cache_form, "plain: the cache is concatenated by the engine")                                              \
+	X(INTEGER, cache_bytes, "keys and values after the last token")                                                    \
+	X(INTEGER, cache_copied_bytes, "bytes of the cache that the engine writes for the last token")                     \
+	X(JSON, tokens, "ids generated for the first row of the batch")                                                    \
+	X(INTEGER, tokens_unlike_uncached, "generated tokens that a run without a cache chooses otherwise")                \
+	X(REAL, uncached_max_error, "largest difference of the best logits from a run without a cache")                    \
 	X(TEXT, form, "which graph variant ran")                                                                           \
 	X(JSON, options, "every effective option of the engine")                                                           \
 	X(INTEGER, attempts, "how many times the cell was tried for this row")                                             \

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cell that generates: one generation unjudged by the clock, then timed ones, each from an empty cache; the tokens are held
+// against a run without a cache here, and against the reference engine's by the parent.
+//
+//   inputs -> first -> memory -> warm -> outputs
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/cell_work.h"
+#include "measure/generate.h"
+#include "measure/output_file.h"
+#include "measure/stats.h"
+
+enum { GENERATIONS_LEAST = 3, GENERATIONS_MOST = 16 };
+#define GENERATIONS_NS ((int64_t)5000000000)
+
+static enum status drawn_for(struct work *w, const struct part *p, int64_t sequence, struct tensor **out, struct error *err)
+{
+	struct input_shape shape = w->shape;
+
+	shape.sequence = sequence;
+	*out = ARENA_ARRAY(&w->arena, p->artifact.input_count + 1, struct tensor);
+	return inputs_synthetic(&w->arena, p->artifact.inputs, p->artifact.input_count, &w->hints, &shape, (uint64_t)w->ask.seed, *out, err);
+}
+
+// --prompt-tokens are the tokens that go in: a causal model's prompt; of an encoder-decoder the source, and the decoder begins
+// with one token.
+static enum status make_prompt(struct work *w, struct prompt *p, struct error *err)
+{
+	bool parted = w->part_count > 1;
+	struct tensor *in, *encoder;
+	const struct part *decoder = parted ? &w->part[1] : &w->part[0];
+	enum status st = drawn_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
+
+	*p = (struct prompt){ .batch = w->shape.batch };
+	for (size_t i = 0; !st && i < decoder->artifact.input_count; i++)
+		if (text_is(in[i].name, "input_ids")) {
+			p->ids = in[i].data;
+			p->length = in[i].dim[1];
+		}
+	if (!st && !p->ids)
+		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids to generate from");
+	if (!st && parted && !(st = drawn_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
+		p->inputs = encoder;
+		p->input_count = w->part[0].artifact.input_count;
+	}
+	struct tensor hashed[2] = { { .name = "input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { p->batch, p->length }, .data = (void *)(uintptr_t)p->ids,
+		.nbytes = (size_t)(p->batch * p->length) * sizeof(int64_t) } };
+	if (!st) {
+		inputs_hash(p->input_count ? p->inputs : hashed, p->input_count ? p->input_count : 1, w->inputs_hash);
+		say_row(json_pack("{s:s, s:I, s:I}", "inputs_hash", w->inputs_hash, "batch", (json_int_t)p->batch, "sequence", (json_int_t)w->ask.prompt_tokens));
+	}
+	return st;
+}
+
+static void set_up(struct work *w, struct generation *g)
+{
+	*g = (struct generation){ .first = &w->part[0].session, .next = &w->part[0].session, .new_tokens = w->ask.new_tokens };
+	if (w->part_count > 1) {
+		g->encoder = &w->part[0].session;
+		g->first = &w->part[1].session;
+		g->next = &w->part[2].session;
+	}
+	g->first->keeps_outputs = g->next->keeps_outputs = true;
+}
+
+static enum status write_tokens(struct work *w, const struct generation *g, const char *path, struct error *err)
+{
+	struct tensor out[] = {
+		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = g->best },
+		{ .name = "tokens", .dtype = DTYPE_I64, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = g->ids },
+	};
+
+	for (size_t i = 0; i < 2; i++)
+		out[i].nbytes = (size_t)(w->shape.batch * g->new_tokens) * dtype_size(out[i].dtype);
+	return path ? outputs_write(&w->arena, path, out, 2, err) : STATUS_OK;
+}
+
+enum status work_generate_reference(struct work *w, const char *path, struct error *err)
+{
+	struct generation g;
+	struct prompt p;
+	enum status st = make_prompt(w, &p, err);
+
+	set_up(w, &g);
+	say_phase("first");
+	if (st || (st = generate_greedy(&g, &p, NULL, &w->arena, err)))
+		return st;
+	say_phase("outputs");
+	return write_tokens(w, &g, path, err);
+}
+
+static enum status timed(struct work *w, struct generation *g, const struct prompt *p, struct error *err)
+{
+	size_t most = w->ask.runs > 0 ? (size_t)w->ask.runs : GENERATIONS_MOST, count = 0, steps = (size_t)g->new_tokens - 1;
+	double *prefill = ARENA_ARRAY(&w->arena, most, double), *encoder = ARENA_ARRAY(&w->arena, most, double), *step = ARENA_ARRAY(&w->arena, most * steps + 1, double);
+	int64_t begin = clock_ns();
+	enum status st;
+
+	say_phase("warm");
+	while (count < most) {
+		struct arena a = { 0 };
+		struct generation again = *g;
+
+		if ((st = generate_greedy(&again, p, NULL, &a, err))) {
+			arena_done(&a);
+			return error_prefix(err, "timed generation %zu", count + 1);
+		}
+		if (memcmp(again.ids, g->ids, (size_t)(p->batch * g->new_tokens) * sizeof *g->ids)) {
+			arena_done(&a);
+			return error_set(err, STATUS_FAILED, "the engine generates other tokens each time: timed generation %zu differs from the first", count + 1);
+		}
+		prefill[count] = again.prefill_ms;
+		encoder[count] = again.encoder_ms;
+		memcpy(step + count * steps, again.step_ms, steps * sizeof *step);
+		count++;
+		arena_done(&a);
+		if (w->ask.runs <= 0 && count >= GENERATIONS_LEAST && clock_ns() - begin >= GENERATIONS_NS)
+			break;
+	}
+	say_phase("outputs");
+	json_t *ms = json_array();
+	for (size_t i = 0; i < count * steps; i++)
+		json_array_append_new(ms, json_real(step[i]));
+	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
+	double token_ms = steps ? stats_median(step, count * steps) : 0;
+	say_row(json_pack("{s:f, s:o, s:I, s:I}", "prefill_ms", stats_median(prefill, count), "encoder_ms",
+		g->encoder ? json_real(stats_median(encoder, count)) : json_null(), "cache_bytes", (json_int_t)g->cache_bytes, "cache_copied_bytes",
+		(json_int_t)g->copied_bytes));
+	if (token_ms > 0)
+		say_row(json_pack("{s:f, s:f}", "token_ms", token_ms, "tokens_per_s", (double)p->batch * 1000 / token_ms));
+	return STATUS_OK;
+}
+
+enum status work_generate(struct work *w, struct error *err)
+{
+	struct generation g;
+	struct prompt p;
+	int64_t differing;
+	double error, begin;
+	enum status st;
+
+	say_phase("inputs");
+	say_row(json_pack("{s:s, s:I, s:I, s:s}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens", (json_int_t)w->ask.new_tokens,
+		"cache_form", "plain"));
+	if ((st = make_prompt(w, &p, err)))
+		return st;
+	set_up(w, &g);
+	say_phase("first");
+	begin = clock_ms();
+	if ((st = generate_greedy(&g, &p, NULL, &w->arena, err)))
+		return st;
+	say_row(json_pack("{s:f}", "first_ms", clock_ms() - begin));
+	say_memory("first");
+	say_phase("memory");
+	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
+		return error_prefix(err, "without a cache");
+	say_memory("memory");
+	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));
+	if ((st = timed(w, &g, &p, err)) || (st = write_tokens(w, &g, w->ask.outputs_path, err)))
+		return st;
+	json_t *ids = json_array();
+	for (int64_t i = 0; i < g.new_tokens; i++)
+		json_array_append_new(ids, json_integer((json_int_t)g.ids[i]));
+	char *text = json_dumps(ids, JSON_COMPACT), shape[64];
+	json_decref(ids);
+	say_row(json_pack("{s:s?, s:s}", "tokens", text, "output_shape", tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
+	free(text);
+	say_row(json_pack("{s:s}", "placement_note", "not looked at while generating; `assay run` without --task says where each node runs"));
+	say(json_pack("{s:s}", "event", "outputs"));
+	return STATUS_OK;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to open sessions: the graphs are drawn and placed, the memory is predicted, the engine is loaded.
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "measure/cell_work.h"
+
+// ---- build --------------------------------------------------------------------------------------------------------------
+
+static const char *form_text(struct arena *a, const struct graph_form *f)
+{
+	static const char *const linear[] = { "gemm", "fused-matmul", "matmul" };
+	static const char *const attention[] = { "plain", "mha" };
+	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
+	static const char *const norm[] = { "rms-plain", "rms-fused" };
+
+	return arena_printf(a, "%s %s %s %s %s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
+		norm[f->norm]);
+}
+
+// Golden inputs decide the shapes.
+static enum status golden_shape(struct work *w, struct error *err)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	enum status st = safetensors_open(&a, w->ask.golden, &shard, &tensors, &count, err);
+
+	for (size_t i = 0; !st && i < count; i++) {
+		if (!text_starts(tensors[i].name, "in.") || tensors[i].rank < 1)
+			continue;
+		w->shape.batch = tensors[i].dim[0];
+		if (text_ends(tensors[i].name, "ids") && tensors[i].rank == 2)
+			w->shape.sequence = tensors[i].dim[1];
+	}
+	arena_done(&a);
+	return st;
+}
+
+static enum status decide_shape(struct work *w, struct error *err)
+{
+	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, w->ask.golden ? 0 : w->ask.sequence, err);
+
+	return st || !w->ask.golden ? st : golden_shape(w, err);
+}
+
+static void free_graph(void *graph)
+{
+	graph_free(graph);
+}
+
+static void close_checkpoint(void *checkpoint)
+{
+	checkpoint_close(checkpoint);
+}
+
+static enum status choose_parts(struct work *w, const struct spec *spec, struct error *err)
+{
+	static const enum arch_graph seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
+
+	w->part[0].which = ARCH_WHOLE;
+	if (w->ask.new_tokens > 0 && arch_has_graph(spec, ARCH_DECODER_WITH_PAST)) {
+		w->part_count = 3;
+		for (size_t i = 0; i < 3; i++)
+			w->part[i].which = seq2seq[i];
+	} else if (w->ask.new_tokens > 0 && !text_is(arch_head(spec), "causal-lm"))
+		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate", arch_model_type(spec), arch_head(spec));
+	return STATUS_OK;
+}
+
+static enum status draw_part(struct work *w, struct part *p, const struct spec *spec, const struct graph_form *form, struct error *err)
+{
+	struct graph *g = graph_new(form);
+	enum status st;
+
+	arena_defer(&w->arena, free_graph, g);
+	if (form->is_static)
+		inputs_bind(g, &w->hints, &w->shape);
+	st = artifact_build(&p->artifact, &w->arena, &w->checkpoint, spec, p->which, g, err);
+	if (!st && ((w->backend->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&p->artifact)))
+		st = artifact_place(&p->artifact, &w->arena, &w->checkpoint, err);
+	return st;
+}
+
+static enum status draw(struct work *w, struct error *err)
+{
+	struct graph_form form = w->platform->form;
+	struct spec *spec;
+	enum status st = checkpoint_open(&w->checkpoint, w->ask.path, err);
+
+	if (st)
+		return st;
+	arena_defer(&w->arena, close_checkpoint, &w->checkpoint);
+	if ((st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
+		return st;
+	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head", arch_head(spec)));
+	if (w->ask.layers > 0) {
+		if (!arch_shorten(spec, w->ask.layers))
+			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
+		say_row(json_pack("{s:I}", "layers", (json_int_t)w->ask.layers));
+	}
+	arch_input_hints(spec, &w->hints);
+	if ((st = decide_shape(w, err)))
+		return st;
+	form.is_static = w->ask.is_static != 0;
+	if ((st = choose_parts(w, spec, err)))
+		return st;
+	for (size_t i = 0; i < w->part_count; i++)
+		if ((st = draw_part(w, &w->part[i], spec, &form, err)))
+			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
+	say_row(json_pack("{s:s, s:I, s:s}", "form", form_text(&w->arena, &form), "nodes", (json_int_t)w->part->artifact.summary.node_count, "weights_dtype",
+		w->part->artifact.weights_dtype ? dtype_word(w->part->artifact.weights_dtype) : "f32"));
+	return st;
+}
+
+enum status work_build(struct work *w, struct error *err)
+{
+	double begin = clock_ms();
+	enum status st;
+
+	say_phase("build");
+	if (text_ends(w->ask.path, ".onnx")) {
+		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
+		if (!st)
+			st = decide_shape(w, err);
+		say_row(json_pack("{s:s}", "form", "as given"));
+	} else {
+		st = draw(w, err);
+	}
+	if (st)
+		return st;
+	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin, "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
+		"weights_bytes", (json_int_t)w->part->artifact.weights_nbytes));
+	return STATUS_OK;
+}
+
+// ---- engine and load ----------------------------------------------------------------------------------------------------
+
+// The value of "key=..." in "a=b,key=value,c=d"; later ones win, as in session_open. NULL when it is not there.
+static const char *asked_option(struct arena *a, const char *options, const char *key)
+{
+	const char *found = NULL;
+	size_t length = strlen(key);
+
+	for (const char *at = options; at && *at;) {
+		size_t n = strcspn(at, ",");
+
+		if (n > length && !strncmp(at, key, length) && at[length] == '=')
+			found = arena_strndup(a, at + length + 1, n - length - 1);
+		at += n + (at[n] == ',');
+	}
+	return found;
+}
+
+static const char *amount(struct arena *a, double bytes)
+{
+	return bytes < 0x1p30 ? arena_printf(a, "%.0f MiB", bytes / 0x1p20) : arena_printf(a, "%.2f GiB", bytes / 0x1p30);
+}
+
+// The weights in the dtype that is computed in must fit, or trying would only push the machine into its swap.
+enum status work_predict_memory(struct work *w, struct error *err)
+{
+	const char *asked = asked_option(&w->arena, w->ask.options, "precision");
+	enum dtype compute = asked && dtype_find(asked) ? dtype_find(asked) : DTYPE_F32;
+	double weights = (double)w->part->artifact.weights_nbytes, allowed = (double)w->ask.memory_bytes, available;
+	struct machine m;
+
+	if ((w->backend->caps & BACKEND_SOFTWARE) || weights <= 0)
+		return STATUS_OK;
+	machine_detect(&m, &w->arena);
+	available = (double)m.memory_available_bytes;
+	if (dtype_size(w->part->artifact.weights_dtype) && dtype_size(compute) > dtype_size(w->part->artifact.weights_dtype))
+		weights *= (double)dtype_size(compute) / (double)dtype_size(w->part->artifact.weights_dtype);
+	if ((allowed > 0 && weights > allowed) || (available > 0 && weights > available))
+		return error_set(err, STATUS_NO_MEMORY, "not tried: the weights need %s in %s, and %s", amount(&w->arena, weights), dtype_word(compute),
+			allowed > 0 && weights > allowed ? arena_printf(&w->arena, "%s are allowed (--memory)", amount(&w->arena, allowed)) :
+			arena_printf(&w->arena, "%s are available", amount(&w->arena, available)));
+	return STATUS_OK;
+}
+
+enum status work_open_engine(struct work *w, struct error *err)
+{
+	const struct device *d = NULL;
+	enum status st;
+
+	say_phase("engine");
+	w->devices.arena = &w->arena;
+	if ((st = backend_devices(w->backend, &w->devices, err)))
+		return st;
+	w->device = w->ask.device && *w->ask.device ? w->ask.device : w->platform->device;
+	for (size_t i = 0; i < w->devices.count; i++)
+		if (!w->device || !*w->device || !strcasecmp(w->devices.items[i].name, w->device)) {
+			d = &w->devices.items[i];
+			break;
+		}
+	say_row(json_pack("{s:s, s:s?, s:s?, s:s?, s:o}", "engine", w->backend->name, "engine_version", w->devices.version, "device", d ? d->name : w->device,
+		"device_description", d ? d->description : NULL, "emulated", d ? json_boolean(d->emulated) : json_null()));
+	if (d)
+		w->device = d->name;
+	return STATUS_OK;
+}
+
+enum status work_load(struct work *w, struct error *err)
+{
+	const char *compute;
+	double begin;
+	enum status st;
+
+	say_phase("load");
+	begin = clock_ms();
+	for (size_t i = 0; i < w->part_count; i++)
+		if ((st = session_open(&w->part[i].session, w->backend, w->device, w->ask.options, &w->part[i].artifact, err)))
+			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
+	w->is_open = true;
+	compute = session_option(&w->part->session, "compute_dtype");
+	say_row(json_pack("{s:f, s:O?, s:s, s:s}", "load_ms", clock_ms() - begin, "options", w->part->session.options, "compute_dtype", compute ? compute : "f32",
+		"actual", w->platform->name));
+	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
+		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
+	say_memory("load");
+	return STATUS_OK;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a cell's child, and the steps that its ways through share. Private to measure/.
+#ifndef ASSAY_MEASURE_CELL_WORK_H
+#define ASSAY_MEASURE_CELL_WORK_H
+
+#include "measure/cell.h"
+#include "measure/request.h"
+#include "pipeline/inputs.h"
+
+struct work {
+	struct arena arena;
+	struct request ask;
+	const struct platform *platform;
+	const struct backend *backend;
+	struct checkpoint checkpoint;
+	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
+	struct part {
+		enum arch_graph which;
+		struct artifact artifact;
+		struct session session;
+	} part[3];
+	size_t part_count;
+	struct input_hints hints;
+	struct input_shape shape;
+	struct device_list devices;
+	const char *device;
+	bool is_open, shaped_by_sequence;
+	struct tensor *drawn;                // as the graph declares them: order of part->artifact.inputs
+	size_t drawn_count;
+	struct tensor *in, *out;             // order of part->session.inputs and .outputs
+	char inputs_hash[65];
+};
+
+// The fields of a row event; steals them.
+void say_row(json_t *fields);
+
+// cell_open.c
+enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed
+enum status work_predict_memory(struct work *w, struct error *err);  // NO_MEMORY when it cannot fit
+enum status work_open_engine(struct work *w, struct error *err);
+enum status work_load(struct work *w, struct error *err);
+
+// cell_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
+enum status work_generate(struct work *w, struct error *err);
+enum status work_generate_reference(struct work *w, const char *path, struct error *err);
+
+#endif
