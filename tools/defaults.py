@@ -6,16 +6,23 @@
 # class derives from others when they are left out are made null, so that assay derives them too; keys without effect go.
 import json, sys
 
-DERIVED = {"layer_types", "per_layer_config", "embedding_size", "output_hidden_size"}
+DERIVED = {"layer_types", "per_layer_config", "embedding_size", "output_hidden_size", "stage_names", "out_features", "out_indices"}
 T5 = {"num_decoder_layers", "dense_act_fn", "is_gated_act", "scale_decoder_outputs"}
-DERIVED_BY_TYPE = {"t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
+HEADS = {"head_dim", "num_key_value_heads"}
+DERIVED_BY_TYPE = {t: HEADS for t in (
+    "arcee aria_text deepseek_v2 diffllama hyperclovax jais2 minicpm3").split()}
+DERIVED_BY_TYPE |= {t: {"num_key_value_heads"} for t in (
+    "afmoe apertus cohere cohere2 doge flex_olmo granite granitemoe granitemoeshared granitemoe_swa hunyuan_v1_dense hunyuan_v1_moe nanochat olmo olmo2 olmo3 "
+    "olmoe phi phi3").split()}
+DERIVED_BY_TYPE |= {"smollm3": {"no_rope_layers"}, "nemotron": {"head_dim"}, "hyperclovax": HEADS | {"attention_multiplier"}}
+DERIVED_BY_TYPE |= {"t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder"}
 
 for name in sys.argv[2:]:
     with open(f"{sys.argv[1]}/{name}.json") as f:
         config = json.load(f)
-    derived = (DERIVED if name not in ("albert", "electra") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
+    derived = (DERIVED if name not in ("albert", "electra", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
     row = {"model_type": name}
     row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
     print(json.dumps(row))

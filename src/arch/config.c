@@ -187,6 +187,8 @@ static const char *const inert[] = {
 	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim", "contrastive_*", "diversity_loss_*",
 	"num_negatives", "proj_codevector_dim", "num_ctc_classes", "num_clusters", "replace_prob",
 	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
+	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device", "slow_but_exact", "n_ctx", "lambda_std_dev",
+	"reorder_and_upcast_attn", "*softmax_in_fp32", "emb_*_drop", "scale_attention_softmax_in_fp32", "validate_runner_input",
 };
 
 void config_check_unread(struct config *c)

@@ -20,8 +20,11 @@ extern const struct dialect deit_names, dinov2_names, vit_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names, sew_names,
 	wav2vec2_conformer_names, wav2vec2_bert_names;
+// convnet.c
+extern const struct dialect regnet_names, resnet_names, resnet_timm_names;
 // decoder.c
-extern const struct dialect gemma2_names, llama_names;
+extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
+	phi_names, stablelm_names, starcoder2_names;
 
 // t5.c
 extern const struct dialect t5_names;

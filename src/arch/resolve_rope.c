@@ -29,7 +29,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	};
 	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow",
 		"attention_factor", "mscale", "mscale_all_dim", "truncate", "original_max_position_embeddings", "partial_rotary_factor", "short_factor",
-		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned" };
+		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha" };
 	const json_t *type = json_object_get(o, "rope_type");
 	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
 	size_t k = 0;
@@ -62,6 +62,10 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	r->mscale = number(o, "mscale", 0);
 	r->mscale_all_dim = number(o, "mscale_all_dim", 0);
 	r->truncate = !json_is_false(json_object_get(o, "truncate"));
+	if (r->kind == ROPE_DYNAMIC && number(o, "alpha", 0) > 0) {          // a larger base, whatever the length
+		r->kind = ROPE_DEFAULT;
+		r->theta *= pow(number(o, "alpha", 1), (double)s->head_width / (double)(s->head_width - 2));
+	}
 	r->position_beta = number(o, "llama_4_scaling_beta", 0);
 	double partial = number(o, "partial_rotary_factor", 1);
 	if (r->kind == ROPE_PROPORTIONAL) {                  // turns a whole head, most of it by nothing
@@ -120,14 +124,14 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 	}
 }
 
-// Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth.
+// Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth (the first for -N).
 void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *types = config_get(c, "layer_types");
 	bool switched = config_bool(c, "use_sliding_window", true);
 	const json_t *rule = config_get(c, "sliding_window_pattern");        // a number, or a word like "LLLG" whose length it is
 	int64_t from = config_size(c, "max_window_layers", 0);
-	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule) : config_size(c, "sliding_window_pattern", s->traits.window_pattern);
+	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule) : rule ? config_size(c, "sliding_window_pattern", 0) : s->traits.window_pattern;
 	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
 	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	s->sliding = sliding;
@@ -139,7 +143,7 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
 		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
-		bool by_rule = i >= from && (pattern < 1 || (i + 1) % pattern);
+		bool by_rule = i >= from && (pattern > 0 ? (i + 1) % pattern != 0 : pattern == 0 || i % -pattern != 0);
 		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
 	}
 }

@@ -36,6 +36,7 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, parallel_norms, "attention and feed-forward side by side, each from a norm of its own")                      \
 	X(FLAG, plain_ffn, "the feed-forward has no gate: down(act(up)) (decoder)")                                          \
 	X(FLAG, interleaved_rope, "rotary pairs lie side by side (2i, 2i + 1), not half a head apart")                       \
+	X(FLAG, reversed_rope, "rotary positions turn the other way")                                                        \
 	X(FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together")                                       \
 	X(FLAG, qk_norm_heads, "layer norm over each head of query and key, each with its own weight")                       \
 	X(FLAG, inner_norm, "a norm before the last linear layer of attention and feed-forward")                             \
@@ -63,8 +64,6 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, no_pooler, "the bare model has no pooler output")                                                            \
 	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself")                                      \
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
-	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
-	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
 	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
 	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
 	X(FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is (text tower)")             \
@@ -127,7 +126,9 @@ struct spec {
 	struct traits traits;                        // the row's, then config.json's
 	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
 	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
-	int64_t image_size, patch_size, channels, relative_buckets;
+	int64_t image_size, image_width, patch_size, patch_width, channels, relative_buckets;     // image_size, patch_size: heights where they differ
+	const int64_t *out_indices;                  // of a backbone: which states are its result, [out_count]
+	int64_t out_count;
 	double norm_eps;
 	enum activation act, pooler_act;
 	bool tied;                                   // the output head is the token embedding
@@ -161,8 +162,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family decoder, encoder, t5, vit, clip_text, clip_vision, dual, xclip, xclip_vision;
-
-extern const struct family speech;
+extern const struct family resnet, resnet_timm;
 
 extern const struct family speech;
 
@@ -222,6 +222,7 @@ void config_check_unread(struct config *c);
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
+void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages);     // out_indices, from out_features or out_indices; the last stage where neither is given
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where

@@ -116,7 +116,7 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 	}
 	value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);                    // [batch or 1, seq, 1, dim/2]
 	*cos = op_scale(g, op_cos(g, angle), scale);
-	*sin = op_scale(g, op_sin(g, angle), scale);
+	*sin = op_scale(g, op_sin(g, angle), b->s->traits.reversed_rope ? -scale : scale);
 	graph_leave(g);
 }
 

@@ -78,6 +78,14 @@ static value layer(struct build *b, value x, const struct shared *p, struct cach
 	return x;
 }
 
+static bool has_word(const struct spec *s, const char *stem)
+{
+	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++)
+		if (text_is(n->canonical, stem))
+			return true;
+	return false;
+}
+
 // Which linear layers have biases, in the words of several classes.
 static void resolve_biases(struct config *c, struct spec *s)
 {
@@ -104,6 +112,8 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 			: json_array_size(list)     ? json_integer_value(json_array_get(list, (size_t)i)) == 0
 						    : (i + 1) % interval == 0;
 	s->unturned = unturned;
+	if (interval && !config_get(c, "layer_types"))       // there the layers without rotary positions are those with the window
+		s->sliding = s->sliding_window > 0 ? unturned : s->sliding;
 }
 
 static void resolve_scales(struct config *c, struct spec *s)
@@ -124,6 +134,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	if (!s->ffn_size)
 		s->ffn_size = 4 * s->hidden_size;
+	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
+		s->norm_eps = 1e-5;                          // what layers have that no configuration speaks of
 	resolve_rope(c, s, a);
 	resolve_window(c, s, a);
 	resolve_unturned(c, s, a);
@@ -134,6 +146,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (t->may_look_ahead)
 		s->sliding_window = s->sliding_window / 2 + 1;       // half of it on each side
 	t->qk_norm_heads |= config_bool(c, "use_qk_norm", false);
+	if (config_bool(c, "qk_layernorm", false))
+		*(has_word(s, "layers.attn.q_norms") ? &t->qk_norm_heads : &t->qk_norm) = true;
+	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
 	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
 	t->parallel_norms &= parallel;
 	t->parallel |= parallel && !t->parallel_norms;
