@@ -70,20 +70,6 @@ static void resolve_common(struct config *c, struct spec *s)
 	s->tied = config_bool(c, "tie_word_embeddings", true);
 }
 
-void resolve_image(struct config *c, struct spec *s)
-{
-	s->image_size = config_size(c, "image_size", -1);
-	s->patch_size = config_size(c, "patch_size", -1);
-	s->channels = config_size(c, "num_channels", 3);
-	s->pooler_size = config_size(c, "pooler_output_size", s->hidden_size);
-	s->pooler_act = config_activation(c, "pooler_act", ACT_TANH);
-	s->swiglu = config_bool(c, "use_swiglu_ffn", false);
-	if (!s->ffn_size)
-		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
-	if (!c->error.status && (s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 16 || s->channels < 1))
-		config_fail(c, STATUS_BAD_INPUT, "images of %lld in patches of %lld", (long long)s->image_size, (long long)s->patch_size);
-}
-
 static bool any_starts(const struct checkpoint *c, const char *start)
 {
 	for (size_t i = 0; i < c->weight_count; i++)
@@ -141,7 +127,7 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		}
 	p->root = arena_printf(a, "%s%s", s->root, p->root);
 	const char *prefix = row->dialect->prefix;
-	p->prefix = !c->checkpoint->weight_count || any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix)) ? prefix : "";
+	p->prefix = (!c->checkpoint->weight_count && which != PART_BACKBONE) || any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix)) ? prefix : "";
 	json_t *empty = json_object();
 	struct config sub;
 	config_open(&sub, given ? given : empty, row->model_type, row->dialect);

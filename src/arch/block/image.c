@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of models that look at images (image.h). What a model is made of them is the families' business.
+#include "arch/block/image.h"
+
+value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width)
+{
+	struct graph *g = b->g;
+	int64_t h = graph_symbol(g, "height"), w = graph_symbol(g, "width");
+	int64_t shape[] = { graph_symbol(g, "batch"), channels, h >= 0 || !height ? h : height, w >= 0 || !width ? w : width };
+	return graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
+}
+
+value conv(struct build *b, const char *stem, value x, struct conv c)
+{
+	struct graph *g = b->g;
+	int64_t stride = c.stride ? c.stride : 1, dilation = c.dilation ? c.dilation : 1, group = c.group ? c.group : 1;
+	int64_t pad = c.pad == PAD_NONE ? 0 : c.pad ? c.pad : (c.kernel - 1) / 2 * dilation;
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t in = value_dim(g, x, 1);
+	if (in % group || c.out % group) {
+		graph_fail(g, STATUS_BAD_INPUT, "a convolution from %lld channels to %lld in %lld groups", (long long)in, (long long)c.out, (long long)group);
+		return NO_VALUE;
+	}
+	value w = WEIGHT(b, stem, "weight", c.out, in / group, c.kernel, c.kernel);
+	value bias = c.bias ? WEIGHT(b, stem, "bias", c.out) : NO_VALUE;
+	const int64_t strides[] = { stride, stride }, pads[] = { pad, pad, pad, pad }, dilations[] = { dilation, dilation };
+	return op_conv(g, x, w, bias, 2, strides, c.pad == PAD_SAME ? NULL : pads, dilations, group);
+}
+
+value batch_norm(struct build *b, const char *stem, value x, double epsilon)
+{
+	if (graph_failed(b->g))
+		return NO_VALUE;
+	int64_t n = value_dim(b->g, x, 1);
+	value w = WEIGHT(b, stem, "weight", n), bias = WEIGHT(b, stem, "bias", n);
+	value mean = WEIGHT(b, stem, "running_mean", n), variance = WEIGHT(b, stem, "running_var", n);
+	return op_batch_norm(b->g, x, w, bias, mean, variance, (float)epsilon);
+}
+
+value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, value x, struct conv c, double epsilon, enum activation act)
+{
+	return activate(b, act, batch_norm(b, norm_stem, conv(b, conv_stem, x, c), epsilon));
+}
+
+value layer_norm_eps(struct build *b, const char *stem, value x, double epsilon)
+{
+	if (graph_failed(b->g))
+		return NO_VALUE;
+	int64_t n = value_dim(b->g, x, -1);
+	value w = WEIGHT(b, stem, "weight", n);
+	return op_layer_norm(b->g, x, w, WEIGHT(b, stem, "bias", n), (float)epsilon);
+}
+
+value map_norm(struct build *b, const char *stem, value x, double epsilon)
+{
+	value y = layer_norm_eps(b, stem, op_transpose(b->g, x, 4, (int[]){ 0, 2, 3, 1 }), epsilon);
+	return op_transpose(b->g, y, 4, (int[]){ 0, 3, 1, 2 });
+}
+
+value tokens_of(struct build *b, value map)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	return op_transpose(g, op_reshape(g, map, 3, (int64_t[]){ 0, value_dim(g, map, 1), -1 }), 3, (int[]){ 0, 2, 1 });
+}
+
+value map_of(struct build *b, value tokens, value like)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t width = value_dim(g, tokens, 2);
+	value shape[] = { op_dim(g, like, 0), graph_i64s(g, 1, &width), op_dim(g, like, 2), op_dim(g, like, 3) };
+	return op_reshape_to(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), op_concat(g, 4, shape, 0));
+}
+
+value map_of_size(struct build *b, value tokens, int64_t height, int64_t width)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	return op_reshape(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), 4, (int64_t[]){ 0, value_dim(g, tokens, 2), height, width });
+}
+
+value resized_like(struct build *b, value x, value like, const char *mode)
+{
+	struct graph *g = b->g;
+	value sizes[] = { op_dim(g, x, 0), op_dim(g, x, 1), op_dim(g, like, 2), op_dim(g, like, 3) };
+	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
+}
+
+value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, int64_t to_rows, int64_t to_cols, const char *mode)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g) || (rows == to_rows && cols == to_cols))
+		return table;
+	int64_t width = value_dim(g, table, -1);
+	if (rows * cols + special != value_dim(g, table, 1) || to_rows < 1 || to_cols < 1) {
+		graph_fail(g, STATUS_BAD_INPUT, "%lld positions are no grid of %lld by %lld", (long long)(value_dim(g, table, 1) - special), (long long)rows, (long long)cols);
+		return table;
+	}
+	value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
+	grid = op_transpose(g, grid, 4, (int[]){ 0, 3, 1, 2 });
+	grid = op_resize(g, grid, graph_i64s(g, 4, (int64_t[]){ 1, width, to_rows, to_cols }), mode);
+	grid = op_reshape(g, op_transpose(g, grid, 4, (int[]){ 0, 2, 3, 1 }), 3, (int64_t[]){ 1, to_rows * to_cols, width });
+	return special ? op_concat(g, 2, (value[]){ op_slice(g, table, 1, 0, special), grid }, 1) : grid;
+}
+
+value each_image(struct build *b, value vector, value pixels)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	value rest = graph_i64s(g, 2, (int64_t[]){ value_dim(g, vector, 1), value_dim(g, vector, 2) });
+	return op_expand(g, vector, op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), rest }, 0));
+}
