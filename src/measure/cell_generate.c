@@ -3,7 +3,6 @@
 // against a run without a cache here, and against the reference engine's by the parent.
 //
 //   inputs -> first -> memory -> warm -> outputs
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -163,10 +162,8 @@ enum status work_generate(struct work *w, struct error *err)
 	json_t *ids = json_array();
 	for (int64_t i = 0; i < g.new_tokens; i++)
 		json_array_append_new(ids, json_integer((json_int_t)g.ids[i]));
-	char *text = json_dumps(ids, JSON_COMPACT), shape[64];
-	json_decref(ids);
-	say_row(json_pack("{s:s?, s:s}", "tokens", text, "output_shape", tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
-	free(text);
+	char shape[64];
+	say_row(json_pack("{s:o, s:s}", "tokens", ids, "output_shape", tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
 	say_row(json_pack("{s:s}", "placement_note", "not looked at while generating; `assay run` without --task says where each node runs"));
 	say(json_pack("{s:s}", "event", "outputs"));
 	return STATUS_OK;
