@@ -642,7 +642,7 @@ enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_
 {
 	struct machine m = {.a = a, .at = data, .begin = data, .end = data + nbytes, .err = err};
 	struct pickle *result = NULL;
-	enum status s = STATUS_OK;
+	enum status s = grow(&m, &m.stack, &m.stack_capacity, 1);
 	while (!s && !result) {
 		if (m.at == m.end)
 			s = cut_off(&m);
