@@ -28,6 +28,8 @@ extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_name
 
 // t5.c
 extern const struct dialect t5_names;
+// seq2seq.c
+extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, whisper_names;
 
 // clip.c
 extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;

@@ -137,6 +137,7 @@ const struct head head_rows[] = {
 	{ "ForSemanticSegmentation", "semantic-segmentation", draw_own },
 	{ "ForSegmentation", "segmentation", draw_own },
 	{ "Backbone", "backbone", draw_own },
+	{ "ForAudioClassification", "audio-classification", draw_own, false },
 	{ "ForCTC", "ctc", draw_own, false },
 	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
 	{ "ForXVector", "x-vector", draw_own, false },

@@ -44,9 +44,9 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, attention_gate, "the attention's result times the sigmoid of a linear layer of its input")                   \
 	X(COUNT, qkv_layout, "query, key and value in one tensor: 0 one behind the other, 1 by key head, 2 codegen's")       \
 	X(FLAG, transposed_weights, "the layers' weights lie as [in, out]")                                                  \
-	X(COUNT, position_offset, "learned positions begin with this row (decoder)")                                         \
+	X(COUNT, position_offset, "learned positions begin with this row (decoder, seq2seq)")                                         \
 	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns")                                          \
-	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder)")                                               \
+	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder, seq2seq)")                                               \
 	X(FLAG, qk_norm_late, "the norm of query and key stands behind the rotation")                                        \
 	X(FLAG, may_look_ahead, "use_bidirectional_attention takes the causal mask away")                                    \
 	X(FLAG, qkv_bias_only, "attention_bias does not mean the output projection")                                         \
@@ -58,6 +58,10 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
+	X(FLAG, norm_first, "norms before each branch and behind the last layer (seq2seq)")                                   \
+	X(FLAG, sine_positions, "positions are sines, not a table (seq2seq)")                                                 \
+	X(FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added (seq2seq)")                \
+	X(FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front (seq2seq)")            \
 	X(FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all (t5)")                  \
 	X(FLAG, unscaled_head, "a tied head reads the state as it is, not divided by sqrt(hidden) (t5)")                      \
 	X(FLAG, shared_layers, "all layers of a group use the same weights")                                                 \
@@ -161,7 +165,7 @@ struct family {
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
-extern const struct family decoder, encoder, t5, vit, clip_text, clip_vision, dual, xclip, xclip_vision;
+extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm;
 
 extern const struct family speech;

@@ -83,7 +83,7 @@ static const struct spec *table_of(struct build *b, const struct seq2seq *f, enu
 	}
 	for (int i = 0; i < 3 && !found; i++) {
 		b->s = places[i];
-		if (b->s && weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
+		if (b->s && weight_named(b, b->s == whole ? "embed.shared" : "embed.word") && weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
 			found = b->s;
 	}
 	b->s = whole;
@@ -128,9 +128,15 @@ static void source(struct build *b, const struct seq2seq *f, struct body *io)
 static value shifted(struct build *b, const struct seq2seq *f, value ids)
 {
 	struct graph *g = b->g;
-	if (f->start < 0)
+	if (f->start < 0 && !f->start_wraps)
 		graph_fail(g, STATUS_BAD_INPUT, "config.json: decoder_start_token_id is missing: the decoder reads the text behind it");
-	value start = op_add(g, op_mul(g, op_slice(g, ids, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, f->start));       // [batch, 1]
+	value start;                                                                         // [batch, 1]
+	if (f->start_wraps) {
+		value is_token = op_cast(g, op_not(g, op_equal(g, ids, graph_i64(g, b->s->pad_token_id))), DTYPE_I64);
+		start = op_gather_nd(g, ids, op_sub(g, op_reduce_sum(g, is_token, 1, true), graph_i64(g, 1)), 1);
+		start = op_unsqueeze(g, start, 1);
+	} else
+		start = op_add(g, op_mul(g, op_slice(g, ids, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, f->start));
 	value both = op_concat(g, 2, (value[]){ start, op_slice(g, ids, 1, 0, -1) }, 1);
 	graph_assume(g, both, 1, value_dim(g, ids, 1));
 	return both;
@@ -183,7 +189,10 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
 	run_half(b, f, PART_ENCODER, &enc);
 	if (!b->s->part[PART_DECODER]) {
-		b->s->head->draw(b, enc.last);
+		if (f->classify)
+			f->classify(b, &enc);
+		else
+			b->s->head->draw(b, enc.last);
 		return;
 	}
 	if (twice)

@@ -29,11 +29,13 @@ struct seq2seq {
 	void (*inputs)(struct build *b, struct body *io);        // declares the encoder's; NULL: input_ids and attention_mask
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
+	void (*classify)(struct build *b, const struct body *io);        // the head of a class without decoder; NULL: the usual one
 	bool one_table;                      // a new checkpoint has one table of tokens, "embed.shared", for both halves
 	bool head_bias;                      // "head.lm.bias", [1, vocab]
 	bool sees_all;                       // the decoder looks at all of the encoder's states: no mask
 	float embed_scale;                   // of the token embeddings; 0: 1
 	float head_scale;                    // of the last state before the language model's head; 0: 1
+	bool start_wraps;                    // the shifted copy begins with the text's own last token
 	int64_t eos, start;                  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
 void seq2seq_draw(struct build *b, const struct seq2seq *f);
@@ -50,5 +52,10 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 // Where the new tokens stand among all: i64 [seq, 1] and [1, keys]; and what keeps each from looking ahead, [seq, keys].
 void decoder_places(struct build *b, const struct body *io, value *query, value *key);
 value causal_bias(struct build *b, value query, value key);
+
+// seq2seq_layers.c: io->mask, cache, cross, memory and memory_mask -> last, states; x [batch, seq, hidden] is the embedding.
+void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases);
+// Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
+value sines(struct build *b, value positions, int64_t width, int64_t steps);
 
 #endif

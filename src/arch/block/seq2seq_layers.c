@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of BART and its kin, of either half, and the sines that some have for positions.
+//
+//   layer:            x -+- attention -(+)- norm -[+- attention to the encoder -(+)- norm -]+- act(fc1) - fc2 -(+)- norm -
+//                        +--------------+          +----------------------------+           +------------------+
+//   with norm_first:  x -+- norm - attention -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(fc1) - fc2 -(+)- ... - norm
+#include <math.h>
+
+#include "arch/block/seq2seq.h"
+
+static value attention(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const char *norm = arena_printf(graph_arena(g), "%s.norm", stem);
+	bool first = s->traits.norm_first, alone = from.id == x.id;
+	value y = first ? layer_norm(b, norm, x, s->hidden_size) : x;
+	y = attend(b, stem, y, alone ? y : from, bias, cache, biases);
+	x = op_add(g, x, y);
+	return first ? x : layer_norm(b, norm, x, s->hidden_size);
+}
+
+static value feed_forward(struct build *b, value x)
+{
+	const struct spec *s = b->s;
+	bool first = s->traits.norm_first;
+	value y = first ? layer_norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
+	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, true));           // [batch, seq, ffn]
+	x = op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true));
+	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
+}
+
+void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	value own = NO_VALUE, cross = NO_VALUE, query, key;
+	// One type has other words for the attention of its encoder.
+	const char *stem = !is_decoder && weight_named(b, "layers.source.q") ? "layers.source" : "layers.attn";
+	if (is_decoder) {
+		decoder_places(b, io, &query, &key);
+		own = causal_bias(b, query, key);
+	} else if (io->mask.id)
+		own = mask_bidirectional(b, io->mask);                                                       // [batch, 1, 1, seq]
+	if (io->memory_mask.id)
+		cross = mask_bidirectional(b, io->memory_mask);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		graph_enter(g, "attn");
+		x = attention(b, stem, x, x, own, io->cache, biases);
+		graph_leave(g);
+		if (is_decoder) {
+			graph_enter(g, "cross");
+			x = attention(b, "layers.cross", x, io->memory, cross, io->cross, biases);
+			graph_leave(g);
+		}
+		graph_enter(g, "ffn");
+		x = feed_forward(b, x);
+		graph_leave(g);
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = s->traits.norm_first ? layer_norm(b, "norm", x, s->hidden_size) : x;
+	io->states[io->state_count - 1] = io->last;
+}
+
+value sines(struct build *b, value positions, int64_t width, int64_t steps)
+{
+	struct graph *g = b->g;
+	int64_t half = width / 2;
+	float *f = ARENA_ARRAY(graph_arena(g), (size_t)half + 1, float);
+	for (int64_t i = 0; i < half; i++)
+		f[i] = (float)pow(10000, -(double)i / (double)(steps > 0 ? steps : 1));
+	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), -1);
+	value angle = op_mul(g, at, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
+	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, -1);                         // [.., width]
+}

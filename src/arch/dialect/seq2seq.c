@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
+#include "arch/dialect.h"
+
+#define SEQ2SEQ_KEYS { "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, { "num_decoder_layers", "decoder_layers" }
+
+#define SEQ2SEQ_BODY                                                                     \
+	{ "embed.word", "@embed_tokens" },                                               \
+	{ "embed.position", "@embed_positions" },                                        \
+	{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" },                        \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
+	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
+	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
+	{ "layers.attn.o", "@layers.#.self_attn.out_proj" },                             \
+	{ "layers.cross.norm", "@layers.#.encoder_attn_layer_norm" },                    \
+	{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" },                           \
+	{ "layers.cross.k", "@layers.#.encoder_attn.k_proj" },                           \
+	{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" },                           \
+	{ "layers.cross.o", "@layers.#.encoder_attn.out_proj" },                         \
+	{ "layers.ffn.norm", "@layers.#.final_layer_norm" },                             \
+	{ "layers.ffn.up", "@layers.#.fc1" },                                            \
+	{ "layers.ffn.down", "@layers.#.fc2" }
+
+#define SEQ2SEQ_TEXT                                                                     \
+	SEQ2SEQ_BODY,                                                                    \
+	{ "embed.shared", "@shared" },                                                   \
+	{ "head.lm.out", "lm_head" },                                                    \
+	{ "head.sequence.dense", "classification_head.dense" },                          \
+	{ "head.sequence.out", "classification_head.out_proj" },                         \
+	{ "head.span", "qa_outputs" }
+
+#define SEQ2SEQ_BIAS { "head.lm.bias", "final_logits_bias" }
+
+// Older files keep every copy of one token table, sines that are computed here, and a counter.
+#define SEQ2SEQ_IGNORED IGNORED("*shared.weight", "*embed_tokens.weight", "*embed_positions.*", "*version")
+
+const struct dialect bart_names = {
+	.name = "bart", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS, { "embed.norm", "@layernorm_embedding" }, { "norm", "@layer_norm" }),
+};
+
+const struct dialect m2m_names = {
+	.name = "m2m", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, { "norm", "@layer_norm" }),
+};
+
+const struct dialect bigbird_pegasus_names = {
+	.name = "bigbird-pegasus", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS,
+		{ "norm", "@layernorm_embedding" },
+		{ "layers.source.norm", "@layers.#.self_attn_layer_norm" },
+		{ "layers.source.q", "@layers.#.self_attn.self.query" },
+		{ "layers.source.k", "@layers.#.self_attn.self.key" },
+		{ "layers.source.v", "@layers.#.self_attn.self.value" },
+		{ "layers.source.o", "@layers.#.self_attn.output" }),
+};
+
+const struct dialect whisper_names = {
+	.name = "whisper", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = IGNORED("*.pos_emb_dummy"),
+	.weights = WEIGHTS(SEQ2SEQ_BODY,
+		{ "stem.first", "@conv1" },
+		{ "stem.second", "@conv2" },
+		{ "norm", "@layer_norm" },
+		{ "head.lm.out", "proj_out" },
+		{ "head.audio.weights", "layer_weights" },
+		{ "head.audio.project", "projector" },
+		{ "head.audio.out", "classifier" }),
+};

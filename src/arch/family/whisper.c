@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whisper: an encoder-decoder that reads 30 seconds of sound as a log-mel spectrogram through two convolutions (Radford et al.
+// 2022, https://arxiv.org/abs/2212.04356). The decoder looks at all of the encoder's states; keys have no bias.
+//
+//   mel [batch, bins, frames] -> conv, gelu -> conv / 2, gelu -> + positions -> layers -> norm
+//   ids -> tokens + positions -> layers -> norm -> tokens turned round
+#include <math.h>
+
+#include "arch/block/seq2seq.h"
+
+enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
+
+struct whisper {
+	int64_t bins, source_positions, project_size;
+	bool weighted;               // the classifier reads a learned mix of all layers' states
+};
+
+static void inputs(struct build *b, struct body *io)
+{
+	const struct whisper *w = b->s->own;
+	int64_t shape[] = { graph_symbol(b->g, "batch"), w->bins, 2 * w->source_positions };
+	io->features = graph_input(b->g, "input_features", DTYPE_F32, 3, shape);
+}
+
+static value convolve(struct build *b, const char *stem, value x, int64_t in, int64_t stride)
+{
+	int64_t h = b->s->hidden_size;
+	value w = WEIGHT(b, stem, "weight", h, in, 3);
+	x = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", h), 1, (int64_t[]){ stride }, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
+	return op_gelu(b->g, x);
+}
+
+static void encode(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct whisper *w = b->s->own;
+	graph_enter(g, "stem");
+	value x = convolve(b, "stem.first", io->features, w->bins, 1);                                       // [batch, hidden, frames]
+	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);                                             // [batch, hidden, source]
+	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
+	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
+	graph_leave(g);
+	seq2seq_layers(b, io, x, false, BIASES);
+}
+
+static void decode(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	value query, key;
+	decoder_places(b, io, &query, &key);
+	value x = embedding(b, "embed.position", op_squeeze(g, query, 1), b->s->max_positions, b->s->hidden_size);   // [seq, hidden]
+	seq2seq_layers(b, io, op_add(g, io->embeds, x), true, BIASES);
+}
+
+// softmax(w) over the states before, between and behind the layers, then the mean over time of a linear layer
+static void classify(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct whisper *w = s->own;
+	value x = io->last;
+	graph_enter(g, "head");
+	if (w->weighted) {
+		value share = op_softmax(g, WEIGHT(b, "head.audio.weights", "", s->layers_in_config + 1), 0);
+		for (int64_t i = 0; i < io->state_count; i++) {
+			value part = op_mul(g, io->states[i], op_slice(g, share, 0, i, i + 1));
+			x = i ? op_add(g, x, part) : part;
+		}
+	}
+	x = op_reduce_mean(g, linear(b, "head.audio.project", x, s->hidden_size, w->project_size, true), 1, false);
+	x = linear(b, "head.audio.out", x, w->project_size, s->labels, true);
+	graph_leave(g);
+	graph_output(g, "logits", x);                                                                        // [batch, labels]
+}
+
+static void read_inert(struct config *c)
+{
+	static const char *const keys[] = { "decoder_layerdrop", "encoder_layerdrop", "init_std", "apply_spec_augment", "mask_feature_length",
+		"mask_feature_min_masks", "mask_feature_prob", "mask_time_length", "mask_time_min_masks", "mask_time_prob", "median_filter_width",
+		"scale_embedding", "alignment_heads", "is_multilingual", "lang_to_id", "task_to_id", "no_timestamps_token_id", "input_channels" };
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		config_get(c, keys[i]);
+	json_object_set_new(c->read, "num_hidden_layers", json_true());
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct whisper *w = ARENA_NEW(a, struct whisper);
+	s->own = w;
+	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
+	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	s->heads = s->kv_heads = config_size(c, "encoder_attention_heads", -1);
+	s->ffn_size = config_size(c, "encoder_ffn_dim", -1);
+	s->vocab_size = config_size(c, "vocab_size", -1);
+	s->max_positions = config_size(c, "max_target_positions", -1);
+	s->act = config_activation(c, "activation_function", ACT_GELU);
+	s->norm_eps = 1e-5;
+	w->bins = config_size(c, "num_mel_bins", -1);
+	w->source_positions = config_size(c, "max_source_positions", -1);
+	w->project_size = config_size(c, "classifier_proj_size", 256);
+	w->weighted = config_bool(c, "use_weighted_layer_sum", false);
+	int64_t decoder_layers = config_size(c, "num_decoder_layers", -1), decoder_heads = config_size(c, "decoder_attention_heads", -1);
+	int64_t decoder_ffn = config_size(c, "decoder_ffn_dim", -1);
+	read_inert(c);
+	if (!config_bool(c, "is_encoder_decoder", true))
+		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself is not supported yet");
+	if (c->error.status)
+		return;
+	if (s->heads < 1 || decoder_heads < 1 || s->hidden_size % s->heads || s->hidden_size % decoder_heads || s->layers < 1 || decoder_layers < 1
+		|| w->bins < 1 || w->source_positions < 1) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld", (long long)s->heads, (long long)decoder_heads, (long long)s->hidden_size);
+		return;
+	}
+	s->traits.norm_first = true;
+	s->head_width = s->hidden_size / s->heads;
+	s->attention_scale = 1 / sqrt((double)s->head_width);
+	bool classifies = text_is(s->head->name, "audio-classification");
+	if (classifies && !c->checkpoint->weight_count)
+		s->prefix = "";
+	resolve_half(s, a, PART_ENCODER, "encoder.");
+	if (classifies) {
+		static const char *const decoder_names[] = { "*decoder.*", NULL };
+		s->unused = decoder_names;
+		return;
+	}
+	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
+	second->layers = second->layers_in_config = decoder_layers;
+	second->heads = second->kv_heads = decoder_heads;
+	second->ffn_size = decoder_ffn;
+	second->head_width = s->hidden_size / decoder_heads;
+	second->attention_scale = 1 / sqrt((double)second->head_width);
+}
+
+static void draw(struct build *b)
+{
+	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .sees_all = true, .classify = classify };
+	seq2seq_draw(b, &f);
+}
+
+const struct family whisper = { "whisper", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
