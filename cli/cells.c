@@ -78,8 +78,7 @@ static int bring(struct cells *c, const char **models, size_t *count)
 	q.synthetic = true;
 	for (size_t i = 0; i < kept && code < 0 && !c->question.synthetic && !x.dry_run; i++) {
 		struct plan_model m;
-		if (plan_model(&m, &c->arena, models[i], &q, NULL) == STATUS_OK && !m.refused && m.hub.kind != HUB_FOLDER &&
-			m.hub.kind != HUB_ONNX_FILE)
+		if (plan_model(&m, &c->arena, models[i], &q, NULL) == STATUS_OK && m.refused != STATUS_UNSUPPORTED)
 			code = fetching_add(&x, models[i], FETCH_MODEL, &added);
 	}
 	if (code < 0)

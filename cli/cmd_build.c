@@ -8,6 +8,7 @@
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "command.h"
+#include "fetching.h"
 #include "platform/platform.h"
 #include "show.h"
 
@@ -199,6 +200,8 @@ static int run(int argc, char **argv)
 		b.batch = batch;
 	if (sequence)
 		b.sequence = sequence;
+	if ((code = fetching_ensure(argv[1], FETCH_MODEL, false)) >= 0)
+		return code;
 	enum status s = build(&b, argv[1], &arena, &err);
 	if (s != STATUS_OK)
 		cli_error(&err);

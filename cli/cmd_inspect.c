@@ -6,6 +6,7 @@
 
 #include "api/plan.h"
 #include "command.h"
+#include "fetching.h"
 #include "measure/child.h"
 #include "show.h"
 
@@ -242,16 +243,18 @@ static void print_json(const struct inspection *x)
 
 static int run(int argc, char **argv)
 {
-	bool json = false;
+	bool json = false, offline = false;
 	const struct cli_option options[] = {
+		{ "offline", CLI_FLAG, &offline, NULL, "fetch nothing from the Hub, as with HF_HUB_OFFLINE=1" },
 		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay inspect MODEL [--json]",
+		.synopsis = "assay inspect MODEL [--offline] [--json]",
 		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
 			"prediction), from config.json and the headers of the files of weights (safetensors, or\n"
-			"pytorch_model.bin) alone; or what is not supported yet.\n\n"
+			"pytorch_model.bin) alone; or what is not supported yet. Of a model that is not here config.json alone\n"
+			"is fetched from the Hub.\n\n"
 			"Exit codes: 0 supported; 1 bad use, or files that cannot be read; 2 not supported yet.\n",
 		.options = options,
 		.min_words = 1,
@@ -262,7 +265,7 @@ static int run(int argc, char **argv)
 	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
-	if (code >= 0)
+	if (code >= 0 || (code = fetching_ensure(argv[1], FETCH_CONFIG, offline)) >= 0)
 		return code;
 	if (inspect(&x, &arena, argv[1], &err) != STATUS_OK) {
 		code = cli_error(&err);

@@ -130,6 +130,7 @@ static int matrix(struct matrix *x)
 	}
 	if (!c->db)
 		c->db = arena_printf(a, "%s/assay.duckdb", x->folder);
+	c->fetch_nothing = x->dry_run;
 	int code = cells_plan(c, models, count);
 	if (code >= 0)
 		return code;
@@ -162,7 +163,7 @@ static int run(int argc, char **argv)
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
 		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
 			"leave out what is finished in the database; run what was interrupted again" },
-		{ "dry-run", CLI_FLAG, &x.dry_run, NULL, "print the plan and stop" },
+		{ "dry-run", CLI_FLAG, &x.dry_run, NULL, "print the plan and stop; nothing is fetched" },
 		CELLS_OPTIONS(x.cells),
 		{ .kind = CLI_END },
 	};

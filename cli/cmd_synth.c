@@ -5,6 +5,7 @@
 #include "api/plan.h"
 #include "artifact/artifact.h"
 #include "command.h"
+#include "fetching.h"
 #include "progress.h"
 
 static enum status synth(const char *model, const char *folder, struct synth_options *o, struct arena *a, struct error *err)
@@ -59,6 +60,8 @@ static int run(int argc, char **argv)
 	o.layers = layers;
 	o.context = (void *)folder;
 	cli_catch_stop();
+	if ((code = fetching_ensure(argv[1], FETCH_CONFIG, false)) >= 0)
+		return code;
 	enum status s = synth(argv[1], folder, &o, &arena, &err);
 	progress_clear();
 	if (s == STATUS_OK)

@@ -22,6 +22,7 @@ struct http {
 	const struct fetch_watch *watch;
 	const char *token, *origin, *host;   // origin: "https://host:443"
 	long stall_s;
+	bool answered;                       // by anybody, ever: the network works
 	char words[CURL_ERROR_SIZE];
 	// Of the hop that runs.
 	const struct http_request *request;
@@ -329,11 +330,12 @@ static enum status try_once(struct http *h, struct arena *a, bool *transient, st
 			return h->failure.status;
 		}
 		if (code != CURLE_OK) {
-			*transient = may_pass(code);
+			*transient = may_pass(code) && (h->answered || code != CURLE_COULDNT_CONNECT);
 			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
 			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin, h->words[0] ? h->words : h->curl->strerror(code),
 				untrusted ? "; are ca-certificates installed, and is SSL_CERT_FILE right?" : "");
 		}
+		h->answered = true;
 		char *to = NULL;
 		h->curl->getinfo(h->easy, CURLINFO_REDIRECT_URL, &to);
 		if (x->status / 100 != 3 || !to) {
