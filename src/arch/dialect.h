@@ -20,6 +20,8 @@ extern const struct dialect deit_names, dinov2_names, vit_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names, sew_names,
 	wav2vec2_conformer_names, wav2vec2_bert_names;
+// swin.c
+extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, resnet_timm_names;
 // decoder.c

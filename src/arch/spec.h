@@ -70,6 +70,9 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
 	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
 	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
+	X(FLAG, cosine_windows, "version 2 of windows: cosine attention, norms behind the branches (swin)")                  \
+	X(FLAG, windows_always, "windows are cut and shifted even where one is as large as the grid (swin)")                 \
+	X(FLAG, no_final_norm, "no norm behind the last layer (swin)")                                                       \
 	X(FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is (text tower)")             \
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
@@ -168,7 +171,7 @@ struct family {
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm;
 
-extern const struct family speech;
+extern const struct family speech, swin;
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.
