@@ -36,4 +36,7 @@ extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, whispe
 // clip.c
 extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;
 
+// vlm.c
+extern const struct dialect llava_names;
+
 #endif

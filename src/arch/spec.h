@@ -77,6 +77,7 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
 	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
+	X(FLAG, projector_norm, "a norm before the projector, which always has biases and no class token (vision-language)") \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")
 
 struct traits {
@@ -136,6 +137,7 @@ struct spec {
 	int64_t image_size, image_width, patch_size, patch_width, channels, relative_buckets;     // image_size, patch_size: heights where they differ
 	const int64_t *out_indices;                  // of a backbone: which states are its result, [out_count]
 	int64_t out_count;
+	int64_t image_tokens;                        // what a picture is in the tower's states: patches, class token, ..
 	double norm_eps;
 	enum activation act, pooler_act;
 	bool tied;                                   // the output head is the token embedding
@@ -170,6 +172,7 @@ struct family {
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm;
+extern const struct family vlm, vlm_tiles;
 
 extern const struct family speech, swin;
 

@@ -119,9 +119,10 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	resolve_image(c, s);
 	struct tower *t = ARENA_NEW(a, struct tower);
 	s->own = t;
-	if (s->traits.attention_pool)
+	if (s->traits.attention_pool) {
 		t->has_head = config_bool(c, "vision_use_head", true);
-	else
+		s->image_tokens--;                                   // no class token
+	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
 }
 
@@ -169,7 +170,8 @@ static void body_vision(struct build *b, struct body *io)
 		prenorm_layers(b, io, x, NO_VALUE);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
 		graph_enter(b->g, "pool");
-		io->pooled = own(s)->has_head ? pool_by_attention(b, io->last) : NO_VALUE;
+		bool is_there = own(s)->has_head && (s->head || weight_exists(b, "pooler.probe", ""));       // a part's file may lack it
+		io->pooled = is_there ? pool_by_attention(b, io->last) : NO_VALUE;
 		graph_leave(b->g);
 		return;
 	}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vision-language models: a picture's features stand in the text where its tokens are (LLaVA, Liu et al. 2023,
+// https://arxiv.org/abs/2304.08485; https://arxiv.org/abs/2310.03744; ViP-LLaVA, https://arxiv.org/abs/2312.00784).
+//
+//   pixels -> vision tower -> one or more of its states, without the class token -(norm)- linear - act - linear -+
+//                                                                                                                |
+//   ids -> token embedding -------------------------------------------> where a token is the image token: <------+-> text -> head
+#include "arch/family/vlm.h"
+
+// ---- from config.json ---------------------------------------------------------------------------------------------------
+
+bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text)
+{
+	bool generates = text_is(s->head->name, "conditional-generation");
+	struct vlm *v = ARENA_NEW(a, struct vlm);
+	s->own = v;
+	if (!c->checkpoint->weight_count)
+		s->prefix = "";                              // a new file has each part's place first
+	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? "causal-lm" : NULL,
+		(const char *const[]){ "language_model.", "model.language_model.", NULL });
+	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, (const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
+	const json_t *token = config_given(c, "image_token_index");
+	const json_t *newer = config_given(c, "image_token_id");
+	token = token ? token : newer ? newer : config_get(c, "image_token_index");
+	v->image_token_id = json_integer_value(token);
+	if (!json_is_integer(token))
+		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
+	config_get(c, "is_encoder_decoder");
+	config_get(c, "image_seq_length");                   // the processor's
+	config_get(c, "ignore_index");                       // of the loss
+	if (c->error.status)
+		return false;
+	text->tied = config_bool(c, "tie_word_embeddings", false) || (or_text && text->tied);
+	return true;
+}
+
+void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first)
+{
+	struct vlm *v = s->own;
+	int64_t states = s->part[PART_VISION]->layers + 1;
+	const json_t *older = config_given(c, "vision_feature_layers"), *given = config_get(c, "vision_feature_layer");
+	given = older && !config_given(c, "vision_feature_layer") ? older : given;
+	size_t n = json_is_array(given) ? json_array_size(given) : 1;
+	int64_t *layers = ARENA_ARRAY(a, n + 1, int64_t);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *item = json_is_array(given) ? json_array_get(given, i) : given;
+		int64_t at = json_integer_value(item);
+		layers[i] = at < 0 ? at + states : at;
+		if (!json_is_integer(item) || layers[i] < 0 || layers[i] >= states)
+			config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer should be from %lld to %lld", (long long)-states, (long long)states - 1);
+	}
+	if (!n)
+		config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer names no layer");
+	v->layers = layers;
+	v->layer_count = (int64_t)n;
+	v->drops_first = drops_first;
+	if (drops_first)
+		return;
+	const char *strategy = config_text(c, "vision_feature_select_strategy");
+	if (strategy && !text_is(strategy, "default") && !text_is(strategy, "full"))
+		config_fail(c, STATUS_UNSUPPORTED, "the vision_feature_select_strategy %s is not known", strategy);
+	v->drops_first = !strategy || text_is(strategy, "default");
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, !s->traits.projector_norm))
+		return;
+	vlm_resolve_layers(c, s, a, s->traits.projector_norm);
+	struct vlm *v = s->own;
+	v->bias = s->traits.projector_norm || config_bool(c, "multimodal_projector_bias", true);
+	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
+	s->norm_eps = config_real(c, "projector_layernorm_eps", 1e-5);
+}
+
+// ---- drawing ------------------------------------------------------------------------------------------------------------
+
+int64_t vlm_vision_width(const struct spec *s)
+{
+	return s->part[PART_VISION]->hidden_size * vlm_of(s)->layer_count;
+}
+
+int64_t vlm_picture_tokens(const struct spec *s)
+{
+	return s->part[PART_VISION]->image_tokens - vlm_of(s)->drops_first;
+}
+
+value vlm_look(struct build *b, value pixels)
+{
+	struct graph *g = b->g;
+	const struct vlm *v = vlm_of(b->s);
+	struct body io = { .pixels = pixels };
+	value x[64];
+	const struct spec *outer = part_enter(b, PART_VISION);
+	graph_enter(g, "vision");
+	b->s->row->family->body(b, &io);
+	for (int64_t i = 0; i < v->layer_count; i++) {
+		if (i == 64 || v->layers[i] >= io.state_count) {
+			graph_fail(g, STATUS_UNSUPPORTED, "vision_feature_layer: %lld states of the %lld that the vision tower has", (long long)v->layer_count,
+				(long long)io.state_count);
+			break;
+		}
+		x[i] = v->drops_first ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
+	}
+	value y = graph_failed(g) ? NO_VALUE : op_concat(g, (int)v->layer_count, x, 2);
+	graph_leave(g);
+	part_leave(b, outer);
+	return y;
+}
+
+value vlm_project(struct build *b, value x, int64_t in)
+{
+	const struct spec *s = b->s;
+	int64_t out = s->part[PART_TEXT]->hidden_size;
+	bool bias = vlm_of(s)->bias;
+	graph_enter(b->g, "projector");
+	if (s->traits.projector_norm)
+		x = layer_norm(b, "projector.norm", x, in);
+	x = linear(b, "projector.2", activate(b, s->act, linear(b, "projector.1", x, in, out, bias)), out, out, bias);
+	graph_leave(b->g);
+	return x;
+}
+
+void vlm_places(struct build *b, value ids, value *is_image, value *number)
+{
+	struct graph *g = b->g;
+	*is_image = op_equal(g, ids, graph_i64(g, vlm_of(b->s)->image_token_id));
+	value one = op_cast(g, *is_image, DTYPE_I64);                                        // [batch, seq]
+	value row = op_reduce_sum(g, one, 1, true);                                          // [batch, 1]: how many this text has
+	value before = op_sub(g, op_cumsum(g, row, 0), row);                                 // and those before it
+	value at = op_sub(g, op_add(g, op_cumsum(g, one, 1), before), graph_i64(g, 1));
+	*number = op_max(g, at, graph_i64(g, 0));                                            // a token before the first picture: any place will do
+}
+
+static value embed_tokens(struct build *b, value ids)
+{
+	const struct spec *outer = part_enter(b, PART_TEXT), *s = b->s;
+	value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
+	part_leave(b, outer);
+	return x;                                                                            // [batch, seq, text]
+}
+
+value vlm_merge(struct build *b, value ids, value is_image, value row, value features)
+{
+	struct graph *g = b->g;
+	if (vlm_of(b->s)->image_token_id >= b->s->part[PART_TEXT]->vocab_size)               // the table has no such row
+		ids = op_where(g, is_image, graph_i64(g, 0), ids);
+	value tokens = embed_tokens(b, ids);
+	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
+}
+
+static void draw_text(struct build *b, struct body *io)
+{
+	const struct spec *outer = part_enter(b, PART_TEXT);
+	graph_enter(b->g, "text");
+	b->s->row->family->body(b, io);
+	graph_leave(b->g);
+	if (b->s->head)
+		b->s->head->draw(b, io->last);
+	else
+		graph_output(b->g, "last_hidden_state", io->last);
+	if (io->cache)
+		cache_outputs(b, io->cache);
+	part_leave(b, outer);
+}
+
+void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *text = s->part[PART_TEXT];
+	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
+	struct body io = { 0 };
+	if (!text_is(s->head->name, "model") && !text_is(s->head->name, "conditional-generation")) {
+		s->head->draw(b, NO_VALUE);
+		return;
+	}
+	switch (b->which) {
+	case ARCH_VISION_ENCODER:
+		graph_output(g, "image_features", see(b, NO_VALUE));
+		return;
+	case ARCH_EMBED_TOKENS:
+		graph_output(g, "inputs_embeds", embed_tokens(b, graph_input(g, "input_ids", DTYPE_I64, 2, shape)));
+		return;
+	case ARCH_DECODER_EMBEDS:
+		io.embeds = graph_input(g, "inputs_embeds", DTYPE_F32, 3, shape);
+		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cache_total(b) });
+		io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
+		io.cache = cache_new(b, text->layers, "");
+		draw_text(b, &io);
+		return;
+	default:
+		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+		io.embeds = see(b, io.ids);
+		draw_text(b, &io);
+	}
+}
+
+const enum arch_graph vlm_graphs[] = { ARCH_VISION_ENCODER, ARCH_EMBED_TOKENS, ARCH_DECODER_EMBEDS, ARCH_WHOLE };
+
+// One picture is one tensor of pixels.
+static value see(struct build *b, value ids)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = s->part[PART_VISION];
+	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_size };
+	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
+	value features = vlm_project(b, vlm_look(b, pixels), vlm_vision_width(s));           // [pictures, tokens, text]
+	if (!ids.id)
+		return features;
+	value is_image, number;
+	vlm_places(b, ids, &is_image, &number);
+	return vlm_merge(b, ids, is_image, number, op_reshape(g, features, 2, (int64_t[]){ -1, s->part[PART_TEXT]->hidden_size }));
+}
+
+static void draw(struct build *b)
+{
+	vlm_draw(b, see);
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	out->image_token_id = vlm_of(s)->image_token_id;
+	out->image_tokens = vlm_picture_tokens(s);
+}
+
+const struct family vlm = { "vision-language", "multimodal", resolve, draw, NULL, vlm_graphs, NULL, hints };

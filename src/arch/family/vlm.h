@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What models that read pictures among the tokens of a text have in common: any vision type, something that joins it to the
+// width of the text, any text type. A family says how its pictures come in and what joins; vlm.c does the rest.
+#ifndef ASSAY_ARCH_FAMILY_VLM_H
+#define ASSAY_ARCH_FAMILY_VLM_H
+
+#include "arch/block/block.h"
+
+struct vlm {
+	int64_t image_token_id;
+	int64_t layer_count;
+	const int64_t *layers;       // [layer_count] of the vision tower's states, from the front
+	bool drops_first;            // the first token of each picture, its class token, is left out
+	bool bias;                   // of the projector
+	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
+	int64_t resolution_count;
+	const int64_t *heights, *widths;
+};
+static inline const struct vlm *vlm_of(const struct spec *s) { return s->own; }
+
+// The parts under text_config and vision_config, the token that stands for a picture; tied when either configuration says so
+// (or_text) or this one does. Makes s->own. False after an error.
+bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text);
+// vision_feature_layer and, unless it is always so, vision_feature_select_strategy.
+void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first);
+
+// pixels [pictures, channels, height, width] -> the chosen states side by side [pictures, tokens, width]
+value vlm_look(struct build *b, value pixels);
+int64_t vlm_vision_width(const struct spec *s);
+int64_t vlm_picture_tokens(const struct spec *s);            // of one picture in vlm_look's result
+// two linear layers with an activation between: [.., in] -> [.., text]
+value vlm_project(struct build *b, value x, int64_t in);
+
+// Where there is an image token, and its number among all image tokens of the batch: bool and i64 [batch, seq].
+void vlm_places(struct build *b, value ids, value *is_image, value *number);
+// Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
+value vlm_merge(struct build *b, value ids, value is_image, value row, value features);
+
+// The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
+// model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
+void vlm_draw(struct build *b, value (*see)(struct build *b, value ids));
+extern const enum arch_graph vlm_graphs[];
+
+#endif
