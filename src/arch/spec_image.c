@@ -39,6 +39,8 @@ void resolve_image(struct config *c, struct spec *s)
 	if (!c->error.status && bad)
 		config_fail(c, STATUS_BAD_INPUT, "images of %lld by %lld in patches of %lld by %lld", (long long)s->image_size, (long long)s->image_width,
 			(long long)s->patch_size, (long long)s->patch_width);
+	if (!c->error.status)
+		s->image_tokens = (s->image_size / s->patch_size) * (s->image_width / s->patch_width) + 1 + s->traits.distillation_token;
 }
 
 // "stem", "stage1", .. in transformers; "act1", "layer1", .. in timm: the first has no number that counts.

@@ -203,7 +203,7 @@ static value see(struct build *b, value ids)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
-	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_size };
+	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
 	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
 	value features = vlm_project(b, vlm_look(b, pixels), vlm_vision_width(s));           // [pictures, tokens, text]
 	if (!ids.id)

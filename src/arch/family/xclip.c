@@ -23,6 +23,8 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
+	if (!c->error.status && (s->image_size != s->image_width || s->patch_size != s->patch_width))
+		config_fail(c, STATUS_UNSUPPORTED, "pictures and patches should be square");
 	struct frames *f = ARENA_NEW(a, struct frames);
 	f->count = config_size(c, "num_frames", -1);
 	s->own = f;
