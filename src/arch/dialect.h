@@ -22,11 +22,15 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	wav2vec2_conformer_names, wav2vec2_bert_names;
 // swin.c
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names;
+// detect.c
+extern const struct dialect detr_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, resnet_timm_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
 	phi_names, stablelm_names, starcoder2_names;
+extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names, gptj_names, mpt_names,
+	openai_gpt_names, opt_names, persimmon_names, xglm_names;
 
 // t5.c
 extern const struct dialect t5_names;

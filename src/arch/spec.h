@@ -28,7 +28,8 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, norm_plus_one, "RMS norm multiplies by 1 + weight")                                                          \
 	X(FLAG, sandwich_norm, "a norm behind attention and feed-forward too, inside the residual")                          \
 	X(FLAG, post_norm, "the norms stand behind attention and feed-forward only, inside the residual")                    \
-	X(FLAG, norm_behind, "the norms stand behind the residual; none at the end")                                         \
+	X(FLAG, norm_behind, "the norms stand behind the residual")                                                          \
+	X(FLAG, no_last_norm, "no norm behind the last layer (decoder)")                                                     \
 	X(FLAG, layer_norm, "layer norms, which take the mean away, instead of RMS norms (decoder)")                         \
 	X(FLAG, norm_no_bias, "layer norms have no bias (decoder)")                                                          \
 	X(FLAG, norm_no_weight, "norms have neither weight nor bias (decoder)")                                              \
@@ -46,6 +47,10 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, transposed_weights, "the layers' weights lie as [in, out]")                                                  \
 	X(COUNT, position_offset, "learned positions begin with this row (decoder, seq2seq)")                                         \
 	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns")                                          \
+	X(FLAG, positions_of_mask, "learned positions count what the mask has, padding included as -1 (decoder)")            \
+	X(FLAG, sinusoids, "sines and cosines of the position are added to the embedding (decoder)")                    \
+	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
+	X(ACT, usual_act, "the activation where the configuration names none (decoder)")                                     \
 	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder, seq2seq)")                                               \
 	X(FLAG, qk_norm_late, "the norm of query and key stands behind the rotation")                                        \
 	X(FLAG, may_look_ahead, "use_bidirectional_attention takes the causal mask away")                                    \
@@ -149,6 +154,7 @@ struct spec {
 	const bool *unturned;                        // [layers_in_config]: this layer has no rotary positions; NULL: all have
 	struct rope rope, window_rope;               // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale;     // 0: there is none
+	bool scale_by_layer;                         // scores of layer n, from 1, are divided by n
 	double alibi_max;                            // the largest exponent of ALiBi's slopes
 	double clip_qkv;                             // query, key and value are kept within -c and c; 0: not
 };
@@ -171,7 +177,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm;
+extern const struct family resnet, resnet_timm, detr;
 extern const struct family vlm, vlm_tiles;
 
 extern const struct family speech, swin;

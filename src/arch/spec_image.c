@@ -59,6 +59,7 @@ void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t 
 {
 	const json_t *names = config_get(c, "out_features"), *numbers = config_get(c, "out_indices");
 	config_get(c, "stage_names");
+	config_get(c, "is_encoder_decoder");         // every configuration saved inside another has it
 	const json_t *list = json_is_array(names) ? names : numbers;
 	size_t n = json_is_array(list) ? json_array_size(list) : 1;
 	int64_t *out = ARENA_ARRAY(a, n + 1, int64_t);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// What detection transformers have in common (detect.h).
+#include "arch/block/detect.h"
+
+#include <math.h>
+#include <string.h>
+
+// Either backbone_config says it all, or `backbone` names one of timm's, or the class's default backbone is meant.
+static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
+{
+	const char *name = config_text(c, "backbone");
+	const json_t *given = config_given(c, "backbone_config");
+	bool timm = config_bool(c, "use_timm_backbone", true), dilation = config_bool(c, "dilation", false);
+	config_get(c, "use_pretrained_backbone");
+	if (json_object_size(config_get(c, "backbone_kwargs")))
+		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs are not supported yet");
+	if (!given && !timm && name)
+		config_fail(c, STATUS_UNSUPPORTED, "the backbone %s, whose configuration lies elsewhere, is not supported", name);
+	if (c->error.status)
+		return;
+	json_t *made = NULL;
+	if (!given && timm) {
+		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", "timm_backbone", "backbone", name ? name : "resnet50", "num_channels",
+			(json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
+		if (dilation)
+			json_object_set_new(made, "output_stride", json_integer(16));
+	} else if (!given)
+		made = json_pack("{s:s, s:[s]}", "model_type", "resnet", "out_features", "stage4");
+	if (made && c->defaults)
+		json_object_set(c->defaults, "backbone_config", made);
+	json_decref(made);
+	bool bare = s->head && text_is(s->head->name, "model");
+	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."), "model.backbone.conv_encoder.model.",
+		"backbone.conv_encoder.model.", NULL };
+	resolve_part(c, s, a, PART_BACKBONE, "backbone_config", NULL, NULL, roots);
+}
+
+void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d)
+{
+	static const char *const without_effect[] = { "num_hidden_layers", "max_position_embeddings", "scale_embedding", "classifier_dropout", "normalize_before",
+		"is_encoder_decoder", "init_std", "init_xavier_std", "encoder_layerdrop", "decoder_layerdrop", "class_cost", "bbox_cost", "giou_cost",
+		"mask_loss_coefficient", "dice_loss_coefficient", "bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient", "eos_coefficient",
+		"focal_alpha" };
+	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
+		config_get(c, without_effect[i]);
+	s->channels = config_size(c, "num_channels", 3);
+	s->hidden_size = config_size(c, "d_model", 256);
+	s->act = config_activation(c, "activation_function", ACT_RELU);
+	s->norm_eps = 1e-5;
+	d->queries = config_size(c, "num_queries", 100);
+	d->encoder_layers = config_size(c, "encoder_layers", 6);
+	d->encoder_heads = config_size(c, "encoder_attention_heads", 8);
+	d->encoder_ffn = config_size(c, "encoder_ffn_dim", 2048);
+	d->decoder_layers = config_size(c, "decoder_layers", 6);
+	d->decoder_heads = config_size(c, "decoder_attention_heads", 8);
+	d->decoder_ffn = config_size(c, "decoder_ffn_dim", 2048);
+	d->auxiliary = config_bool(c, "auxiliary_loss", false);
+	d->temperature = 10000;
+	const char *positions = config_text(c, "position_embedding_type");
+	d->learned_positions = text_is(positions, "learned");
+	if (positions && !d->learned_positions && !text_is(positions, "sine"))
+		config_fail(c, STATUS_BAD_INPUT, "position_embedding_type %s is neither sine nor learned", positions);
+	s->heads = s->kv_heads = d->encoder_heads;
+	s->ffn_size = d->encoder_ffn;
+	s->layers = s->layers_in_config = d->encoder_layers > d->decoder_layers ? d->encoder_layers : d->decoder_layers;
+	bool bad = s->hidden_size < 4 || s->hidden_size % 4 || d->encoder_heads < 1 || d->decoder_heads < 1 || s->hidden_size % d->encoder_heads
+		|| s->hidden_size % d->decoder_heads || d->encoder_layers > 10000 || d->decoder_layers > 10000 || d->queries < 1;
+	if (!c->error.status && bad)
+		config_fail(c, STATUS_BAD_INPUT, "d_model %lld with %lld and %lld heads, %lld queries", (long long)s->hidden_size, (long long)d->encoder_heads,
+			(long long)d->decoder_heads, (long long)d->queries);
+	s->own = d;
+	resolve_backbone(c, s, a);
+}
+
+int64_t detect_layers(const struct spec *s, int64_t layers)
+{
+	return layers < s->layers ? layers : s->layers;
+}
+
+struct detect_inputs detect_inputs(struct build *b)
+{
+	struct graph *g = b->g;
+	value pixels = pixel_input(b, b->s->channels, 0, 0);
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "height"), graph_symbol(g, "width") };
+	return (struct detect_inputs){ pixels, graph_input(g, "pixel_mask", DTYPE_I64, 3, shape) };
+}
+
+const value *detect_maps(struct build *b, value pixels, int64_t *count)
+{
+	struct body io = { .pixels = pixels };
+	*count = 0;
+	if (graph_failed(b->g))
+		return NULL;
+	graph_enter(b->g, "backbone");
+	const struct spec *outer = part_enter(b, PART_BACKBONE), *s = b->s;
+	s->row->family->body(b, &io);
+	part_leave(b, outer);
+	graph_leave(b->g);
+	value *maps = ARENA_ARRAY(graph_arena(b->g), (size_t)s->out_count + 1, value);
+	for (int64_t i = 0; i < s->out_count && !graph_failed(b->g); i++)
+		maps[i] = io.states[s->out_indices[i] < io.state_count ? s->out_indices[i] : io.state_count - 1];
+	*count = s->out_count;
+	return maps;
+}
+
+value detect_mask(struct build *b, value mask, value map)
+{
+	struct graph *g = b->g;
+	value x = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 0);                   // [1, batch, height, width]
+	value sizes[] = { graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, mask, 0), op_dim(g, map, 2), op_dim(g, map, 3) };
+	return op_squeeze(g, op_resize(g, x, op_concat(g, 4, sizes, 0), "nearest"), 0);
+}
+
+value detect_mask_bias(struct build *b, value mask)
+{
+	struct graph *g = b->g;
+	value flat = op_reshape(g, op_cast(g, mask, DTYPE_I64), 2, (int64_t[]){ 0, -1 });
+	return mask_bidirectional(b, flat);
+}
+
+value detect_sines(struct build *b, value x, int64_t width, double temperature)
+{
+	struct graph *g = b->g;
+	float *length = ARENA_ARRAY(graph_arena(g), (size_t)width, float), *phase = ARENA_ARRAY(graph_arena(g), (size_t)width, float);
+	for (int64_t i = 0; i < width; i++) {
+		length[i] = powf((float)temperature, (float)(2 * (i / 2)) / (float)width);
+		phase[i] = i % 2 ? (float)M_PI_2 : 0;                                // cos x = sin(x + pi / 2)
+	}
+	value turned = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
+	return op_sin(g, op_add(g, turned, graph_constant(g, DTYPE_F32, 1, &width, phase)));
+}
+
+// Counted over what the mask leaves, from 0 to 2 pi (Carion et al. 2020, https://arxiv.org/abs/2005.12872, appendix A.4).
+static value along(struct build *b, value mask, int axis)
+{
+	struct graph *g = b->g;
+	value count = op_cumsum(g, mask, axis);                                      // [batch, height, width]
+	value all = op_add(g, op_slice(g, count, axis, -1, INT64_MAX), graph_f32(g, 1e-6f));
+	return op_unsqueeze(g, op_mul(g, op_div(g, count, all), graph_f32(g, (float)(2 * M_PI))), 3);
+}
+
+static value learned(struct build *b, const char *stem, value map, int axis)
+{
+	struct graph *g = b->g;
+	enum { ROWS = 50 };
+	value table = WEIGHT(b, stem, "weight", ROWS, b->s->hidden_size / 2);
+	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, map, axis));
+}
+
+value detect_positions(struct build *b, value mask, value map)
+{
+	struct graph *g = b->g;
+	const struct detect *d = b->s->own;
+	int64_t half = b->s->hidden_size / 2;
+	graph_enter(g, "positions");
+	value both;
+	if (d->learned_positions) {                                                  // first the column's, then the row's
+		value x = learned(b, "positions.column", map, 3), y = learned(b, "positions.row", map, 2);
+		value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
+		value shape = op_concat(g, 3, each, 0);
+		both = op_concat(g, 2, (value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);
+		both = op_unsqueeze(g, both, 0);                                     // [1, height, width, hidden]
+	} else {
+		value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature), x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
+		both = op_concat(g, 2, (value[]){ y, x }, 3);                        // [batch, height, width, hidden]
+	}
+	graph_leave(g);
+	return op_reshape(g, both, 3, (int64_t[]){ 0, -1, 2 * half });
+}
+
+static const char *word(struct build *b, const char *stem, const char *end)
+{
+	return arena_printf(graph_arena(b->g), "%s.%s", stem, end);
+}
+
+value detect_attention(struct build *b, const char *stem, value q, value k, value v, value bias, int64_t heads)
+{
+	int64_t h = b->s->hidden_size;
+	q = linear(b, word(b, stem, "q"), q, h, h, true);
+	k = linear(b, word(b, stem, "k"), k, h, h, true);
+	v = linear(b, word(b, stem, "v"), v, h, h, true);
+	value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)h / (double)heads)), 0);
+	return linear(b, word(b, stem, "o"), y, h, h, true);
+}
+
+value detect_ffn(struct build *b, const char *stem, value x, int64_t inner)
+{
+	value y = activate(b, b->s->act, linear(b, word(b, stem, "up"), x, b->s->hidden_size, inner, true));
+	return linear(b, word(b, stem, "down"), y, inner, b->s->hidden_size, true);
+}
+
+// Norms behind:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm       Norms first:  the norm stands before each branch,
+//                   +--------------+         +------------------+                              and one behind the last layer
+// Queries and keys have the positions added, values have not.
+value detect_encoder(struct build *b, value x, value positions, value bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct detect *d = s->own;
+	bool first = s->traits.norm_first;
+	for (b->layer = 0; b->layer < detect_layers(s, d->encoder_layers); b->layer++) {
+		graph_enter(g, "encoder.%lld", (long long)b->layer);
+		value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x, placed = op_add(g, y, positions);
+		x = op_add(g, x, detect_attention(b, "encoder.attn", placed, placed, y, bias, d->encoder_heads));
+		x = first ? x : layer_norm(b, "encoder.attn.norm", x, s->hidden_size);
+		y = first ? layer_norm(b, "encoder.ffn.norm", x, s->hidden_size) : x;
+		x = op_add(g, x, detect_ffn(b, "encoder.ffn", y, d->encoder_ffn));
+		x = first ? x : layer_norm(b, "encoder.ffn.norm", x, s->hidden_size);
+		graph_leave(g);
+	}
+	return first ? layer_norm(b, "encoder.norm", x, s->hidden_size) : x;
+}
+
+value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int64_t inner, int64_t out)
+{
+	int64_t layer = b->layer;
+	for (b->layer = 0; b->layer < layers && !graph_failed(b->g); b->layer++) {
+		bool last = b->layer == layers - 1;
+		x = linear(b, stem, x, value_dim(b->g, x, -1), last ? out : inner, true);
+		x = last ? x : op_relu(b->g, x);
+	}
+	b->layer = layer;
+	return x;
+}
+
+value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width)
+{
+	return op_unsqueeze(b->g, WEIGHT(b, stem, "weight", count, width), 0);
+}
+
+value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t width)
+{
+	struct graph *g = b->g;
+	value zero = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 1, 1 }, &(float){ 0 });
+	return op_expand(g, zero, op_concat(g, 2, (value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// DETR: objects as a set, found by an encoder-decoder whose queries are learned (Carion et al. 2020,
+// https://arxiv.org/abs/2005.12872; tables: Smock et al. 2021, https://arxiv.org/abs/2110.00061).
+//
+//   pixels -> backbone -> 1x1 conv -> tokens -> encoder -> memory -+
+//   0, with learned positions -> decoder ------------------------(cross attention)-> norm -> classes, boxes (, masks)
+//   decoder layer:  x -+- attention -(+)- norm -+- cross attention -(+)- norm -+- up - act - down -(+)- norm
+//                      +--------------+         +--------------------+         +------------------+
+#include "arch/block/detect.h"
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct detect *d = ARENA_NEW(a, struct detect);
+	*d = (struct detect){ 0 };
+	if (text_is(s->head->name, "segmentation")) {                // the detector is a part of that class, with all its names
+		s->root = "detr.";
+		s->prefix = "model.";
+	}
+	resolve_detector(c, s, a, d);
+}
+
+static value decoder_layer(struct build *b, value x, value queries, value memory, value placed, value bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct detect *d = s->own;
+	bool first = s->traits.norm_first;
+	value y = first ? layer_norm(b, "decoder.attn.norm", x, s->hidden_size) : x, q = op_add(g, y, queries);
+	x = op_add(g, x, detect_attention(b, "decoder.attn", q, q, y, NO_VALUE, d->decoder_heads));
+	x = first ? x : layer_norm(b, "decoder.attn.norm", x, s->hidden_size);
+	y = first ? layer_norm(b, "decoder.cross.norm", x, s->hidden_size) : x;
+	x = op_add(g, x, detect_attention(b, "decoder.cross", op_add(g, y, queries), placed, memory, bias, d->decoder_heads));
+	x = first ? x : layer_norm(b, "decoder.cross.norm", x, s->hidden_size);
+	y = first ? layer_norm(b, "decoder.ffn.norm", x, s->hidden_size) : x;
+	x = op_add(g, x, detect_ffn(b, "decoder.ffn", y, d->decoder_ffn));
+	return first ? x : layer_norm(b, "decoder.ffn.norm", x, s->hidden_size);
+}
+
+static void draw(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct detect *d = s->own;
+	int64_t h = s->hidden_size, count;
+	struct detect_inputs in = detect_inputs(b);
+	const value *maps = detect_maps(b, in.pixels, &count);
+	if (graph_failed(g))
+		return;
+	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
+	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
+	value memory = detect_encoder(b, tokens_of(b, map), positions, bias);                // [batch, height*width, hidden]
+	value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
+	value x = detect_zeros(b, in.pixels, d->queries, h);
+	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers); b->layer++) {
+		graph_enter(g, "decoder.%lld", (long long)b->layer);
+		x = decoder_layer(b, x, queries, memory, placed, bias);
+		graph_leave(g);
+		if (d->auxiliary)
+			x = layer_norm(b, "decoder.norm", x, h);
+	}
+	x = layer_norm(b, "decoder.norm", x, h);                                             // [batch, queries, hidden]
+	if (text_is(s->head->name, "model")) {
+		graph_output(g, "last_hidden_state", x);
+		graph_output(g, "encoder_last_hidden_state", memory);
+		return;
+	}
+	if (!text_is(s->head->name, "object-detection") && !text_is(s->head->name, "segmentation")) {
+		s->head->draw(b, x);
+		return;
+	}
+	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels + 1, true));     // one more: no object
+	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", x, 3, h, 4)));
+	if (text_is(s->head->name, "segmentation"))
+		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
+	graph_output(g, "last_hidden_state", x);
+	graph_output(g, "encoder_last_hidden_state", memory);
+}
+
+const struct family detr = { "detr", "vision", resolve, draw, NULL, NULL, NULL };
