@@ -78,7 +78,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	// What tells questions apart on the same machine. Failed cells lack what only a run could tell, so those are not here.
 	static const char sql[] =
 		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id"
-		" QUALIFY row_number() OVER (PARTITION BY r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence"
+		" QUALIFY row_number() OVER (PARTITION BY r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens"
 		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict = 'interrupted' THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t;
@@ -138,7 +138,7 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights)
 		&& same_or_unknown(l->compute_dtype, r->compute_dtype) && l->layers == r->layers
 		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
-		&& (l->sequence == r->sequence || l->sequence == ROW_NONE || r->sequence == ROW_NONE);
+		&& (l->sequence == r->sequence || l->sequence == ROW_NONE || r->sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -149,6 +149,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->name = report_model_name(r->model);
 	l->machine = c->machine;
 	l->layers = r->layers;
+	l->new_tokens = r->new_tokens;
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
@@ -163,6 +164,8 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 
 	if (l->sequence != ROW_NONE)
 		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
+	if (l->new_tokens != ROW_NONE)
+		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
 	if (l->compute_dtype != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->compute_dtype);
 	if (many_machines)
@@ -215,7 +218,7 @@ static void place_cells(struct summary *out, struct arena *a)
 		struct report_line *l = &out->lines[c->line];
 		if (c->line == out->line_count) {
 			out->line_count++;
-			l->batch = l->sequence = ROW_NONE;
+			l->batch = l->sequence = l->new_tokens = ROW_NONE;
 			l->cell = ARENA_ARRAY(a, out->column_count, size_t);
 		}
 		add_to_line(l, c);

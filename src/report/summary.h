@@ -30,6 +30,7 @@ struct report_line {
 	const char *machine;
 	const char *weights, *compute_dtype;             // NULL unknown
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all
+	int64_t new_tokens;                              // ROW_NONE: one forward pass
 	const char *variant;                             // "batch 1, 128 tokens, f32"
 	const char *warning;                             // "synthetic weights, only 2 layers"; NULL when neither
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked

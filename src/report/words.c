@@ -123,7 +123,9 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 
 	if (r->batch != ROW_NONE)
 		out = arena_printf(a, "%s --batch %lld", out, (long long)r->batch);
-	if (r->sequence != ROW_NONE)
+	if (r->new_tokens != ROW_NONE)
+		out = arena_printf(a, "%s --task generate --prompt-tokens %lld --new-tokens %lld", out, (long long)r->prompt_tokens, (long long)r->new_tokens);
+	else if (r->sequence != ROW_NONE)
 		out = arena_printf(a, "%s --seq %lld", out, (long long)r->sequence);
 	if (r->layers != ROW_NONE && r->layers > 0)
 		out = arena_printf(a, "%s --layers %lld", out, (long long)r->layers);
