@@ -22,6 +22,8 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	wav2vec2_conformer_names, wav2vec2_bert_names;
 // swin.c
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names;
+// clap.c
+extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // detect.c
 extern const struct dialect detr_names;
 // convnet.c

@@ -46,7 +46,7 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
 		if (text_is(hints->symbols[i].name, name))
 			return hints->symbols[i].number;
-	if (text_is(name, "batch") || text_is(name, "image_batch"))
+	if (text_is(name, "batch") || text_is(name, "image_batch") || text_is(name, "audio_batch"))
 		return shape->batch;
 	if (text_is(name, "samples"))
 		return 16000;
@@ -72,7 +72,7 @@ enum status inputs_shape(struct input_shape *out, const struct input_hints *hint
 
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape)
 {
-	static const char *const usual[] = { "batch", "image_batch", "sequence", "encoder_sequence", "decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };
+	static const char *const usual[] = { "batch", "image_batch", "audio_batch", "sequence", "encoder_sequence", "decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };
 
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
 		graph_bind(g, usual[i], inputs_symbol(usual[i], hints, shape));

@@ -13,6 +13,7 @@ struct windows {
 	int64_t embed, window;                       // width of the first stage; each next one has twice that
 	double mlp_ratio;
 	bool qkv_bias;
+	bool positions;                              // a learned vector for each patch
 	bool always;                                 // windows are cut and shifted even where one is as large as the grid
 	bool second;                                 // version 2: cosine attention, a bias by an MLP, norms behind the branches
 	const int64_t *pretrained;                   // [stages], version 2: windows that the MLP was trained with; 0: these

@@ -21,7 +21,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	resolve_image(c, s);
 	resolve_outputs(c, s, a, w->stages);
-	s->max_positions = config_bool(c, "use_absolute_embeddings", false);
+	w->positions = config_bool(c, "use_absolute_embeddings", false);
 	w->second = s->traits.cosine_windows;
 	if (w->second) {
 		int64_t count = 0;
@@ -52,7 +52,7 @@ static value embed(struct build *b, value pixels, int64_t *height, int64_t *widt
 	value kernel = WEIGHT(b, "embed.patch", "weight", w->embed, s->channels, stride[0], stride[1]);
 	value x = tokens_of(b, op_conv(g, pixels, kernel, WEIGHT(b, "embed.patch", "bias", w->embed), 2, stride, none, one, 1));
 	x = layer_norm_eps(b, "embed.norm", x, 1e-5);
-	if (s->max_positions)
+	if (w->positions)
 		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, w->grid[0] * w->grid[1], w->embed));
 	graph_leave(g);
 	*height = rows, *width = cols;
