@@ -106,6 +106,8 @@ static int fetch(const struct fetch_command *c, const char *model, struct fetchi
 		json_t *out = to_json(f, c->dry_run, seconds);
 		show_json(out);
 		json_decref(out);
+	} else if (!c->dry_run && !f->fetched_bytes) {
+		printf("all of it was here\n%s\n", f->folder);
 	} else if (!c->dry_run) {
 		printf("fetched %s in %s%s\n%s\n", show_size(a, f->fetched_bytes), progress_duration(seconds),
 			f->fetched_bytes > 1 << 20 && seconds > 0.01

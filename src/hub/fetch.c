@@ -245,6 +245,14 @@ static enum status write_ref(const struct fetch *f, struct error *err)
 	return s ? s : file_put(path, f->commit, strlen(f->commit), err);
 }
 
+// For programs that make back-ups: this folder can be had again.
+static enum status write_tag(const struct fetch *f, struct error *err)
+{
+	static const char tag[] = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache, so that back-ups can leave it out.\n";
+	const char *path = arena_printf(f->inside->arena, "%s/CACHEDIR.TAG", f->inside->cache);
+	return file_exists(path) ? STATUS_OK : file_put(path, tag, sizeof tag - 1, err);
+}
+
 static enum status write_absent(const struct fetch *f, struct error *err)
 {
 	struct arena *a = f->inside->arena;
@@ -272,6 +280,7 @@ enum status fetch_run(struct fetch *f, struct error *err)
 			error_prefix(err, "%s", f->model);
 			return s;
 		}
-	s = write_ref(f, err);
-	return s ? s : write_absent(f, err);
+	if ((s = write_ref(f, err)) || (s = write_tag(f, err)))
+		return s;
+	return write_absent(f, err);
 }

@@ -21,6 +21,7 @@ struct http {
 	CURL *easy;
 	const struct fetch_watch *watch;
 	const char *token, *origin, *host;   // origin: "https://host:443"
+	const char *authorities;             // file of the certificates that are trusted, instead of the system's; may be NULL
 	long stall_s;
 	bool answered;                       // by anybody, ever: the network works
 	char words[CURL_ERROR_SIZE];
@@ -102,6 +103,10 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	if (!h->origin)
 		return error_set(err, STATUS_BAD_INPUT, "HF_ENDPOINT is \"%s\"; it should be like https://HOST or http://HOST:PORT", endpoint);
 	h->host = strstr(endpoint, "://") + 3;
+	// libcurl itself reads none of these; people behind a company's proxy set one of them.
+	static const char *const files[] = {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
+	for (size_t i = 0; i < sizeof files / sizeof *files && !(h->authorities && *h->authorities); i++)
+		h->authorities = getenv(files[i]);
 	int64_t stall = 30;
 	const char *asked = getenv("HF_HUB_DOWNLOAD_TIMEOUT");
 	if (asked)
@@ -266,6 +271,8 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 #if LIBCURL_VERSION_NUM >= 0x075500
 	c->setopt(h->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #endif
+	if (h->authorities && *h->authorities)
+		c->setopt(h->easy, CURLOPT_CAINFO, h->authorities);
 	if (h->request->head)
 		c->setopt(h->easy, CURLOPT_NOBODY, 1L);
 	char range[32];
@@ -331,9 +338,9 @@ static enum status try_once(struct http *h, struct arena *a, bool *transient, st
 		}
 		if (code != CURLE_OK) {
 			*transient = may_pass(code) && (h->answered || code != CURLE_COULDNT_CONNECT);
-			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
+			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin, h->words[0] ? h->words : h->curl->strerror(code),
-				untrusted ? "; are ca-certificates installed, and is SSL_CERT_FILE right?" : "");
+				untrusted ? "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust" : "");
 		}
 		h->answered = true;
 		char *to = NULL;

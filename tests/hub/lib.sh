@@ -3,13 +3,15 @@
 # Sourced behind tests/cli/lib.sh by what needs a Hub: starts tests/hub/server.py on $repos and asks nobody else.
 need_python
 unset HF_HUB_OFFLINE TRANSFORMERS_OFFLINE HF_TOKEN HF_TOKEN_PATH HUGGING_FACE_HUB_TOKEN HF_ENDPOINT HF_HUB_DISABLE_IMPLICIT_TOKEN
+unset CURL_CA_BUNDLE REQUESTS_CA_BUNDLE SSL_CERT_FILE
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1
 repos=$work/repos
 
+# start_server [CERTIFICATE]
 start_server()
 {
-	python3 "$SOURCE/tests/hub/server.py" "$repos" "$work/ports" "$work/log" 2>"$work/server.err" &
+	python3 "$SOURCE/tests/hub/server.py" "$repos" "$work/ports" "$work/log" "$@" 2>"$work/server.err" &
 	server=$!
 	trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
 	for _ in $(seq 200); do [ -e "$work/ports" ] && break; sleep 0.05; done

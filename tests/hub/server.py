@@ -3,8 +3,9 @@
 """A server that behaves like the Hub, for tests: the list of a model, HEAD and GET of its files, and a second port that stands for
 the CDN to which large files redirect. Python's standard library alone.
 
-    server.py ROOT PORTS LOG     serves ROOT/ORG/NAME/...; writes "HUB CDN" (two ports) to PORTS when it listens, and a line for
+    server.py ROOT PORTS LOG [CERTIFICATE]     serves ROOT/ORG/NAME/...; writes "HUB CDN" (two ports) to PORTS when it listens, and a line for
                                  each request to LOG: "hub|cdn METHOD PATH authorization=... range=... status=..."
+                                 CERTIFICATE: the hub, not the CDN, speaks https with this file's key and certificate
 
 What it does wrong is asked for at /control?JSON (a new one replaces the old):
     status   [{"match", "code", "times", "headers"}]  answers of that status to paths with that word in them
@@ -26,6 +27,7 @@ import hashlib
 import http.server
 import json
 import os
+import ssl
 import sys
 import threading
 import time
@@ -147,9 +149,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def hub(self, url):
         parts = url.path.strip("/").split("/")
         if parts[:2] == ["api", "models"]:
-            at = parts.index("revision") if "revision" in parts else len(parts)
+            at = next((parts.index(w) for w in ("revision", "tree") if w in parts), len(parts))
             model = self.model_of("/".join(parts[2:at]))
-            if model:
+            if model and parts[at:at + 1] == ["tree"]:
+                self.tree(model)
+            elif model:
                 revision = urllib.parse.unquote(parts[at + 1]) if at + 1 < len(parts) else "main"
                 self.listing(model, revision, "blobs=" in url.query)
         elif "resolve" in parts:
@@ -157,11 +161,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             model = self.model_of("/".join(parts[:at]))
             if model:
                 self.resolve(model, parts[at + 1], urllib.parse.unquote("/".join(parts[at + 2:])))
-        elif "tree" in parts:
-            at = parts.index("tree")
-            self.listing("/".join(parts[2:at]), parts[at + 1], True)
         else:
             self.answer(404, b"what?")
+
+    def tree(self, model):
+        """What newer versions of huggingface_hub ask for; assay does not."""
+        entries = []
+        for name in sorted(names_of(model)):
+            data = read(model, name)
+            e = {"type": "file", "path": name, "size": len(data), "oid": git_sha1(data)}
+            if is_large(name):
+                e["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 130}
+            entries.append(e)
+        self.answer(200, json.dumps(entries).encode(), [("Content-Type", "application/json")])
 
     def listing(self, model, revision, blobs):
         commit = commit_of(model)
@@ -268,6 +280,10 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 hub, cdn = Server("hub"), Server("cdn")
+if len(sys.argv) > 4:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[4])
+    hub.socket = context.wrap_socket(hub.socket, server_side=True)
 threading.Thread(target=cdn.serve_forever, daemon=True).start()
 with open(ports_path + ".new", "w") as f:
     f.write("%d %d\n" % (hub.server_port, cdn.server_port))
