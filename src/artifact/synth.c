@@ -45,13 +45,13 @@ uint64_t synth_nbytes(const struct spec *s, enum dtype t)
 	return nbytes;
 }
 
-// What this checkpoint's configuration calls its layer count.
-static const char *layers_key(const struct spec *s)
+// What this checkpoint's configuration calls its layer count, "num_hidden_layers" or "num_decoder_layers".
+static const char *layers_key(const struct spec *s, const char *canonical)
 {
 	for (const struct key_name *k = s->row->dialect->keys; k->canonical; k++)
-		if (text_is(k->canonical, "num_hidden_layers"))
+		if (text_is(k->canonical, canonical))
 			return k->config;
-	return "num_hidden_layers";
+	return canonical;
 }
 
 static const char *dtype_for_config(enum dtype t)
@@ -65,7 +65,10 @@ static json_t *new_config(const json_t *config, const struct spec *s, enum dtype
 	json_t *c = json_deep_copy(config), *types = json_object_get(c, "layer_types");
 	json_object_set_new(c, json_object_get(c, "dtype") ? "dtype" : "torch_dtype", json_string(dtype_for_config(t)));
 	if (layers > 0) {
-		json_object_set_new(c, layers_key(s), json_integer(layers));
+		const struct spec *half = s->part[PART_DECODER];         // of an encoder-decoder, already cut
+		json_object_set_new(c, layers_key(s, "num_hidden_layers"), json_integer(layers));
+		if (half && half->row == s->row)
+			json_object_set_new(c, layers_key(s, "num_decoder_layers"), json_integer(half->layers));
 		while (json_is_array(types) && (int64_t)json_array_size(types) > layers)
 			json_array_remove(types, json_array_size(types) - 1);
 	}

@@ -15,9 +15,10 @@ grep -Eq '"num_hidden_layers": *1\b' "$work/short/config.json" || fail "config.j
 [ "$(stat -c %s "$work/short/model.safetensors")" -lt "$(stat -c %s "$work/a/model.safetensors")" ] || fail "one layer in bf16 is not smaller"
 code 1 "$ASSAY" synth "$case" -o "$case/config.json"
 has err 'config\.json'
-code 2 "$ASSAY" synth openai/whisper-tiny -o "$work/whisper"
-has err 'whisper'
-[ -e "$work/whisper/model.safetensors" ] && fail "weights of an unsupported model were written"
+mkdir "$work/nonesuch" && echo '{"model_type": "nonesuch", "architectures": ["NoneSuchModel"]}' >"$work/nonesuch/config.json"
+code 2 "$ASSAY" synth "$work/nonesuch" -o "$work/unknown"
+has err 'nonesuch is not supported'
+[ -e "$work/unknown/model.safetensors" ] && fail "weights of an unsupported model were written"
 
 code 0 "$ASSAY" build "$work/a" -o "$work/onnx"
 has out 'model\.onnx: [0-9]+ nodes, opset [0-9]+, .* by (reflink|copy)'
@@ -62,8 +63,10 @@ code 1 "$ASSAY" build "$work/a" -o "$work/x" --platform cpuu
 has err 'cpuu'
 code 1 "$ASSAY" build "$case" -o "$work/x"
 has err 'weights are not here.*assay synth'
-code 2 "$ASSAY" build openai/whisper-tiny -o "$work/x"
-has err 'whisper'
+code 2 "$ASSAY" build "$work/nonesuch" -o "$work/x"
+has err 'nonesuch is not supported'
+code 0 "$ASSAY" synth google-t5/t5-small -o "$work/t5-short" --layers 2 --dtype bf16
+grep -Eq '"num_decoder_layers": *2\b' "$work/t5-short/config.json" || fail "config.json does not say two layers for the decoder"
 mkdir "$work/readonly" && chmod 555 "$work/readonly"
 if [ ! -w "$work/readonly" ]; then
 	code 1 "$ASSAY" build "$work/a" -o "$work/readonly/x"
