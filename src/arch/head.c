@@ -13,10 +13,8 @@ static void draw_model(struct build *b, value hidden)
 {
 	const struct traits *t = &b->s->traits;
 	graph_output(b->g, "last_hidden_state", hidden);
-	if (t->pool_is_norm)
-		graph_output(b->g, "pooler_output", first_token(b, hidden));
-	else if (b->s->row->family != &decoder && !t->no_pooler && weight_exists(b, "pooler", "weight"))
-		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, b->s->row->family == &vit ? b->s->pooler_act : ACT_TANH));
+	if (b->s->row->family != &decoder && !t->no_pooler && weight_exists(b, "pooler", "weight"))
+		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, ACT_TANH));
 }
 
 // dense, activation, norm, then the token embedding turned round and a bias of its own
@@ -37,7 +35,8 @@ static void draw_causal_lm(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	graph_enter(b->g, "head");
-	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->hidden_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->hidden_size);
+	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
+	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
 	value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
 	value logits = op_linear(b->g, hidden, w, bias);
 	if (s->logit_scale > 0)
@@ -85,31 +84,6 @@ static void draw_span(struct build *b, value hidden)
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }
 
-static void draw_image(struct build *b, value hidden)
-{
-	const struct spec *s = b->s;
-	struct graph *g = b->g;
-	value x = first_token(b, hidden);
-	int64_t width = s->hidden_size;
-	if (s->traits.mean_patches) {
-		value patches = op_reduce_mean(g, op_slice(g, hidden, 1, 1, INT64_MAX), 1, false);
-		x = op_concat(g, 2, (value[]){ x, patches }, 1);     // [batch, 2*hidden]
-		width *= 2;
-	}
-	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
-}
-
-static void draw_image_teacher(struct build *b, value hidden)
-{
-	const struct spec *s = b->s;
-	struct graph *g = b->g;
-	value a = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
-	value d = linear(b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
-	graph_output(g, "logits", op_mul(g, op_add(g, a, d), graph_f32(g, 0.5f)));
-	graph_output(g, "cls_logits", a);
-	graph_output(g, "distillation_logits", d);
-}
-
 // A head that some families draw themselves
 static void draw_own(struct build *b, value hidden)
 {
@@ -131,8 +105,9 @@ const struct head head_rows[] = {
 	{ "ForSequenceClassification", "sequence-classification", draw_sequence },
 	{ "ForTokenClassification", "token-classification", draw_token },
 	{ "ForQuestionAnswering", "question-answering", draw_span },
-	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_image_teacher },
-	{ "ForImageClassification", "image-classification", draw_image },
+	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_own },
+	{ "ForImageClassification", "image-classification", draw_own },
+	{ "ForMaskedImageModeling", "masked-image", draw_own },
 	{ "ForObjectDetection", "object-detection", draw_own },
 	{ "ForSemanticSegmentation", "semantic-segmentation", draw_own },
 	{ "ForSegmentation", "segmentation", draw_own },

@@ -14,6 +14,7 @@
 enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE, ACT_RELU2, ACT_SIGMOID, ACT_MISH, ACT_LEAKY_RELU,
 	ACT_RELU6, ACT_XIELU };
 enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
+enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 
 // How a row differs from its family. ZERO MEANS THE COMMON CASE. One list makes the struct, what `assay inspect` prints and the
 // mutants of tools/mutate: a trait that no conformance case misses is removed.
@@ -46,9 +47,10 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(COUNT, qkv_layout, "query, key and value in one tensor: 0 one behind the other, 1 by key head, 2 codegen's")       \
 	X(FLAG, transposed_weights, "the layers' weights lie as [in, out]")                                                  \
 	X(COUNT, position_offset, "learned positions begin with this row (decoder, seq2seq)")                                         \
-	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns")                                          \
+	X(COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns, 3 falcon's")                                         \
 	X(FLAG, positions_of_mask, "learned positions count what the mask has, padding included as -1 (decoder)")            \
 	X(FLAG, sinusoids, "sines and cosines of the position are added to the embedding (decoder)")                    \
+	X(FLAG, uncapped_scores, "attn_logit_softcapping has no effect")                                                     \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
 	X(ACT, usual_act, "the activation where the configuration names none (decoder)")                                     \
 	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder, seq2seq)")                                               \
@@ -62,6 +64,8 @@ enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 	X(FLAG, always_projected, "from embedding_size to hidden_size even where they are equal")                            \
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
+	X(FLAG, no_class_token, "patches only; a classifier reads their mean (vit)")                                         \
+	X(FLAG, class_position, "no class token, but every patch has the position that it would have, beside its own (vit)") \
 	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
 	X(FLAG, norm_first, "norms before each branch and behind the last layer (seq2seq)")                                   \
 	X(FLAG, sine_positions, "positions are sines, not a table (seq2seq)")                                                 \
@@ -221,6 +225,7 @@ void config_open(struct config *c, const json_t *given, const char *model_type, 
 void config_close(struct config *c);
 const json_t *config_get(struct config *c, const char *key);           // NULL when absent or null
 const json_t *config_given(struct config *c, const char *key);         // the same, without the class's defaults
+bool config_knows(const struct config *c, const char *key);            // has the class such a key at all? Others have no effect on it
 int64_t config_size(struct config *c, const char *key, int64_t fallback);      // 0 .. 2^31; fallback -1: the key is needed
 // A list of such numbers, [*count] of them; a single number is a list of `single` equal ones (0: refused). NULL and 0: the key is absent.
 const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count);
@@ -237,6 +242,7 @@ void config_check_unread(struct config *c);
 // spec.c: what families' resolve functions are made of. Errors go into c->error.
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
+void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages);     // out_indices, from out_features or out_indices; the last stage where neither is given
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);

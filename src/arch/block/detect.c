@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+// The row says what a backbone is called: as PART_BACKBONE that of timm, as PART_VISION the class's own.
 // Either backbone_config says it all, or `backbone` names one of timm's, or the class's default backbone is meant.
 static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 {
@@ -20,12 +21,12 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 		return;
 	json_t *made = NULL;
 	if (!given && timm) {
-		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", "timm_backbone", "backbone", name ? name : "resnet50", "num_channels",
+		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", s->row->part_type[PART_BACKBONE], "backbone", name ? name : "resnet50", "num_channels",
 			(json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
 		if (dilation)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
-		made = json_pack("{s:s, s:[s]}", "model_type", "resnet", "out_features", "stage4");
+		made = json_pack("{s:s, s:[s]}", "model_type", s->row->part_type[PART_VISION], "out_features", "stage4");
 	if (made && c->defaults)
 		json_object_set(c->defaults, "backbone_config", made);
 	json_decref(made);

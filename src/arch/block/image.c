@@ -10,6 +10,21 @@ value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t wid
 	return graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
 }
 
+static void hint(struct input_hints *out, const char *name, int64_t number)
+{
+	size_t i = 0, most = sizeof out->symbols / sizeof out->symbols[0];
+	while (i < most && out->symbols[i].name && !text_is(out->symbols[i].name, name))
+		i++;
+	if (i < most)
+		out->symbols[i] = (struct input_symbol){ name, number };
+}
+
+void image_hints(struct input_hints *out, int64_t height, int64_t width)
+{
+	hint(out, "height", height);
+	hint(out, "width", width);
+}
+
 value conv(struct build *b, const char *stem, value x, struct conv c)
 {
 	struct graph *g = b->g;

@@ -10,6 +10,9 @@
 // else the size is as given, and open where that is 0.
 value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width);
 
+// For a family that takes images of any size: the size of synthetic ones.
+void image_hints(struct input_hints *out, int64_t height, int64_t width);
+
 // STEM.weight [out, in / group, kernel, kernel]; in is what x has. ZERO MEANS THE COMMON CASE.
 struct conv {
 	int64_t out, kernel;

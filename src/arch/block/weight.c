@@ -54,6 +54,8 @@ static const struct weight *find(const struct build *b, const char *stem, const 
 	const char *older = text_is(suffix, "weight") ? "gamma" : text_is(suffix, "bias") ? "beta" : NULL;
 	if (!w && older)
 		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern, older));
+	if (!w && b->s->prefix[0] && pattern[0] == '@')              // some classes have a part of the base model outside of it
+		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern + 1, suffix));
 	if (!w && b->s->root[0] && pattern[0] != '@')
 		w = checkpoint_find(b->c, file_name(b, "", pattern, suffix));
 	return w;

@@ -5,6 +5,7 @@
 #define VIT_BODY                                                                         \
 	{ "embed.class", "@embeddings.cls_token" },                                      \
 	{ "embed.distillation", "@embeddings.distillation_token" },                      \
+	{ "embed.registers", "@embeddings.register_tokens" },                            \
 	{ "embed.patch", "@embeddings.patch_embeddings.projection" },                    \
 	{ "embed.position", "@embeddings.position_embeddings" },                         \
 	{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },               \
@@ -12,30 +13,44 @@
 	{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },               \
 	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
 	{ "norm", "@layernorm" },                                                        \
-	{ "pooler", "@pooler.dense" },                                                   \
-	{ "head.image", "classifier" },                                                  \
-	{ "head.image.class", "cls_classifier" },                                        \
-	{ "head.image.distillation", "distillation_classifier" }
+	{ "head.image", "classifier" }
 
-#define VIT_WEIGHTS WEIGHTS(VIT_BODY,                                                    \
+#define BEFORE_AND_AFTER                                                                 \
 	{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },                     \
-	{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },                       \
+	{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" }
+
+#define NORM_1_AND_2                                                                     \
+	{ "layers.attn.norm", "@encoder.layer.#.norm1" },                                \
+	{ "layers.ffn.norm", "@encoder.layer.#.norm2" }
+
+#define DENSE                                                                            \
 	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
-	{ "layers.ffn.down", "@encoder.layer.#.output.dense" })
+	{ "layers.ffn.down", "@encoder.layer.#.output.dense" }
 
-const struct dialect vit_names = { .name = "vit", .prefix = "vit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
-const struct dialect deit_names = { .name = "deit", .prefix = "deit.", .keys = NO_KEYS, .weights = VIT_WEIGHTS, .ignored = IGNORED("*embeddings.mask_token") };
+#define MLP                                                                              \
+	{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" },                                 \
+	{ "layers.ffn.down", "@encoder.layer.#.mlp.fc2" }
 
-const struct dialect dinov2_names = {
-	.name = "dinov2", .prefix = "dinov2.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VIT_BODY,
-		{ "layers.attn.norm", "@encoder.layer.#.norm1" },
-		{ "layers.ffn.norm", "@encoder.layer.#.norm2" },
-		{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" },
-		{ "layers.ffn.down", "@encoder.layer.#.mlp.fc2" },
-		{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" },
-		{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" },
-		{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" },
-		{ "layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" }),
-	.ignored = IGNORED("*embeddings.mask_token"),
-};
+#define POOLED { "pooler", "@pooler.dense" }, { "head.pixels", "decoder.0" }
+
+#define TEACHER { "head.image.class", "cls_classifier" }, { "head.image.distillation", "distillation_classifier" }
+
+#define SCALED                                                                           \
+	{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" },                     \
+	{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" },                  \
+	{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" },                \
+	{ "layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" }
+
+#define DIALECT(word, start, ...)                                                                                                      \
+	const struct dialect word##_names = {                                                                                          \
+		.name = #word, .prefix = start, .keys = NO_KEYS, .weights = WEIGHTS(VIT_BODY, __VA_ARGS__), .ignored = IGNORED("*embeddings.mask_token") \
+	}
+
+DIALECT(vit, "vit.", BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(vit_msn, "vit.", BEFORE_AND_AFTER, DENSE);
+DIALECT(deit, "deit.", BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
+DIALECT(ijepa, "ijepa.", BEFORE_AND_AFTER, DENSE);
+DIALECT(dinov2, "dinov2.", NORM_1_AND_2, MLP, SCALED);
+DIALECT(dinov2_with_registers, "dinov2_with_registers.", NORM_1_AND_2, MLP, SCALED);
+DIALECT(pixio, "pixio.", NORM_1_AND_2, DENSE);
+DIALECT(vitpose_backbone, "backbone.", BEFORE_AND_AFTER, MLP);

@@ -76,4 +76,11 @@ static void draw(struct build *b)
 	graph_output(g, "encoder_last_hidden_state", memory);
 }
 
-const struct family detr = { "detr", "vision", resolve, draw, NULL, NULL, NULL };
+// What the published preprocessor makes of a photograph of 640 by 480.
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	image_hints(out, 800, 1066);
+}
+
+const struct family detr = { "detr", "vision", resolve, draw, NULL, NULL, NULL, hints };

@@ -186,5 +186,11 @@ static void draw(struct build *b)
 	draw_map_head(b, &io);
 }
 
-const struct family resnet = { "resnet", "vision", resolve, draw, body, NULL, NULL };
-const struct family resnet_timm = { "resnet", "vision", resolve_timm, draw, body, NULL, NULL };
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	image_hints(out, 224, 224);
+}
+
+const struct family resnet = { "resnet", "vision", resolve, draw, body, NULL, NULL, hints };
+const struct family resnet_timm = { "resnet", "vision", resolve_timm, draw, body, NULL, NULL, hints };

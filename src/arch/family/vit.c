@@ -1,28 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vision transformer (Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929; DeiT, https://arxiv.org/abs/2012.12877;
-// DINOv2, https://arxiv.org/abs/2304.07193): patches become tokens, normalised before each branch.
+// DINOv2, https://arxiv.org/abs/2304.07193; registers, https://arxiv.org/abs/2309.16588; I-JEPA,
+// https://arxiv.org/abs/2301.08243): patches become tokens, normalised before each branch.
 //
-//   pixels -> patches -> [class, (distillation,) patches] + positions -> layers -> norm -> head
+//   pixels -> patches -> [class, (distillation,) patches] + positions (, registers) -> layers -> norm -> head
 //   layer:  x -+- norm - attention -(* scale)-(+)-+- norm - up - act - down -(* scale)-(+)-
 //              +-------------------------------+  +------------------------------------+
-#include "arch/block/block.h"
+#include <math.h>
+
+#include "arch/block/vit.h"
+
+int64_t vit_special(const struct build *b)
+{
+	return vit_of(b)->classes + b->s->traits.distillation_token + vit_of(b)->registers;
+}
+
+value vit_patches(struct build *b, value tokens)
+{
+	return op_slice(b->g, tokens, 1, vit_special(b), INT64_MAX);
+}
+
+// Positions were learned for the configuration's image. For another one (the symbols "height" and "width" are bound) they are
+// resized as transformers does with interpolate_pos_encoding, which takes the learned grid for a square.
+static value positions(struct build *b, value pixels, int64_t special)
+{
+	const struct spec *s = b->s;
+	int64_t height = value_dim(b->g, pixels, 2), width = value_dim(b->g, pixels, 3);
+	int64_t count = (s->image_size / s->patch_size) * (s->image_width / s->patch_width), side = (int64_t)sqrt((double)count);
+	value table = WEIGHT(b, "embed.position", "", 1, special + count, s->hidden_size);
+	if (height == s->image_size && width == s->image_width)
+		return table;
+	return grid_positions(b, table, special, side, side, height / s->patch_size, width / s->patch_width, "cubic");
+}
 
 static value embed(struct build *b, value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t p = s->patch_size, side = s->image_size / p, special = s->traits.distillation_token ? 2 : 1, h = s->hidden_size;
+	const struct vit *v = vit_of(b);
+	int64_t h = s->hidden_size, count = 0, placed = v->classes + s->traits.distillation_token;
+	if (graph_failed(g))
+		return NO_VALUE;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p);
-	value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
-	x = op_transpose(g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 });   // [batch, patches, hidden]
-	value shape = op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
-	value tokens[3] = { op_expand(g, WEIGHT(b, "embed.class", "", 1, 1, h), shape) };                    // [batch, 1, hidden]
-	if (special == 2)
-		tokens[1] = op_expand(g, WEIGHT(b, "embed.distillation", "", 1, 1, h), shape);
-	tokens[special] = x;
-	x = op_concat(g, (int)special + 1, tokens, 1);                                                       // [batch, special + patches, hidden]
-	x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, special + side * side, h));
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	int64_t edge = s->traits.class_position ? 2 : 0;             // of zeros: such models were trained so
+	const int64_t stride[] = { s->patch_size, s->patch_width }, pad[] = { edge, edge, edge, edge }, one[] = { 1, 1 };
+	value x = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1));       // [batch, patches, hidden]
+	value tokens[3];
+	if (v->classes)
+		tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, v->classes, h), pixels);                   // [batch, classes, hidden]
+	if (s->traits.distillation_token)
+		tokens[count++] = each_image(b, WEIGHT(b, "embed.distillation", "", 1, 1, h), pixels);
+	tokens[count++] = x;
+	x = op_concat(g, (int)count, tokens, 1);                                                                           // [batch, special + patches, hidden]
+	if (s->traits.class_position) {                                                                                    // of a class token that is not there
+		value table = positions(b, pixels, 1);
+		x = op_add(g, op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX)), op_slice(g, table, 1, 0, 1));
+	} else
+		x = op_add(g, x, positions(b, pixels, placed));
+	if (v->registers) {
+		value registers = each_image(b, WEIGHT(b, "embed.registers", "", 1, v->registers, h), pixels);
+		x = op_concat(g, 3, (value[]){ op_slice(g, x, 1, 0, placed), registers, op_slice(g, x, 1, placed, INT64_MAX) }, 1);
+	}
 	graph_leave(g);
 	return x;
 }
@@ -64,10 +103,19 @@ static value layer(struct build *b, value x)
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	(void)a;
+	struct vit *v = ARENA_NEW(a, struct vit);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
+	resolve_outputs(c, s, a, s->layers);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
+	bool none = s->traits.no_class_token || s->traits.class_position;
+	*v = (struct vit){ .classes = none ? 0 : config_size(c, "n_cls_tokens", 1), .registers = config_size(c, "num_register_tokens", 0),
+		.encoder_stride = config_size(c, "encoder_stride", 16), .norm_outputs = config_bool(c, "apply_layernorm", true),
+		.map_outputs = config_bool(c, "reshape_hidden_states", false) };
+	s->own = v;
+	config_get(c, "part_features");              // of experts, which there may be only one of
+	if (config_size(c, "num_experts", 1) > 1)
+		config_fail(c, STATUS_UNSUPPORTED, "num_experts above 1 is not supported yet");
 }
 
 static void body(struct build *b, struct body *io)
@@ -81,16 +129,15 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = layer_norm(b, "norm", x, b->s->hidden_size);
+	io->last = b->s->head && text_is(b->s->head->name, "backbone") ? x : layer_norm(b, "norm", x, b->s->hidden_size);
 }
 
 static void draw(struct build *b)
 {
 	const struct spec *s = b->s;
-	int64_t shape[] = { graph_symbol(b->g, "batch"), s->channels, s->image_size, s->image_size };
-	struct body io = { .pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape) };
+	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
 	body(b, &io);
-	s->head->draw(b, io.last);
+	draw_vit_head(b, &io);
 }
 
-const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL };
+const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL, NULL };

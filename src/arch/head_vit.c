@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads of the vision transformer: the bare model and its poolers, classes, features as a backbone, masked images.
+#include "arch/block/vit.h"
+
+value vit_state(struct build *b, const struct body *io, int64_t index)
+{
+	value x = index < io->state_count ? io->states[index] : io->last;
+	return vit_of(b)->norm_outputs ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
+}
+
+value vit_map(struct build *b, const struct body *io, value patches)
+{
+	if (graph_failed(b->g))
+		return NO_VALUE;
+	return map_of_size(b, patches, value_dim(b->g, io->pixels, 2) / b->s->patch_size, value_dim(b->g, io->pixels, 3) / b->s->patch_width);
+}
+
+static void draw_features(struct build *b, const struct body *io)
+{
+	for (int64_t i = 0; i < b->s->out_count; i++) {
+		value x = vit_state(b, io, b->s->out_indices[i]);
+		if (vit_of(b)->map_outputs)
+			x = vit_map(b, io, vit_patches(b, x));
+		char name[32];
+		snprintf(name, sizeof name, "feature_maps.%lld", (long long)i);
+		graph_output(b->g, name, x);
+	}
+}
+
+static void draw_bare(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
+	graph_output(b->g, "last_hidden_state", hidden);
+	if (s->traits.pool_is_norm)
+		graph_output(b->g, "pooler_output", classes == 1 ? first_token(b, hidden) : op_reduce_mean(b->g, op_slice(b->g, hidden, 1, 0, classes), 1, false));
+	else if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
+		graph_output(b->g, "pooler_output", activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
+}
+
+static void draw_classes(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	int64_t width = s->hidden_size;
+	value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
+	if (s->traits.mean_patches) {
+		x = op_concat(g, 2, (value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1);      // [batch, 2*hidden]
+		width *= 2;
+	}
+	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
+}
+
+static void draw_teacher(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
+	value d = linear(b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
+	graph_output(g, "logits", op_mul(g, op_add(g, c, d), graph_f32(g, 0.5f)));
+	graph_output(g, "cls_logits", c);
+	graph_output(g, "distillation_logits", d);
+}
+
+// A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels.
+static void draw_masked(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t r = vit_of(b)->encoder_stride, c = s->channels;
+	value map = conv(b, "head.pixels", vit_map(b, io, vit_patches(b, io->last)), (struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
+	if (graph_failed(g))
+		return;
+	int64_t height = value_dim(g, map, 2), width = value_dim(g, map, 3);
+	map = op_transpose(g, op_reshape(g, map, 6, (int64_t[]){ 0, c, r, r, height, width }), 6, (int[]){ 0, 1, 4, 2, 5, 3 });
+	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, height * r, width * r }));
+}
+
+void draw_vit_head(struct build *b, const struct body *io)
+{
+	const char *head = b->s->head->name;
+	if (text_is(head, "backbone"))
+		draw_features(b, io);
+	else if (text_is(head, "model"))
+		draw_bare(b, io->last);
+	else if (text_is(head, "image-classification"))
+		draw_classes(b, io->last);
+	else if (text_is(head, "image-classification-teacher"))
+		draw_teacher(b, io->last);
+	else if (text_is(head, "masked-image"))
+		draw_masked(b, io);
+	else
+		b->s->head->draw(b, io->last);
+}
