@@ -77,6 +77,11 @@ const json_t *config_get(struct config *c, const char *key)
 	return json_is_null(v) ? NULL : v;
 }
 
+bool config_knows(const struct config *c, const char *key)
+{
+	return !c->defaults || json_object_get(c->defaults, config_key(c, key));
+}
+
 int64_t config_size(struct config *c, const char *key, int64_t fallback)
 {
 	const json_t *v = config_get(c, key);

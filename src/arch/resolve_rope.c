@@ -21,7 +21,7 @@ static const double *factors(struct arena *a, const json_t *list, int64_t *count
 }
 
 // One object: {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, ..}
-static void read_rope(struct config *c, struct spec *s, struct arena *a, const json_t *o, struct rope *r)
+static void read_rope(struct config *c, struct spec *s, struct arena *a, const json_t *o, bool heeds_partial, struct rope *r)
 {
 	static const struct { const char *word; enum rope_kind kind; } kinds[] = {
 		{ "default", ROPE_DEFAULT }, { "linear", ROPE_LINEAR }, { "dynamic", ROPE_DYNAMIC }, { "llama3", ROPE_LLAMA3 }, { "yarn", ROPE_YARN },
@@ -71,7 +71,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	if (r->kind == ROPE_PROPORTIONAL) {                  // turns a whole head, most of it by nothing
 		r->factor = number(o, "factor", 1);
 		r->partial = partial;
-	} else if (!r->dim && partial != 1)
+	} else if (!r->dim && partial != 1 && heeds_partial)
 		r->dim = (int64_t)((double)s->head_width * partial);
 	int64_t dim = r->dim ? r->dim : s->head_width, longs = 0;
 	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
@@ -119,7 +119,8 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 			json_object_set(o, "rope_theta", (json_t *)(beside ? beside : own));
 		if (!json_object_get(o, "partial_rotary_factor") && part)
 			json_object_set(o, "partial_rotary_factor", (json_t *)part);
-		read_rope(c, s, a, o, out[i]);
+		// A class whose own parameters do not speak of it does not look at it.
+		read_rope(c, s, a, o, !defaults[i] || json_object_get(defaults[i], "partial_rotary_factor"), out[i]);
 		json_decref(o);
 	}
 }
@@ -127,7 +128,7 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 // Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth (the first for -N).
 void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
-	const json_t *types = config_get(c, "layer_types");
+	const json_t *types = config_knows(c, "layer_types") ? config_get(c, "layer_types") : (config_get(c, "layer_types"), NULL);
 	bool switched = config_bool(c, "use_sliding_window", true);
 	const json_t *rule = config_get(c, "sliding_window_pattern");        // a number, or a word like "LLLG" whose length it is
 	int64_t from = config_size(c, "max_window_layers", 0);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
-static void refuse(struct config *c)
+void resolve_refusals(struct config *c)
 {
 	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
 	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
@@ -25,7 +25,7 @@ static void refuse(struct config *c)
 
 void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	refuse(c);
+	resolve_refusals(c);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", -1);
@@ -44,7 +44,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 		s->head_width = s->hidden_size / s->heads;
 	s->ffn_size = config_size(c, "intermediate_size", 0);
 	s->vocab_size = config_size(c, "vocab_size", is_image ? 0 : -1);
-	s->max_positions = config_size(c, "max_position_embeddings", is_image ? 0 : -1);
+	s->max_positions = config_size(c, "max_position_embeddings", is_image || s->traits.alibi ? 0 : -1);
 	s->type_vocab_size = s->traits.no_types ? 0 : config_size(c, "type_vocab_size", 0);
 	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
 	s->layer_groups = config_size(c, "layer_groups", 1);
@@ -82,8 +82,11 @@ static bool any_starts(const struct checkpoint *c, const char *start)
 static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
 {
 	const char *prefix = s->row->dialect->prefix;
+	static const char other[] = "transformer.";      // question answering's word in classes whose others say "model."
 	if (any_starts(c, prefix))
 		return prefix;
+	if (s->head && text_is(s->head->name, "question-answering") && any_starts(c, other))
+		return other;
 	return c->weight_count || (s->head && text_is(s->head->name, "model")) ? "" : prefix;
 }
 
@@ -249,7 +252,8 @@ void arch_input_hints(const struct spec *whole, struct input_hints *out)
 	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;
 	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
-		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0 };
+		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0,
+		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0 };
 	for (int i = 0; i < PART_COUNT; i++)
 		if (whole->part[i] && whole->part[i]->row->family->hints)
 			whole->part[i]->row->family->hints(whole->part[i], out);

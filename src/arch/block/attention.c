@@ -70,11 +70,17 @@ value mask_window_both(struct build *b, value attention_mask, value x, int64_t w
 	return where_allowed(b, op_and(g, key_mask(b, attention_mask), near));
 }
 
+static value in_bfloat16(struct graph *g, value x)
+{
+	return op_cast(g, op_cast(g, x, DTYPE_BF16), DTYPE_F32);
+}
+
 // Slopes 2^(-8/n), 2^(-16/n), .. for n heads, a power of two; for other numbers every second of 2n's follows those of the
 // power below (Press et al. 2021, https://arxiv.org/abs/2108.12409, appendix) - or, MPT's way, n's are those of the power above,
 // every second first. The bias grows with the key's position; a softmax does not see where it begins.
-value mask_alibi(struct build *b, value attention_mask, bool of_tokens)
+value mask_alibi(struct build *b, value attention_mask)
 {
+	bool of_tokens = b->s->traits.alibi != ALIBI_COLUMNS;
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, power = 1;
 	float *slopes = ARENA_ARRAY(graph_arena(g), (size_t)heads + 1, float);
@@ -95,8 +101,14 @@ value mask_alibi(struct build *b, value attention_mask, bool of_tokens)
 		position = op_unsqueeze(g, op_unsqueeze(g, position, 1), 1);
 	} else
 		position = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, attention_mask, 1), 0), graph_i64(g, 1));
-	value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
-	return op_mul(g, op_cast(g, position, DTYPE_F32), slope);                            // [batch or -, heads, 1, keys]
+	if (b->s->traits.alibi != ALIBI_BFLOAT16) {
+		value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
+		return op_mul(g, op_cast(g, position, DTYPE_F32), slope);                    // [batch or -, heads, 1, keys]
+	}
+	// Falcon's is computed in bfloat16, whatever the model's type, and then scaled as the scores are.
+	value slope = in_bfloat16(g, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes));
+	value bias = in_bfloat16(g, op_mul(g, in_bfloat16(g, op_cast(g, position, DTYPE_F32)), slope));
+	return op_scale(g, bias, (float)b->s->attention_scale);
 }
 
 // Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
@@ -196,7 +208,8 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 	if (cache)
 		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
 	value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
-	value y = op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
+	value y = op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate)

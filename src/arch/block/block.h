@@ -104,9 +104,8 @@ struct attention_extras {
 	value query_scale;           // [batch or 1, seq, 1]
 };
 value self_attention_with(struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
-// Linear bias by position (ALiBi), a slope for each head: [batch or 1, heads, 1, keys]; of_tokens: positions count what the mask
-// has, else columns.
-value mask_alibi(struct build *b, value attention_mask, bool of_tokens);
+// Linear bias by position (ALiBi), a slope for each head, in the way that the trait alibi says: [batch or 1, heads, 1, keys].
+value mask_alibi(struct build *b, value attention_mask);
 value mask_window_both(struct build *b, value attention_mask, value x, int64_t window);     // |query - key| < window: [batch, 1, seq, seq]
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.

@@ -74,7 +74,8 @@ void decoder_inputs(struct build *b, struct body *io)
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cached ? cache_total(b) : shape[1] });
 	if (!cached)
 		return;
-	io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
+	if (!b->s->traits.alibi && !b->s->traits.positions_of_mask)
+		io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 	io->cache = cache_new(b, b->s->layers, "");
 }
 

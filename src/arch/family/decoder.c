@@ -47,11 +47,12 @@ static value parallel_layer(struct build *b, value x, const struct shared *p, st
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
-	value normed = norm(b, "layers.attn.norm", x, s->hidden_size);
+	bool two = s->traits.parallel_norms, apart = two && weight_named(b, "layers.attn.norm_apart");
+	value normed = norm(b, apart ? "layers.attn.norm_apart" : "layers.attn.norm", x, s->hidden_size);
 	value y = attention(b, normed, p, cache);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	value z = feed(b, s->traits.parallel_norms ? norm(b, "layers.ffn.norm", x, s->hidden_size) : normed);
+	value z = feed(b, two ? norm(b, apart ? "layers.ffn.norm_apart" : "layers.ffn.norm", x, s->hidden_size) : normed);
 	graph_leave(g);
 	return residual(b, residual(b, x, y), z);
 }
@@ -86,15 +87,22 @@ static bool has_word(const struct spec *s, const char *stem)
 	return false;
 }
 
+// A switch that the class has and that is on.
+static bool says(struct config *c, const char *key)
+{
+	bool on = config_bool(c, key, false);
+	return on && config_knows(c, key);
+}
+
 // Which linear layers have biases, in the words of several classes.
 static void resolve_biases(struct config *c, struct spec *s)
 {
 	struct traits *t = &s->traits;
-	bool attention = config_bool(c, "attention_bias", false), all = config_bool(c, "use_bias", false);
-	t->qkv_bias |= attention || all || config_bool(c, "use_qkv_bias", false) || config_bool(c, "qkv_bias", false);
-	t->out_bias |= (attention && !t->qkv_bias_only) || all || config_bool(c, "attention_out_bias", false);
-	t->ffn_bias |= config_bool(c, "mlp_bias", false) || all;
-	t->lm_bias |= config_bool(c, "lm_head_bias", false);
+	bool attention = says(c, "attention_bias"), all = says(c, "use_bias");
+	t->qkv_bias |= attention || all || says(c, "use_qkv_bias") || says(c, "qkv_bias");
+	t->out_bias |= (attention && !t->qkv_bias_only) || all || says(c, "attention_out_bias");
+	t->ffn_bias |= says(c, "mlp_bias") || all;
+	t->lm_bias |= says(c, "lm_head_bias");
 }
 
 // Layers without rotary positions: a list of 0 and 1, or every Nth, or those without a window.
@@ -126,6 +134,64 @@ static void resolve_scales(struct config *c, struct spec *s)
 	s->clip_qkv = config_real(c, "clip_qkv", 0);
 }
 
+// What the older classes say in words of their own.
+static void resolve_older(struct config *c, struct spec *s, struct arena *a)
+{
+	struct traits *t = &s->traits;
+	if (!config_get(c, "hidden_act"))
+		s->act = t->usual_act;
+	// falcon, gpt_bigcode
+	const json_t *one = config_get(c, "multi_query");
+	bool newer = config_bool(c, "new_decoder_architecture", false);
+	int64_t key_heads = config_size(c, "num_kv_heads", s->heads), norms = config_size(c, "num_ln_in_parallel_attn", newer ? 2 : 1);
+	if (one)
+		s->kv_heads = newer ? key_heads : json_is_true(one) ? 1 : key_heads;
+	if (config_bool(c, "parallel_attn", false) || newer)
+		*(norms == 2 && newer ? &t->parallel_norms : &t->parallel) = true;
+	if (config_bool(c, "alibi", false))
+		t->alibi = ALIBI_BFLOAT16;
+	// gpt2, gpt_neo
+	if (!config_bool(c, "scale_attn_weights", true) || t->unscaled_attention)
+		s->attention_scale = 1;
+	s->scale_by_layer = config_bool(c, "scale_attn_by_inverse_layer_idx", false);
+	const json_t *layers = config_get(c, "attention_layers"), *types = config_get(c, "attention_types");
+	if (layers || types) {                               // ["global", "local", ..] or [[["global", "local"], 12]]
+		bool *local = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		int64_t n = 0;
+		for (size_t i = 0; i < (layers ? 1 : json_array_size(types)); i++) {
+			const json_t *pair = json_array_get(types, i), *words = layers ? layers : json_array_get(pair, 0);
+			int64_t times = layers ? 1 : json_integer_value(json_array_get(pair, 1));
+			for (int64_t k = 0; k < times && n < s->layers; k++)
+				for (size_t j = 0; j < json_array_size(words) && n < s->layers; j++)
+					local[n++] = text_is(json_string_value(json_array_get(words, j)), "local");
+		}
+		if (n < s->layers)
+			config_fail(c, STATUS_BAD_INPUT, "attention_layers should name %lld layers", (long long)s->layers);
+		s->sliding = local;
+	}
+	// bloom, mpt
+	if (config_bool(c, "apply_residual_connection_post_layernorm", false))
+		config_fail(c, STATUS_UNSUPPORTED, "apply_residual_connection_post_layernorm: true is not supported yet");
+	const json_t *attention = config_get(c, "attn_config");
+	const json_t *max = json_object_get(attention, "alibi_bias_max"), *scale = json_object_get(attention, "softmax_scale"),
+		     *clip = json_object_get(attention, "clip_qkv");
+	s->alibi_max = json_is_number(max) ? json_number_value(max) : 8;
+	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
+	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
+	s->ffn_size = config_get(c, "expansion_ratio") ? config_size(c, "expansion_ratio", 4) * s->hidden_size : s->ffn_size;
+	static const char *const without_effect[] = { "no_bias", "learned_pos_emb", "norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout",
+		"resid_dropout", "num_key_value_heads", "use_alibi", "hidden_activation" };
+	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
+		config_get(c, without_effect[i]);
+	// opt, biogpt, xglm
+	bool before = config_bool(c, "do_layer_norm_before", true);
+	t->norm_behind |= !before;
+	t->no_last_norm |= config_bool(c, "_remove_final_layer_norm", false) || !before;
+	t->norm_no_weight |= !config_bool(c, "layer_norm_elementwise_affine", true);
+	if (config_bool(c, "scale_embedding", false))
+		s->embedding_scale = sqrt((double)s->hidden_size);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct traits *t = &s->traits;
@@ -141,6 +207,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_unturned(c, s, a);
 	resolve_biases(c, s);
 	resolve_scales(c, s);
+	resolve_older(c, s, a);
+	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
 	bool ahead = config_bool(c, "use_bidirectional_attention", false);
 	t->may_look_ahead = t->may_look_ahead && ahead;
 	if (t->may_look_ahead)
@@ -165,7 +233,7 @@ static void make_shared(struct build *b, struct body *io, value x, struct shared
 		if (!needed[w])
 			continue;
 		const struct rope *r = w ? &s->window_rope : &s->rope;
-		if (!s->traits.alibi && !weight_named(b, "embed.position"))
+		if (!s->traits.alibi && !s->traits.sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
 		if (!s->traits.may_look_ahead)
@@ -173,10 +241,22 @@ static void make_shared(struct build *b, struct body *io, value x, struct shared
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
 		if (s->traits.alibi)
-			p->mask[w] = op_add(g, mask_alibi(b, io->mask, s->traits.alibi == 1), p->mask[w]);
+			p->mask[w] = op_add(g, mask_alibi(b, io->mask), p->mask[w]);
 	}
 	if (s->rope.position_beta > 0)
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
+}
+
+// sin(p f_i) .. cos(p f_i) .. with f_i = 10000^(-i / (half - 1)): [batch, seq, hidden]
+static value sines(struct build *b, value positions)
+{
+	struct graph *g = b->g;
+	int64_t half = b->s->hidden_size / 2;
+	float *f = ARENA_ARRAY(graph_arena(g), (size_t)half + 1, float);
+	for (int64_t i = 0; i < half; i++)
+		f[i] = (float)exp(-log(10000) / (double)(half - 1) * (double)i);
+	value angle = op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
+	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
 }
 
 // Learned positions: rows from position_offset on.
@@ -186,21 +266,26 @@ static value add_positions(struct build *b, struct body *io, value x)
 	const struct spec *s = b->s;
 	int64_t rows = s->max_positions + s->traits.position_offset;
 	value at = io->positions;
-	if (!at.id)
+	if (s->traits.positions_of_mask) {
+		value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1));    // [batch, keys]
+		at = op_slice_to(g, count, 1, op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)), op_dim(g, io->mask, 1));
+	} else if (!at.id)
 		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
 	if (s->traits.position_offset)
 		at = op_add(g, at, graph_i64(g, s->traits.position_offset));
-	return op_add(g, x, embedding(b, "embed.position", at, rows, s->hidden_size));
+	return op_add(g, x, s->traits.sinusoids ? sines(b, at) : embedding(b, "embed.position", at, rows, s->hidden_size));
 }
 
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);   // [batch, seq, hidden]
+	value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);        // [batch, seq, hidden]
+	if (s->embedding_size != s->hidden_size && !io->embeds.id)
+		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
 	if (s->embedding_scale > 0)
 		x = op_scale(g, x, (float)s->embedding_scale);
-	if (weight_named(b, "embed.position"))
+	if (s->traits.sinusoids || weight_named(b, "embed.position"))
 		x = add_positions(b, io, x);
 	if (s->traits.embedding_norm)
 		x = norm(b, "embed.norm", x, s->hidden_size);
@@ -213,7 +298,9 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = s->traits.norm_behind ? x : norm(b, "norm", x, s->hidden_size);
+	io->last = s->traits.no_last_norm ? x : norm(b, "norm", x, s->hidden_size);
+	if (s->embedding_size != s->hidden_size)
+		io->last = linear(b, "project", io->last, s->hidden_size, s->embedding_size, false);
 }
 
 static void draw(struct build *b)
