@@ -243,6 +243,7 @@ void config_check_unread(struct config *c);
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
+void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages);     // out_indices, from out_features or out_indices; the last stage where neither is given
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);

@@ -43,7 +43,7 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	o->w = *resolve_windows(c, a, "num_attention_heads", "patch_embeds_hidden_size");
 	if (c->error.status)
 		return;
-	config_get(c, "hidden_size");                                // of the projection; the stages' width follows from the embedding's
+	resolve_refusals(c);
 	config_get(c, "num_hidden_layers");
 	config_get(c, "num_classes");
 	s->hidden_size = config_size(c, "hidden_size", windows_width(&o->w));
@@ -303,6 +303,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_part_fixed(c, s, a, PART_TEXT, "text_config", NULL, NULL, roots);
 	resolve_part_fixed(c, s, a, PART_AUDIO, "audio_config", NULL, NULL, roots);
 	resolve_projection(c, &o->projection_size, &o->projection_act);      // these count, not the parts'
+	resolve_refusals(c);
 	config_get(c, "logit_scale_init_value");                             // the file has the scales themselves
 	config_get(c, "hidden_size");                                        // the text part's
 	config_get(c, "num_hidden_layers");

@@ -13,6 +13,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = w;
 	if (c->error.status)
 		return;
+	resolve_refusals(c);
 	config_get(c, "hidden_size");                                // derived from embed_dim
 	s->hidden_size = windows_width(w);
 	s->layers = s->layers_in_config = w->stages;
