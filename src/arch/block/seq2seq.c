@@ -35,7 +35,7 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 	const struct spec *s = b->s;
 	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
 	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v;            // [batch, seq, heads*e]
-	if (from.id) {
+	if (from.id || !cache) {                             // without either there was an error before
 		k = linear(b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K);  // [batch, keys, heads*e]
 		v = linear(b, join(b, stem, "v"), from, value_dim(g, from, -1), kv_width, biases & BIAS_V);
 		if (cache && from.id == x.id)

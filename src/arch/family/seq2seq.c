@@ -23,7 +23,7 @@ static value positions(struct build *b, const struct body *io)
 	value query, key;
 	decoder_places(b, io, &query, &key);
 	value at = op_squeeze(g, query, 1);                                                                  // [seq]: 0, 1, .. behind the past
-	bool stored = weight_named(b, "embed.position") && (b->plan ? !s->traits.sine_positions : weight_exists(b, "embed.position", "weight"));
+	bool stored = !s->traits.sine_positions || (!b->plan && weight_exists(b, "embed.position", "weight"));       // some files keep the sines
 	if (stored && !s->traits.positions_from_pad) {
 		if (o->longest && !io->cache && !io->memory.id) {                                            // a longer text has no position
 			value table = WEIGHT(b, "embed.position", "weight", s->max_positions + s->traits.position_offset, s->hidden_size);
