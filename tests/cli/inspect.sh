@@ -39,8 +39,6 @@ has out '^type: perpetuum$'
 has out '^not supported yet: .*perpetuum'
 code 2 "$ASSAY" inspect "$work/strange" --json
 json 'd["supported"] is False and "perpetuum" in d["reason"] and d["type"] == "perpetuum" and d["parameters"] is None'
-code 2 "$ASSAY" inspect openai/whisper-tiny
-has out '^not supported yet: .*whisper'
 
 # Files that cannot be read: exit code 1, the sentence names the file.
 echo '{"model_type": ' >"$work/strange/config.json"
