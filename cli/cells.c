@@ -250,9 +250,11 @@ static enum status prepare_and_run(
 	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
 	const char *what = arena_printf(a, "%s: writing synthetic weights", l->label);
 	struct cell_result result;
+	struct plan_memory memory;
 	double begin = clock_ms();
 
-	if (t->platform->engine) {
+	plan_memory(&memory, a, m, t, &c->question);
+	if (t->platform->engine && !memory.refused) {
 		enum status s = plan_weights(m, weights, &c->question, limit, progress_bytes, (void *)what, err);
 		if (s != STATUS_OK)
 			return s;
@@ -261,11 +263,11 @@ static enum status prepare_and_run(
 		c->done--;
 		return STATUS_OK;
 	}
-	enum status s = plan_run(m, t, &c->question, &l->store, &watch, a, &result, err);
+	enum status s = plan_run(m, t, &c->question, &memory, &l->store, &watch, a, &result, err);
 	if (s != STATUS_OK)
 		return s;
 	take_result(l, &result, a);
-	if (!m->refused && t->platform->engine) {
+	if (!m->refused && !memory.refused && t->platform->engine) {
 		l->measured_s += (clock_ms() - begin) / 1e3;
 		l->guessed_s += l->guess_s;
 	}

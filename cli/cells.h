@@ -45,6 +45,7 @@ struct cells {
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1e6 }, \
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \
+	{ "force", CLI_FLAG, &(c).question.force, NULL, "try what is predicted not to fit into memory; default: such a cell is no_memory" }, \
 	{ "synthetic", CLI_FLAG, &(c).question.synthetic, NULL, "seeded random weights where a model has none here" }, \
 	{ "layers", CLI_INTEGER, &(c).question.layers, "N", "only the first N layers; rows say shortened", 1, 100000 }, \
 	{ "seed", CLI_INTEGER, &(c).seed, "N", "of inputs and synthetic weights; default 0", 0, 9e15 }, \

@@ -153,6 +153,15 @@ static void add_memory(struct text *t, const struct row *r)
 		text_addf(t, " (%s)", r->memory_sampling);
 }
 
+static void add_prediction(struct text *t, const struct row *r)
+{
+	if (isnan(r->predicted_mib))
+		return;
+	text_addf(t, "%.0f MiB at the peak, everything that is mapped counted", r->predicted_mib);
+	if (!isnan(r->peak_resident_mib))
+		text_addf(t, "; %.0f MiB were measured, %+.1f %%", r->peak_resident_mib, 100 * (r->predicted_mib / r->peak_resident_mib - 1));
+}
+
 static void add_weights(struct text *t, struct arena *a, const struct row *r)
 {
 	if (!r->weights || (!r->actual && !r->weights_dtype))
@@ -201,9 +210,9 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	struct text t[13] = { 0 };
+	struct text t[14] = { 0 };
 	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "tokens",
-		"memory", "weights", "shape", "conformance", "row" };
+		"memory", "predicted", "weights", "shape", "conformance", "row" };
 
 	printf("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
@@ -220,15 +229,16 @@ void show_result(const struct cell_result *result, const char *db)
 	add_nodes(&t[4], r);
 	add_time(&t[5], &a, result);
 	add_latency(&t[6], &a, r);
+	add_tokens(&t[7], &a, r);
 	add_memory(&t[8], r);
-	add_weights(&t[9], &a, r);
-	add_shape(&t[10], r);
+	add_prediction(&t[9], r);
+	add_weights(&t[10], &a, r);
+	add_shape(&t[11], r);
 	if (r->type_conformance)
-		text_addf(&t[11], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[12], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
-		text_addf(&t[12], "%lld in %s", (long long)r->row, db);
-	add_tokens(&t[7], &a, r);
+		text_addf(&t[13], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
 		if (t[i].length)
 			line(labels[i], text_get(&t[i]));

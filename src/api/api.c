@@ -46,6 +46,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 	struct cell_watch watch = { .phase = cell->phase, .context = cell->context, .stop = (volatile sig_atomic_t *)cell->stop };
 	const char *platform = cell->platform ? cell->platform : "cpu";
 	struct plan_model model;
+	struct plan_memory memory = { 0 };
 	struct target *target;
 	struct store store = { 0 };
 	struct machine machine;
@@ -57,9 +58,11 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 	if (s == STATUS_OK)
 		s = plan_model(&model, a, cell->model, &q, err);
 	if (s == STATUS_OK)
+		plan_memory(&memory, a, &model, target, &q);
+	if (s == STATUS_OK && !memory.refused)
 		s = plan_weights(&model, a, &q, plan_cache_limit(), NULL, NULL, err);
 	if (s != STATUS_OK || !cell->db)
-		return s != STATUS_OK ? s : plan_run(&model, target, &q, NULL, &watch, a, result, err);
+		return s != STATUS_OK ? s : plan_run(&model, target, &q, &memory, NULL, &watch, a, result, err);
 	machine_detect(&machine, a);
 	s = store_open(&store, cell->db, false, err);
 	if (s == STATUS_OK)
@@ -70,7 +73,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		json_decref(platforms);
 	}
 	if (s == STATUS_OK)
-		s = plan_run(&model, target, &q, &store, &watch, a, result, err);
+		s = plan_run(&model, target, &q, &memory, &store, &watch, a, result, err);
 	if (s == STATUS_OK)
 		s = store_end_run(&store, err);
 	store_close(&store);

@@ -187,6 +187,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.is_static = q->is_static,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
 		.memory_bytes = q->memory_bytes,
+		.force = q->force,
 		.golden = q->golden,
 	};
 }
@@ -207,6 +208,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
 	if (c->new_tokens > 0)
 		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
+	if (c->force)
+		hash_add_text(&h, "force");
 	hash_hex(&h, hex);
 	return hex;
 }
@@ -291,8 +294,8 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 		r->layers = q->layers;
 }
 
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, struct store *store,
-	const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct cell c;
 	int64_t number = ROW_NONE;
@@ -300,6 +303,7 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 
 	plan_cell(&c, m, t, q);
 	const char *key = plan_key(m, &c, a);
+	c.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
 	if (store && (s = store_started(store, &c, key, &number, err)) != STATUS_OK)
 		return s;
 	*out = (struct cell_result){ 0 };
@@ -308,11 +312,15 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 		refused_row(&c, m->refused, m->cause, a, out);
 	else if (!t->platform->engine)
 		refused_row(&c, STATUS_UNAVAILABLE, t->platform->absent, a, out);
+	else if (memory && memory->refused)
+		refused_row(&c, STATUS_NO_MEMORY, memory->refused, a, out);
 	else
 		s = cell_run(&c, watch, a, out, err);
 	if (s != STATUS_OK)
 		return s;
 	fill_row(&out->row, m, &c, q, out->verdict, key);
+	if (memory && memory->predicted_bytes > 0)
+		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = number;
 	bool ran = out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED;
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)

@@ -3,6 +3,7 @@
 // the public API all go through here, so that there is one way to resolve a model, one to refuse it, one to store it.
 //
 //   plan_model     name -> folder, or a refusal: what is not supported, which weights are missing
+//   plan_memory    what it will need, and whether that is here; before any weights are made
 //   plan_weights   makes synthetic weights in the cache where they were asked for
 //   plan_cell      one model on one platform -> struct cell
 //   plan_run       started in the store -> child, judged -> conformance of the type -> finished in the store
@@ -25,6 +26,7 @@ struct question {                            // zero is the default of every mem
 	bool no_conform;                     // leave type_conformance empty
 	double timeout_s;                    // 0: 600
 	int64_t memory_bytes;
+	bool force;                          // try what does not fit
 	const char *golden;
 };
 
@@ -51,6 +53,13 @@ enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub,
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
+struct plan_memory {
+	uint64_t predicted_bytes;            // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
+	uint64_t anonymous_bytes;            // of it
+	const char *refused;                 // NULL, or why it is not tried and what would fit; in the arena given
+};
+void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
+
 // Nothing to do for real weights. A full disk or a stop is a refusal in *m. Older synthetic weights go down to the limit; these
 // are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
 enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
@@ -60,9 +69,9 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 // The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment.
 const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a);
 
-// One cell to the end. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, struct store *store,
-	const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+// One cell to the end. `memory` may be NULL: nothing was predicted. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
 // "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,

@@ -69,6 +69,7 @@ enum status synth_write(const char *folder, const struct checkpoint *config, con
 enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
 	struct error *err);
 uint64_t synth_nbytes(const struct spec *s, enum dtype t);      // 0 when it cannot be known
+enum dtype synth_dtype(const struct spec *s, enum dtype asked); // asked, else as the configuration says, else float32
 
 // cache.c
 struct cache_usage {

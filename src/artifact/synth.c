@@ -26,7 +26,7 @@ enum { BLOCK_NBYTES = 2 << 20, MOST_THREADS = 8, COMPARED = 16, WAIT_MS = 50 };
 
 // ---- the plan -----------------------------------------------------------------------------------------------------------
 
-static enum dtype used_dtype(const struct spec *s, enum dtype asked)
+enum dtype synth_dtype(const struct spec *s, enum dtype asked)
 {
 	return asked != DTYPE_NONE ? asked : s->dtype == DTYPE_F16 || s->dtype == DTYPE_BF16 ? s->dtype : DTYPE_F32;
 }
@@ -38,7 +38,7 @@ uint64_t synth_nbytes(const struct spec *s, enum dtype t)
 	size_t count, header_nbytes;
 	char *header;
 	uint64_t nbytes = 0;
-	if (arch_plan_weights(s, &a, used_dtype(s, t), &weights, &count, NULL) ||
+	if (arch_plan_weights(s, &a, synth_dtype(s, t), &weights, &count, NULL) ||
 	    safetensors_header_synthetic(&a, weights, count, &header, &header_nbytes, &nbytes, NULL))
 		nbytes = 0;
 	arena_done(&a);
@@ -106,7 +106,7 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 			(long long)whole->layers_in_config, (long long)o->layers);
 		goto done;
 	}
-	enum dtype t = used_dtype(whole, o->dtype);
+	enum dtype t = synth_dtype(whole, o->dtype);
 	json_t *config = new_config(c->config, whole, t, o->layers);
 	char *text = json_dumps(config, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
 	json_decref(config);

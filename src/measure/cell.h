@@ -33,6 +33,8 @@ struct cell {
 	bool is_static;                      // fixed shapes
 	double timeout_s;                    // wall, for the whole cell
 	int64_t memory_bytes;                // limit; 0: none
+	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
+	bool force;                          // try what does not fit
 	const char *golden;                  // safetensors with in.* and out.*, or NULL
 };
 

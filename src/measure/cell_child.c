@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "measure/child.h"
 #include "measure/output_file.h"
+#include "measure/predict.h"
 #include "measure/scratch.h"
 
 enum { RUNS_LEAST = 11, RUNS_MOST = 64 };
@@ -147,9 +148,16 @@ static void explain(struct work *w)
 {
 	struct placement p = { .arena = &w->arena, .on_platform = -1 };
 	struct error err = { 0 };
+	struct machine m;
 	json_t *nodes;
 
 	say_phase("explain");
+	machine_detect(&m, &w->arena);
+	if (w->ask.second_bytes > 0 && (uint64_t)w->ask.second_bytes + predict_margin(&m) > (uint64_t)m.memory_available_bytes) {
+		say_row(json_pack("{s:s}", "placement_note", arena_printf(&w->arena, "not asked: the engine would open the model a second time, which needs %s more",
+			predict_amount(&w->arena, (uint64_t)w->ask.second_bytes))));
+		return;
+	}
 	if (session_explain(&w->part->session, &w->part->artifact, w->in, w->part->session.input_count, &p, &err)) {
 		struct text clean = { 0 };
 
@@ -175,7 +183,7 @@ static enum status measure(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_predict_memory(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
+	if ((st = work_build(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
 		return st;
 	say_phase("inputs");
 	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (st = warm_runs(w, err)) ||
@@ -189,7 +197,7 @@ static enum status measure_generation(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_predict_memory(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
+	if ((st = work_build(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
 		return st;
 	return work_generate(w, err);
 }
@@ -232,7 +240,7 @@ static enum status make_reference(struct work *w, struct error *err)
 	bool cached;
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_predict_memory(w, err)) || (st = work_open_engine(w, err)))
+	if ((st = work_build(w, err)) || (st = work_check_memory(w, err)) || (st = work_open_engine(w, err)))
 		return st;
 	if (w->ask.new_tokens > 0)
 		return make_generated(w, err);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to open sessions: the graphs are drawn and placed, the memory is predicted, the engine is loaded.
+// From a request to open sessions: the graphs are drawn and placed, the memory of a reference is predicted, the engine is loaded.
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
 #include "measure/cell_work.h"
+#include "measure/predict.h"
 
 // ---- build --------------------------------------------------------------------------------------------------------------
 
@@ -20,31 +21,11 @@ static const char *form_text(struct arena *a, const struct graph_form *f)
 		norm[f->norm]);
 }
 
-// Golden inputs decide the shapes.
-static enum status golden_shape(struct work *w, struct error *err)
-{
-	struct arena a = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
-	enum status st = safetensors_open(&a, w->ask.golden, &shard, &tensors, &count, err);
-
-	for (size_t i = 0; !st && i < count; i++) {
-		if (!text_starts(tensors[i].name, "in.") || tensors[i].rank < 1)
-			continue;
-		w->shape.batch = tensors[i].dim[0];
-		if (text_ends(tensors[i].name, "ids") && tensors[i].rank == 2)
-			w->shape.sequence = tensors[i].dim[1];
-	}
-	arena_done(&a);
-	return st;
-}
-
 static enum status decide_shape(struct work *w, struct error *err)
 {
 	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, w->ask.golden ? 0 : w->ask.sequence, err);
 
-	return st || !w->ask.golden ? st : golden_shape(w, err);
+	return st || !w->ask.golden ? st : inputs_file_shape(&w->shape, w->ask.golden, err);
 }
 
 static void free_graph(void *graph)
@@ -102,6 +83,7 @@ static enum status draw(struct work *w, struct error *err)
 			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
 		say_row(json_pack("{s:I}", "layers", (json_int_t)w->ask.layers));
 	}
+	w->spec = spec;
 	arch_input_hints(spec, &w->hints);
 	if ((st = decide_shape(w, err)))
 		return st;
@@ -139,46 +121,19 @@ enum status work_build(struct work *w, struct error *err)
 
 // ---- engine and load ----------------------------------------------------------------------------------------------------
 
-// The value of "key=..." in "a=b,key=value,c=d"; later ones win, as in session_open. NULL when it is not there.
-static const char *asked_option(struct arena *a, const char *options, const char *key)
+// Nobody has asked yet whether a reference fits: it may need more than the cell that it judges.
+enum status work_check_memory(struct work *w, struct error *err)
 {
-	const char *found = NULL;
-	size_t length = strlen(key);
-
-	for (const char *at = options; at && *at;) {
-		size_t n = strcspn(at, ",");
-
-		if (n > length && !strncmp(at, key, length) && at[length] == '=')
-			found = arena_strndup(a, at + length + 1, n - length - 1);
-		at += n + (at[n] == ',');
-	}
-	return found;
-}
-
-static const char *amount(struct arena *a, double bytes)
-{
-	return bytes < 0x1p30 ? arena_printf(a, "%.0f MiB", bytes / 0x1p20) : arena_printf(a, "%.2f GiB", bytes / 0x1p30);
-}
-
-// The weights in the dtype that is computed in must fit, or trying would only push the machine into its swap.
-enum status work_predict_memory(struct work *w, struct error *err)
-{
-	const char *asked = asked_option(&w->arena, w->ask.options, "precision");
-	enum dtype compute = asked && dtype_find(asked) ? dtype_find(asked) : DTYPE_F32;
-	double weights = (double)w->part->artifact.weights_nbytes, allowed = (double)w->ask.memory_bytes, available;
+	struct prediction p;
 	struct machine m;
 
-	if ((w->backend->caps & BACKEND_SOFTWARE) || weights <= 0)
+	if (!w->spec || w->ask.force)
 		return STATUS_OK;
+	enum status st = predict_cell(&p, w->spec, &w->checkpoint, w->platform, w->ask.options, &w->shape, w->ask.new_tokens > 0, err);
+	if (st)
+		return st;
 	machine_detect(&m, &w->arena);
-	available = (double)m.memory_available_bytes;
-	if (dtype_size(w->part->artifact.weights_dtype) && dtype_size(compute) > dtype_size(w->part->artifact.weights_dtype))
-		weights *= (double)dtype_size(compute) / (double)dtype_size(w->part->artifact.weights_dtype);
-	if ((allowed > 0 && weights > allowed) || (available > 0 && weights > available))
-		return error_set(err, STATUS_NO_MEMORY, "not tried: the weights need %s in %s, and %s", amount(&w->arena, weights), dtype_word(compute),
-			allowed > 0 && weights > allowed ? arena_printf(&w->arena, "%s are allowed (--memory)", amount(&w->arena, allowed)) :
-			arena_printf(&w->arena, "%s are available", amount(&w->arena, available)));
-	return STATUS_OK;
+	return predict_fits(&p, &m, w->ask.memory_bytes, err);
 }
 
 enum status work_open_engine(struct work *w, struct error *err)

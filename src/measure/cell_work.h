@@ -13,6 +13,7 @@ struct work {
 	const struct platform *platform;
 	const struct backend *backend;
 	struct checkpoint checkpoint;
+	struct spec *spec;                   // NULL for a user's .onnx
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;
@@ -36,7 +37,7 @@ void say_row(json_t *fields);
 
 // cell_open.c
 enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed
-enum status work_predict_memory(struct work *w, struct error *err);  // NO_MEMORY when it cannot fit
+enum status work_check_memory(struct work *w, struct error *err);    // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
 

@@ -29,6 +29,8 @@
 	X(INTEGER, new_tokens)                                                                                            \
 	X(INTEGER, layers)                                                                                                \
 	X(INTEGER, seed)                                                                                                  \
+	X(INTEGER, second_bytes)                                                                                          \
+	X(INTEGER, force)                                                                                                 \
 	X(INTEGER, memory_bytes)                                                                                          \
 	X(INTEGER, is_static)
 

@@ -97,12 +97,14 @@ struct graph_memory {
 	uint64_t peak_nbytes;                // of what nodes make: the most that is alive at one time, in the order of drawing
 	uint64_t input_nbytes, output_nbytes;
 	uint64_t stored_nbytes;              // weights as they lie in their files, each once
-	uint64_t gathered_nbytes;            // of them: tables of which only rows are read
-	uint64_t in_place_nbytes;            // of them: read as they lie by nodes that run (tables, norms, biases)
+	uint64_t in_place_nbytes;            // of them: read as they lie by nodes that run (norms, biases, a table that is multiplied with too)
+	uint64_t gathered_nbytes;            // of the other tables: what is likely to be mapped by reading some of their rows
+	uint64_t half_table_nbytes;          // tables of float16
+	uint64_t folded_from_nbytes;         // of them: read by nodes that are folded (casts)
+	uint64_t folded_nbytes;              // what those make for the others
 	uint64_t multiplied_nbytes;          // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
 	uint64_t largest_multiplied_nbytes;
-	uint64_t folded_nbytes;              // what nodes of weights alone (casts) make, as the others read it
-	size_t unknown;                      // times a value with an unknown dimension was counted, that dimension as 1
+	bool unknown;                        // some value has an unknown dimension; it counted as 1
 };
 void graph_memory(const struct graph *g, struct graph_memory *out);
 

@@ -7,6 +7,7 @@
 //   z = g(y)      y z |      last node that reads it, an output to the end; a view (Reshape) is its input
 //
 // What it does not do: know any engine. How weights are copied and what is fused is a fact about engines (measure/predict.c).
+#include <math.h>
 #include <stdlib.h>
 
 #include "onnx/inside.h"
@@ -16,7 +17,8 @@ struct walk {
 	int *root;                           // of each value: the value whose memory it is
 	int *last;                           // of each root: the last node that reads it; INT_MAX an output's
 	bool *constant;                      // of each value: an initializer, or made of initializers alone
-	bool *multiplied, *gathered, *other; // of each constant value: how nodes that run read it
+	bool *multiplied, *other, *folds;    // of each constant value: nodes that run multiply with it, read it otherwise; a folded node reads it
+	uint64_t *rows;                      // of each constant value: how many of its rows are gathered
 	struct graph_memory m;
 };
 
@@ -40,22 +42,41 @@ static bool multiplies(const char *op)
 	return false;
 }
 
-static uint64_t nbytes_of(struct walk *w, int id)
+static bool is_output(const struct graph *g, int id)
+{
+	for (int i = 0; i < g->output_count; i++)
+		if (g->outputs[i] == id)
+			return true;
+	return false;
+}
+
+static uint64_t count_of(struct walk *w, int id)
 {
 	const struct value_info *v = &w->g->values[id];
-	uint64_t n = dtype_size(v->dtype);
-	bool unknown = false;
+	uint64_t n = 1;
 
 	for (int k = 0; k < v->rank; k++) {
 		int64_t dim = v->dim[k], symbol = -1 - dim;
 
 		if (dim < 0 && symbol < w->g->symbol_count && w->g->symbols[symbol].number >= 0)
 			dim = w->g->symbols[symbol].number;
-		unknown |= dim < 0;
+		w->m.unknown |= dim < 0;
 		n *= dim < 0 ? 1 : (uint64_t)dim;
 	}
-	w->m.unknown += unknown;
 	return n;
+}
+
+static uint64_t nbytes_of(struct walk *w, int id)
+{
+	return count_of(w, id) * dtype_size(w->g->values[id].dtype);
+}
+
+// Of a mapped table, when that many rows are read here and there: the kernel maps what lies around each, up to 2 MiB of it.
+static uint64_t touched(uint64_t nbytes, uint64_t rows)
+{
+	const double window = 2 << 20;
+
+	return nbytes ? (uint64_t)((double)nbytes * (1 - exp(-(double)rows * window / (double)nbytes))) : 0;
 }
 
 // Nodes of constants alone are gone before the first run: engines fold them.
@@ -75,7 +96,8 @@ static void find_constants(struct walk *w)
 		for (int k = 0; k < n->input_count; k++)
 			all &= !n->inputs[k].id || w->constant[n->inputs[k].id];
 		w->constant[n->output] = all;
-		if (n->live && !all && is_view(n->op))
+		// What a caller gets is a tensor of its own.
+		if (n->live && !all && is_view(n->op) && !is_output(g, n->output))
 			w->root[n->output] = w->root[n->inputs[0].id];
 	}
 }
@@ -104,7 +126,7 @@ static void find_uses(struct walk *w)
 				w->m.multiplied_nbytes += nbytes;
 				w->m.largest_multiplied_nbytes = nbytes > w->m.largest_multiplied_nbytes ? nbytes : w->m.largest_multiplied_nbytes;
 			} else if (text_is(n->op, "Gather") && k == 0) {
-				w->gathered[id] = true;
+				w->rows[id] += count_of(w, n->inputs[1].id);
 			} else {
 				w->other[id] = true;
 			}
@@ -125,10 +147,10 @@ static void read_weights(struct walk *w)
 
 		if (!n->live || !w->constant[id])
 			continue;
-		if (w->multiplied[id] || w->gathered[id] || w->other[id])
+		if (w->multiplied[id] || w->rows[id] || w->other[id])
 			w->m.folded_nbytes += nbytes_of(w, id);
 		for (int k = 0; k < n->input_count; k++)
-			w->other[n->inputs[k].id] = true;
+			w->folds[n->inputs[k].id] = true;
 	}
 	for (int i = 1; i < g->value_count; i++) {
 		const struct value_info *v = &g->values[i];
@@ -136,10 +158,13 @@ static void read_weights(struct walk *w)
 		if (v->kind != VALUE_EXTERNAL || !v->live)
 			continue;
 		w->m.stored_nbytes += v->nbytes;
-		if (!w->multiplied[i] && !w->other[i])
-			w->m.gathered_nbytes += v->nbytes;
-		if (w->gathered[i] || (!w->multiplied[i] && w->other[i]))
+		w->m.folded_from_nbytes += w->folds[i] ? v->nbytes : 0;
+		if (w->other[i] || (w->rows[i] && w->multiplied[i]))
 			w->m.in_place_nbytes += v->nbytes;
+		else if (w->rows[i])
+			w->m.gathered_nbytes += touched(v->nbytes, w->rows[i]);
+		if (w->rows[i] && v->dtype == DTYPE_F16)
+			w->m.half_table_nbytes += v->nbytes;
 	}
 }
 
@@ -177,7 +202,8 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 	size_t count = (size_t)g->value_count;
 	struct arena a = { 0 };
 	struct walk w = { .g = g, .root = ARENA_ARRAY(&a, count, int), .last = ARENA_ARRAY(&a, count, int), .constant = ARENA_ARRAY(&a, count, bool),
-		.multiplied = ARENA_ARRAY(&a, count, bool), .gathered = ARENA_ARRAY(&a, count, bool), .other = ARENA_ARRAY(&a, count, bool) };
+		.multiplied = ARENA_ARRAY(&a, count, bool), .other = ARENA_ARRAY(&a, count, bool), .folds = ARENA_ARRAY(&a, count, bool),
+		.rows = ARENA_ARRAY(&a, count, uint64_t) };
 
 	find_constants(&w);
 	find_uses(&w);

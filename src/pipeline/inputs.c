@@ -70,6 +70,25 @@ enum status inputs_shape(struct input_shape *out, const struct input_hints *hint
 	return STATUS_OK;
 }
 
+enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	enum status st = safetensors_open(&a, path, &shard, &tensors, &count, err);
+
+	for (size_t i = 0; !st && i < count; i++) {
+		if (!text_starts(tensors[i].name, "in.") || tensors[i].rank < 1)
+			continue;
+		out->batch = tensors[i].dim[0];
+		if (text_ends(tensors[i].name, "ids") && tensors[i].rank == 2)
+			out->sequence = tensors[i].dim[1];
+	}
+	arena_done(&a);
+	return st;
+}
+
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape)
 {
 	static const char *const usual[] = { "batch", "image_batch", "audio_batch", "sequence", "encoder_sequence", "decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };

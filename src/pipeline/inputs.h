@@ -18,6 +18,8 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 // What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
 // an asked sequence that is longer than that. Zero: not asked.
 enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
+// Batch and sequence of the inputs in a file.
+enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
 

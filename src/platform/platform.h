@@ -27,6 +27,17 @@ const struct platform *platform_find(const char *name);     // NULL if there is 
 struct target { const struct platform *platform; const char *device, *options; };
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
+// memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.
+struct platform_memory {
+	const char *engine;
+	double opened_mib, mapped_mib;       // before any weight: anonymous; of libraries
+	double made;                         // anonymous bytes for each byte that nodes make
+	double folded_slack;                 // what stays of each folded byte after it was packed and freed
+	bool frees_packed;                   // what was packed is let go of, mapped pages and folded copies
+	bool widens_half_tables;             // a table of float16 becomes one of float32
+};
+const struct platform_memory *platform_memory(const struct platform *p);
+
 // machine.c: what this process may use.
 struct machine {
 	const char *id;                      // hash of what the hardware is: the same machine, the same id, after an update too

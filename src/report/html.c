@@ -400,6 +400,8 @@ static void cell_details(const struct summary *s, const struct report_cell *c, s
 	fact(out, a, "First run", report_ms(a, r->first_ms));
 	fact(out, a, "Peak anonymous memory", report_mib(a, r->peak_anonymous_mib));
 	fact(out, a, "Peak proportional set size", report_mib(a, r->peak_pss_mib));
+	fact(out, a, "Peak resident memory", report_mib(a, r->peak_resident_mib));
+	fact(out, a, "Predicted peak", with(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
 	fact(out, a, "Placement", report_placement(a, r));
 	fact(out, a, "Model", with(a, with(a, with(a, r->model, ": ", r->model_type), ", ", r->head), ", ", s->lines[c->line].variant));
 	fact(out, a, "Weights", with(a, with(a, with(a, r->weights, ", ", r->weights_dtype), ", ", report_bytes(a, r->weights_bytes)), "; given to the engine by ", r->placed_by));

@@ -128,6 +128,27 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		text_add(out, "\n");
 }
 
+static void memory_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		const char *predicted = report_mib(a, c->row.predicted_mib), *measured = report_mib(a, c->row.peak_resident_mib), *ratio = report_ratio(a, &c->row);
+		if (predicted == NULL)
+			continue;
+		if (!begun)
+			text_add(out, "## Memory, predicted and measured\n\nThe largest resident set, anonymous memory and everything mapped; predicted before anything was loaded.\n\n"
+				"| model | on | predicted | measured | predicted / measured |\n| --- | --- | ---: | ---: | ---: |\n");
+		begun = true;
+		text_addf(out, "| %s (%s%s%s) | %s | %s | %s | %s |\n", esc(a, report_model_name(c->row.model)), esc(a, s->lines[c->line].variant),
+			s->lines[c->line].warning != NULL ? "; " : "", esc(a, s->lines[c->line].warning), esc(a, c->platform), predicted,
+			measured != NULL ? measured : c->row.attempts == 0 ? "not tried" : report_verdict_word(c), ratio != NULL ? ratio : "");
+	}
+	if (begun)
+		text_add(out, "\n");
+}
+
 static void machine_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "## The machine\n\n");
@@ -160,6 +181,7 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 		matrix_md(s, a, out);
 	failures_md(s, a, out);
 	figures_md(s, a, out);
+	memory_md(s, a, out);
 	if (s->note_count > 0)
 		text_add(out, "## Before quoting a number\n\n");
 	for (size_t i = 0; i < s->note_count; i++)

@@ -76,7 +76,7 @@ static const char original_views[] =
 	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
 	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested, FALSE) AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
-	"  greatest(peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
+	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
 	"  CASE WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"

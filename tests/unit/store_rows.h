@@ -54,6 +54,8 @@ static inline struct cell_result test_result(int64_t row, const char *model, con
 	r.row.samples = 11;
 	r.row.peak_anonymous_mib = 100;
 	r.row.peak_pss_mib = 500;
+	r.row.peak_resident_mib = 520;
+	r.row.predicted_mib = 546;
 	r.row.output_shape = "[1,128,768]";
 	r.row.cell_key = "key";
 	return r;

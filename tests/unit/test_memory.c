@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What running a graph needs: graphs whose liveness can be counted by hand, what becomes of weights, and what fits a machine.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/plan.h"
+#include "measure/predict.h"
+#include "onnx/op.h"
+
+enum { ROW = 1000, KIB4 = 4 * ROW };     // one float32 row
+
+static value row_input(struct graph *g, const char *name, int64_t rows)
+{
+	return graph_input(g, name, DTYPE_F32, 2, (int64_t[]){ rows, ROW });
+}
+
+static struct graph_memory finish(struct graph *g)
+{
+	struct graph_memory m;
+	struct error err = { 0 };
+
+	if (graph_finish(g, &err) != STATUS_OK)
+		fail_msg("%s", err.text);
+	graph_memory(g, &m);
+	graph_free(g);
+	return m;
+}
+
+// x -> a -> b -> c: two beside each other at most; the input is the caller's.
+static void a_chain_needs_two(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	value x = row_input(g, "x", 1);
+
+	(void)state;
+	graph_output(g, "y", op_tanh(g, op_exp(g, op_neg(g, x))));
+	struct graph_memory m = finish(g);
+	assert_int_equal(m.peak_nbytes, 2 * KIB4);
+	assert_int_equal(m.input_nbytes, KIB4);
+	assert_int_equal(m.output_nbytes, KIB4);
+	assert_int_equal(m.stored_nbytes, 0);
+}
+
+// a lives until the end of the side way: a, b and c, then a and c with d.
+static void a_branch_keeps_its_fork(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	value a = op_neg(g, row_input(g, "x", 1)), c = op_tanh(g, op_exp(g, a));
+
+	(void)state;
+	graph_output(g, "y", op_add(g, a, c));
+	assert_int_equal(finish(g).peak_nbytes, 3 * KIB4);
+}
+
+// A value that only feeds an output early lives on; one that a node reads twice is freed once.
+static void outputs_live_to_the_end(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	value a = op_neg(g, row_input(g, "x", 1)), b = op_exp(g, a), c = op_mul(g, b, b), d = op_tanh(g, c);
+
+	(void)state;
+	graph_output(g, "first", a);
+	graph_output(g, "last", d);
+	assert_int_equal(finish(g).peak_nbytes, 3 * KIB4);       // a and b and c; then a and c and d
+}
+
+// A Reshape is its input's memory, unless it is what the caller gets.
+static void views_cost_nothing(void **state)
+{
+	for (int view_is_output = 0; view_is_output < 2; view_is_output++) {
+		struct graph *g = graph_new(NULL);
+		value a = op_neg(g, row_input(g, "x", 1)), v = op_reshape(g, a, 1, (int64_t[]){ ROW });
+
+		(void)state;
+		graph_output(g, "y", view_is_output ? v : op_exp(g, v));
+		assert_int_equal(finish(g).peak_nbytes, 2 * KIB4);
+	}
+}
+
+// Symbols count with the numbers they are bound to, before or after drawing.
+static void symbols_are_numbers(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	value x = row_input(g, "x", graph_symbol(g, "batch"));
+
+	(void)state;
+	graph_output(g, "y", op_exp(g, op_neg(g, x)));
+	graph_bind(g, "batch", 7);
+	struct graph_memory m = finish(g);
+	assert_int_equal(m.peak_nbytes, 2 * 7 * KIB4);
+	assert_false(m.unknown);
+
+	g = graph_new(NULL);
+	graph_output(g, "y", op_exp(g, row_input(g, "x", graph_symbol(g, "batch"))));
+	m = finish(g);
+	assert_int_equal(m.peak_nbytes, KIB4);
+	assert_true(m.unknown);
+}
+
+static value stored(struct graph *g, const char *name, enum dtype t, int64_t rows, int64_t columns)
+{
+	return graph_external(g, name, t, 2, (int64_t[]){ rows, columns }, "w", 0, (uint64_t)(rows * columns) * dtype_size(t));
+}
+
+// What is multiplied, cast, looked up and added are four different things.
+static void weights_by_use(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	value ids = graph_input(g, "ids", DTYPE_I64, 1, (int64_t[]){ 3 });
+	value table = stored(g, "table", DTYPE_F32, 2000, 500), square = stored(g, "square", DTYPE_F32, 500, 500),
+	      half = op_cast(g, stored(g, "half", DTYPE_BF16, 500, 500), DTYPE_F32), bias = stored(g, "bias", DTYPE_F32, 1, 500);
+	value x = op_gather(g, table, ids, 0);
+
+	(void)state;
+	graph_output(g, "y", op_add(g, op_matmul(g, op_matmul(g, x, square), half), bias));
+	struct graph_memory m = finish(g);
+	assert_int_equal(m.multiplied_nbytes, 2 * 1000000);
+	assert_int_equal(m.largest_multiplied_nbytes, 1000000);
+	assert_int_equal(m.folded_nbytes, 1000000);
+	assert_int_equal(m.folded_from_nbytes, 500000);
+	assert_int_equal(m.in_place_nbytes, 2000);
+	assert_int_equal(m.stored_nbytes, 4000000 + 1000000 + 500000 + 2000);
+	assert_true(m.gathered_nbytes > 3000000 && m.gathered_nbytes <= 4000000);       // 3 rows with 2 MiB around each
+	assert_int_equal(m.peak_nbytes, 2 * 3 * 500 * 4);        // the cast is no work of a run
+}
+
+static void engines_differ(void **state)
+{
+	const struct graph_memory m = { .stored_nbytes = 1u << 30, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .peak_nbytes = 1 << 20 };
+	const struct graph_memory half = { .stored_nbytes = 1u << 29, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .folded_nbytes = 1u << 30,
+		.folded_from_nbytes = 1u << 29 };
+	const struct platform *cpu = platform_find("cpu"), *openvino = platform_find("openvino");
+	struct prediction p, q;
+
+	(void)state;
+	predict_engine(&p, &m, cpu, NULL);
+	predict_engine(&q, &m, openvino, NULL);
+	assert_true(p.resident_bytes > 1u << 30 && p.resident_bytes < (1u << 30) + (1u << 27));  // the mapped original is let go of
+	assert_true(q.resident_bytes > 2ull << 30 && q.required_bytes < (1u << 30) + (1u << 27)); // it stays, but need not
+	predict_engine(&q, &m, cpu, "threads=2,prepacking=off");
+	assert_true(q.anonymous_bytes < 1 << 26 && q.required_bytes > 1u << 30);
+	predict_engine(&q, &m, cpu, "prepacking=off,prepacking=on");
+	assert_int_equal(q.resident_bytes, p.resident_bytes);
+	predict_engine(&p, &half, cpu, NULL);
+	assert_true(p.anonymous_bytes > (1u << 30) + (1u << 28));        // the largest twice, for a moment
+	predict_engine(&p, &half, openvino, NULL);
+	predict_engine(&q, &half, openvino, "precision=bf16");
+	assert_true(p.anonymous_bytes > 2ull << 30 && p.anonymous_bytes - q.anonymous_bytes == 1u << 29);
+	predict_engine(&p, &m, platform_find("null"), NULL);
+	assert_int_equal(p.resident_bytes, 0);
+}
+
+static void what_fits(void **state)
+{
+	const struct machine m = { .memory_bytes = 16ll << 30, .memory_available_bytes = 8ll << 30 };
+	struct prediction p = { .resident_bytes = 20ull << 30, .anonymous_bytes = 4ull << 30, .required_bytes = 7ull << 30 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(predict_margin(&m), 1 << 29);
+	assert_int_equal(predict_fits(&p, &m, 0, &err), STATUS_OK);
+	assert_int_equal(predict_fits(&p, &m, (4ll << 30) - 1, &err), STATUS_NO_MEMORY);
+	assert_non_null(strstr(err.text, "4.0 GiB of anonymous memory"));
+	p.required_bytes = (8ull << 30) - (1 << 29) + 1;
+	assert_int_equal(predict_fits(&p, &m, 0, &err), STATUS_NO_MEMORY);
+	assert_non_null(strstr(err.text, "7.5 GiB (predicted), and of the 8.0 GiB that are available 512 MiB stay free"));
+	p.required_bytes--;
+	assert_int_equal(predict_fits(&p, &m, 0, &err), STATUS_OK);
+}
+
+// A published model, of which not a byte of weights exists: predicted, refused with an offer, forced.
+static void a_published_model(void **state)
+{
+	struct question q = { .synthetic = true };
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct target *target;
+	struct plan_memory whole, cut, memory;
+	struct plan_model model;
+	const char *on = "cpu";
+	size_t count;
+
+	(void)state;
+	assert_int_equal(plan_targets(&target, &count, &a, &on, 1, NULL, &err), STATUS_OK);
+	assert_int_equal(plan_model(&model, &a, "bert-base-uncased", &q, &err), STATUS_OK);
+	plan_memory(&whole, &a, &model, target, &q);
+	assert_true(whole.predicted_bytes > 500ull << 20 && whole.predicted_bytes < 700ull << 20);
+	q.layers = 2;
+	plan_memory(&cut, &a, &model, target, &q);
+	// Ten of twelve layers are gone: 7,087,872 weights each.
+	assert_in_range(whole.anonymous_bytes - cut.anonymous_bytes, 10 * 7087872ull * 4 * 9 / 10, 10 * 7087872ull * 4 * 11 / 10);
+	q.layers = 0;
+	q.memory_bytes = 350ll << 20;
+	plan_memory(&memory, &a, &model, target, &q);
+	assert_non_null(memory.refused);
+	assert_non_null(strstr(memory.refused, "350 MiB are allowed (--memory); --layers "));
+	assert_non_null(strstr(memory.refused, "--force"));
+	assert_int_equal(memory.predicted_bytes, whole.predicted_bytes);
+	q.force = true;
+	plan_memory(&memory, &a, &model, target, &q);
+	assert_null(memory.refused);
+	arena_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_needs_two), cmocka_unit_test(a_branch_keeps_its_fork), cmocka_unit_test(outputs_live_to_the_end),
+		cmocka_unit_test(views_cost_nothing), cmocka_unit_test(symbols_are_numbers), cmocka_unit_test(weights_by_use),
+		cmocka_unit_test(engines_differ), cmocka_unit_test(what_fits), cmocka_unit_test(a_published_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
