@@ -11,6 +11,7 @@ const struct arch arch_rows[] = {
 	{ "albert", &encoder, &albert_names, .traits = { .always_projected = true, .shared_layers = true, .head_act = ACT_TANH } },
 	{ "apertus", &decoder, &apertus_names, .traits = { .plain_ffn = true, .qk_norm = true } },
 	{ "arcee", &decoder, &llama_names, .traits.plain_ffn = true },
+	{ "audio-spectrogram-transformer", &spectrogram, &spectrogram_names },
 	{ "bart", &seq2seq, &bart_names, .traits = { .embedding_norm = true, .position_offset = 2 } },
 	{ "bert", &encoder, &bert_names, .traits.head_act = ACT_TANH },
 	{ "bigbird_pegasus", &seq2seq, &bigbird_pegasus_names, .traits.norm_first = true },

@@ -122,3 +122,24 @@ const struct dialect wav2vec2_bert_names = {
 		{ "adapter.ffn.down", "@adapter.layers.#.ffn.output_dense" }),
 	.ignored = IGNORED(TRAINED),
 };
+
+const struct dialect spectrogram_names = {
+	.name = "spectrogram", .prefix = "audio_spectrogram_transformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.class", "@embeddings.cls_token" },
+		{ "embed.distillation", "@embeddings.distillation_token" },
+		{ "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },
+		{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },
+		{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },
+		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },
+		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
+		{ "norm", "@layernorm" },
+		{ "head.audio.norm", "classifier.layernorm" },
+		{ "head.audio", "classifier.dense" }),
+	.ignored = IGNORED("*position_ids"),
+};
