@@ -114,6 +114,7 @@ const struct head head_rows[] = {
 	{ "Backbone", "backbone", draw_own },
 	{ "ForAudioClassification", "audio-classification", draw_own, false },
 	{ "ForCTC", "ctc", draw_own, false },
+	{ "Encoder", "encoder", draw_encoder, false },
 	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
 	{ "ForXVector", "x-vector", draw_own, false },
 	{ "EncoderModel", "encoder", draw_encoder },

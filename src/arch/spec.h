@@ -184,7 +184,7 @@ extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2s
 extern const struct family resnet, resnet_timm, detr;
 extern const struct family vlm, vlm_tiles;
 
-extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram;
+extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.

@@ -54,13 +54,13 @@ static value by_head(struct build *b, value x)               // [batch, frames, 
 }
 
 // (q + v) p^T, shifted; p are the projected sines.
-static value sines_bias(struct build *b, value q, value positions, value x)
+value conformer_relative(struct build *b, value q, value positions, value x)
 {
 	struct graph *g = b->g;
-	int64_t h = b->s->hidden_size, heads = b->s->heads, width = b->s->head_width;
-	value p = op_reshape(g, linear(b, "layers.attn.positions", positions, h, h, false), 3, (int64_t[]){ 0, heads, width });
+	int64_t heads = b->s->heads, width = b->s->head_width, all = heads * width;
+	value p = op_reshape(g, linear(b, "layers.attn.positions", positions, b->s->hidden_size, all, false), 3, (int64_t[]){ 0, heads, width });
 	p = op_unsqueeze(g, op_transpose(g, p, 3, (int[]){ 1, 2, 0 }), 0);           // [1, heads, width, 2*frames-1]
-	value v = op_reshape(g, WEIGHT(b, "layers.attn.v_bias", "", heads, width), 1, (int64_t[]){ h });
+	value v = op_reshape(g, WEIGHT(b, "layers.attn.v_bias", "", heads, width), 1, (int64_t[]){ all });
 	return shifted(b, op_matmul(g, by_head(b, op_add(g, q, v)), p), x);
 }
 
@@ -92,7 +92,7 @@ static value attention(struct build *b, value x, value mask, value positions, va
 	value q = linear(b, "layers.attn.q", at, h, h, true), k = linear(b, "layers.attn.k", at, h, h, true), v = linear(b, "layers.attn.v", x, h, h, true);
 	value bias = NO_VALUE;
 	if (o->positions == POSITIONS_RELATIVE) {
-		bias = op_scale(g, sines_bias(b, q, positions, x), (float)s->attention_scale);
+		bias = op_scale(g, conformer_relative(b, q, positions, x), (float)s->attention_scale);
 		q = op_add(g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ h }));
 	} else if (o->positions == POSITIONS_RELATIVE_KEY)
 		bias = op_scale(g, key_bias(b, q, x), (float)s->attention_scale);

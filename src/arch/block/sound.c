@@ -56,7 +56,7 @@ value sound_stem(struct build *b, value samples)
 
 // floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
 // operations in float32 without rounding between them (seen: 7 / 2 * .. as 3.5 * ..).
-static value conv_length(struct graph *g, value n, int64_t kernel, int64_t stride)
+value sound_conv_length(struct graph *g, value n, int64_t kernel, int64_t stride)
 {
 	value steps = op_div(g, op_add(g, n, graph_f32(g, 0.5f - (float)kernel)), graph_f32(g, (float)stride));
 	return op_add(g, op_floor(g, steps), graph_f32(g, 1));
@@ -67,7 +67,7 @@ value sound_lengths(struct build *b, value mask)
 	const struct sound *o = sound_of(b);
 	value n = op_cast(b->g, op_reduce_sum(b->g, mask, 1, false), DTYPE_F32);
 	for (int64_t i = 0; i < o->conv_count; i++)
-		n = conv_length(b->g, n, o->conv_kernel[i], o->conv_stride[i]);
+		n = sound_conv_length(b->g, n, o->conv_kernel[i], o->conv_stride[i]);
 	return n;
 }
 
@@ -75,8 +75,8 @@ value sound_adapter_length(struct build *b, value n)
 {
 	const struct sound *o = sound_of(b);
 	if (o->conv_count)
-		return conv_length(b->g, n, 1, o->adapter_stride);
-	return conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
+		return sound_conv_length(b->g, n, 1, o->adapter_stride);
+	return sound_conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
 }
 
 // Lengths of 0 and less count from the end, as an index of length - 1 does in transformers.

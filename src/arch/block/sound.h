@@ -54,6 +54,7 @@ value sound_stem(struct build *b, value samples);
 // A mask [batch, samples] -> f32 [batch]: how many frames the stem gives for so many; then what one adapter layer leaves.
 value sound_lengths(struct build *b, value mask);
 value sound_adapter_length(struct build *b, value lengths);
+value sound_conv_length(struct graph *g, value lengths, int64_t kernel, int64_t stride);
 // Is frame t * step of x [batch, frames, ..] one of `lengths`: bool [batch, frames]
 value sound_frames(struct build *b, value x, value lengths, int64_t step);
 value sound_zeroed(struct build *b, value x, value frames);                  // 0 where frames [batch, frames] is false
@@ -65,6 +66,8 @@ value sound_gated(struct build *b, value x, value bias, value mask);
 
 // conformer.c: [batch, frames, hidden]; mask [batch, 1, 1 or frames, frames], frames [batch, frames] or NO_VALUE where padding is not cleared.
 value conformer_positions(struct build *b, value x);                         // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
+// (q + v) positions^T by relative distance, not scaled: [batch, heads, frames, frames]. q [batch, frames, heads * head_width].
+value conformer_relative(struct build *b, value q, value positions, value x);
 value conformer_layer(struct build *b, value x, value mask, value frames, value positions, value cos, value sin);
 
 #endif

@@ -143,3 +143,47 @@ const struct dialect spectrogram_names = {
 		{ "head.audio", "classifier.dense" }),
 	.ignored = IGNORED("*position_ids"),
 };
+
+#define SHORT_CONFORMER                                                                  \
+	{ "layers.ffn1.norm", "@layers.#.norm_feed_forward1" },                          \
+	{ "layers.ffn1.up", "@layers.#.feed_forward1.linear1" },                         \
+	{ "layers.ffn1.down", "@layers.#.feed_forward1.linear2" },                       \
+	{ "layers.attn.norm", "@layers.#.norm_self_att" },                               \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
+	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
+	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
+	{ "layers.attn.o", "@layers.#.self_attn.o_proj" },                               \
+	{ "layers.conv.norm", "@layers.#.norm_conv" },                                   \
+	{ "layers.conv.in", "@layers.#.conv.pointwise_conv1" },                          \
+	{ "layers.conv.depth", "@layers.#.conv.depthwise_conv" },                        \
+	{ "layers.conv.batch_norm", "@layers.#.conv.norm" },                             \
+	{ "layers.conv.out", "@layers.#.conv.pointwise_conv2" },                         \
+	{ "layers.ffn2.norm", "@layers.#.norm_feed_forward2" },                          \
+	{ "layers.ffn2.up", "@layers.#.feed_forward2.linear1" },                         \
+	{ "layers.ffn2.down", "@layers.#.feed_forward2.linear2" },                       \
+	{ "layers.norm", "@layers.#.norm_out" }
+
+const struct dialect parakeet_names = {
+	.name = "parakeet", .prefix = "encoder.", .keys = NO_KEYS,
+	.weights = WEIGHTS(SHORT_CONFORMER,
+		{ "short.layer", "@subsampling.layers.#" },
+		{ "short.out", "@subsampling.linear" },
+		{ "layers.attn.positions", "@layers.#.self_attn.relative_k_proj" },
+		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" },
+		{ "layers.attn.v_bias", "@layers.#.self_attn.bias_v" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+};
+
+const struct dialect lasr_names = {
+	.name = "lasr", .prefix = "encoder.", .keys = NO_KEYS,
+	.weights = WEIGHTS(SHORT_CONFORMER,
+		{ "short.in", "@subsampler.dense_0" },
+		{ "short.layer", "@subsampler.conv_#" },
+		{ "short.out", "@subsampler.dense_1" },
+		{ "norm", "@out_norm" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+};
+
+const struct dialect ctc_names = {
+	.name = "ctc", .prefix = "", .keys = NO_KEYS, .weights = WEIGHTS({ "head.ctc", "ctc_head" }), .ignored = IGNORED("*num_batches_tracked"),
+};

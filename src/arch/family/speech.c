@@ -255,7 +255,7 @@ static void rotary(struct build *b, value x, value *cos, value *sin)
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
-static void conformer(struct build *b, struct body *io, value x, value mask, value frames)
+static void conformer_body(struct build *b, struct body *io, value x, value mask, value frames)
 {
 	const struct sound *o = sound_of(b);
 	value positions = o->positions == POSITIONS_RELATIVE ? conformer_positions(b, x) : NO_VALUE, cos = NO_VALUE, sin = NO_VALUE;
@@ -271,7 +271,7 @@ static void conformer(struct build *b, struct body *io, value x, value mask, val
 	io->last = o->conv_count ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
 }
 
-static void transformer(struct build *b, struct body *io, value x, value mask)
+static void transformer_body(struct build *b, struct body *io, value x, value mask)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -322,9 +322,9 @@ static void speech_body(struct build *b, struct body *io)
 	} else if (frames.id)
 		mask = mask_bidirectional(b, frames);
 	if (o->conformer_kernel)
-		conformer(b, io, x, mask, frames);
+		conformer_body(b, io, x, mask, frames);
 	else
-		transformer(b, io, x, mask);
+		transformer_body(b, io, x, mask);
 	if (o->adapter_ffn) {
 		value y = op_relu(g, linear(b, "adapter.before.up", io->last, h, s->ffn_size, true));
 		io->last = op_add(g, io->last, op_scale(g, linear(b, "adapter.before.down", y, s->ffn_size, h, true), 0.5f));
