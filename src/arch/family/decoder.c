@@ -283,7 +283,7 @@ static void body(struct build *b, struct body *io)
 	value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);        // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
-	if (s->embedding_scale > 0)
+	if (s->embedding_scale > 0 && !(io->embeds.id && s->traits.scaled_embedding))        // then the scale is the embedding's own
 		x = op_scale(g, x, (float)s->embedding_scale);
 	if (s->traits.sinusoids || weight_named(b, "embed.position"))
 		x = add_positions(b, io, x);

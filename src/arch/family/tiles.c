@@ -171,14 +171,17 @@ static value see(struct build *b, value ids)
 	features = op_concat(g, 2, (value[]){ features, newline }, 0);                               // [rows + 1, text]
 	graph_enter(g, "tiles");
 	struct grid grid = grid_of(b, sizes);
-	value is_image, number, tiles = op_dim(g, pixels, 1), out;
-	if (ids.id) {
-		vlm_places(b, ids, &is_image, &number);
-		out = vlm_merge(b, ids, is_image, row_of(b, &grid, number, tiles), features);
-	} else {
+	value is_image, number, tiles = op_dim(g, pixels, 1), out = NO_VALUE;
+	if (!ids.id || text_is(s->head->name, "model")) {
 		value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
 		number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1));
 		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0);                    // [tokens, text]
+		if (ids.id)
+			graph_output(g, "image_hidden_states", out);
+	}
+	if (ids.id) {
+		vlm_places(b, ids, &is_image, &number);
+		out = vlm_merge(b, ids, is_image, row_of(b, &grid, number, tiles), features);
 	}
 	graph_leave(g);
 	return out;

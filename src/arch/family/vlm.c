@@ -30,7 +30,10 @@ bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text
 	config_get(c, "ignore_index");                       // of the loss
 	if (c->error.status)
 		return false;
+	// The head is this class's own: a plain linear layer, whatever the text type's has.
 	text->tied = config_bool(c, "tie_word_embeddings", false) || (or_text && text->tied);
+	text->traits.lm_bias = false;
+	text->logit_scale = text->logit_softcap = 0;
 	return true;
 }
 
@@ -136,6 +139,8 @@ static value embed_tokens(struct build *b, value ids)
 {
 	const struct spec *outer = part_enter(b, PART_TEXT), *s = b->s;
 	value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
+	if (s->traits.scaled_embedding)
+		x = op_scale(b->g, x, (float)s->embedding_scale);
 	part_leave(b, outer);
 	return x;                                                                            // [batch, seq, text]
 }
@@ -210,7 +215,10 @@ static value see(struct build *b, value ids)
 		return features;
 	value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
-	return vlm_merge(b, ids, is_image, number, op_reshape(g, features, 2, (int64_t[]){ -1, s->part[PART_TEXT]->hidden_size }));
+	value rows = op_reshape(g, features, 2, (int64_t[]){ -1, s->part[PART_TEXT]->hidden_size });
+	if (text_is(s->head->name, "model"))
+		graph_output(g, "image_hidden_states", s->traits.projector_norm ? features : rows);
+	return vlm_merge(b, ids, is_image, number, rows);
 }
 
 static void draw(struct build *b)
