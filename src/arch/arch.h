@@ -22,6 +22,7 @@ enum arch_graph {
 	ARCH_VISION_ENCODER,         // vision_encoder.onnx: pixels to image features
 	ARCH_EMBED_TOKENS,           // embed_tokens.onnx: input_ids to inputs_embeds
 	ARCH_DECODER_EMBEDS,         // decoder_model_merged.onnx: inputs_embeds and a cache
+	ARCH_DECODER_MERGED,         // decoder_model_merged.onnx: the first and every further run in one
 	ARCH_GRAPH_COUNT
 };
 const char *arch_graph_file(enum arch_graph which);                 // "encoder_model.onnx"

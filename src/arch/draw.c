@@ -48,7 +48,8 @@ void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim)
 	struct weight *w = &p->weights[p->count++];
 	*slot = (uint32_t)p->count;
 	*w = (struct weight){ .name = arena_strdup(p->arena, name), .rank = rank };
-	memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
+	if (rank)
+		memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
 }
 
 static int by_name(const void *a, const void *b)
@@ -154,7 +155,7 @@ void part_leave(struct build *b, const struct spec *outer)
 
 static const char *const graph_files[ARCH_GRAPH_COUNT] = {
 	"model.onnx", "encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx", "vision_encoder.onnx", "embed_tokens.onnx",
-	"decoder_model_merged.onnx",
+	"decoder_model_merged.onnx", "decoder_model_merged.onnx",
 };
 
 const char *arch_graph_file(enum arch_graph which)
@@ -165,7 +166,7 @@ const char *arch_graph_file(enum arch_graph which)
 bool arch_has_graph(const struct spec *s, enum arch_graph which)
 {
 	const enum arch_graph *g = s->row->family->graphs;
-	bool of_halves = which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST;
+	bool of_halves = which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST || which == ARCH_DECODER_MERGED;
 	if (of_halves && !(s->part[PART_ENCODER] && s->part[PART_DECODER] && s->head->generates))
 		return false;
 	while (g && *g != ARCH_WHOLE && *g != which)

@@ -55,7 +55,8 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 
 static void set_up(struct work *w, struct generation *g)
 {
-	*g = (struct generation){ .first = &w->part[0].session, .next = &w->part[0].session, .new_tokens = w->ask.new_tokens };
+	*g = (struct generation){ .first = &w->part[0].session, .next = &w->part[0].session, .new_tokens = w->ask.new_tokens,
+		.cache_ends = w->hints.cache_ends };
 	if (w->part_count > 1) {
 		g->encoder = &w->part[0].session;
 		g->first = &w->part[1].session;

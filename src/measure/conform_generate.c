@@ -161,6 +161,9 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	}
 	if (parted)
 		g = (struct generation){ .encoder = &sessions[0], .first = &sessions[1], .next = &sessions[2] };
+	struct input_hints hints;
+	arch_input_hints(spec, &hints);
+	g.cache_ends = hints.cache_ends;
 	whole->keeps_outputs = true;
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;

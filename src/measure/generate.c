@@ -207,8 +207,10 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	for (int64_t row = 0; row < p->batch; row++)
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
 	for (int64_t n = 0; n < g->new_tokens; n++) {
-		struct session *session = n ? g->next : g->first;
-		int64_t length = p->length + n, count = n && cached ? 1 : length, id[2];
+		int64_t length = p->length + n, id[2];
+		bool anew = !n || length == g->cache_ends;
+		struct session *session = anew ? g->first : g->next;
+		int64_t count = cached && !anew ? 1 : length;
 		float logit[2];
 		struct arena step = { 0 };                           // masks and the like of this step only
 		if (stop && *stop)
@@ -217,7 +219,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 			memcpy(ids + row * count, all + row * capacity + length - count, (size_t)count * sizeof *ids);
 		double begin = clock_ms();
 		s.a = &step;
-		st = give(&s, session, ids, count, length, false, in, err);
+		st = give(&s, session, ids, count, length, anew, in, err);
 		s.a = a;
 		if (!st)
 			st = session_run(session, in, session->input_count, out, session->output_count, err);
@@ -243,32 +245,27 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	return STATUS_OK;
 }
 
-enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared.
+static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids, int64_t begin, int64_t length,
+	int64_t *differing, double *max_error, struct error *err)
 {
-	struct generation again = *g;
 	struct session *first = g->first;
-	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids), id[2];
-	struct tensor *in = ARENA_ARRAY(a, first->input_count + 1, struct tensor), *out = ARENA_ARRAY(a, first->output_count + 1, struct tensor);
-	struct state s = { .a = a, .prompt = p };
+	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
+	struct tensor *in = ARENA_ARRAY(s->a, first->input_count + 1, struct tensor), *out = ARENA_ARRAY(s->a, first->output_count + 1, struct tensor);
 	float logit[2];
 	enum status st;
 
-	for (int64_t row = 0; row < p->batch; row++) {
-		memcpy(ids + row * length, p->ids + row * p->length, (size_t)p->length * sizeof *ids);
-		memcpy(ids + row * length + p->length, g->ids + row * g->new_tokens, (size_t)(g->new_tokens - 1) * sizeof *ids);
-	}
-	if ((g->encoder && (st = encode(&again, &s, err))) || (st = give(&s, first, ids, length, length, true, in, err)) ||
-	    (st = session_run(first, in, first->input_count, out, first->output_count, err)))
+	for (int64_t row = 0; row < p->batch; row++)
+		memcpy(cut + row * length, ids + row * whole, (size_t)length * sizeof *cut);
+	if ((st = give(s, first, cut, length, length, true, in, err)) || (st = session_run(first, in, first->input_count, out, first->output_count, err)))
 		return st;
 	const struct tensor *logits = logits_of(first, out, err);
 	if (!logits)
 		return STATUS_UNSUPPORTED;
 	if (logits->dim[1] != length)
 		return error_set(err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
-	*differing = 0;
-	*max_error = 0;
 	for (int64_t row = 0; row < p->batch; row++)
-		for (int64_t n = 0; n < g->new_tokens; n++) {
+		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n;
 			best_two(logits, row, p->length - 1 + n, id, logit);
 			*differing += id[0] != g->ids[at];
@@ -276,4 +273,27 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
 		}
 	return STATUS_OK;
+}
+
+enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+{
+	struct generation again = *g;
+	struct state s = { .a = a, .prompt = p };
+	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids), begin = 0;
+	enum status st;
+
+	*differing = 0;
+	*max_error = 0;
+	for (int64_t row = 0; row < p->batch; row++) {
+		memcpy(ids + row * length, p->ids + row * p->length, (size_t)p->length * sizeof *ids);
+		memcpy(ids + row * length + p->length, g->ids + row * g->new_tokens, (size_t)(g->new_tokens - 1) * sizeof *ids);
+	}
+	if (g->encoder && (st = encode(&again, &s, err)))
+		return st;
+	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
+		begin = g->cache_ends - p->length;
+		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, err)))
+			return st;
+	}
+	return check_part(g, p, &s, ids, begin, length, differing, max_error, err);
 }

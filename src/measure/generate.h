@@ -25,6 +25,7 @@ struct prompt {
 struct generation {
 	struct session *encoder, *first, *next;      // encoder may be NULL; the others are the same for a causal model
 	int64_t new_tokens;
+	int64_t cache_ends;                          // of struct input_hints: there the whole text is run anew, as transformers does
 	// of the run; memory in the caller's arena
 	int64_t *ids, *second_ids;           // [batch, new_tokens]: the best, and the next best
 	float *best, *second;                // their logits

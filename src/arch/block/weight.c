@@ -95,7 +95,7 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing", b->c->path, name, tensor_shape_text(rank, dim, wanted, sizeof wanted));
 		return NO_VALUE;
 	}
-	if (w->rank != rank || memcmp(w->dim, dim, (size_t)rank * sizeof *dim)) {
+	if (w->rank != rank || (rank && memcmp(w->dim, dim, (size_t)rank * sizeof *dim))) {
 		graph_fail(g, STATUS_BAD_INPUT, "%s: %s: expected %s, found %s", w->shard->path, w->name, tensor_shape_text(rank, dim, wanted, sizeof wanted),
 			tensor_shape_text(w->rank, w->dim, found, sizeof found));
 		return NO_VALUE;
@@ -120,6 +120,22 @@ value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t
 	for (b->item = 0; b->item < heads; b->item++)
 		rows[b->item] = op_reshape(g, WEIGHT(b, stem, "weight", width), 2, (int64_t[]){ 1, width });
 	return op_concat(g, (int)heads, rows, 0);
+}
+
+value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim)
+{
+	struct graph *g = b->g;
+	value all = stored(b, stem, "", rank, dim);
+	if (graph_failed(g) || rank < 2)
+		return all;
+	const char *whole = "";
+	const struct weight *w = b->plan ? NULL : find(b, stem, "", &whole);
+	const char *name = arena_printf(graph_arena(g), "%s.%lld", w ? w->name : stem, (long long)b->item);
+	if (!w)
+		return graph_external(g, arena_printf(graph_arena(g), "%s.%lld", name, (long long)b->layer), DTYPE_F32, rank - 1, dim + 1, "plan", 0, 0);
+	uint64_t each = w->nbytes / (uint64_t)dim[0];
+	value part = graph_external(g, name, w->dtype, rank - 1, dim + 1, w->shard->location, w->offset + (uint64_t)b->item * each, each);
+	return op_cast(g, part, DTYPE_F32);
 }
 
 value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width)
