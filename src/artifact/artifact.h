@@ -81,7 +81,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err);    // real 
 // Removes synthetic weights, least recently used first and none that are in use, until they are at most `limit` bytes; *removed
 // counts bytes. Goes too: what killed makers left, and artifacts unused for an hour whose weights live on nowhere else.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
-// Hashes what is known by its SHA-256 (safetensors and ONNX blobs of the Hub's cache, and links to them) and says which do not match.
+// Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do not match.
 enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 
 #endif

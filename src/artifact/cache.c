@@ -409,7 +409,7 @@ static enum status verify_file(struct verify *v, const char *path, const char *e
 	return STATUS_OK;
 }
 
-// The blobs of safetensors and ONNX files in one model's snapshots.
+// The blobs of weights and ONNX files in one model's snapshots.
 static enum status verify_snapshots(struct verify *v, const char *model, struct error *err)
 {
 	enum status s = STATUS_OK;
@@ -419,7 +419,7 @@ static enum status verify_snapshots(struct verify *v, const char *model, struct 
 		const char *folder = arena_printf(&v->arena, "%s/%s", snapshots, commit->d_name);
 		DIR *inner = commit->d_name[0] != '.' ? opendir(folder) : NULL;
 		for (struct dirent *e; inner && !s && (e = readdir(inner));) {
-			if (!text_ends(e->d_name, ".safetensors") && !text_ends(e->d_name, ".onnx"))
+			if (!text_ends(e->d_name, ".safetensors") && !text_ends(e->d_name, ".onnx") && !text_ends(e->d_name, ".bin"))
 				continue;
 			char *real = realpath(arena_printf(&v->arena, "%s/%s", folder, e->d_name), NULL);
 			if (real && is_key(base_name(real)))
