@@ -2,6 +2,7 @@
 #include "fetching.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,19 @@ static void note(void *context, const char *sentence)
 	(void)context;
 	progress_clear();
 	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+// Bytes a second of the last seconds, half of it from before: what a server does at first says little about the rest.
+static double rate_now(struct fetching *x, uint64_t fetched, double now)
+{
+	double seconds = (now - x->mark_ms) / 1e3;
+	if (seconds > 2 || (x->rate <= 0 && seconds > 0.2)) {
+		double last = (double)(fetched - x->mark_bytes) / seconds;
+		x->rate = x->rate > 0 ? (x->rate + last) / 2 : last;
+		x->mark_ms = now;
+		x->mark_bytes = fetched;
+	}
+	return x->rate;
 }
 
 // A line that is replaced on a terminal; otherwise a line when a file is there, and one every half minute.
@@ -39,7 +53,7 @@ static void show(void *context, const struct fetch *f, size_t i, uint64_t done)
 	x->shown_ms = x->line_ms = now;
 	for (size_t k = 0; k < f->count; k++)
 		all += k != i && f->files[k].here && f->files[k].size > 0 ? (uint64_t)f->files[k].size : 0;
-	double seconds = (now - x->begin_ms) / 1e3, rate = seconds > 0.2 ? (double)f->fetched_bytes / seconds : 0;
+	double rate = rate_now(x, f->fetched_bytes, now);
 	double left_s = rate > 0 && f->total_bytes > all ? (double)(f->total_bytes - all) / rate : 0;
 	if (!terminal && file->here) {
 		double own_s = (now - x->file_ms) / 1e3;
@@ -76,8 +90,9 @@ const char *fetching_words(struct arena *a, const struct fetch *f)
 
 enum status fetching_run(struct fetching *x, struct fetch *f, struct error *err)
 {
-	x->begin_ms = x->line_ms = clock_ms();
-	x->shown_ms = 0;
+	x->mark_ms = x->line_ms = clock_ms();
+	x->mark_bytes = f->fetched_bytes;
+	x->rate = x->shown_ms = 0;
 	x->file = SIZE_MAX;
 	enum status s = fetch_run(f, err);
 	progress_clear();
@@ -98,12 +113,14 @@ int fetching_add(struct fetching *x, const char *asked, enum fetch_want want, bo
 	struct fetch *f;
 
 	*added = false;
+	if (x->offline)
+		setenv("HF_HUB_OFFLINE", "1", 1); // for messages, and for whoever is started from here
 	bool known = hub_find(&hub, &x->arena, asked, &unknown) == STATUS_OK;
 	if (known && (hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE || want == FETCH_CONFIG))
 		return -1;
 	if (known && hub.kind == HUB_CACHED && hub_weights_are_whole(hub.path))
 		return -1;
-	if (x->offline || fetch_is_offline() || !hub_remote_name(&name, &revision, &x->arena, asked))
+	if (fetch_is_offline() || !hub_remote_name(&name, &revision, &x->arena, asked))
 		return -1;
 	cli_catch_stop();
 	progress_line("asking %s about %s", fetch_endpoint(&x->arena), name);

@@ -14,7 +14,9 @@ struct fetching {                            // zero but for `offline` and `dry_
 	struct fetch **plans;
 	size_t count;
 	// Of the plan that runs.
-	double begin_ms, shown_ms, line_ms, file_ms;
+	double shown_ms, line_ms, file_ms;
+	double rate, mark_ms;                // bytes a second, and when that was last looked at
+	uint64_t mark_bytes;
 	size_t file;
 	uint64_t file_from;                  // bytes of the file that an earlier try had brought
 };

@@ -155,33 +155,16 @@ static void plain_etag(char *etag)
 	etag[n] = 0;
 }
 
-// The URL of <URL>; rel="next" in a list of links.
-static void next_link(char *out, size_t size, const char *links)
-{
-	for (const char *p = strchr(links, '<'); p; p = strchr(p + 1, '<')) {
-		const char *end = strchr(p, '>');
-		size_t span = end ? strcspn(end, ",") : 0;
-		if (!end)
-			return;
-		const char *rel = strstr(end, "rel=\"next\"");
-		if (rel && rel < end + span && (size_t)(end - p) <= size) {
-			memcpy(out, p + 1, (size_t)(end - p - 1));
-			out[end - p - 1] = 0;
-			return;
-		}
-	}
-}
-
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
 	struct http *h = context;
 	struct http_answer *x = h->answer;
 	size_t length = size * count;
-	char value[2100];
+	char value[256];
 	int64_t number;
 
 	if (length > 5 && !strncmp(line, "HTTP/", 5)) {       // of this hop: what came before belongs to "100 Continue" or the hop before
-		x->etag[0] = x->error_code[0] = x->error_message[0] = x->next[0] = 0;
+		x->etag[0] = x->error_code[0] = x->error_message[0] = 0;
 		x->length = x->range_from = x->range_total = -1;
 		x->retry_after_s = 0;
 	} else if (header(line, length, "ETag", x->etag, sizeof x->etag)) {
@@ -207,8 +190,13 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 		header(line, length, "X-Error-Code", x->error_code, sizeof x->error_code) ||
 		header(line, length, "X-Error-Message", x->error_message, sizeof x->error_message)) {
 		return length;
-	} else if (header(line, length, "Link", value, sizeof value)) {
-		next_link(x->next, sizeof x->next, value);
+	} else if (header(line, length, "RateLimit", value, sizeof value)) {
+		// The Hub's own: "api";r=0;t=57, so many seconds until it starts to count anew.
+		char *t = strstr(value, ";t=");
+		if (t)
+			t[3 + strspn(t + 3, "0123456789")] = 0;
+		if (t && text_to_int(t + 3, 0, 1000000, &number))
+			x->retry_after_s = (long)number;
 	}
 	return length;
 }
@@ -289,7 +277,10 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	c->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
 	c->getinfo(h->easy, CURLINFO_RETRY_AFTER, &wait);
 	h->answer->status = status;
-	h->answer->retry_after_s = wait > 0 && wait < 1000000 ? (long)wait : 0;
+	if (wait > 0 && wait < 1000000)
+		h->answer->retry_after_s = (long)wait;
+	else if (status != 429)
+		h->answer->retry_after_s = 0;          // RateLimit stands in every answer
 	if (code == CURLE_OK && !h->begun && !h->request->head && !begin(h))
 		code = CURLE_WRITE_ERROR;
 	c->free_list(headers);

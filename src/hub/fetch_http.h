@@ -20,11 +20,10 @@ struct http_answer {                 // of the last hop; linked_* and commit of 
 	char commit[72];
 	char error_code[64];         // X-Error-Code: GatedRepo, RepoNotFound, RevisionNotFound, EntryNotFound
 	char error_message[512];     // for people; printable
-	char next[2048];             // Link: <...>; rel="next"
 	int64_t linked_size, length; // -1: not given
 	int64_t range_from;          // of Content-Range; -1: none
 	int64_t range_total;         // of Content-Range, the whole file; -1: none or "*"
-	long retry_after_s;          // 0: not given
+	long retry_after_s;          // of Retry-After, else of RateLimit; 0: not given
 };
 
 struct http_request {

@@ -90,7 +90,8 @@ static enum status unknown(const char *asked, const struct hub_names *cached, st
 	for (int i = 0; i < SUGGESTIONS && best[i].name; i++)
 		text_addf(&names, "%s%s", i ? ", " : "; the nearest known names are ", best[i].name);
 	error_set(err, STATUS_BAD_INPUT,
-		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s", asked, text_get(&names));
+		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s%s", asked, text_get(&names),
+		fetch_is_offline() ? "; the Hub was not asked, because this is offline" : "");
 	text_done(&names);
 	return STATUS_BAD_INPUT;
 }

@@ -223,6 +223,17 @@ has err 'answers 503; trying again in 1 s'
 control '{"status": [{"match": "/api/", "code": 429, "headers": {"Retry-After": "4000"}, "times": 1}]}'
 code 1 "$ASSAY" fetch org/tiny
 has err 'asks to be left alone for 4000 s'
+control '{"status": [{"match": "/api/", "code": 429, "headers": {"RateLimit": "\"api\";r=0;t=3000"}, "times": 1}]}'
+code 1 "$ASSAY" fetch org/tiny
+has err 'asks to be left alone for 3000 s'
+# A 503 without a word on how long, again and again: five tries with growing pauses would take 15 s; a stop ends them at once.
+control '{"status": [{"match": "/api/", "code": 503, "times": 99}]}'
+"$ASSAY" fetch org/tiny >"$work/out" 2>"$work/err" &
+child=$!
+for _ in $(seq 400); do grep -q 'trying again' "$work/err" && break; sleep 0.05; done
+kill -INT $child
+wait $child
+[ $? = 2 ] || fail "a pause is not stopped: $(cat "$work/err")"
 control '{"status": [{"match": "/api/", "code": 404, "headers": {}, "times": 1}]}'
 code 1 "$ASSAY" fetch org/tiny
 control '{"status": [{"match": "/api/", "code": 418, "headers": {"X-Error-Message": "a teapot\u001b[31m"}, "times": 1}]}'

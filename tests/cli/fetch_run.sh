@@ -101,6 +101,7 @@ for name in org/bert bert-base-uncased no-such-model; do
 	HF_HUB_OFFLINE=1 code 1 "$ASSAY" run $name --on null
 done
 code 1 "$ASSAY" inspect org/bert --offline
+has err 'no model of this name.*; the Hub was not asked, because this is offline$'
 code 0 "$ASSAY" inspect bert-base-uncased
 [ "$(asked)" = 0 ] || fail "asked although offline: $(cat "$work/log")"
 
