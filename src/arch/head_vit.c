@@ -10,9 +10,9 @@ value vit_state(struct build *b, const struct body *io, int64_t index)
 
 value vit_map(struct build *b, const struct body *io, value patches)
 {
-	if (graph_failed(b->g))
-		return NO_VALUE;
-	return map_of_size(b, patches, value_dim(b->g, io->pixels, 2) / b->s->patch_size, value_dim(b->g, io->pixels, 3) / b->s->patch_width);
+	struct graph *g = b->g;
+	value rows = op_div(g, op_dim(g, io->pixels, 2), graph_i64s(g, 1, &b->s->patch_size));
+	return map_of_grid(b, patches, rows, op_div(g, op_dim(g, io->pixels, 3), graph_i64s(g, 1, &b->s->patch_width)));
 }
 
 static void draw_features(struct build *b, const struct body *io)

@@ -51,6 +51,15 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, positions_of_mask, "learned positions count what the mask has, padding included as -1 (decoder)")            \
 	X(FLAG, sinusoids, "sines and cosines of the position are added to the embedding (decoder)")                    \
 	X(FLAG, uncapped_scores, "attn_logit_softcapping has no effect")                                                     \
+	X(FLAG, sigmoid_router, "experts are weighed by the sigmoid of their scores, not by their softmax")                  \
+	X(FLAG, normalised_experts, "the chosen experts' weights sum to 1, whatever the configuration says")                 \
+	X(FLAG, router_linear_bias, "the router has a bias")                                                                 \
+	X(FLAG, choice_bias_row, "the bias of the experts' choice lies as [1, experts]")                                     \
+	X(FLAG, sparse_mixer, "experts are chosen one by one, each weighed against those near it")                           \
+	X(FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]")                                            \
+	X(FLAG, clamped_swiglu, "experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases") \
+	X(COUNT, one_shared_expert, "shared experts where the configuration does not say how many")                          \
+	X(FLAG, group_of_one, "a group of experts is worth its best one")                                                    \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
 	X(ACT, usual_act, "the activation where the configuration names none (decoder)")                                     \
 	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder, seq2seq)")                                               \
@@ -65,6 +74,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, no_class_token, "patches only; a classifier reads their mean (vit)")                                         \
+	X(FLAG, any_size, "takes images of any size; its learned positions are resized to them (vit)")                        \
 	X(FLAG, class_position, "no class token, but every patch has the position that it would have, beside its own (vit)") \
 	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
 	X(FLAG, norm_first, "norms before each branch and behind the last layer (seq2seq)")                                   \
@@ -115,6 +125,17 @@ struct rope {
 	double position_beta;                                // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
 };
 
+// Mixture of experts.
+struct moe {
+	int64_t experts, top_k, width, shared_width;         // shared_width 0: no shared experts
+	int64_t groups, top_groups;                          // groups 0 or 1: none
+	bool group_of_two, normalise;                        // a group is worth its two best experts; weights sum to 1
+	double scale, jitter, alpha, limit;
+};
+
+// Multi-head latent attention; key_rank 0: none.
+struct latent { int64_t query_rank, key_rank, nope, rope, value; double eps; };
+
 struct family;
 struct dialect;
 struct head;
@@ -155,6 +176,9 @@ struct spec {
 	double attention_softcap, logit_softcap;     // 0: none
 	int64_t sliding_window;                      // 0: none
 	const bool *sliding;                         // [layers_in_config]: does this layer attend to a window only
+	const struct moe *moe;                       // NULL: none
+	const bool *sparse;                          // [layers_in_config]: has this layer experts
+	struct latent latent;
 	const bool *unturned;                        // [layers_in_config]: this layer has no rotary positions; NULL: all have
 	struct rope rope, window_rope;               // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale;     // 0: there is none
@@ -180,7 +204,7 @@ struct family {
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
-extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, t5, vit, whisper, xclip, xclip_vision;
+extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm, detr;
 extern const struct family vlm, vlm_tiles;
 
@@ -243,11 +267,13 @@ void config_check_unread(struct config *c);
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
-void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages);     // out_indices, from out_features or out_indices; the last stage where neither is given
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
+void resolve_moe(struct config *c, struct spec *s, struct arena *a);
+void resolve_latent(struct config *c, struct spec *s);     // before resolve_rope
+void resolve_latent_scale(struct spec *s);                 // behind it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
 // `type` NULL: what the row says. It has the head called `head`, or none for NULL. NULL after an error.

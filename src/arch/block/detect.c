@@ -156,7 +156,8 @@ value detect_positions(struct build *b, value mask, value map)
 	graph_enter(g, "positions");
 	value both;
 	if (d->learned_positions) {                                                  // first the column's, then the row's
-		value x = learned(b, "positions.column", map, 3), y = learned(b, "positions.row", map, 2);
+		bool old = !weight_exists(b, "positions.row", "weight");
+		value x = learned(b, old ? "positions.column.old" : "positions.column", map, 3), y = learned(b, old ? "positions.row.old" : "positions.row", map, 2);
 		value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
 		value shape = op_concat(g, 3, each, 0);
 		both = op_concat(g, 2, (value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);

@@ -91,12 +91,18 @@ value map_of(struct build *b, value tokens, value like)
 	return op_reshape_to(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), op_concat(g, 4, shape, 0));
 }
 
-value map_of_size(struct build *b, value tokens, int64_t height, int64_t width)
+value map_of_grid(struct build *b, value tokens, value height, value width)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
-	return op_reshape(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), 4, (int64_t[]){ 0, value_dim(g, tokens, 2), height, width });
+	value shape[] = { op_dim(g, tokens, 0), graph_i64s(g, 1, (int64_t[]){ value_dim(g, tokens, 2) }), height, width };
+	return op_reshape_to(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), op_concat(g, 4, shape, 0));
+}
+
+value map_of_size(struct build *b, value tokens, int64_t height, int64_t width)
+{
+	return map_of_grid(b, tokens, graph_i64s(b->g, 1, &height), graph_i64s(b->g, 1, &width));
 }
 
 value resized_like(struct build *b, value x, value like, const char *mode)
@@ -106,20 +112,22 @@ value resized_like(struct build *b, value x, value like, const char *mode)
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
-value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, int64_t to_rows, int64_t to_cols, const char *mode)
+value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode)
 {
 	struct graph *g = b->g;
-	if (graph_failed(g) || (rows == to_rows && cols == to_cols))
+	if (graph_failed(g))
 		return table;
 	int64_t width = value_dim(g, table, -1);
-	if (rows * cols + special != value_dim(g, table, 1) || to_rows < 1 || to_cols < 1) {
+	if (rows * cols + special != value_dim(g, table, 1)) {
 		graph_fail(g, STATUS_BAD_INPUT, "%lld positions are no grid of %lld by %lld", (long long)(value_dim(g, table, 1) - special), (long long)rows, (long long)cols);
 		return table;
 	}
 	value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
 	grid = op_transpose(g, grid, 4, (int[]){ 0, 3, 1, 2 });
-	grid = op_resize(g, grid, graph_i64s(g, 4, (int64_t[]){ 1, width, to_rows, to_cols }), mode);
-	grid = op_reshape(g, op_transpose(g, grid, 4, (int[]){ 0, 2, 3, 1 }), 3, (int64_t[]){ 1, to_rows * to_cols, width });
+	value other = op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0), mode);
+	if (other.id == grid.id)
+		return table;
+	grid = op_reshape(g, op_transpose(g, other, 4, (int[]){ 0, 2, 3, 1 }), 3, (int64_t[]){ 1, -1, width });
 	return special ? op_concat(g, 2, (value[]){ op_slice(g, table, 1, 0, special), grid }, 1) : grid;
 }
 

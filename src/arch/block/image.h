@@ -31,11 +31,12 @@ value layer_norm_eps(struct build *b, const char *stem, value x, double epsilon)
 value tokens_of(struct build *b, value map);                                         // [batch, height*width, channels]
 value map_of(struct build *b, value tokens, value like);                             // back to the height and width of `like`
 value map_of_size(struct build *b, value tokens, int64_t height, int64_t width);
+value map_of_grid(struct build *b, value tokens, value height, value width);         // i64 [1] each
 // x resized to height and width of `like`; mode as op_resize.
 value resized_like(struct build *b, value x, value like, const char *mode);
 
-// Learned positions [1, special + rows*cols, width], for rows and cols of another size when the image has it: bicubic.
-value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, int64_t to_rows, int64_t to_cols, const char *mode);
+// Learned positions [1, special + rows*cols, width], on a grid of another size when the image has it; to_rows, to_cols: i64 [1].
+value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode);
 // A learned vector [1, n, width] for each image: [batch, n, width].
 value each_image(struct build *b, value vector, value pixels);
 

@@ -7,8 +7,10 @@
 #define DETR_BODY                                                                        \
 	{ "project", "@input_projection" },                                              \
 	{ "queries", "@query_position_embeddings" },                                     \
-	{ "positions.row", "@backbone.position_embedding.row_embeddings" },              \
-	{ "positions.column", "@backbone.position_embedding.column_embeddings" },        \
+	{ "positions.row", "@position_embedding.row_embeddings" },                       \
+	{ "positions.column", "@position_embedding.column_embeddings" },                 \
+	{ "positions.row.old", "@backbone.position_embedding.row_embeddings" },          \
+	{ "positions.column.old", "@backbone.position_embedding.column_embeddings" },    \
 	ATTENTION("encoder.attn", "@encoder.layers.#.self_attn"),                        \
 	{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" },               \
 	{ "encoder.ffn.up", "@encoder.layers.#.fc1" },                                   \

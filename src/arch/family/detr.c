@@ -50,18 +50,21 @@ static void draw(struct build *b)
 	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
 	value memory = detect_encoder(b, tokens_of(b, map), positions, bias);                // [batch, height*width, hidden]
 	value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
-	value x = detect_zeros(b, in.pixels, d->queries, h);
+	value x = detect_zeros(b, in.pixels, d->queries, h), *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
+	int states_count = 0;
 	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
 		x = decoder_layer(b, x, queries, memory, placed, bias);
 		graph_leave(g);
 		if (d->auxiliary)
-			x = layer_norm(b, "decoder.norm", x, h);
+			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
 	}
 	x = layer_norm(b, "decoder.norm", x, h);                                             // [batch, queries, hidden]
 	if (text_is(s->head->name, "model")) {
 		graph_output(g, "last_hidden_state", x);
 		graph_output(g, "encoder_last_hidden_state", memory);
+		if (d->auxiliary)
+			graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));        // [layers, batch, queries, hidden]
 		return;
 	}
 	if (!text_is(s->head->name, "object-detection") && !text_is(s->head->name, "segmentation")) {

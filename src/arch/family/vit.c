@@ -20,17 +20,19 @@ value vit_patches(struct build *b, value tokens)
 	return op_slice(b->g, tokens, 1, vit_special(b), INT64_MAX);
 }
 
-// Positions were learned for the configuration's image. For another one (the symbols "height" and "width" are bound) they are
-// resized as transformers does with interpolate_pos_encoding, which takes the learned grid for a square.
+// Positions were learned for the configuration's image. For another one (of a type that takes any, or because the symbols
+// "height" and "width" are bound) they are resized as transformers does, which takes the learned grid for a square.
 static value positions(struct build *b, value pixels, int64_t special)
 {
 	const struct spec *s = b->s;
-	int64_t height = value_dim(b->g, pixels, 2), width = value_dim(b->g, pixels, 3);
+	struct graph *g = b->g;
+	int64_t height = value_dim(g, pixels, 2), width = value_dim(g, pixels, 3);
 	int64_t count = (s->image_size / s->patch_size) * (s->image_width / s->patch_width), side = (int64_t)sqrt((double)count);
 	value table = WEIGHT(b, "embed.position", "", 1, special + count, s->hidden_size);
 	if (height == s->image_size && width == s->image_width)
 		return table;
-	return grid_positions(b, table, special, side, side, height / s->patch_size, width / s->patch_width, "cubic");
+	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)), cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
+	return grid_positions(b, table, special, side, side, rows, cols, "cubic");
 }
 
 static value embed(struct build *b, value pixels)
@@ -113,6 +115,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.encoder_stride = config_size(c, "encoder_stride", 16), .norm_outputs = config_bool(c, "apply_layernorm", true),
 		.map_outputs = config_bool(c, "reshape_hidden_states", false) };
 	s->own = v;
+	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
+	if (!v->norm_outputs && s->head && text_is(s->head->name, "backbone"))
+		s->unused = norm;
 	config_get(c, "part_features");              // of experts, which there may be only one of
 	if (config_size(c, "num_experts", 1) > 1)
 		config_fail(c, STATUS_UNSUPPORTED, "num_experts above 1 is not supported yet");
@@ -135,9 +140,16 @@ static void body(struct build *b, struct body *io)
 static void draw(struct build *b)
 {
 	const struct spec *s = b->s;
-	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
+	bool any = s->traits.any_size;
+	struct body io = { .pixels = pixel_input(b, s->channels, any ? 0 : s->image_size, any ? 0 : s->image_width) };
 	body(b, &io);
 	draw_vit_head(b, &io);
 }
 
-const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL, NULL };
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	if (s->traits.any_size)
+		image_hints(out, s->image_size, s->image_width);
+}
+
+const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL, hints };
