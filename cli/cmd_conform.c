@@ -74,7 +74,7 @@ static const char *base_name(struct arena *a, const char *path)
 	return arena_strndup(a, path + begin, length - begin);
 }
 
-static int conform(const char *on, bool json, char **folders, size_t count, struct arena *a)
+static int conform(const char *on, int64_t rows, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct error err = { 0 };
 	struct target *target;
@@ -90,7 +90,7 @@ static int conform(const char *on, bool json, char **folders, size_t count, stru
 		cases[i].model_type = model_type(a, folders[i]);
 		cases[i].max_abs_error = cases[i].nmse = NAN;
 	}
-	enum status s = conform_run(target, cases, count, each, &watch, a, &err);
+	enum status s = conform_run_rows(target, cases, count, rows, each, &watch, a, &err);
 	progress_clear();
 	if (s != STATUS_OK)
 		return cli_error(&err);
@@ -111,17 +111,21 @@ static int conform(const char *on, bool json, char **folders, size_t count, stru
 static int run(int argc, char **argv)
 {
 	const char *on = "cpu";
+	int64_t rows = 0;
 	bool json = false;
 	const struct cli_option options[] = {
 		{ "on", CLI_TEXT, &on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "batch", CLI_INTEGER, &rows, "N", "N rows of each case at once against the same rows one by one", 1, 4096 },
 		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a case with the reason" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay conform [--on PLATFORM] [--json] CASE-DIR...",
+		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it. A case that is refused or cannot run has failed. The last line\n"
-			"is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases given.\n\n"
+			"is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases given.\n"
+			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"
+			"depend on the rows beside it.\n\n"
 			"  assay conform --on openvino tests/conform/cases/*\n\n"
 			"Exit codes: 0 all passed; 1 any failed, bad use, or an error of assay's own.\n",
 		.options = options,
@@ -133,7 +137,7 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = conform(on, json, argv + 1, (size_t)words, &arena);
+	code = conform(on, rows, json, argv + 1, (size_t)words, &arena);
 	arena_done(&arena);
 	return code;
 }

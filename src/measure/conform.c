@@ -62,14 +62,14 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	return result;
 }
 
-static char *request_for(struct arena *a, const struct target *t, const struct conform_case *cases, size_t count)
+static char *request_for(struct arena *a, const struct target *t, const struct conform_case *cases, size_t count, int64_t rows)
 {
 	json_t *folders = json_array(), *request;
 	char *dumped, *text;
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(folders, json_string(cases[i].folder));
-	request = json_pack("{s:s, s:s?, s:s?, s:o}", "platform", t->platform->name, "device", t->device, "options", t->options, "cases", folders);
+	request = json_pack("{s:s, s:s?, s:s?, s:I, s:o}", "platform", t->platform->name, "device", t->device, "options", t->options, "rows", (json_int_t)rows, "cases", folders);
 	dumped = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	text = arena_strdup(a, dumped ? dumped : "{}");
 	free(dumped);
@@ -77,7 +77,7 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 	return text;
 }
 
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *),
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
 	void *context, struct arena *a, struct conform_engine *engine, struct error *err)
 {
 	const char *program = cell_program(a);
@@ -93,7 +93,7 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 		enum status st;
 
 		heard_init(&l.heard, a, NULL);
-		st = child_run(argv, request_for(a, t, l.cases, l.count), &limits, on_line, &l, &report, err);
+		st = child_run(argv, request_for(a, t, l.cases, l.count, rows), &limits, on_line, &l, &report, err);
 		if (st)
 			return st;
 		if (heard_verdict(&l.heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && l.next < l.count)
@@ -111,12 +111,18 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 	return STATUS_OK;
 }
 
-enum status conform_run(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *), void *context,
-	struct arena *a, struct error *err)
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
 
 	for (size_t i = 0; i < count; i++)
 		cases[i].max_abs_error = cases[i].nmse = (double)NAN;
-	return conform_run_told(t, cases, count, each, context, a, &engine, err);
+	return conform_run_told(t, cases, count, rows, each, context, a, &engine, err);
+}
+
+enum status conform_run(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *), void *context,
+	struct arena *a, struct error *err)
+{
+	return conform_run_rows(t, cases, count, 0, each, context, a, err);
 }

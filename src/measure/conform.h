@@ -22,6 +22,9 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 // Every case gets an answer. `each` is called as answers come; may be NULL.
 enum status conform_run(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *), void *context,
 	struct arena *a, struct error *err);
+// Not against transformers: `rows` of a case's rows at once against each of them alone.
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
+	void *context, struct arena *a, struct error *err);
 int conform_child(void);                     // `assay cell --conform`
 
 // conform_types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine

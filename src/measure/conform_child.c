@@ -22,7 +22,7 @@ struct case_work {
 	struct row row;
 };
 
-static enum status run_case(struct case_work *w, const struct target *t, const struct backend *b, const char *folder, struct error *err)
+static enum status run_case(struct case_work *w, const struct target *t, const struct backend *b, const char *folder, int64_t rows, struct error *err)
 {
 	const char *made, *io = arena_printf(&w->arena, "%s/io.safetensors", folder);
 	struct tensor *in, *out;
@@ -42,8 +42,11 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 		return st;
 	in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor);
 	out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
-	if ((st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err)) ||
-	    (st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
+	if ((st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err)))
+		return st;
+	if (rows > 0)
+		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, err);
+	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
 	    (st = reference_read_golden(&ref, io, &w->arena, err)))
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
@@ -60,7 +63,7 @@ static json_t *real_or_null(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void answer(const struct target *t, const struct backend *b, size_t index, const char *folder)
+static void answer(const struct target *t, const struct backend *b, size_t index, const char *folder, int64_t rows)
 {
 	struct case_work w = { 0 };
 	struct error err = { 0 };
@@ -69,7 +72,7 @@ static void answer(const struct target *t, const struct backend *b, size_t index
 
 	row_init(&w.row);
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	passed = run_case(&w, t, b, folder, &err) == STATUS_OK;
+	passed = run_case(&w, t, b, folder, rows, &err) == STATUS_OK;
 	child_clean(&clean, err.text, strlen(err.text));
 	say(json_pack("{s:s, s:I, s:b, s:s?, s:o, s:o}", "event", "case", "index", (json_int_t)index, "passed", (int)passed, "reason",
 		passed ? NULL : text_get(&clean), "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse)));
@@ -80,7 +83,7 @@ static void answer(const struct target *t, const struct backend *b, size_t index
 	arena_done(&w.arena);
 }
 
-// {"platform","device","options","cases":["FOLDER",...]}
+// {"platform","device","options","rows","cases":["FOLDER",...]}; rows 0: as the case has them, against its outputs
 int conform_child(void)
 {
 	static struct arena arena;
@@ -114,7 +117,7 @@ int conform_child(void)
 		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
 		cases = json_object_get(request, "cases");
 		for (size_t i = 0; i < json_array_size(cases); i++)
-			answer(&t, b, i, json_string_value(json_array_get(cases, i)));
+			answer(&t, b, i, json_string_value(json_array_get(cases, i)), json_integer_value(json_object_get(request, "rows")));
 	}
 	if (st)
 		say_error(err.status, err.text);

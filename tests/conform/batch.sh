@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every key class at batch 3 says of each row what it says of it alone, on every engine that is here.
+set -eu
+: "${ASSAY:?the program}" "${SOURCE:?the source folder}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export ASSAY_CACHE=$work/cache LC_ALL=C
+cd "$SOURCE/tests/conform/cases"
+cases=
+for class in bert t5 llama clip vit clap whisper wav2vec2 llava llava_next xclip qwen2 qwen3 detr; do
+	[ -d "$class" ] || { echo "no case of $class is here"; exit 1; }
+	for name in "$class" "$class"-*; do
+		[ -d "$name" ] && cases="$cases $name"
+	done
+done
+count=$(echo $cases | wc -w)
+"$ASSAY" detect >"$work/detect"
+ran=
+for on in cpu openvino; do
+	if ! grep -Eq "^  $on +yes" "$work/detect"; then
+		echo "$on is not here: $(grep -E "^  $on +no" "$work/detect" || true)"
+		continue
+	fi
+	"$ASSAY" conform --batch 3 --on "$on" $cases >"$work/out" 2>"$work/err" || { grep -v '^ok' "$work/out"; tail -5 "$work/err"; exit 1; }
+	grep -q "^$count passed, 0 failed$" "$work/out" || { echo "not all of $count were counted:"; tail -1 "$work/out"; exit 1; }
+	echo "$on: $(tail -1 "$work/out")"
+	ran=yes
+done
+
+# The null engine's numbers follow from where they stand, so a row is not what it was alone: that must not pass.
+if "$ASSAY" conform --batch 3 --on null bert >"$work/out" 2>&1; then
+	echo "rows that differ passed"
+	exit 1
+fi
+grep -q 'row 1 of 3 at once is not what it is alone: logits: ' "$work/out" || { cat "$work/out"; exit 1; }
+"$ASSAY" conform --batch 1 --on null bert >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+if [ -z "$ran" ]; then
+	echo "skip: no engine is here"
+	exit 77
+fi
+echo good
