@@ -75,6 +75,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, no_class_token, "patches only; a classifier reads their mean (vit)")                                         \
 	X(FLAG, any_size, "takes images of any size; its learned positions are resized to them (vit)")                        \
+	X(FLAG, smooth_positions, "positions are resized with antialiasing (vit)")                                            \
 	X(FLAG, class_position, "no class token, but every patch has the position that it would have, beside its own (vit)") \
 	X(FLAG, layer_scale, "each branch times a learned vector (vit)")                                                     \
 	X(FLAG, norm_first, "norms before each branch and behind the last layer (seq2seq)")                                   \

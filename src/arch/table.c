@@ -39,7 +39,7 @@ const struct arch arch_rows[] = {
 	{ "deit", &vit, &deit_names, .traits.distillation_token = true },
 	{ "detr", &detr, &detr_names, .part_type = { [PART_BACKBONE] = "timm_backbone", [PART_VISION] = "resnet" } },
 	{ "dinov2", &vit, &dinov2_names, .traits = { .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true } },
-	{ "dinov2_with_registers", &vit, &dinov2_with_registers_names, .traits = { .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true } },
+	{ "dinov2_with_registers", &vit, &dinov2_with_registers_names, .traits = { .any_size = true, .smooth_positions = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true } },
 	{ "distilbert", &encoder, &distilbert_names, .traits = { .no_types = true, .no_pooler = true, .head_act = ACT_RELU } },
 	{ "donut-swin", &swin, &donut_swin_names, .traits.no_final_norm = true },
 	{ "dots1", &decoder, &dots1_names, .traits = { .qk_norm = true, .sigmoid_router = true } },

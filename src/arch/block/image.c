@@ -112,6 +112,33 @@ value resized_like(struct build *b, value x, value like, const char *mode)
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
+// How much each of `from` old places counts for each of `to` new ones, f32 [to, from]: cubic with a = -1/2, stretched where the
+// result is smaller (torch's interpolate with antialias=True; Keys 1981).
+static value smooth_weights(struct build *b, int64_t from, value to)
+{
+	struct graph *g = b->g;
+	float *place = ARENA_ARRAY(graph_arena(g), (size_t)from, float);
+	for (int64_t i = 0; i < from; i++)
+		place[i] = (float)i + 0.5f;
+	value old = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, from }, place), half = graph_f32(g, 0.5f);
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, to, 0), graph_i64(g, 1));
+	value scale = op_div(g, graph_f32(g, (float)from), op_cast(g, op_squeeze(g, to, 0), DTYPE_F32));
+	value centre = op_unsqueeze(g, op_mul(g, op_add(g, op_cast(g, at, DTYPE_F32), half), scale), 1);         // [to, 1]
+	value x = op_div(g, op_abs(g, op_sub(g, old, centre)), op_max(g, scale, graph_f32(g, 1)));               // [to, from]
+	value near = op_add(g, op_mul(g, op_mul(g, op_sub(g, op_mul(g, x, graph_f32(g, 1.5f)), graph_f32(g, 2.5f)), x), x), graph_f32(g, 1));
+	value far = op_mul(g, op_add(g, op_mul(g, op_sub(g, graph_f32(g, 2.5f), op_mul(g, x, half)), x), graph_f32(g, -4)), x);
+	far = op_where(g, op_less(g, x, graph_f32(g, 2)), op_add(g, far, graph_f32(g, 2)), graph_f32(g, 0));
+	value w = op_where(g, op_less(g, x, graph_f32(g, 1)), near, far);
+	return op_div(g, w, op_reduce_sum(g, w, 1, true));
+}
+
+static value smooth(struct build *b, value grid, int64_t rows, int64_t cols, value to_rows, value to_cols)
+{
+	struct graph *g = b->g;
+	value y = op_matmul(g, smooth_weights(b, rows, to_rows), grid);                                          // [1, width, to_rows, cols]
+	return op_matmul(g, y, op_transpose(g, smooth_weights(b, cols, to_cols), 2, (int[]){ 1, 0 }));
+}
+
 value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode)
 {
 	struct graph *g = b->g;
@@ -124,9 +151,12 @@ value grid_positions(struct build *b, value table, int64_t special, int64_t rows
 	}
 	value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
 	grid = op_transpose(g, grid, 4, (int[]){ 0, 3, 1, 2 });
-	value other = op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0), mode);
+	bool is_smooth = text_is(mode, "smooth");
+	value other = op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0), is_smooth ? "cubic" : mode);
 	if (other.id == grid.id)
 		return table;
+	if (is_smooth)
+		other = smooth(b, grid, rows, cols, to_rows, to_cols);
 	grid = op_reshape(g, op_transpose(g, other, 4, (int[]){ 0, 2, 3, 1 }), 3, (int64_t[]){ 1, -1, width });
 	return special ? op_concat(g, 2, (value[]){ op_slice(g, table, 1, 0, special), grid }, 1) : grid;
 }

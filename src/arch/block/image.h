@@ -35,7 +35,8 @@ value map_of_grid(struct build *b, value tokens, value height, value width);    
 // x resized to height and width of `like`; mode as op_resize.
 value resized_like(struct build *b, value x, value like, const char *mode);
 
-// Learned positions [1, special + rows*cols, width], on a grid of another size when the image has it; to_rows, to_cols: i64 [1].
+// Learned positions [1, special + rows*cols, width], on a grid of another size when the image has it; to_rows, to_cols: i64 [1]. mode:
+// as op_resize, or "smooth" for torch's bicubic with antialias.
 value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode);
 // A learned vector [1, n, width] for each image: [batch, n, width].
 value each_image(struct build *b, value vector, value pixels);

@@ -32,7 +32,7 @@ static value positions(struct build *b, value pixels, int64_t special)
 	if (height == s->image_size && width == s->image_width)
 		return table;
 	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)), cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
-	return grid_positions(b, table, special, side, side, rows, cols, "cubic");
+	return grid_positions(b, table, special, side, side, rows, cols, s->traits.smooth_positions ? "smooth" : "cubic");
 }
 
 static value embed(struct build *b, value pixels)
