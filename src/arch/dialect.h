@@ -25,7 +25,7 @@ extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskform
 // clap.c
 extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // detect.c
-extern const struct dialect detr_names;
+extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, resnet_timm_names;
 // decoder.c
@@ -33,11 +33,14 @@ extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_name
 	phi_names, stablelm_names, starcoder2_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names, gptj_names, mpt_names,
 	openai_gpt_names, opt_names, persimmon_names, xglm_names;
+// moe.c
+extern const struct dialect afmoe_names, aria_names, deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names,
+	gpt_oss_names, granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_m2_names, mixtral_names, qwen_moe_names;
 
 // t5.c
 extern const struct dialect t5_names;
 // seq2seq.c
-extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, whisper_names;
+extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, speech_to_text_names, whisper_names;
 
 // clip.c
 extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;

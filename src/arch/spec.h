@@ -206,7 +206,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm, detr;
+extern const struct family resnet, resnet_timm, detr, conditional_detr;
 extern const struct family vlm, vlm_tiles;
 
 extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;

@@ -32,6 +32,7 @@ const struct arch arch_rows[] = {
 	{ "codegen", &decoder, &codegen_names, .traits = { .layer_norm = true, .plain_ffn = true, .parallel = true, .interleaved_rope = true, .ffn_bias = true, .lm_bias = true, .qkv_layout = QKV_FOUR_PARTS } },
 	{ "cohere", &decoder, &llama_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true } },
 	{ "cohere2", &decoder, &llama_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true, .window_rope = true, .window_pattern = 4 } },
+	{ "conditional_detr", &conditional_detr, &conditional_detr_names, .part_type = { [PART_BACKBONE] = "timm_backbone", [PART_VISION] = "resnet" } },
 	{ "cwm", &decoder, &llama_names, .traits.window_pattern = -4 },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "deepseek_v2", &decoder, &deepseek_v2_names, .traits = { .interleaved_rope = true, .group_of_one = true } },

@@ -37,3 +37,24 @@ const struct dialect detr_names = {
 	.weights = WEIGHTS(DETR_BODY, ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"), ATTENTION("decoder.cross", "@decoder.layers.#.encoder_attn")),
 	.ignored = IGNORED("*.num_batches_tracked"),
 };
+
+const struct dialect conditional_detr_names = {
+	.name = "conditional-detr", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(DETR_BODY,
+		{ "decoder.reference", "@decoder.ref_point_head.layers.#" },
+		{ "decoder.scale", "@decoder.query_scale.layers.#" },
+		{ "decoder.attn.q", "@decoder.layers.#.sa_qcontent_proj" },
+		{ "decoder.attn.q.position", "@decoder.layers.#.sa_qpos_proj" },
+		{ "decoder.attn.k", "@decoder.layers.#.sa_kcontent_proj" },
+		{ "decoder.attn.k.position", "@decoder.layers.#.sa_kpos_proj" },
+		{ "decoder.attn.v", "@decoder.layers.#.sa_v_proj" },
+		{ "decoder.attn.o", "@decoder.layers.#.self_attn.out_proj" },
+		{ "decoder.cross.q", "@decoder.layers.#.ca_qcontent_proj" },
+		{ "decoder.cross.q.position", "@decoder.layers.#.ca_qpos_proj" },
+		{ "decoder.cross.q.sines", "@decoder.layers.#.ca_qpos_sine_proj" },
+		{ "decoder.cross.k", "@decoder.layers.#.ca_kcontent_proj" },
+		{ "decoder.cross.k.position", "@decoder.layers.#.ca_kpos_proj" },
+		{ "decoder.cross.v", "@decoder.layers.#.ca_v_proj" },
+		{ "decoder.cross.o", "@decoder.layers.#.encoder_attn.out_proj" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*decoder.layers.*.ca_qpos_proj.*"),
+};

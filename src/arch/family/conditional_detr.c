@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditional DETR: DETR whose decoder looks around a reference point (Meng et al. 2021, https://arxiv.org/abs/2108.06152).
+//
+//   queries -> 2 linear layers -> sigmoid: reference point -> sines -(* from the state, but in the first layer)-+
+//   self attention:   q = content + position, k = content + position, v = content
+//   cross attention:  q = [content (+ position in the first layer) | sines], k = [memory (+ place) | place], by heads
+//   boxes: 3 linear layers, the centre relative to the reference point -> sigmoid
+#include <math.h>
+
+#include "arch/block/detect.h"
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct detect *d = ARENA_NEW(a, struct detect);
+	*d = (struct detect){ 0 };
+	if (text_is(s->head->name, "segmentation")) {
+		s->root = "conditional_detr.";
+		s->prefix = "model.";
+	}
+	resolve_detector(c, s, a, d);
+}
+
+static value square(struct build *b, const char *stem, value x)
+{
+	return linear(b, stem, x, b->s->hidden_size, b->s->hidden_size, true);
+}
+
+// a and b [batch, n, hidden] side by side within each head: [batch, n, 2*hidden]
+static value by_heads(struct build *b, value x, value y, int64_t heads)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	const int64_t split[] = { 0, 0, heads, h / heads };
+	return op_reshape(g, op_concat(g, 2, (value[]){ op_reshape(g, x, 4, split), op_reshape(g, y, 4, split) }, 3), 3, (int64_t[]){ 0, 0, 2 * h });
+}
+
+static value decoder_layer(struct build *b, value x, value queries, value sines, value memory, value positions, value bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct detect *d = s->own;
+	int64_t h = s->hidden_size, heads = d->decoder_heads;
+	float scale = (float)sqrt((double)heads / (double)h);
+	value q = op_add(g, square(b, "decoder.attn.q", x), square(b, "decoder.attn.q.position", queries));
+	value k = op_add(g, square(b, "decoder.attn.k", x), square(b, "decoder.attn.k.position", queries));
+	value y = op_attention(g, q, k, square(b, "decoder.attn.v", x), NO_VALUE, heads, heads, scale, 0);
+	x = layer_norm(b, "decoder.attn.norm", op_add(g, x, square(b, "decoder.attn.o", y)), h);
+
+	value place = square(b, "decoder.cross.k.position", positions);
+	q = square(b, "decoder.cross.q", x);
+	k = square(b, "decoder.cross.k", memory);
+	if (!b->layer) {
+		q = op_add(g, q, square(b, "decoder.cross.q.position", queries));
+		k = op_add(g, k, place);
+	}
+	q = by_heads(b, q, square(b, "decoder.cross.q.sines", sines), heads);
+	y = op_attention(g, q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), bias, heads, heads, scale * (float)M_SQRT1_2, 0);
+	x = layer_norm(b, "decoder.cross.norm", op_add(g, x, square(b, "decoder.cross.o", y)), h);
+	return layer_norm(b, "decoder.ffn.norm", op_add(g, x, detect_ffn(b, "decoder.ffn", x, d->decoder_ffn)), h);
+}
+
+// From 0..1 back to all numbers, as torch does: log(max(x, e) / max(1 - x, e))
+static value inverse_sigmoid(struct graph *g, value x)
+{
+	value least = graph_f32(g, 1e-5f);
+	return op_log(g, op_div(g, op_max(g, x, least), op_max(g, op_sub(g, graph_f32(g, 1), x), least)));
+}
+
+static void draw(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct detect *d = s->own;
+	int64_t h = s->hidden_size, count;
+	struct detect_inputs in = detect_inputs(b);
+	const value *maps = detect_maps(b, in.pixels, &count);
+	if (graph_failed(g))
+		return;
+	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
+	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
+	value memory = detect_encoder(b, tokens_of(b, map), positions, bias);                // [batch, height*width, hidden]
+	value like = detect_zeros(b, in.pixels, d->queries, h);
+	value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like);        // [batch, queries, hidden]
+	graph_enter(g, "reference");
+	value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2));   // [batch, queries, 2]: x, y
+	value turned = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
+	value y_sines = detect_sines(b, op_slice(g, turned, 2, 1, 2), h / 2, 10000), x_sines = detect_sines(b, op_slice(g, turned, 2, 0, 1), h / 2, 10000);
+	value sines = op_concat(g, 2, (value[]){ y_sines, x_sines }, 2);
+	graph_leave(g);
+	value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
+	int states_count = 0;
+	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers); b->layer++) {
+		graph_enter(g, "decoder.%lld", (long long)b->layer);
+		value scaled = b->layer ? op_mul(g, sines, detect_mlp(b, "decoder.scale", x, 2, h, h)) : sines;
+		x = decoder_layer(b, x, queries, scaled, memory, positions, bias);
+		graph_leave(g);
+		if (d->auxiliary)
+			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
+	}
+	x = layer_norm(b, "decoder.norm", x, h);
+	bool boxes = text_is(s->head->name, "object-detection") || text_is(s->head->name, "segmentation");
+	if (!boxes && !text_is(s->head->name, "model")) {
+		s->head->draw(b, x);
+		return;
+	}
+	if (boxes) {
+		graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels, true));
+		value box = detect_mlp(b, "head.boxes", x, 3, h, 4);
+		if (text_is(s->head->name, "object-detection")) {                            // the other head has them where they are
+			value centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, point));
+			box = op_concat(g, 2, (value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
+		}
+		graph_output(g, "pred_boxes", op_sigmoid(g, box));
+	}
+	if (text_is(s->head->name, "segmentation"))
+		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
+	graph_output(g, "last_hidden_state", x);
+	graph_output(g, "encoder_last_hidden_state", memory);
+	if (!boxes && d->auxiliary)
+		graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	image_hints(out, 800, 1066);
+}
+
+const struct family conditional_detr = { "conditional-detr", "vision", resolve, draw, NULL, NULL, NULL, hints };
