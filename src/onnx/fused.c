@@ -40,10 +40,14 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 		if (!g->failed)
 			memcpy(VALUE(g, x)->dim, dim, (size_t)rank * sizeof *dim);   // the product of rows has forgotten which symbol it was
 	} else {
+		// Of a cut whose length has no name nothing may be left: then 0 means 0 and not "as before".
+		bool may_be_empty = false;
+		for (int i = 0; i < rank; i++)
+			may_be_empty |= dim[i] < 0 && !graph_symbol_name(g, dim[i]);
 		for (int i = 0; i < rank; i++)
 			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
 		value to = op_concat(g, rank, parts, 0);
-		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, NULL, 0, value_dtype(g, rows), rank, dim);
+		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) }, may_be_empty, value_dtype(g, rows), rank, dim);
 	}
 	if (!g->failed)
 		VALUE(g, x)->rows = rows;

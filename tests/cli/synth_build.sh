@@ -35,7 +35,7 @@ code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/t5" -o "$work/t5"
 for again in 1 2; do
 	code 0 "$ASSAY" build "$work/t5" -o "$work/t5-onnx"
-	for graph in model encoder_model decoder_model decoder_with_past_model; do
+	for graph in model encoder_model decoder_model decoder_with_past_model decoder_model_merged; do
 		has out "/$graph\\.onnx: [0-9]+ nodes"
 		[ -s "$work/t5-onnx/$graph.onnx" ] || fail "no $graph.onnx"
 	done

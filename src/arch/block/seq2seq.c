@@ -4,19 +4,8 @@
 #include "arch/block/seq2seq.h"
 
 #include <float.h>
-#include <string.h>
 
-const enum arch_graph seq2seq_graphs[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST, ARCH_WHOLE };
-
-struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within)
-{
-	struct spec *half = ARENA_NEW(a, struct spec);
-	*half = *s;
-	half->prefix = arena_printf(a, "%s%s", s->prefix, within);
-	memset(half->part, 0, sizeof half->part);
-	s->part[part] = half;
-	return half;
-}
+const enum arch_graph seq2seq_graphs[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST, ARCH_DECODER_MERGED, ARCH_WHOLE };
 
 static const char *join(struct build *b, const char *stem, const char *word)
 {
@@ -41,8 +30,14 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 		if (cache && from.id == x.id)
 			cache_extend(b, cache, &k, &v, s->kv_heads, e, e);
 		else if (cache) {
-			cache->key[b->layer] = k = by_head(g, k, s->kv_heads, e);
-			cache->value[b->layer] = v = by_head(g, v, s->kv_heads, e);
+			k = by_head(g, k, s->kv_heads, e);
+			v = by_head(g, v, s->kv_heads, e);
+			if (cache->past_key[b->layer].id) {          // one of the two is empty
+				k = op_concat(g, 2, (value[]){ cache->past_key[b->layer], k }, 2);
+				v = op_concat(g, 2, (value[]){ cache->past_value[b->layer], v }, 2);
+			}
+			cache->key[b->layer] = k;
+			cache->value[b->layer] = v;
 		}
 	} else {
 		k = cache_past(b, cache, "key", s->kv_heads, e, "encoder_sequence");
@@ -187,6 +182,7 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 	bool twice = text_is(head, "sequence-classification") || text_is(head, "question-answering");        // the text goes into both halves
 	if (b->s->part[PART_DECODER] && !twice)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
+	value frames = enc.mask;                                     // as given: an encoder may count it over
 	run_half(b, f, PART_ENCODER, &enc);
 	if (!b->s->part[PART_DECODER]) {
 		if (f->classify)
@@ -198,7 +194,7 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 	if (twice)
 		dec.ids = shifted(b, f, b->ids);
 	dec.memory = enc.last;
-	dec.memory_mask = f->sees_all ? NO_VALUE : enc.mask;
+	dec.memory_mask = f->sees_all ? NO_VALUE : frames;
 	run_half(b, f, PART_DECODER, &dec);
 	if (text_is(head, "conditional-generation"))
 		graph_output(g, "logits", logits(b, f, dec.last));
@@ -211,20 +207,36 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 	graph_output(g, "encoder_last_hidden_state", enc.last);
 }
 
+// decoder_model_merged: without use_cache_branch the past is cut to nothing; with it, the encoder's states are, since the past
+// has their keys and values. So nothing branches.
+static void merge(struct build *b, struct body *io, int64_t layers)
+{
+	struct graph *g = b->g;
+	value use = op_cast(g, graph_input(g, "use_cache_branch", DTYPE_BOOL, 1, (int64_t[]){ 1 }), DTYPE_I64), zero = graph_i64s(g, 1, (int64_t[]){ 0 });
+	for (int64_t i = 0; i < layers; i++) {
+		value *const past[] = { &io->cache->past_key[i], &io->cache->past_value[i], &io->cross->past_key[i], &io->cross->past_value[i] };
+		for (int k = 0; k < 4; k++)
+			*past[k] = op_slice_to(g, *past[k], 2, zero, op_mul(g, op_dim(g, *past[k], 2), use));
+	}
+	value done = op_mul(g, op_dim(g, io->memory, 1), use), all = graph_i64s(g, 1, (int64_t[]){ INT64_MAX });
+	io->memory = op_slice_to(g, io->memory, 1, done, all);
+}
+
 static void draw_decoder(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	const struct spec *half = b->s->part[PART_DECODER];
 	int64_t batch = graph_symbol(g, "batch"), source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), b->s->part[PART_ENCODER]->hidden_size };
+	int64_t frames_shape[] = { batch, graph_symbol(g, "frames") };
 	struct body io = { .cache = cache_new(b, half->layers, "decoder."), .cross = cache_new(b, half->layers, "encoder.") };
-	bool first = b->which == ARCH_DECODER;
+	bool first = b->which == ARCH_DECODER, merged = b->which == ARCH_DECODER_MERGED;
 	if (first)
 		graph_bind(g, "past_sequence_length", 0);
 	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
-	if (first)
+	if (first || merged)
 		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, source_shape);
 	if (!f->sees_all)
-		io.memory_mask = graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, source_shape);
+		io.memory_mask = graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
 	const struct spec *outer = part_enter(b, PART_DECODER);
 	for (b->layer = 0; !first && b->layer < half->layers; b->layer++) {
 		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");
@@ -233,13 +245,15 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 		cache_past(b, io.cross, "value", half->kv_heads, half->head_width, "encoder_sequence");
 	}
 	part_leave(b, outer);
+	if (merged)
+		merge(b, &io, half->layers);
 	run_half(b, f, PART_DECODER, &io);
 	if (text_is(b->s->head->name, "conditional-generation"))
 		graph_output(g, "logits", logits(b, f, io.last));
 	else
 		graph_output(g, "last_hidden_state", io.last);
 	cache_outputs(b, io.cache);
-	if (first)
+	if (first || merged)
 		cache_outputs(b, io.cross);
 }
 
@@ -248,8 +262,8 @@ void seq2seq_draw(struct build *b, const struct seq2seq *f)
 	struct body io = { 0 };
 	if (graph_get_form(b->g)->is_static) {               // what has no number yet is as long as the text
 		int64_t n = graph_symbol(b->g, "sequence");
-		static const char *const others[] = { "decoder_sequence", "encoder_sequence" };
-		for (size_t i = 0; i < 2 && n >= 0; i++)
+		static const char *const others[] = { "decoder_sequence", "encoder_sequence", "frames" };
+		for (size_t i = 0; i < 3 && n >= 0; i++)
 			if (graph_symbol(b->g, others[i]) < 0)
 				graph_bind(b->g, others[i], n);
 	}
@@ -261,6 +275,7 @@ void seq2seq_draw(struct build *b, const struct seq2seq *f)
 		break;
 	case ARCH_DECODER:
 	case ARCH_DECODER_WITH_PAST:
+	case ARCH_DECODER_MERGED:
 		draw_decoder(b, f);
 		break;
 	default:

@@ -13,6 +13,8 @@
 //   decoder_with_past_model.onnx   input_ids [B,N], encoder_attention_mask [B,S], past_key_values.L.decoder.{key,value} [B,H,P,E],
 //                                  past_key_values.L.encoder.{key,value} [B,H,S,E]
 //                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,P+N,E]
+//   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch bool [1]
+//                                  ->  what decoder_model gives. False: the past is not looked at and may have any length.
 //
 // Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step; its
 // present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
@@ -32,6 +34,7 @@ struct seq2seq {
 	void (*classify)(struct build *b, const struct body *io);        // the head of a class without decoder; NULL: the usual one
 	bool one_table;                      // a new checkpoint has one table of tokens, "embed.shared", for both halves
 	bool head_bias;                      // "head.lm.bias", [1, vocab]
+	bool masks_frames;                   // masks are of what the encoder reads, not of its states: the decoder counts them over
 	bool sees_all;                       // the decoder looks at all of the encoder's states: no mask
 	float embed_scale;                   // of the token embeddings; 0: 1
 	float head_scale;                    // of the last state before the language model's head; 0: 1
@@ -41,8 +44,12 @@ struct seq2seq {
 void seq2seq_draw(struct build *b, const struct seq2seq *f);
 extern const enum arch_graph seq2seq_graphs[];
 
-// Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
+// seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
 struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);
+// What BART's kin say: s gets the whole's and the encoder's sizes, d the decoder's; then both halves.
+struct halves_sizes { int64_t layers, heads, ffn_size, vocab_size; };
+void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d);
+void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d);
 
 // STEM.q of x, STEM.k and STEM.v of `from`, STEM.o of what they give. `from` is x itself: self-attention, whose cache grows; else
 // the encoder's states, or NO_VALUE when the cache has their keys and values already.
@@ -57,5 +64,7 @@ value causal_bias(struct build *b, value query, value key);
 void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases);
 // Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
 value sines(struct build *b, value positions, int64_t width, int64_t steps);
+// The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, behind the past; elsewhere 0: [batch, seq, hidden].
+value sines_of_tokens(struct build *b, const struct body *io, value is_token);
 
 #endif

@@ -65,6 +65,17 @@ void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, 
 	io->states[io->state_count - 1] = io->last;
 }
 
+value sines_of_tokens(struct build *b, const struct body *io, value is_token)
+{
+	struct graph *g = b->g;
+	int64_t width = b->s->hidden_size;
+	value count = op_cumsum(g, op_cast(g, is_token, DTYPE_I64), 1);                                      // [batch, seq]
+	if (io->cache && io->cache->past_key[0].id)
+		count = op_add(g, count, op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0));
+	value y = sines(b, op_add(g, count, graph_i64(g, b->s->pad_token_id)), width, width / 2 - 1);
+	return op_mul(g, y, op_unsqueeze(g, op_cast(g, is_token, DTYPE_F32), 2));
+}
+
 value sines(struct build *b, value positions, int64_t width, int64_t steps)
 {
 	struct graph *g = b->g;

@@ -55,6 +55,11 @@ const struct dialect bigbird_pegasus_names = {
 		{ "layers.source.o", "@layers.#.self_attn.output" }),
 };
 
+const struct dialect speech_to_text_names = {
+	.name = "speech-to-text", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = IGNORED("*embed_positions.*"),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "stem.conv", "@conv.conv_layers.#" }, { "norm", "@layer_norm" }, { "head.lm.out", "lm_head" }),
+};
+
 const struct dialect whisper_names = {
 	.name = "whisper", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = IGNORED("*.pos_emb_dummy"),
 	.weights = WEIGHTS(SEQ2SEQ_BODY,

@@ -35,13 +35,7 @@ static value positions(struct build *b, const struct body *io)
 	}
 	if (!s->traits.positions_from_pad)
 		return sines(b, at, s->hidden_size, s->hidden_size / 2);
-	// Tokens that are not padding are counted from pad_token_id + 1; padding is at pad_token_id, whose row is zero.
-	value pad = graph_i64(g, s->pad_token_id), is_token = op_cast(g, op_not(g, op_equal(g, io->ids, pad)), DTYPE_I64);
-	value count = op_cumsum(g, is_token, 1);
-	if (io->cache && io->cache->past_key[0].id)
-		count = op_add(g, count, op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0));
-	value y = sines(b, op_add(g, count, pad), s->hidden_size, s->hidden_size / 2 - 1);
-	return op_mul(g, y, op_unsqueeze(g, op_cast(g, is_token, DTYPE_F32), 2));
+	return sines_of_tokens(b, io, op_not(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id))));
 }
 
 static value embed(struct build *b, const struct body *io, bool is_decoder)
@@ -73,64 +67,34 @@ static void decode(struct build *b, struct body *io)
 	seq2seq_layers(b, io, embed(b, io, true), true, biases(b));
 }
 
-// Of no effect in the classes as they are: what older programs wrote, and a second spelling of encoder_layers.
-static void read_inert(struct config *c)
-{
-	static const char *const keys[] = { "add_bias_logits", "add_final_layer_norm", "decoder_layerdrop", "do_blenderbot_90_layernorm", "encoder_layerdrop",
-		"extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "init_std", "layernorm_variant", "normalize_before",
-		"normalize_embedding", "static_position_embeddings", "unk_token_id", "variant", "smoothing", "max_length_generation", "num_random_blocks", "block_size" };
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		config_get(c, keys[i]);
-	json_object_set_new(c->read, "num_hidden_layers", json_true());
-}
-
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct seq2seq_own *o = ARENA_NEW(a, struct seq2seq_own);
+	struct halves_sizes h;
 	s->own = o;
-	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
-	s->heads = s->kv_heads = config_size(c, "encoder_attention_heads", -1);
-	s->ffn_size = config_size(c, "encoder_ffn_dim", -1);
-	s->vocab_size = config_size(c, "vocab_size", -1);
+	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_position_embeddings", -1);
-	s->act = config_activation(c, "activation_function", ACT_GELU);
-	s->norm_eps = 1e-5;
-	int64_t decoder_layers = config_size(c, "num_decoder_layers", -1), decoder_heads = config_size(c, "decoder_attention_heads", -1);
-	int64_t decoder_ffn = config_size(c, "decoder_ffn_dim", -1), decoder_vocab = config_size(c, "decoder_vocab_size", s->vocab_size);
 	o->scaled = config_bool(c, "scale_embedding", false);
 	o->one_table = config_bool(c, "share_encoder_decoder_embeddings", true);
+	int64_t decoder_vocab = config_size(c, "decoder_vocab_size", s->vocab_size);
+	h.vocab_size = o->one_table ? s->vocab_size : decoder_vocab;
 	o->bias = config_bool(c, "use_bias", true);
 	const json_t *eos = config_get(c, "eos_token_id");
 	o->eos = json_is_integer(eos) ? config_size(c, "eos_token_id", 0) : json_is_array(eos) ? json_integer_value(json_array_get(eos, 0)) : 0;
 	o->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
-	if (text_is(config_text(c, "attention_type"), "block_sparse"))               // up to this length it is full attention
-		o->longest = (5 + 2 * config_size(c, "num_random_blocks", 3)) * config_size(c, "block_size", 64);
-	read_inert(c);
-	if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
-		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
+	const char *attention = config_text(c, "attention_type");
+	int64_t reach = (5 + 2 * config_size(c, "num_random_blocks", 3)) * config_size(c, "block_size", 64);
+	if (text_is(attention, "block_sparse") && reach < s->max_positions)          // up to this length it is full attention
+		o->longest = reach;
+	else if (attention && !text_is(attention, "original_full") && !text_is(attention, "block_sparse"))
+		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention);
 	if (s->traits.positions_from_pad && s->pad_token_id < 0)
 		config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
 	if (c->error.status)
 		return;
-	if (s->heads < 1 || decoder_heads < 1 || s->hidden_size % s->heads || s->hidden_size % decoder_heads || s->layers < 1 || decoder_layers < 1
-		|| s->hidden_size < 4 || s->hidden_size % 2) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld", (long long)s->heads, (long long)decoder_heads, (long long)s->hidden_size);
-		return;
-	}
-	o->longest = o->longest < s->max_positions ? o->longest : 0;
-	s->head_width = s->hidden_size / s->heads;
-	s->attention_scale = 1 / sqrt((double)s->head_width);
-	resolve_half(s, a, PART_ENCODER, "encoder.");
-	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
-	second->layers = second->layers_in_config = decoder_layers;
-	second->heads = second->kv_heads = decoder_heads;
-	second->ffn_size = decoder_ffn;
-	second->vocab_size = o->one_table ? s->vocab_size : decoder_vocab;
-	second->head_width = s->hidden_size / decoder_heads;
-	second->attention_scale = 1 / sqrt((double)second->head_width);
+	resolve_halves(s, a, &h);
 	if (o->longest)
-		s->max_positions = o->longest;
+		s->max_positions = o->longest;                                       // what may be asked of it
 }
 
 static void draw(struct build *b)

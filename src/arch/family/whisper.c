@@ -4,8 +4,6 @@
 //
 //   mel [batch, bins, frames] -> conv, gelu -> conv / 2, gelu -> + positions -> layers -> norm
 //   ids -> tokens + positions -> layers -> norm -> tokens turned round
-#include <math.h>
-
 #include "arch/block/seq2seq.h"
 
 enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
@@ -73,62 +71,32 @@ static void classify(struct build *b, const struct body *io)
 	graph_output(g, "logits", x);                                                                        // [batch, labels]
 }
 
-static void read_inert(struct config *c)
-{
-	static const char *const keys[] = { "decoder_layerdrop", "encoder_layerdrop", "init_std", "apply_spec_augment", "mask_feature_length",
-		"mask_feature_min_masks", "mask_feature_prob", "mask_time_length", "mask_time_min_masks", "mask_time_prob", "median_filter_width",
-		"scale_embedding", "alignment_heads", "is_multilingual", "lang_to_id", "task_to_id", "no_timestamps_token_id", "input_channels" };
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		config_get(c, keys[i]);
-	json_object_set_new(c->read, "num_hidden_layers", json_true());
-}
-
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct whisper *w = ARENA_NEW(a, struct whisper);
+	struct halves_sizes h;
 	s->own = w;
-	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
-	s->heads = s->kv_heads = config_size(c, "encoder_attention_heads", -1);
-	s->ffn_size = config_size(c, "encoder_ffn_dim", -1);
-	s->vocab_size = config_size(c, "vocab_size", -1);
+	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_target_positions", -1);
-	s->act = config_activation(c, "activation_function", ACT_GELU);
-	s->norm_eps = 1e-5;
+	config_get(c, "scale_embedding");                                            // the class does not scale
 	w->bins = config_size(c, "num_mel_bins", -1);
 	w->source_positions = config_size(c, "max_source_positions", -1);
 	w->project_size = config_size(c, "classifier_proj_size", 256);
 	w->weighted = config_bool(c, "use_weighted_layer_sum", false);
-	int64_t decoder_layers = config_size(c, "num_decoder_layers", -1), decoder_heads = config_size(c, "decoder_attention_heads", -1);
-	int64_t decoder_ffn = config_size(c, "decoder_ffn_dim", -1);
-	read_inert(c);
-	if (!config_bool(c, "is_encoder_decoder", true))
-		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself is not supported yet");
+	if (!c->error.status && (w->bins < 1 || w->source_positions < 1 || w->project_size < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld mel bins over %lld positions", (long long)w->bins, (long long)w->source_positions);
 	if (c->error.status)
 		return;
-	if (s->heads < 1 || decoder_heads < 1 || s->hidden_size % s->heads || s->hidden_size % decoder_heads || s->layers < 1 || decoder_layers < 1
-		|| w->bins < 1 || w->source_positions < 1) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld", (long long)s->heads, (long long)decoder_heads, (long long)s->hidden_size);
-		return;
-	}
 	s->traits.norm_first = true;
-	s->head_width = s->hidden_size / s->heads;
-	s->attention_scale = 1 / sqrt((double)s->head_width);
 	bool classifies = text_is(s->head->name, "audio-classification");
 	if (classifies && !c->checkpoint->weight_count)
 		s->prefix = "";
-	resolve_half(s, a, PART_ENCODER, "encoder.");
+	resolve_halves(s, a, &h);
 	if (classifies) {
 		static const char *const decoder_names[] = { "*decoder.*", NULL };
+		s->part[PART_DECODER] = NULL;
 		s->unused = decoder_names;
-		return;
 	}
-	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
-	second->layers = second->layers_in_config = decoder_layers;
-	second->heads = second->kv_heads = decoder_heads;
-	second->ffn_size = decoder_ffn;
-	second->head_width = s->hidden_size / decoder_heads;
-	second->attention_scale = 1 / sqrt((double)second->head_width);
 }
 
 static void draw(struct build *b)
