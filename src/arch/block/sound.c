@@ -79,16 +79,25 @@ value sound_adapter_length(struct build *b, value n)
 	return sound_conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
 }
 
-// Lengths of 0 and less count from the end, as an index of length - 1 does in transformers.
-value sound_frames(struct build *b, value x, value lengths, int64_t step)
+static value counted(struct build *b, value x, int64_t step)         // f32 [1, frames]: 0, step, 2*step, ..
 {
 	struct graph *g = b->g;
-	value count = op_dim(g, x, 1);                                               // [1]
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, count, 0), graph_i64(g, 1));
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
 	graph_assume(g, at, 0, value_dim(g, x, 1));
-	at = op_unsqueeze(g, op_scale(g, op_cast(g, at, DTYPE_F32), (float)step), 0);        // [1, frames]
-	value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, op_cast(g, count, DTYPE_F32)));
-	return op_less(g, at, op_unsqueeze(g, n, 1));                                // [batch, frames]
+	return op_unsqueeze(g, op_scale(g, op_cast(g, at, DTYPE_F32), (float)step), 0);
+}
+
+value sound_frames(struct build *b, value x, value lengths, int64_t step)
+{
+	return op_less(b->g, counted(b, x, step), op_unsqueeze(b->g, lengths, 1));
+}
+
+value sound_frames_to_last(struct build *b, value x, value lengths)
+{
+	struct graph *g = b->g;
+	value count = op_cast(g, op_dim(g, x, 1), DTYPE_F32);                        // [1]
+	value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, count));
+	return op_less(g, counted(b, x, 1), op_unsqueeze(g, n, 1));
 }
 
 value sound_zeroed(struct build *b, value x, value frames)

@@ -57,6 +57,8 @@ value sound_adapter_length(struct build *b, value lengths);
 value sound_conv_length(struct graph *g, value lengths, int64_t kernel, int64_t stride);
 // Is frame t * step of x [batch, frames, ..] one of `lengths`: bool [batch, frames]
 value sound_frames(struct build *b, value x, value lengths, int64_t step);
+// The same for classes that mark the last frame, at lengths - 1, and all before it: what is 0 or less counts from the end.
+value sound_frames_to_last(struct build *b, value x, value lengths);
 value sound_zeroed(struct build *b, value x, value frames);                  // 0 where frames [batch, frames] is false
 // What the convolutional positions of x [batch, frames, hidden] are.
 value sound_positions(struct build *b, value x);

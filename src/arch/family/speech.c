@@ -307,7 +307,7 @@ static void speech_body(struct build *b, struct body *io)
 	value x = o->conv_count ? sound_stem(b, io->features) : io->features;        // [batch, frames, feature]
 	value lengths = io->mask.id ? sound_lengths(b, io->mask) : NO_VALUE, frames = NO_VALUE, mask = NO_VALUE;
 	if (io->mask.id)
-		frames = o->conv_count ? sound_frames(b, x, lengths, 1) : op_cast(g, io->mask, DTYPE_BOOL);
+		frames = !o->conv_count ? op_cast(g, io->mask, DTYPE_BOOL) : o->squeeze ? sound_frames(b, x, lengths, 1) : sound_frames_to_last(b, x, lengths);
 	graph_enter(g, "features");
 	if (o->feature_norm)
 		x = layer_norm(b, "features.norm", x, o->feature_size);

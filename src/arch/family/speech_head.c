@@ -31,7 +31,8 @@ static value head_sequence(struct build *b, struct body *io, value x)
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	x = linear(b, "head.projector", x, s->hidden_size, o->projector_size, true);
-	value frames = sound_frames(b, x, lengths_of(b, io), 1);                     // [batch, frames]
+	value lengths = lengths_of(b, io);
+	value frames = o->squeeze ? sound_frames(b, x, lengths, 1) : sound_frames_to_last(b, x, lengths);    // [batch, frames]
 	value count = op_reduce_sum(g, op_cast(g, frames, DTYPE_F32), 1, true);      // [batch, 1]
 	value mean = op_div(g, op_reduce_sum(g, sound_zeroed(b, x, frames), 1, false), count);
 	return linear(b, "head.classifier", mean, o->projector_size, s->labels, true);
