@@ -179,7 +179,7 @@ enum activation config_activation_word(struct config *c, const char *key, const 
 // Keys that cannot change what the graph computes: training, generation, tokenizers, book-keeping. Globs.
 static const char *const inert[] = {
 	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*", "*drop_path*", "drop_out*",
-	"initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id",
+	"*initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id",
 	"forced_*", "id2label", "label2id", "problem_type", "return_dict", "output_attentions", "output_hidden_states", "output_past", "torchscript",
 	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "encoder_stride", "summary_*", "attn_implementation", "layerscale_value",
 	"apply_layernorm", "reshape_hidden_states", "out_features", "out_indices", "stage_names", "use_mask_token", "finetuning_task", "tokenizer_class",

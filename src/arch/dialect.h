@@ -27,7 +27,8 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // detect.c
 extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
-extern const struct dialect regnet_names, resnet_names, resnet_timm_names;
+extern const struct dialect regnet_names, resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
+	mobilenet_v2_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
 	phi_names, stablelm_names, starcoder2_names;
@@ -38,7 +39,7 @@ extern const struct dialect afmoe_names, aria_names, deepseek_v2_names, deepseek
 	gpt_oss_names, granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_m2_names, mixtral_names, qwen_moe_names;
 
 // t5.c
-extern const struct dialect t5_names;
+extern const struct dialect switch_names, t5_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, speech_to_text_names, whisper_names;
 

@@ -219,6 +219,22 @@ value op_argmax(struct graph *g, value x, int axis, bool keep)
 	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2, DTYPE_I64, rank, dim);
 }
 
+// TopK's other output, the indices, is left out: what is among the k greatest is what is not less than the last of them.
+value op_topk(struct graph *g, value x, int64_t k)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK], last = v.rank ? v.dim[v.rank - 1] : 0;
+	if (k < 1 || (last >= 0 && k > last)) {
+		graph_fail(g, STATUS_FAILED, "the %lld greatest of %lld", (long long)k, (long long)last);
+		return NO_VALUE;
+	}
+	memcpy(dim, v.dim, sizeof dim);
+	dim[v.rank - 1] = k;
+	return graph_node(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, v.dtype, v.rank, dim);
+}
+
 value op_cumsum(struct graph *g, value x, int axis)
 {
 	if (!graph_alive(g, x))

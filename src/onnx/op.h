@@ -45,6 +45,7 @@ value op_reduce_sum(struct graph *g, value x, int axis, bool keep);
 value op_reduce_max(struct graph *g, value x, int axis, bool keep);
 value op_cumsum(struct graph *g, value x, int axis);
 value op_argmax(struct graph *g, value x, int axis, bool keep);
+value op_topk(struct graph *g, value x, int64_t k);                       // the k greatest of the last axis, falling: [.., k]
 
 value op_reshape(struct graph *g, value x, int count, const int64_t *dim);     // 0 keeps a dimension, -1 is the rest
 value op_reshape_to(struct graph *g, value x, value shape);                    // shape: i64 [r], r known

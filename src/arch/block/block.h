@@ -77,6 +77,8 @@ bool weight_exists(const struct build *b, const char *stem, const char *suffix);
 bool weight_named(const struct build *b, const char *stem);                          // does the dialect have a word for it?
 // One row a head, each a tensor of its own (STEM.ITEM.weight [width]), as [heads, width].
 value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);
+// Part b->item of a tensor [items, ..] that lies in the file as one: [..], read from its place, nothing is copied.
+value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim);
 // Rows of a table [rows, width] by ids [batch, seq]: [batch, seq, width].
 value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width);
 
@@ -107,6 +109,10 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 // Linear bias by position (ALiBi), a slope for each head, in the way that the trait alibi says: [batch or 1, heads, 1, keys].
 value mask_alibi(struct build *b, value attention_mask);
 value mask_window_both(struct build *b, value attention_mask, value x, int64_t window);     // |query - key| < window: [batch, 1, seq, seq]
+
+// latent.c, moe.c: instead of self-attention and feed-forward
+value latent_attention(struct build *b, value x, const struct attention_extras *e, struct cache *cache);
+value mixture(struct build *b, value x);
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
 value norm(struct build *b, const char *stem, value x, int64_t width);

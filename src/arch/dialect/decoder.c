@@ -2,50 +2,12 @@
 // What checkpoints of the decoder family call things. A word for layers.attn.qkv or layers.ffn.gate_up says that the file has
 // those weights in one tensor; one for embed.position, that positions are learned.
 #include "arch/dialect.h"
-
-#define HEADS                                                                            \
-	{ "head.lm.out", "lm_head" },                                                    \
-	{ "head.score", "score" },                                                       \
-	{ "head.token", "score" },                                                       \
-	{ "head.span", "qa_outputs" }
-
-#define LLAMA_EMBED                                                                      \
-	{ "embed.word", "@embed_tokens" },                                               \
-	{ "norm", "@norm" }
-
-#define LLAMA_QKV                                                                        \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
-	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
-	{ "layers.attn.v", "@layers.#.self_attn.v_proj" }
-
-#define LLAMA_ATTENTION                                                                  \
-	LLAMA_QKV,                                                                       \
-	{ "layers.attn.o", "@layers.#.self_attn.o_proj" },                               \
-	{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" },                          \
-	{ "layers.attn.k_norm", "@layers.#.self_attn.k_norm" }
-
-#define LLAMA_FFN                                                                        \
-	{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" },                                \
-	{ "layers.ffn.up", "@layers.#.mlp.up_proj" },                                    \
-	{ "layers.ffn.down", "@layers.#.mlp.down_proj" }
-
-#define FUSED_FFN                                                                        \
-	{ "layers.ffn.gate_up", "@layers.#.mlp.gate_up_proj" },                          \
-	{ "layers.ffn.down", "@layers.#.mlp.down_proj" }
-
-#define TWO_NORMS                                                                        \
-	{ "layers.attn.norm", "@layers.#.input_layernorm" },                             \
-	{ "layers.ffn.norm", "@layers.#.post_attention_layernorm" }
-
-#define LLAMA_BODY LLAMA_EMBED, LLAMA_ATTENTION, LLAMA_FFN
-
-// Tensors that older files carry and nobody needs.
-#define BUFFERS "*rotary_emb.inv_freq", "*.attn.bias", "*.attn.masked_bias", "*.attention.bias", "*.attention.masked_bias", "*attn.attention.bias", \
-	"*attn.attention.masked_bias", "*.attn.causal_mask", "*embed_positions.weights"
+#include "arch/dialect/llama.h"
 
 const struct dialect llama_names = {
 	.name = "llama", .prefix = "model.", .keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS,
+		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
 		{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
 		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" },
 		{ "layers.attn.after", "@layers.#.post_norm1" },

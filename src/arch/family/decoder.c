@@ -27,11 +27,15 @@ static value attention(struct build *b, value x, const struct shared *p, struct 
 	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale };
 	if (turned)
 		e.cos = p->cos[window], e.sin = p->sin[window];
+	if (s->latent.key_rank)
+		return latent_attention(b, x, &e, cache);
 	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
 }
 
 static value feed(struct build *b, value x)
 {
+	if (b->s->moe && b->s->sparse[b->layer])
+		return mixture(b, x);
 	return ffn_of(b, "layers.ffn", x, b->s->ffn_size, b->s->traits.ffn_bias);
 }
 
@@ -124,12 +128,35 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 		s->sliding = s->sliding_window > 0 ? unturned : s->sliding;
 }
 
+// Rotary bases layer by layer: those of the layers without a window are one, and those with one.
+static void resolve_layer_thetas(struct config *c, struct spec *s)
+{
+	const json_t *list = config_get(c, "layer_rope_theta");
+	if (!list)
+		return;
+	double theta[2] = { 0, 0 };
+	for (int64_t i = 0; i < s->layers; i++) {
+		double t = json_number_value(json_array_get(list, (size_t)i)), *known = &theta[s->sliding[i]];
+		if (!(t > 1) || (*known > 0 && *known != t))
+			config_fail(c, STATUS_UNSUPPORTED, "layer_rope_theta that differs among layers of one type is not supported yet");
+		*known = t;
+	}
+	s->rope.theta = theta[0] > 0 ? theta[0] : s->rope.theta;
+	s->window_rope.theta = theta[1] > 0 ? theta[1] : s->window_rope.theta;
+}
+
 static void resolve_scales(struct config *c, struct spec *s)
 {
 	s->embedding_scale = config_real(c, "embedding_multiplier", s->traits.scaled_embedding ? sqrt((double)s->hidden_size) : 0);
 	s->residual_scale = config_real(c, "residual_multiplier", 0);
 	s->attention_scale = config_real(c, "attention_multiplier", s->attention_scale);
-	double divisor = config_real(c, "logits_scaling", 1);
+	double divisor = config_real(c, "logits_scaling", 1), base = config_real(c, "dim_model_base", 0), depth = config_real(c, "scale_depth", 0);
+	s->embedding_scale = config_real(c, "scale_emb", s->embedding_scale);
+	if (config_bool(c, "mup_enabled", false))
+		s->embedding_scale = sqrt((double)s->hidden_size);
+	if (depth > 0)
+		s->residual_scale = depth / sqrt((double)s->layers);
+	divisor *= base > 0 ? (double)s->hidden_size / base : 1;
 	s->logit_scale = config_real(c, "logit_scale", divisor > 0 && divisor != 1 ? 1 / divisor : 0);
 	s->clip_qkv = config_real(c, "clip_qkv", 0);
 }
@@ -202,9 +229,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->ffn_size = 4 * s->hidden_size;
 	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
 		s->norm_eps = 1e-5;                          // what layers have that no configuration speaks of
+	if (has_word(s, "layers.attn.kv_a"))
+		resolve_latent(c, s);
 	resolve_rope(c, s, a);
+	if (s->latent.key_rank)
+		resolve_latent_scale(s);
+	if (has_word(s, "layers.moe.router"))
+		resolve_moe(c, s, a);
 	resolve_window(c, s, a);
 	resolve_unturned(c, s, a);
+	resolve_layer_thetas(c, s);
 	resolve_biases(c, s);
 	resolve_scales(c, s);
 	resolve_older(c, s, a);

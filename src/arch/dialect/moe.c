@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of decoders with experts or latent attention call things.
+#include "arch/dialect.h"
+#include "arch/dialect/llama.h"
+
+// One tensor an expert: STEM.gate_proj, STEM.up_proj, STEM.down_proj.
+#define FFN_AT(word, stem)                                                               \
+	{ "layers." word ".gate", stem ".gate_proj" },                                   \
+	{ "layers." word ".up", stem ".up_proj" },                                       \
+	{ "layers." word ".down", stem ".down_proj" }
+
+#define EXPERTS FFN_AT("moe.expert", "@layers.#.mlp.experts.*")
+
+const struct dialect qwen_moe_names = {
+	.name = "qwen-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect flex_olmo_names = {
+	.name = "flex-olmo", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS,
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+// With the bias that decides the choice only; the layers behind the last are for predicting several tokens.
+const struct dialect dots1_names = {
+	.name = "dots1", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect exaone_moe_names = {
+	.name = "exaone-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+};
+
+const struct dialect ernie4_5_moe_names = {
+	.name = "ernie4-5-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.moe_statics.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+#define MIXTRAL_EXPERTS                                                                  \
+	{ "layers.moe.router", "@layers.#.block_sparse_moe.gate" },                      \
+	{ "layers.moe.expert.gate", "@layers.#.block_sparse_moe.experts.*.w1" },         \
+	{ "layers.moe.expert.up", "@layers.#.block_sparse_moe.experts.*.w3" },           \
+	{ "layers.moe.expert.down", "@layers.#.block_sparse_moe.experts.*.w2" }
+
+const struct dialect mixtral_names = {
+	.name = "mixtral", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect minimax_m2_names = {
+	.name = "minimax-m2", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS,
+		{ "layers.moe.choice_bias", "@layers.#.block_sparse_moe.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect gpt_oss_names = {
+	.name = "gpt-oss", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS,
+		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
+		{ "layers.moe.router", "@layers.#.mlp.router" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
+		{ "layers.moe.experts.gate_up_bias", "@layers.#.mlp.experts.gate_up_proj_bias" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" },
+		{ "layers.moe.experts.down_bias", "@layers.#.mlp.experts.down_proj_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+#define GRANITE_SHARED                                                                   \
+	{ "layers.moe.shared.gate_up", "@layers.#.shared_mlp.input_linear" },            \
+	{ "layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" }
+
+const struct dialect granitemoe_names = {
+	.name = "granitemoe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, GRANITE_SHARED,
+		{ "layers.moe.router", "@layers.#.block_sparse_moe.router.layer" },
+		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.input_linear.weight" },
+		{ "layers.moe.experts.down", "@layers.#.block_sparse_moe.output_linear.weight" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect granitemoe_swa_names = {
+	.name = "granitemoe-swa", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, GRANITE_SHARED,
+		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
+		{ "layers.moe.router", "@layers.#.block_sparse_moe.router" },
+		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.experts.gate_up_proj" },
+		{ "layers.moe.experts.down", "@layers.#.block_sparse_moe.experts.down_proj" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect hunyuan_moe_names = {
+	.name = "hunyuan-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_mlp"),
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.query_layernorm" },
+		{ "layers.attn.k_norm", "@layers.#.self_attn.key_layernorm" },
+		{ "layers.moe.router", "@layers.#.mlp.gate.wg" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect hy_v3_names = {
+	.name = "hy-v3", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_mlp"),
+		{ "layers.moe.router", "@layers.#.mlp.router.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect afmoe_names = {
+	.name = "afmoe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.pre_mlp_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_mlp_layernorm" },
+		{ "layers.moe.router", "@layers.#.mlp.router.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect aria_names = {
+	.name = "aria", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.router" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.fc1.weight" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.experts.fc2.weight" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+#define LATENT_ATTENTION                                                                 \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
+	{ "layers.attn.q_a", "@layers.#.self_attn.q_a_proj" },                           \
+	{ "layers.attn.q_a_norm", "@layers.#.self_attn.q_a_layernorm" },                 \
+	{ "layers.attn.q_b", "@layers.#.self_attn.q_b_proj" },                           \
+	{ "layers.attn.kv_a", "@layers.#.self_attn.kv_a_proj_with_mqa" },                \
+	{ "layers.attn.kv_a_norm", "@layers.#.self_attn.kv_a_layernorm" },               \
+	{ "layers.attn.kv_b", "@layers.#.self_attn.kv_b_proj" },                         \
+	{ "layers.attn.o", "@layers.#.self_attn.o_proj" }
+
+const struct dialect minicpm3_names = {
+	.name = "minicpm3", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect deepseek_v2_names = {
+	.name = "deepseek-v2", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect deepseek_v3_names = {
+	.name = "deepseek-v3", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};

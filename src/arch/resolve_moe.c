@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What config.json says of experts and of latent attention, in the words of several classes.
+#include "arch/spec.h"
+
+#include <math.h>
+
+// The first of these keys that has a number.
+static int64_t size_of(struct config *c, const char *const *keys, int64_t fallback)
+{
+	int64_t found = -1;
+	for (; *keys; keys++) {
+		const json_t *v = config_get(c, *keys);
+		if (json_is_number(v) && found < 0)
+			found = config_size(c, *keys, fallback);
+	}
+	return found >= 0 ? found : fallback;
+}
+#define SIZE(c, fallback, ...) size_of((c), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
+
+static bool in_list(const json_t *list, int64_t n)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_integer_value(json_array_get(list, i)) == n)
+			return true;
+	return false;
+}
+
+// Which layers have experts: by a list of words, a list of those that have none, the first with them, or every Nth.
+static const bool *sparse_layers(struct config *c, struct spec *s, struct arena *a)
+{
+	bool *sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	const json_t *words = config_get(c, "mlp_layer_types"), *dense = config_get(c, "mlp_only_layers");
+	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "moe_layer_freq");
+	int64_t first = SIZE(c, 0, "first_k_dense_replace", "moe_layer_start_index", "num_dense_layers");
+	const json_t *end = config_get(c, "moe_layer_end_index");
+	int64_t last = json_is_integer(end) && json_integer_value(end) >= 0 ? json_integer_value(end) : s->layers - 1;
+	if (words && json_array_size(words) != (size_t)s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layers", (long long)s->layers);
+	for (int64_t i = 0; i < s->layers; i++) {
+		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
+		sparse[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "sparse") : by_rule;
+	}
+	return sparse;
+}
+
+void resolve_moe(struct config *c, struct spec *s, struct arena *a)
+{
+	struct moe *m = ARENA_NEW(a, struct moe);
+	m->experts = SIZE(c, 0, "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts");
+	m->top_k = SIZE(c, 1, "num_experts_per_tok", "moe_topk", "moe_k", "num_experts_per_token", "moe_top_k");
+	m->width = SIZE(c, s->ffn_size, "moe_intermediate_size");
+	int64_t shared = SIZE(c, s->traits.one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert");
+	m->shared_width = SIZE(c, shared * m->width, "shared_expert_intermediate_size", "shared_intermediate_size");
+	m->groups = SIZE(c, 0, "n_group");
+	m->top_groups = SIZE(c, 1, "topk_group");
+	m->group_of_two = !s->traits.group_of_one;
+	m->normalise = config_bool(c, "norm_topk_prob", false) || s->traits.normalised_experts;
+	m->scale = config_real(c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
+	m->jitter = config_real(c, "router_jitter_noise", 0);
+	m->alpha = config_real(c, "swiglu_alpha", 1.702);
+	m->limit = config_real(c, "swiglu_limit", 7);
+	config_real(c, "moe_norm_min", 0);                   // keeps a sum of probabilities from being 0
+	const char *method = config_text(c, "topk_method");
+	if (method && text_is(method, "greedy"))
+		m->groups = 0;
+	static const char *const without_effect[] = { "num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func",
+		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "global_attn_every_n_layers", "score_func", "num_expert_groups", "num_limited_groups",
+		"load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free" };
+	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
+		config_get(c, without_effect[i]);
+	if (c->error.status)
+		return;
+	if (m->experts < 1) {                                // a configuration may have none
+		s->sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		return;
+	}
+	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1 || m->experts > 100000
+		|| (m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k, (long long)m->experts,
+			(long long)m->groups, (long long)m->width);
+		return;
+	}
+	s->moe = m;
+	s->sparse = sparse_layers(c, s, a);
+}
+
+void resolve_latent(struct config *c, struct spec *s)
+{
+	struct latent *l = &s->latent;
+	l->query_rank = config_size(c, "q_lora_rank", 0);
+	l->key_rank = config_size(c, "kv_lora_rank", -1);
+	l->nope = config_size(c, "qk_nope_head_dim", -1);
+	l->rope = config_size(c, "qk_rope_head_dim", -1);
+	l->value = config_size(c, "v_head_dim", -1);
+	l->eps = 1e-6;                                       // whatever the other norms have
+	config_get(c, "qk_head_dim");
+	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || l->rope < 2 || l->rope % 2 || l->value < 1))
+		config_fail(c, STATUS_BAD_INPUT, "the sizes of latent attention do not go together");
+	s->kv_heads = s->heads;
+	s->head_width = l->rope;                             // what the rotary positions turn
+	s->attention_scale = 1 / sqrt((double)(l->nope + l->rope));
+	s->traits.interleaved_rope = config_bool(c, "rope_interleave", s->traits.interleaved_rope);
+}
+
+// DeepSeek's YaRN takes its own scale of the scores twice.
+void resolve_latent_scale(struct spec *s)
+{
+	const struct rope *r = &s->rope;
+	if (r->kind == ROPE_DEFAULT || !(r->mscale_all_dim > 0) || r->factor <= 1)
+		return;
+	double m = 0.1 * r->mscale_all_dim * log(r->factor) + 1;
+	s->attention_scale *= m * m;
+}
