@@ -12,7 +12,7 @@
 #include "arch/arch.h"
 
 enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE, ACT_RELU2, ACT_SIGMOID, ACT_MISH, ACT_LEAKY_RELU,
-	ACT_RELU6, ACT_XIELU };
+	ACT_RELU6, ACT_XIELU, ACT_HARD_SWISH, ACT_GELU_10, ACT_LAPLACE, ACT_SQRT_SOFTPLUS };
 enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
 enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 
@@ -99,6 +99,8 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
 	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
 	X(FLAG, projector_norm, "a norm before the projector, which always has biases and no class token (vision-language)") \
+	X(FLAG, lm_gelu, "the language model's head has GELU, whatever hidden_act says (encoder)")                           \
+	X(FLAG, head_hidden_act, "the sequence classifier's dense layer is followed by hidden_act")                          \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")
 
 struct traits {
@@ -166,6 +168,7 @@ struct spec {
 	struct traits traits;                        // the row's, then config.json's
 	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
 	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
+	int64_t lm_size;                             // what the masked language model's dense layer gives; 0: embedding_size
 	int64_t image_size, image_width, patch_size, patch_width, channels, relative_buckets;     // image_size, patch_size: heights where they differ
 	const int64_t *out_indices;                  // of a backbone: which states are its result, [out_count]
 	int64_t out_count;
@@ -221,6 +224,7 @@ struct dialect {
 	const struct key_name *keys;                 // config keys whose name differs from the canonical one; ends with NULL
 	const struct weight_name *weights;           // stems: "layers.attn.q" -> "@encoder.layer.#.attention.self.query"; ends with NULL
 	const char *const *ignored;                  // globs of tensors that may lie in the file unread; ends with NULL
+	const char *const *other_prefixes;           // of other classes of the type; ends with NULL, or NULL: none
 };
 
 // The second table: chosen by the suffix of architectures[0].
@@ -268,7 +272,7 @@ void config_check_unread(struct config *c);
 // spec.c: what families' resolve functions are made of. Errors go into c->error.
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
-void resolve_refusals(struct config *c);                   // a part of resolve_transformer: decoders, pruned heads
+void resolve_refusals(struct config *c, bool may_decode);  // a part of resolve_transformer: decoders, pruned heads
 void resolve_image(struct config *c, struct spec *s);      // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages);     // out_indices, from out_features or out_indices; the last stage where neither is given
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);

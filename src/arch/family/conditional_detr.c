@@ -116,6 +116,8 @@ static void draw(struct build *b)
 		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
 	graph_output(g, "last_hidden_state", x);
 	graph_output(g, "encoder_last_hidden_state", memory);
+	if (!boxes)
+		graph_output(g, "reference_points", op_transpose(g, point, 3, (int[]){ 1, 0, 2 }));   // [queries, batch, 2]
 	if (!boxes && d->auxiliary)
 		graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));
 }
