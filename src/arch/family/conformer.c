@@ -247,14 +247,14 @@ static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_part(c, s, a, PART_ENCODER, "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
-	resolve_refusals(c);
+	resolve_refusals(c, false);
 }
 
 static void draw_ctc(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body io = { 0 };
-	if (!text_is(b->s->head->name, "ctc")) {
+	if (!text_is(b->s->head->name, "ctc") && !text_is(b->s->head->name, "model")) {      // there is no class without the head
 		b->s->head->draw(b, NO_VALUE);
 		return;
 	}
