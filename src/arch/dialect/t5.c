@@ -21,15 +21,7 @@
 	{ "layers.cross.v", "@block.#.layer.1.EncDecAttention.v" },                      \
 	{ "layers.cross.o", "@block.#.layer.1.EncDecAttention.o" },                      \
 	{ "layers.ffn.norm", "@block.#.layer.1.layer_norm" },                            \
-	{ "layers.ffn.up_alone", "@block.#.layer.1.DenseReluDense.wi" },                 \
-	{ "layers.ffn.gate", "@block.#.layer.1.DenseReluDense.wi_0" },                   \
-	{ "layers.ffn.up", "@block.#.layer.1.DenseReluDense.wi_1" },                     \
-	{ "layers.ffn.down", "@block.#.layer.1.DenseReluDense.wo" },                     \
 	{ "layers.last.norm", "@block.#.layer.2.layer_norm" },                           \
-	{ "layers.last.up_alone", "@block.#.layer.2.DenseReluDense.wi" },                \
-	{ "layers.last.gate", "@block.#.layer.2.DenseReluDense.wi_0" },                  \
-	{ "layers.last.up", "@block.#.layer.2.DenseReluDense.wi_1" },                    \
-	{ "layers.last.down", "@block.#.layer.2.DenseReluDense.wo" },                    \
 	{ "norm", "@final_layer_norm" },                                                 \
 	{ "head.lm.out", "lm_head" },                                                    \
 	{ "head.sequence.dense", "classification_head.dense" },                          \
@@ -37,8 +29,35 @@
 	{ "head.token", "classifier" },                                                  \
 	{ "head.span", "qa_outputs" }
 
+#define T5_FFN                                                                           \
+	{ "layers.ffn.up_alone", "@block.#.layer.1.DenseReluDense.wi" },                 \
+	{ "layers.ffn.gate", "@block.#.layer.1.DenseReluDense.wi_0" },                   \
+	{ "layers.ffn.up", "@block.#.layer.1.DenseReluDense.wi_1" },                     \
+	{ "layers.ffn.down", "@block.#.layer.1.DenseReluDense.wo" },                     \
+	{ "layers.last.up_alone", "@block.#.layer.2.DenseReluDense.wi" },                \
+	{ "layers.last.gate", "@block.#.layer.2.DenseReluDense.wi_0" },                  \
+	{ "layers.last.up", "@block.#.layer.2.DenseReluDense.wi_1" },                    \
+	{ "layers.last.down", "@block.#.layer.2.DenseReluDense.wo" }
+
 const struct dialect t5_names = {
-	.name = "t5", .prefix = "transformer.", .keys = KEYS(T5_KEYS), .weights = WEIGHTS(T5_WEIGHTS),
+	.name = "t5", .prefix = "transformer.", .keys = KEYS(T5_KEYS), .weights = WEIGHTS(T5_WEIGHTS, T5_FFN),
 	// Older files keep every copy of the one token table, and a bias of cross attention that the class never had.
+	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight", "mel_conditioner.*"),
+};
+
+
+const struct dialect switch_names = {
+	.name = "switch", .prefix = "transformer.", .keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS,
+		{ "layers.ffn.up_alone", "@block.#.layer.1.mlp.wi" },
+		{ "layers.ffn.down", "@block.#.layer.1.mlp.wo" },
+		{ "layers.ffn.router", "@block.#.layer.1.mlp.router.classifier" },
+		{ "layers.ffn.expert.up", "@block.#.layer.1.mlp.experts.expert_#.wi" },
+		{ "layers.ffn.expert.down", "@block.#.layer.1.mlp.experts.expert_#.wo" },
+		{ "layers.last.up_alone", "@block.#.layer.2.mlp.wi" },
+		{ "layers.last.down", "@block.#.layer.2.mlp.wo" },
+		{ "layers.last.router", "@block.#.layer.2.mlp.router.classifier" },
+		{ "layers.last.expert.up", "@block.#.layer.2.mlp.experts.expert_#.wi" },
+		{ "layers.last.expert.down", "@block.#.layer.2.mlp.experts.expert_#.wo" }),
 	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
 };

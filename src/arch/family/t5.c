@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // T5 and its kin: an encoder-decoder without absolute positions: a learned bias by bucket of distance is added to the scores, which
 // are not scaled; RMS norms before each branch, no biases (Raffel et al. 2019, https://arxiv.org/abs/1910.10683; mT5,
-// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151).
+// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151; Switch Transformers, https://arxiv.org/abs/2101.03961).
 //
 //   ids -> tokens -> layers -> norm
 //   layer:  x -+- norm - attention + bias(distance) -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(wi) - wo -(+)-
@@ -13,8 +13,38 @@
 struct t5 {                          // of the whole and of both halves
 	int64_t farthest;
 	bool gated, scaled_head, is_decoder;
+	int64_t experts, capacity, sparse_step;      // Switch: every sparse_step-th layer has experts; 0: none
+	bool router_bias;
 	int64_t eos, start;
 };
+
+// Each token goes to the expert it scores highest, whose result is weighed by that score; an expert takes the first `capacity`
+// tokens of a text, and what comes later passes by.
+static value experts(struct build *b, value x, const char *place)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct t5 *t = s->own;
+	graph_enter(g, "experts");
+	value scores = op_softmax(g, linear(b, arena_printf(graph_arena(g), "%s.router", place), x, s->hidden_size, t->experts, t->router_bias), -1);
+	int64_t *every = ARENA_ARRAY(graph_arena(g), (size_t)t->experts, int64_t), layer = b->layer, stage = b->stage;
+	for (int64_t i = 0; i < t->experts; i++)
+		every[i] = i;
+	value chosen = op_equal(g, op_argmax(g, scores, -1, true), graph_i64s(g, (int)t->experts, every));   // [batch, seq, experts]
+	value count = op_cumsum(g, op_cast(g, chosen, DTYPE_I64), 1);
+	chosen = op_and(g, chosen, op_less_or_equal(g, count, graph_i64(g, t->capacity)));
+	value share = op_mul(g, op_cast(g, chosen, DTYPE_F32), op_reduce_max(g, scores, -1, true)), sum = NO_VALUE;
+	for (b->stage = layer, b->layer = 0; b->layer < t->experts; b->layer++) {                            // names: layer, expert
+		value y = activate(b, s->act, linear(b, arena_printf(graph_arena(g), "%s.expert.up", place), x, s->hidden_size, s->ffn_size, false));
+		y = linear(b, arena_printf(graph_arena(g), "%s.expert.down", place), y, s->ffn_size, s->hidden_size, false);
+		y = op_mul(g, y, op_slice(g, share, 2, b->layer, b->layer + 1));
+		sum = sum.id ? op_add(g, sum, y) : y;
+	}
+	b->layer = layer;
+	b->stage = stage;
+	graph_leave(g);
+	return sum;
+}
 
 static value feed_forward(struct build *b, value x)
 {
@@ -24,6 +54,8 @@ static value feed_forward(struct build *b, value x)
 	const char *place = t->is_decoder ? "layers.last" : "layers.ffn";            // its number in the layer differs
 #define STEM(word) arena_printf(graph_arena(g), "%s.%s", place, word)
 	value y = rms_norm(b, STEM("norm"), x, s->hidden_size);
+	if (t->sparse_step > 0 && (t->sparse_step == 1 || b->layer % t->sparse_step == 1))
+		return op_add(g, x, experts(b, y, place));
 	value up = activate(b, s->act, linear(b, STEM(t->gated ? "gate" : "up_alone"), y, s->hidden_size, s->ffn_size, false));
 	if (t->gated)
 		up = op_mul(g, up, linear(b, STEM("up"), y, s->hidden_size, s->ffn_size, false));    // [batch, seq, ffn]
@@ -72,7 +104,7 @@ static void resolve_feed_forward(struct config *c, struct spec *s, struct t5 *t)
 	const char *word = config_text(c, "feed_forward_proj");
 	t->gated = text_starts(word ? word : "relu", "gated-");
 	const char *act = word && t->gated ? word + 6 : word;
-	const json_t *given = config_given(c, "dense_act_fn"), *gated = config_given(c, "is_gated_act");
+	const json_t *given = config_get(c, "dense_act_fn"), *gated = config_get(c, "is_gated_act");
 	if (gated)
 		t->gated = json_is_true(gated);
 	if (given)
@@ -81,6 +113,13 @@ static void resolve_feed_forward(struct config *c, struct spec *s, struct t5 *t)
 		s->act = ACT_GELU_TANH;
 	else
 		s->act = config_activation_word(c, "feed_forward_proj", act ? act : "relu");
+}
+
+// The step between layers with experts, from how many there are of `layers`; the step itself may be given.
+static int64_t sparse_step(struct config *c, const char *step, const char *sparse, int64_t layers)
+{
+	int64_t n = config_size(c, sparse, 0), by_count = n > 0 ? layers / n : layers;
+	return config_given(c, step) ? config_size(c, step, 0) : by_count;
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -104,6 +143,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	// An untied head was the sign of an unscaled one before there was a key for it.
 	const json_t *scaled = config_given(c, "scale_decoder_outputs"), *tied = config_given(c, "tie_word_embeddings");
 	t->scaled_head = !s->traits.unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
+	t->experts = config_size(c, "num_experts", 0);
+	t->capacity = config_size(c, "expert_capacity", 0);
+	t->router_bias = config_bool(c, "router_bias", false);
+	int64_t decoder_step = sparse_step(c, "decoder_sparse_step", "num_sparse_decoder_layers", decoder_layers);
+	t->sparse_step = sparse_step(c, "encoder_sparse_step", "num_sparse_encoder_layers", s->layers);
+	if (!t->experts)
+		t->sparse_step = decoder_step = 0;
+	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype", "router_ignore_padding_tokens",
+		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size" };
+	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
+		config_get(c, inert[i]);
 	config_bool(c, "is_encoder_decoder", true);
 	config_get(c, "n_positions");                                                // of no effect: there are no positions
 	if (config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
@@ -127,6 +177,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct t5 *of_decoder = ARENA_NEW(a, struct t5);
 	*of_decoder = *t;
 	of_decoder->is_decoder = true;
+	of_decoder->sparse_step = decoder_step;
 	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
 	second->layers = second->layers_in_config = decoder_layers;
 	second->own = of_decoder;
