@@ -122,7 +122,8 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 	if (c->error.status)
 		return NULL;
 	struct spec *p = ARENA_NEW(a, struct spec);
-	*p = (struct spec){ .row = row, .head = head_find(head), .class_name = s->class_name, .root = roots[0], .dtype = s->dtype, .traits = row->traits };
+	*p = (struct spec){ .row = row, .head = head_find(head), .class_name = s->class_name, .key = arena_strdup(a, key), .root = roots[0], .dtype = s->dtype,
+		.traits = row->traits };
 	for (const char *const *root = roots; *root; root++)
 		if (any_starts(c->checkpoint, arena_printf(a, "%s%s", s->root, *root))) {
 			p->root = *root;
@@ -205,7 +206,7 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 // Whose layers count: of a model made of models its text part's.
 static const struct spec *layered(const struct spec *s)
 {
-	return !s->layers && s->part[PART_TEXT] ? s->part[PART_TEXT] : s;
+	return s->part[PART_TEXT] ? s->part[PART_TEXT] : s;
 }
 
 bool arch_shorten(struct spec *s, int64_t layers)

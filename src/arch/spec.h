@@ -159,6 +159,7 @@ struct spec {
 	const struct arch *row;
 	const struct head *head;
 	const char *class_name;                      // architectures[0]
+	const char *key;                             // of a part: the object in config.json that it is in
 	const char *root;                            // what every name of this part begins with: "" or "vision_tower."
 	const char *prefix;                          // base-model prefix that this checkpoint's names have behind it: "bert." or ""
 	const struct spec *part[PART_COUNT];         // NULL: there is none

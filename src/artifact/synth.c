@@ -62,13 +62,18 @@ static const char *dtype_for_config(enum dtype t)
 // The configuration that the new checkpoint will have: its dtype in the spelling that is there, and fewer layers.
 static json_t *new_config(const json_t *config, const struct spec *s, enum dtype t, int64_t layers)
 {
-	json_t *c = json_deep_copy(config), *types = json_object_get(c, "layer_types");
+	json_t *c = json_deep_copy(config);
 	json_object_set_new(c, json_object_get(c, "dtype") ? "dtype" : "torch_dtype", json_string(dtype_for_config(t)));
 	if (layers > 0) {
-		const struct spec *half = s->part[PART_DECODER];         // of an encoder-decoder, already cut
-		json_object_set_new(c, layers_key(s, "num_hidden_layers"), json_integer(layers));
-		if (half && half->row == s->row)
-			json_object_set_new(c, layers_key(s, "num_decoder_layers"), json_integer(half->layers));
+		const struct spec *own = s->part[PART_TEXT] && s->part[PART_TEXT]->key ? s->part[PART_TEXT] : s;        // whose layers count
+		const struct spec *half = own->part[PART_DECODER];       // of an encoder-decoder, already cut
+		json_t *at = own == s ? c : json_object_get(c, own->key);
+		if (!at)
+			json_object_set_new(c, own->key, at = json_pack("{s:s}", "model_type", own->row->model_type));
+		json_object_set_new(at, layers_key(own, "num_hidden_layers"), json_integer(layers));
+		if (half && half->row == own->row)
+			json_object_set_new(at, layers_key(own, "num_decoder_layers"), json_integer(half->layers));
+		json_t *types = json_object_get(at, "layer_types");
 		while (json_is_array(types) && (int64_t)json_array_size(types) > layers)
 			json_array_remove(types, json_array_size(types) - 1);
 	}

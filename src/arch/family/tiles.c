@@ -83,6 +83,15 @@ struct grid {                        // of each picture: i64 [pictures]
 	value count;                 // tokens of this picture
 };
 
+// a / b of whole numbers, rounded down. An engine that divides them as 32-bit floats is one off where the quotient is nearly whole
+// (OpenVINO 2026.4, from 2^24 on); the remainder tells.
+static value whole_quotient(struct graph *g, value a, value b)
+{
+	value q = op_div(g, a, b), rest = op_sub(g, a, op_mul(g, q, b)), one = graph_i64(g, 1);
+	value up = op_where(g, op_less_or_equal(g, b, rest), op_add(g, q, one), q);
+	return op_where(g, op_less(g, rest, graph_i64(g, 0)), op_sub(g, q, one), up);
+}
+
 static value ints(struct build *b, const int64_t *x, int64_t n, int64_t divisor)
 {
 	int64_t *y = ARENA_ARRAY(graph_arena(b->g), (size_t)n + 1, int64_t);
@@ -101,8 +110,8 @@ static value best_resolution(struct build *b, value height, value width)
 	value to_h = ints(b, v->heights, n, 1), to_w = ints(b, v->widths, n, 1);                     // [resolutions]
 	value h_to_w = op_mul(g, h, to_w), w_to_h = op_mul(g, w, to_h);
 	value width_limits = op_less_or_equal(g, h_to_w, w_to_h);
-	value shown_w = op_where(g, width_limits, to_w, op_div(g, w_to_h, h));
-	value shown_h = op_where(g, width_limits, op_div(g, h_to_w, w), to_h);
+	value shown_w = op_where(g, width_limits, to_w, whole_quotient(g, w_to_h, h));
+	value shown_h = op_where(g, width_limits, whole_quotient(g, h_to_w, w), to_h);
 	value shown = op_min(g, op_mul(g, shown_w, shown_h), op_mul(g, w, h));                       // [pictures, resolutions]
 	value is_best = op_equal(g, shown, op_reduce_max(g, shown, 1, true));
 	for (int64_t i = 0; i < n; i++)
@@ -123,8 +132,8 @@ static struct grid grid_of(struct build *b, value sizes)
 	value wide = op_mul(g, columns, graph_i64(g, side));
 	value h_wide = op_mul(g, height, wide), w_tall = op_mul(g, width, tall);
 	value padded_above = op_less(g, h_wide, w_tall);                                             // the picture is wider than the grid
-	value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, op_div(g, h_wide, width)), two), zero);
-	value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, op_div(g, w_tall, height)), two));
+	value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, whole_quotient(g, h_wide, width)), two), zero);
+	value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, whole_quotient(g, w_tall, height)), two));
 	value line = op_add(g, op_sub(g, wide, op_mul(g, left, two)), one);
 	value lines = op_sub(g, tall, op_mul(g, top, two));
 	value count = op_add(g, op_mul(g, lines, line), graph_i64(g, side * side));
