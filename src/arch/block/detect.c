@@ -161,7 +161,8 @@ value detect_positions(struct build *b, value mask, value map)
 		value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
 		value shape = op_concat(g, 3, each, 0);
 		both = op_concat(g, 2, (value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);
-		both = op_unsqueeze(g, both, 0);                                     // [1, height, width, hidden]
+		value all[] = { op_dim(g, map, 0), each[0], each[1], graph_i64s(g, 1, (int64_t[]){ 2 * half }) };
+		both = op_expand(g, op_unsqueeze(g, both, 0), op_concat(g, 4, all, 0));                              // [batch, height, width, hidden]
 	} else {
 		value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature), x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
 		both = op_concat(g, 2, (value[]){ y, x }, 3);                        // [batch, height, width, hidden]
