@@ -23,24 +23,31 @@ struct estimate {
 	size_t cells, refused;
 	uint64_t synthetic_bytes, largest_bytes;
 	double seconds;
+	struct plan_memory *memory;          // [model][target]: as it is now; it is asked again before each cell
 };
 
-static void estimate(const struct cells *c, struct estimate *out)
+static void estimate(const struct cells *c, struct arena *a, struct estimate *out)
 {
-	*out = (struct estimate){ .cells = c->model_count * c->target_count };
+	*out = (struct estimate){ .cells = c->model_count * c->target_count, .memory = ARENA_ARRAY(a, c->model_count * c->target_count + 1, struct plan_memory) };
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
 		if (m->refused) {
 			out->refused += c->target_count;
 			continue;
 		}
-		if (m->makes_weights) {
+		bool tried = false;
+		for (size_t k = 0; k < c->target_count; k++) {
+			struct plan_memory *memory = &out->memory[i * c->target_count + k];
+			plan_memory(memory, a, m, &c->targets[k], &c->question);
+			bool runs = c->targets[k].platform->engine && !memory->refused;
+			if (runs)
+				out->seconds += cells_guess_s(m, &c->targets[k], !tried);
+			tried |= runs;
+			out->refused += !runs;
+		}
+		if (m->makes_weights && tried) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
-		}
-		for (size_t k = 0; k < c->target_count; k++) {
-			out->seconds += cells_guess_s(m, &c->targets[k], k == 0);
-			out->refused += !c->targets[k].platform->engine;
 		}
 	}
 }
@@ -53,7 +60,7 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 	uint64_t free_bytes = file_free_bytes(cache);
 	struct estimate e;
 
-	estimate(c, &e);
+	estimate(c, a, &e);
 	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
 		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
 		cells_plural(c->target_count, "platform", "platforms"), c->db);
@@ -66,6 +73,9 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		else
 			fprintf(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
+		for (size_t k = 0; k < c->target_count; k++)
+			if (e.memory[i * c->target_count + k].refused)
+				fprintf(out, "    on %-35s no_memory: %s\n", c->targets[k].platform->name, e.memory[i * c->target_count + k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (!c->targets[k].platform->engine)

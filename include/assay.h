@@ -60,6 +60,7 @@ struct assay_cell {
 	int static_shapes;               /* not 0: a graph with fixed shapes */
 	double timeout_s;                /* wall clock, the whole cell; 0: 600 */
 	int64_t memory_bytes;            /* limit of the child's anonymous memory; 0: none */
+	int force;                       /* not 0: try what is predicted not to fit into memory */
 	const char *options;             /* the engine's, "key=value,key=value", over the platform's defaults; NULL: those */
 	const char *golden;              /* safetensors file with in.NAME and out.NAME to be judged by; NULL: another engine judges */
 	const char *db;                  /* DuckDB file that gets the row; NULL: it is not stored */

@@ -41,6 +41,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		.is_static = cell->static_shapes != 0,
 		.timeout_s = cell->timeout_s,
 		.memory_bytes = cell->memory_bytes,
+		.force = cell->force != 0,
 		.golden = cell->golden,
 	};
 	struct cell_watch watch = { .phase = cell->phase, .context = cell->context, .stop = (volatile sig_atomic_t *)cell->stop };

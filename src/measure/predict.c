@@ -73,7 +73,8 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	if (!e)
 		return;
 	struct weights w = copies(g, e, options);
-	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * (double)g->peak_nbytes + (double)(g->input_nbytes);
+	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
+	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
 	double resident = run + w.mapped > load + w.mapped - w.read ? run + w.mapped : load + w.mapped - w.read;
 

@@ -10,11 +10,15 @@ quick="--runs 3 --no-conform --output-dir $work/dir"
 code 0 "$ASSAY" matrix --key --synthetic --on cpu,openvino,cuda --dry-run --output-dir "$work/dir"
 has out '^Plan: [0-9]+ cells = [0-9]+ models x 3 platforms; database '
 has out 'google-bert/bert-base-uncased +[0-9.]+ MiB of synthetic weights'
-has out 'openai/whisper-tiny .*unsupported: .*whisper'
+has out 'openai/whisper-tiny +[0-9.]+ MiB of synthetic weights'
 has out 'on cuda +unavailable: .'
 has out '^Disk: up to .* free$'
 has out '^Time: about .* A guess: '
 [ -e "$work/dir" ] && fail "--dry-run made the folder"
+code 0 "$ASSAY" matrix --key --synthetic --on cpu --memory 0.03 --dry-run --output-dir "$work/dir"
+has out '^    on cpu +no_memory: not tried: it needs .* are allowed'
+has out '; 14 cells are answered without running$'
+grep -q '^Disk: ' "$work/out" && fail "the plan counts weights that are never written"
 code 1 "$ASSAY" matrix --key --dry-run
 has err 'add --synthetic'
 
