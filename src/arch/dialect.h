@@ -16,7 +16,7 @@
 // encoder.c
 extern const struct dialect albert_names, bert_names, distilbert_names, electra_names, mpnet_names, roberta_names;
 // vit.c
-extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names, vit_msn_names, vitpose_backbone_names;
+extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names, vit_msn_names, vitpose_backbone_names, yolos_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names, sew_names,
 	wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names;
@@ -35,13 +35,13 @@ extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_name
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names, gptj_names, mpt_names,
 	openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c
-extern const struct dialect afmoe_names, aria_names, deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names,
+extern const struct dialect afmoe_names, aria_names, axk1_names, cohere2_moe_names, cosmos_names, gpt_neox_japanese_names, mistral4_names, deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names,
 	gpt_oss_names, granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_m2_names, mixtral_names, qwen_moe_names;
 
 // t5.c
 extern const struct dialect switch_names, t5_names;
 // seq2seq.c
-extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, speech_to_text_names, whisper_names;
+extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, whisper_names;
 
 // clip.c
 extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;

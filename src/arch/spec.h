@@ -60,6 +60,8 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, clamped_swiglu, "experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases") \
 	X(COUNT, one_shared_expert, "shared experts where the configuration does not say how many")                          \
 	X(FLAG, group_of_one, "a group of experts is worth its best one")                                                    \
+	X(FLAG, last_out_bias, "the attention's output projection has a bias in the last layer only")                        \
+	X(FLAG, gelu_by_tanh, "gelu means its tanh approximation")                                                           \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
 	X(ACT, usual_act, "the activation where the configuration names none (decoder)")                                     \
 	X(FLAG, embedding_norm, "a norm behind the token embedding (decoder, seq2seq)")                                               \
@@ -124,6 +126,7 @@ struct rope {
 	const double *short_factors, *long_factors;          // longrope, [factor_count]
 	int64_t factor_count;
 	int64_t original_max_positions;
+	bool sections;                                       // turned by time, row and column: three positions a token
 	double partial;                                      // proportional: the share of the head that is turned
 	int64_t dim;                                         // how much of a head is turned; 0: all of it
 	double position_beta;                                // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
@@ -134,6 +137,7 @@ struct moe {
 	int64_t experts, top_k, width, shared_width;         // shared_width 0: no shared experts
 	int64_t groups, top_groups;                          // groups 0 or 1: none
 	bool group_of_two, normalise;                        // a group is worth its two best experts; weights sum to 1
+	bool shared_average;                                 // the mean of chosen and shared experts, not their sum
 	double scale, jitter, alpha, limit;
 };
 
@@ -210,8 +214,8 @@ struct family {
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
-extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2;
+extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
+extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos;
 extern const struct family vlm, vlm_tiles;
 
 extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;

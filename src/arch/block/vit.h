@@ -18,6 +18,7 @@ static inline const struct vit *vit_of(const struct build *b)
 	return b->s->own;
 }
 
+value vit_layer(struct build *b, value x, value bias);        // layer b->layer; bias: added to the scores, or NO_VALUE
 int64_t vit_special(const struct build *b);                  // all tokens before the patches
 value vit_patches(struct build *b, value tokens);            // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].

@@ -54,3 +54,5 @@ DIALECT(dinov2, "dinov2.", NORM_1_AND_2, MLP, SCALED);
 DIALECT(dinov2_with_registers, "dinov2_with_registers.", NORM_1_AND_2, MLP, SCALED);
 DIALECT(pixio, "pixio.", NORM_1_AND_2, DENSE);
 DIALECT(vitpose_backbone, "backbone.", BEFORE_AND_AFTER, MLP);
+DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" }, { "embed.detection", "@embeddings.detection_tokens" },
+	{ "layers.position", "@encoder.mid_position_embeddings" }, { "head.classes", "class_labels_classifier.layers.#" }, { "head.boxes", "bbox_predictor.layers.#" });

@@ -87,13 +87,13 @@ static value ffn(struct build *b, value x)
 	return linear(b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
 }
 
-static value layer(struct build *b, value x)
+value vit_layer(struct build *b, value x, value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = self_attention(b, y, NO_VALUE, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
+	y = self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
@@ -130,7 +130,7 @@ static void body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x);
+		x = vit_layer(b, x, NO_VALUE);
 		graph_leave(g);
 		states_add(io, x);
 	}
