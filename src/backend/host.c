@@ -130,6 +130,35 @@ static double memory_at(const char *root, const char *folder, bool v2)
 	return end != line && !errno && limit > 0 && limit < INT64_MAX / 2 ? (double)limit : 0;
 }
 
+// A group's "KEY number" in its memory.stat; 0 when it has none.
+static double memory_stat(const char *root, const char *folder, const char *key)
+{
+	char name[3 * PATH_SIZE], line[256];
+	size_t length = strlen(key);
+	long long n = 0;
+
+	snprintf(name, sizeof name, "%s%s/memory.stat", root, folder);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, key, length) && line[length] == ' ')
+			n = strtoll(line + length, NULL, 10);
+	if (f)
+		fclose(f);
+	return (double)n;
+}
+
+// What the limit still allows: file pages that nobody has touched lately are taken back when they are needed.
+static double left_at(const char *root, const char *folder, bool v2)
+{
+	double limit = memory_at(root, folder, v2), left;
+	char line[128];
+
+	if (limit <= 0 || !read_line(root, folder, v2 ? "memory.current" : "memory.usage_in_bytes", line, sizeof line))
+		return limit;
+	left = limit - strtod(line, NULL) + memory_stat(root, folder, v2 ? "inactive_file" : "total_inactive_file");
+	return left < 1 ? 1 : left < limit ? left : limit;
+}
+
 // The smallest limit that `at` finds from the group up to the root of its mount; 0: none.
 static double smallest(const char *root, const char *controller, double (*at)(const char *, const char *, bool))
 {
@@ -201,6 +230,11 @@ int host_cpus(const char *root)
 int64_t host_memory_limit(const char *root)
 {
 	return (int64_t)smallest_of_both(root, "memory", memory_at);
+}
+
+int64_t host_memory_left(const char *root)
+{
+	return (int64_t)smallest_of_both(root, "memory", left_at);
 }
 
 const char *host_cpuinfo(const char *root, const char *key, char *out, size_t size)

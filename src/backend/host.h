@@ -9,6 +9,7 @@
 
 int host_cpus(const char *root);               // at least 1; a quota of 1.5 CPUs counts as 2
 int64_t host_memory_limit(const char *root);   // the smallest limit on the way to the root of the hierarchy; 0: none
+int64_t host_memory_left(const char *root);    // the smallest rest of such a limit, what the groups use taken off; 0: no limit
 // A value of /proc/cpuinfo's first processor, by its key ("model name"); "" where there is none. Returns out.
 const char *host_cpuinfo(const char *root, const char *key, char *out, size_t size);
 

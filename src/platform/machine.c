@@ -215,8 +215,8 @@ static void find_memory(struct machine *m, struct arena *a, const char *root)
 	m->memory_limit_bytes = host_memory_limit(root);
 	if (m->memory_limit_bytes >= m->memory_bytes)
 		m->memory_limit_bytes = 0; // no limit in effect
-	if (m->memory_limit_bytes && m->memory_limit_bytes < m->memory_available_bytes)
-		m->memory_available_bytes = m->memory_limit_bytes;
+	if (m->memory_limit_bytes && host_memory_left(root) < m->memory_available_bytes)
+		m->memory_available_bytes = host_memory_left(root);
 }
 
 static const char *find_os(struct arena *a, const char *root)

@@ -107,6 +107,18 @@ static void test_v2(void **state)
 	put("/sys/fs/cgroup/user.slice/memory.max", "2147483648\n");
 	assert_int_equal(host_cpus(root), 1);
 	assert_int_equal(host_memory_limit(root), 2147483648);
+	// What others in the group hold is not ours; file pages that can be taken back are. A tighter rest may lie below a wider limit.
+	assert_int_equal(host_memory_left(root), 2147483648);
+	put("/sys/fs/cgroup/user.slice/memory.current", "2000000000\n");
+	put("/sys/fs/cgroup/user.slice/memory.stat", "anon 5\ninactive_file 500000000\nactive_file 9\n");
+	assert_int_equal(host_memory_left(root), 2147483648 - 1500000000);
+	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "3000000000\n");
+	put("/sys/fs/cgroup/user.slice/a.scope/memory.current", "2999000000\n");
+	assert_int_equal(host_memory_limit(root), 2147483648);
+	assert_int_equal(host_memory_left(root), 1000000);
+	put("/sys/fs/cgroup/user.slice/a.scope/memory.current", "4000000000\n");
+	assert_int_equal(host_memory_left(root), 1);
+	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "max\n");
 	// A container: the path is the host's, the mount shows only the container's own group.
 	put("/proc/self/mountinfo", "31 23 0:28 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
 	put("/proc/self/cgroup", "0::/docker/other\n");
