@@ -15,7 +15,9 @@ DERIVED_BY_TYPE |= {t: {"num_key_value_heads"} for t in (
     "afmoe apertus cohere cohere2 doge flex_olmo granite granitemoe granitemoeshared granitemoe_swa hunyuan_v1_dense hunyuan_v1_moe nanochat olmo olmo2 olmo3 "
     "olmoe phi phi3").split()}
 DERIVED_BY_TYPE |= {"smollm3": {"no_rope_layers"}, "nemotron": {"head_dim"}, "hyperclovax": HEADS | {"attention_multiplier"}}
-DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "pop2piano": T5 - {"dense_act_fn"}, "switch_transformers": {"num_decoder_layers", "encoder_sparse_step", "decoder_sparse_step"}, "t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
+DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num_key_value_heads", "decoder_num_key_value_heads"}, "pop2piano": T5 - {"dense_act_fn"}, "switch_transformers": {"num_decoder_layers", "encoder_sparse_step", "decoder_sparse_step"}, "t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
+# These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
+PARTIAL = {"glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder"}
 
@@ -23,6 +25,10 @@ for name in sys.argv[2:]:
     with open(f"{sys.argv[1]}/{name}.json") as f:
         config = json.load(f)
     derived = (DERIVED if name not in ("albert", "electra", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
+    if name in PARTIAL:
+        rope = config["rope_parameters"]
+        for r in (rope.values() if isinstance(next(iter(rope.values())), dict) else [rope]):
+            r.setdefault("partial_rotary_factor", 1.0)
     row = {"model_type": name}
     row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
     print(json.dumps(row))

@@ -28,7 +28,7 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
-	mobilenet_v2_names;
+	mobilenet_v2_names, poolformer_names, segformer_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
 	phi_names, stablelm_names, starcoder2_names;

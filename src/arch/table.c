@@ -8,7 +8,7 @@
 #include <string.h>
 
 const struct arch arch_rows[] = {
-	{ "afmoe", &decoder, &afmoe_names, .traits = { .sandwich_norm = true, .qk_norm = true, .window_rope = true, .window_pattern = 4, .attention_gate = true, .sigmoid_router = true, .normalised_experts = true } },
+	{ "afmoe", &decoder, &afmoe_names, .traits = { .sandwich_norm = true, .qk_norm = true, .window_rope = true, .attention_gate = true, .sigmoid_router = true, .normalised_experts = true } },
 	{ "albert", &encoder, &albert_names, .traits = { .always_projected = true, .shared_layers = true, .head_act = ACT_TANH } },
 	{ "apertus", &decoder, &apertus_names, .traits = { .plain_ffn = true, .qk_norm = true } },
 	{ "arcee", &decoder, &llama_names, .traits.plain_ffn = true },
@@ -33,7 +33,7 @@ const struct arch arch_rows[] = {
 	{ "codegen", &decoder, &codegen_names, .traits = { .layer_norm = true, .plain_ffn = true, .parallel = true, .interleaved_rope = true, .ffn_bias = true, .lm_bias = true, .qkv_layout = QKV_FOUR_PARTS } },
 	{ "cohere", &decoder, &llama_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true } },
 	{ "cohere2", &decoder, &llama_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true, .window_rope = true, .window_pattern = 4 } },
-	{ "cohere2_moe", &decoder, &cohere2_moe_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true, .window_rope = true, .window_pattern = 4 } },
+	{ "cohere2_moe", &decoder, &cohere2_moe_names, .traits = { .layer_norm = true, .norm_no_bias = true, .parallel = true, .interleaved_rope = true, .window_rope = true } },
 	{ "conditional_detr", &conditional_detr, &conditional_detr_names, .part_type = { [PART_BACKBONE] = "timm_backbone", [PART_VISION] = "resnet" } },
 	{ "convnext", &convnext, &convnext_names },
 	{ "convnextv2", &convnext, &convnextv2_names, .traits.response_norm = true },
@@ -54,8 +54,8 @@ const struct arch arch_rows[] = {
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "ernie4_5", &decoder, &llama_names, .traits.interleaved_rope = true },
 	{ "ernie4_5_moe", &decoder, &ernie4_5_moe_names, .traits = { .interleaved_rope = true, .choice_bias_row = true, .normalised_experts = true } },
-	{ "exaone4", &decoder, &olmo2_names, .traits = { .post_norm = true, .qk_norm = true, .window_rope = true, .window_pattern = 4 } },
-	{ "exaone_moe", &decoder, &exaone_moe_names, .traits = { .qk_norm = true, .window_rope = true, .window_pattern = 4, .sigmoid_router = true } },
+	{ "exaone4", &decoder, &olmo2_names, .traits = { .post_norm = true, .qk_norm = true, .window_rope = true } },
+	{ "exaone_moe", &decoder, &exaone_moe_names, .traits = { .qk_norm = true, .window_rope = true, .sigmoid_router = true } },
 	{ "falcon", &decoder, &falcon_names, .traits = { .layer_norm = true, .plain_ffn = true, .qkv_layout = QKV_BY_HEAD } },
 	{ "flex_olmo", &decoder, &flex_olmo_names, .traits = { .post_norm = true, .qk_norm_whole = true } },
 	{ "gemma", &decoder, &llama_names, .traits = { .norm_plus_one = true, .scaled_embedding = true } },
@@ -114,7 +114,7 @@ const struct arch arch_rows[] = {
 	{ "mpnet", &encoder, &mpnet_names, .traits = { .relative_buckets = true, .positions_from_pad = true, .no_types = true, .lm_gelu = true, .head_act = ACT_TANH } },
 	{ "mpt", &decoder, &mpt_names, .traits = { .layer_norm = true, .norm_no_bias = true, .plain_ffn = true, .alibi = ALIBI_COLUMNS } },
 	{ "mt5", &t5, &t5_names, .traits.unscaled_head = true },
-	{ "nanochat", &decoder, &nanochat_names, .traits = { .norm_no_weight = true, .plain_ffn = true, .qk_norm = true, .qk_norm_late = true, .embedding_norm = true, .reversed_rope = true } },
+	{ "nanochat", &decoder, &nanochat_names, .traits = { .norm_no_weight = true, .plain_ffn = true, .qk_norm = true, .embedding_norm = true, .reversed_rope = true } },
 	{ "nemotron", &decoder, &nemotron_names, .traits = { .layer_norm = true, .norm_plus_one = true, .plain_ffn = true } },
 	{ "olmo", &decoder, &llama_names, .traits = { .layer_norm = true, .norm_no_weight = true } },
 	{ "olmo2", &decoder, &olmo2_names, .traits = { .post_norm = true, .qk_norm_whole = true } },
@@ -132,6 +132,7 @@ const struct arch arch_rows[] = {
 	{ "phimoe", &decoder, &mixtral_names, .traits = { .layer_norm = true, .sparse_mixer = true } },
 	{ "pixio", &vit, &pixio_names, .traits = { .any_size = true, .pool_is_norm = true } },
 	{ "plbart", &seq2seq, &bart_names, .traits = { .embedding_norm = true, .start_wraps = true, .position_offset = 2 } },
+	{ "poolformer", &poolformer, &poolformer_names },
 	{ "pop2piano", &t5, &t5_names },
 	{ "qwen2", &decoder, &llama_names, .traits.qkv_bias = true },
 	{ "qwen2_5_vl_text", &decoder, &llama_names, .traits.qkv_bias = true },
@@ -144,6 +145,7 @@ const struct arch arch_rows[] = {
 	{ "resnet", &resnet, &resnet_names },
 	{ "roberta", &encoder, &roberta_names, .traits = { .positions_from_pad = true, .lm_gelu = true, .head_act = ACT_TANH } },
 	{ "seed_oss", &decoder, &llama_names, .traits.qkv_bias_only = true },
+	{ "segformer", &segformer, &segformer_names },
 	{ "sew", &speech, &sew_names, .traits.no_features = true },
 	{ "siglip", &dual, &dual_names, .traits.compared_as_pooled = true, .part_type = { [PART_TEXT] = "siglip_text_model", [PART_VISION] = "siglip_vision_model" } },
 	{ "siglip_text_model", &clip_text, &siglip_text_names, .traits.last_token = true },
@@ -178,7 +180,7 @@ const struct arch arch_rows[] = {
 	{ "xglm", &decoder, &xglm_names, .traits = { .layer_norm = true, .plain_ffn = true, .qkv_bias = true, .out_bias = true, .ffn_bias = true, .sinusoids = true, .position_offset = 2 } },
 	{ "xlm-roberta", &encoder, &roberta_names, .traits = { .positions_from_pad = true, .lm_gelu = true, .head_act = ACT_TANH } },
 	{ "yolos", &yolos, &yolos_names },
-	{ "youtu", &decoder, &deepseek_v2_names, .traits.interleaved_rope = true },
+	{ "youtu", &decoder, &deepseek_v2_names },
 };
 const size_t arch_row_count = sizeof arch_rows / sizeof arch_rows[0];
 

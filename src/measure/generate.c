@@ -15,6 +15,7 @@ struct state {
 	struct tensor *past;                 // named as inputs, "past_key_values.0.key"
 	size_t past_count, past_capacity;
 	struct tensor encoded;               // encoder_hidden_states; no name: none
+	struct tensor unmasked;              // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
 	int64_t *mask;                       // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
 };
@@ -93,6 +94,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = s->encoded;
 		else if (other)
 			in[i] = *other;
+		else if (text_is(name, "encoder_attention_mask") && s->unmasked.name)
+			in[i] = s->unmasked;
 		else if (text_is(name, "encoder_attention_mask") && s->encoded.name) {
 			int64_t *ones = arena_alloc(s->a, (size_t)(p->batch * s->encoded.dim[1]) * sizeof *ones);
 			for (int64_t k = 0; k < p->batch * s->encoded.dim[1]; k++)
@@ -162,6 +165,15 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 	double begin = clock_ms();
 	for (size_t i = 0; i < e->input_count; i++) {
 		const struct tensor *x = find(p->inputs, p->input_count, e->inputs[i].name);
+		for (size_t k = 0; !x && k < p->input_count && text_is(e->inputs[i].name, "attention_mask"); k++) {
+			if (p->inputs[k].rank < 2)
+				continue;
+			int64_t *ones = arena_alloc(s->a, (size_t)(p->inputs[k].dim[0] * p->inputs[k].dim[1]) * sizeof *ones);
+			for (int64_t n = 0; n < p->inputs[k].dim[0] * p->inputs[k].dim[1]; n++)
+				ones[n] = 1;
+			s->unmasked = integers("attention_mask", p->inputs[k].dim[0], p->inputs[k].dim[1], ones);
+			x = &s->unmasked;
+		}
 		if (!x)
 			return error_set(err, STATUS_BAD_INPUT, "the prompt has nothing for the encoder's input %s", e->inputs[i].name);
 		in[i] = *x;

@@ -71,3 +71,31 @@ const struct dialect whisper_names = {
 		{ "head.audio.project", "projector" },
 		{ "head.audio.out", "classifier" }),
 };
+
+// The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
+const struct dialect moonshine_names = {
+	.name = "moonshine", .prefix = "model.", .ignored = IGNORED("*rotary_emb.inv_freq"),
+	.keys = KEYS({ "num_hidden_layers", "encoder_num_hidden_layers" }, { "num_decoder_layers", "decoder_num_hidden_layers" }),
+	.weights = WEIGHTS(
+		{ "embed.word", "@embed_tokens" },
+		{ "stem.first", "@conv1" },
+		{ "stem.norm", "@groupnorm" },
+		{ "stem.second", "@conv2" },
+		{ "stem.third", "@conv3" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		{ "layers.cross.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" },
+		{ "layers.cross.k", "@layers.#.encoder_attn.k_proj" },
+		{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" },
+		{ "layers.cross.o", "@layers.#.encoder_attn.o_proj" },
+		{ "layers.last.norm", "@layers.#.final_layernorm" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" },
+		{ "norm", "@norm" },
+		{ "norm.encoder", "@layer_norm" },
+		{ "head.lm.out", "proj_out" }),
+};
