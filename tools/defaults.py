@@ -19,11 +19,11 @@ DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
-                  "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder"}
+                  "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder", "_name_or_path", "transformers_version"}
 
-for name in sys.argv[2:]:
-    with open(f"{sys.argv[1]}/{name}.json") as f:
-        config = json.load(f)
+
+# The line of a type, from what its class's to_dict() says.
+def line(name, config):
     derived = (DERIVED if name not in ("albert", "electra", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
     if name in PARTIAL:
         rope = config["rope_parameters"]
@@ -31,4 +31,10 @@ for name in sys.argv[2:]:
             r.setdefault("partial_rotary_factor", 1.0)
     row = {"model_type": name}
     row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
-    print(json.dumps(row))
+    return json.dumps(row)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        with open(f"{sys.argv[1]}/{name}.json") as f:
+            print(line(name, json.load(f)))

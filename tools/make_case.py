@@ -6,7 +6,8 @@
 #     tools/make_case.py --like tests/conform/cases/llama --set attention_bias=true --set rope_parameters.rope_theta=500 --name llama-biased
 #     tools/make_case.py --check tests/conform/cases/llama tests/conform/cases/bert
 # --config and --set say what differs from the class's defaults, so a tiny.json has to make everything tiny. --like takes class, inputs
-# and outputs from a case. --check makes cases again and says how far the outputs are from those on disk.
+# and outputs from a case. --check makes cases again and says how far the outputs are from those on disk. A type of which
+# src/arch/defaults.jsonl does not know the class's defaults yet gets its line there.
 import argparse, copy, json, os, shutil, sys, tempfile, zlib
 import numpy as np
 
@@ -269,7 +270,10 @@ class Inputs:
 
     def all(self, wanted):
         self.wanted = wanted
-        return {name: self.get(name) for name in wanted}
+        made = {name: self.get(name) for name in wanted}
+        if type(self.model).__name__.endswith("ForMultipleChoice"):      # [batch, 2, seq]: two texts each
+            made = {name: np.stack([x, np.roll(x, 1, 0) if name == "attention_mask" else x[:, ::-1]], 1) for name, x in made.items()}
+        return made
 
 
 USUAL = {"pixel_values": "pixel_values", "input_ids": "input_ids", "input_values": "input_values", "input_features": "input_features"}
@@ -393,6 +397,26 @@ def check(folder):
     return f"{folder}: {worst:.2e} of the largest value at most; names and shapes {'the same' if same else 'differ from those that transformers saves'}"
 
 
+# What config.json may leave out is looked up in src/arch/defaults.jsonl: the lines that are missing for this class and its parts.
+def learn_defaults(cls):
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(here, "..", "src", "arch", "defaults.jsonl")
+    sys.path.insert(0, here)
+    import defaults
+    with open(path) as f:
+        lines = f.read().splitlines()
+    known = {json.loads(x)["model_type"] for x in lines}
+    config = cls.config_class()
+    new = {}
+    for c in [config, *(getattr(config, k) for k in config.sub_configs)]:
+        if c is not None and getattr(c, "model_type", "") and c.model_type not in known:
+            new[c.model_type] = defaults.line(c.model_type, json.loads(c.to_json_string(use_diff=False)))
+    if new:
+        with open(path, "w") as f:
+            f.write("\n".join(sorted(lines + list(new.values()), key=lambda x: json.loads(x)["model_type"])) + "\n")
+        print("src/arch/defaults.jsonl: " + ", ".join(new))
+
+
 def main():
     p = argparse.ArgumentParser(description="Makes conformance cases; the comment at the top of this file has examples.")
     p.add_argument("cls", nargs="?", metavar="CLASS")
@@ -430,6 +454,7 @@ def main():
     values.setdefault("model_type", cls.config_class.model_type)
     asked = {k: int(v) for k, _, v in (x.partition("=") for x in o.inputs.split(",") if x)}
     out = make(cls, values, f"{o.output}/{o.name}", o.name, like, asked, o.add_input, o.drop_input, outputs, o.notes)
+    learn_defaults(cls)
     print(f"{o.output}/{o.name}: " + ", ".join(f"{k} {list(v.shape)}" for k, v in out.items()))
 
 
