@@ -2,6 +2,13 @@
 // Heads: what stands on a body, chosen by the suffix of architectures[0]. hidden is the body's last state [batch, seq, hidden].
 #include "arch/block/block.h"
 
+// A head that some families draw themselves
+static void draw_own(struct build *b, value hidden)
+{
+	(void)hidden;
+	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path, b->s->class_name, b->s->row->model_type);
+}
+
 // The dense layer that reads the first token; its activation is a trait.
 static value pooled(struct build *b, const char *stem, value hidden, enum activation act)
 {
@@ -11,29 +18,74 @@ static value pooled(struct build *b, const char *stem, value hidden, enum activa
 
 static void draw_model(struct build *b, value hidden)
 {
-	const struct traits *t = &b->s->traits;
 	graph_output(b->g, "last_hidden_state", hidden);
-	if (b->s->row->family != &decoder && !t->no_pooler && weight_exists(b, "pooler", "weight"))
+	if (b->s->row->family != &decoder && weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
 		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, ACT_TANH));
 }
 
 // dense, activation, norm, then the token embedding turned round and a bias of its own
-static void draw_masked_lm(struct build *b, value hidden)
+static value masked_lm(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
+	int64_t width = s->lm_size ? s->lm_size : s->embedding_size;
+	value x = hidden;
+	if (weight_named(b, "head.lm.dense")) {
+		x = linear(b, "head.lm.dense", x, s->hidden_size, width, true);
+		x = layer_norm(b, "head.lm.norm", activate(b, s->traits.lm_gelu ? ACT_GELU : s->act, x), width);
+	}
+	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
+	// A tied output's bias lies beside it; one of its own has its own, but older files have the one beside it then too.
+	bool loose = weight_exists(b, "head.lm.loose", "bias") && (s->tied || !weight_exists(b, "head.lm.out", "bias"));
+	return op_linear_output(b->g, x, w, WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size));
+}
+
+static void draw_masked_lm(struct build *b, value hidden)
+{
 	graph_enter(b->g, "head");
-	value x = linear(b, "head.lm.dense", hidden, s->hidden_size, s->embedding_size, true);
-	x = layer_norm(b, "head.lm.norm", activate(b, s->act, x), s->embedding_size);
-	value w = s->tied ? WEIGHT(b, "embed.word", "weight", s->vocab_size, s->embedding_size) : WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->embedding_size);
-	value bias = weight_exists(b, "head.lm.loose", "bias") ? WEIGHT(b, "head.lm.loose", "bias", s->vocab_size) : WEIGHT(b, "head.lm.out", "bias", s->vocab_size);
-	value logits = op_linear_output(b->g, x, w, bias);
+	value logits = masked_lm(b, hidden);
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
+}
+
+// What encoders are trained with: ELECTRA's finds exchanged tokens, the others fill gaps and compare two sentences.
+static void draw_pretraining(struct build *b, value hidden)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	if (weight_named(b, "head.found.dense")) {
+		value x = activate(b, s->act, linear(b, "head.found.dense", hidden, s->hidden_size, s->hidden_size, true));
+		graph_output(g, "logits", op_squeeze(g, linear(b, "head.found.out", x, s->hidden_size, 1, true), 2));       // [batch, seq]
+		return;
+	}
+	if (!weight_named(b, "head.next") && !weight_named(b, "head.order")) {
+		draw_own(b, hidden);
+		return;
+	}
+	graph_enter(g, "head");
+	value logits = masked_lm(b, hidden), first = pooled(b, "pooler", hidden, ACT_TANH);
+	graph_leave(g);
+	graph_output(g, "prediction_logits", logits);
+	if (weight_named(b, "head.order"))
+		graph_output(g, "sop_logits", linear(b, "head.order", first, s->hidden_size, s->labels, true));
+	else
+		graph_output(g, "seq_relationship_logits", linear(b, "head.next", first, s->hidden_size, 2, true));
+}
+
+static void draw_next_sentence(struct build *b, value hidden)
+{
+	if (weight_named(b, "head.next"))
+		graph_output(b->g, "logits", linear(b, "head.next", pooled(b, "pooler", hidden, ACT_TANH), b->s->hidden_size, 2, true));
+	else
+		draw_own(b, hidden);
 }
 
 static void draw_causal_lm(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
+	if (s->row->family == &encoder) {
+		draw_masked_lm(b, hidden);
+		return;
+	}
 	graph_enter(b->g, "head");
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
 	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
@@ -64,7 +116,7 @@ static void draw_sequence(struct build *b, value hidden)
 		} else
 			logits = op_gather(g, scores, last, 1);
 	} else {
-		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head_act);
+		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head_hidden_act ? s->act : s->traits.head_act);
 		logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	}
 	graph_leave(g);
@@ -84,13 +136,6 @@ static void draw_span(struct build *b, value hidden)
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }
 
-// A head that some families draw themselves
-static void draw_own(struct build *b, value hidden)
-{
-	(void)hidden;
-	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path, b->s->class_name, b->s->row->model_type);
-}
-
 static void draw_encoder(struct build *b, value hidden)
 {
 	graph_output(b->g, "last_hidden_state", hidden);
@@ -100,6 +145,9 @@ const struct head head_rows[] = {
 	{ "ForConditionalGeneration", "conditional-generation", draw_own, true },
 	{ "MTModel", "conditional-generation", draw_own, true },
 	{ "ForMaskedLM", "masked-lm", draw_masked_lm },
+	{ "ForPreTraining", "pretraining", draw_pretraining },
+	{ "ForNextSentencePrediction", "next-sentence", draw_next_sentence },
+	{ "ForMultipleChoice", "multiple-choice", draw_own },
 	{ "ForCausalLM", "causal-lm", draw_causal_lm },
 	{ "LMHeadModel", "causal-lm", draw_causal_lm },
 	{ "ForSequenceClassification", "sequence-classification", draw_sequence },

@@ -7,17 +7,15 @@
 #include <string.h>
 
 // Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
-void resolve_refusals(struct config *c)
+void resolve_refusals(struct config *c, bool may_decode)
 {
-	static const char *const must_be_false[] = { "is_decoder", "add_cross_attention", "is_encoder_decoder" };
+	static const char *const must_be_false[] = { "add_cross_attention", "is_encoder_decoder", "is_decoder" };
 	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
-		if (config_bool(c, must_be_false[i], false))
+		if (config_bool(c, must_be_false[i], false) && !(may_decode && text_is(must_be_false[i], "is_decoder")))
 			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
 	const char *kind = config_text(c, "position_embedding_type");
 	if (kind && !text_is(kind, "absolute") && !text_is(kind, "rope"))
 		config_fail(c, STATUS_UNSUPPORTED, "position_embedding_type %s is not supported yet", kind);
-	if (config_size(c, "inner_group_num", 1) != 1)
-		config_fail(c, STATUS_UNSUPPORTED, "inner_group_num other than 1 is not supported yet");
 	const json_t *pruned = config_get(c, "pruned_heads");
 	if (json_object_size(pruned))
 		config_fail(c, STATUS_UNSUPPORTED, "pruned heads are not supported yet");
@@ -25,7 +23,7 @@ void resolve_refusals(struct config *c)
 
 void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	resolve_refusals(c);
+	resolve_refusals(c, s->row->family == &encoder);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", -1);
@@ -85,6 +83,9 @@ static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
 	static const char other[] = "transformer.";      // question answering's word in classes whose others say "model."
 	if (any_starts(c, prefix))
 		return prefix;
+	for (const char *const *p = s->row->dialect->other_prefixes; p && *p; p++)
+		if (any_starts(c, *p))
+			return *p;
 	if (s->head && text_is(s->head->name, "question-answering") && any_starts(c, other))
 		return other;
 	return c->weight_count || (s->head && text_is(s->head->name, "model")) ? "" : prefix;

@@ -84,6 +84,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, norm_first, "norms before each branch and behind the last layer (seq2seq)")                                   \
 	X(FLAG, sine_positions, "positions are sines, not a table (seq2seq)")                                                 \
 	X(FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added (seq2seq)")                \
+	X(FLAG, decoder_alone, "the class is a decoder by itself that looks at given states (seq2seq)")                       \
 	X(FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front (seq2seq)")            \
 	X(FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all (t5)")                  \
 	X(FLAG, unscaled_head, "a tied head reads the state as it is, not divided by sqrt(hidden) (t5)")                      \

@@ -132,9 +132,9 @@ static void refusals_say_what_and_where(void **state)
 	static const struct { const char *config, *says; enum status status; } cases[] = {
 		{ "{\"model_type\": \"no-such-type\"}", "no-such-type", STATUS_UNSUPPORTED },
 		{ "{}", "model_type", STATUS_BAD_INPUT },
-		{ "{\"model_type\": \"bert\", \"architectures\": [\"BertForMultipleChoice\"]}", "BertForMultipleChoice", STATUS_UNSUPPORTED },
-		{ "{\"model_type\": \"bert\", \"hidden_act\": \"mish\"}", "mish", STATUS_UNSUPPORTED },
-		{ "{\"model_type\": \"bert\", \"is_decoder\": true}", "is_decoder", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"architectures\": [\"BertForGuessing\"]}", "BertForGuessing", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"hidden_act\": \"prelu\"}", "prelu", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"add_cross_attention\": true}", "add_cross_attention", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}", "relative_key", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"frobnicate\": 1}", "frobnicate", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"hidden_size\": -4}", "hidden_size", STATUS_BAD_INPUT },

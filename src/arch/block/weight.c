@@ -17,8 +17,7 @@ static const char *stem_in_file(const struct build *b, const char *stem)
 // "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight", behind `root`
 static const char *file_name(const struct build *b, const char *root, const char *pattern, const char *suffix)
 {
-	int64_t layer = b->s->traits.shared_layers ? b->layer * b->s->layer_groups / b->s->layers_in_config : b->layer;
-	const int64_t numbers[][3] = { { layer }, { b->stage, layer }, { b->stage, layer, b->item } };
+	const int64_t numbers[][3] = { { b->layer }, { b->stage, b->layer }, { b->stage, b->layer, b->item } };
 	int hashes = 0, used = 0;
 	for (const char *p = pattern; *p; p++)
 		hashes += *p == '#';
@@ -186,6 +185,16 @@ value activate(struct build *b, enum activation act, value x)
 	case ACT_RELU6: return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
 	case ACT_XIELU: graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is drawn in feed-forward layers only"); break;
 	case ACT_QUICK_GELU: return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
+	case ACT_HARD_SWISH: {
+		value gate = op_min(b->g, op_relu(b->g, op_add(b->g, x, graph_f32(b->g, 3))), graph_f32(b->g, 6));
+		return op_mul(b->g, x, op_scale(b->g, gate, 1.0f / 6));
+	}
+	case ACT_GELU_10: return op_max(b->g, op_min(b->g, op_gelu(b->g, x), graph_f32(b->g, 10)), graph_f32(b->g, -10));
+	case ACT_LAPLACE: {
+		value away = op_scale(b->g, op_sub(b->g, x, graph_f32(b->g, 0.707107f)), 1 / (0.282095f * 1.41421356f));
+		return op_scale(b->g, op_add(b->g, op_erf(b->g, away), graph_f32(b->g, 1)), 0.5f);
+	}
+	case ACT_SQRT_SOFTPLUS: return op_sqrt(b->g, op_softplus(b->g, x));
 	case ACT_NONE: break;
 	}
 	return x;

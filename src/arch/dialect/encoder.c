@@ -16,25 +16,28 @@
 	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
 	{ "layers.ffn.down", "@encoder.layer.#.output.dense" },                          \
 	{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },                      \
-	{ "pooler", "@pooler.dense" },                                                   \
 	{ "head.token", "classifier" },                                                  \
+	{ "head.choice.out", "classifier" },                                             \
 	{ "head.span", "qa_outputs" }
 
 const struct dialect bert_names = {
 	.name = "bert", .prefix = "bert.", .keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY,
+		{ "pooler", "@pooler.dense" },
 		{ "head.lm.dense", "cls.predictions.transform.dense" },
 		{ "head.lm.norm", "cls.predictions.transform.LayerNorm" },
 		{ "head.lm.out", "cls.predictions.decoder" },
 		{ "head.lm.loose", "cls.predictions" },              // the bias of a tied output lies beside it
+		{ "head.next", "cls.seq_relationship" },
 		{ "head.sequence.dense", "@pooler.dense" },
 		{ "head.sequence.out", "classifier" }),
-	.ignored = IGNORED("*embeddings.position_ids", "cls.seq_relationship.*"),
+	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect roberta_names = {
 	.name = "roberta", .prefix = "roberta.", .keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY,
+		{ "pooler", "@pooler.dense" },
 		{ "head.lm.dense", "lm_head.dense" },
 		{ "head.lm.norm", "lm_head.layer_norm" },
 		{ "head.lm.out", "lm_head.decoder" },
@@ -51,9 +54,12 @@ const struct dialect electra_names = {
 		{ "head.lm.norm", "generator_predictions.LayerNorm" },
 		{ "head.lm.out", "generator_lm_head" },
 		{ "head.lm.loose", "generator_lm_head" },
+		{ "head.found.dense", "discriminator_predictions.dense" },
+		{ "head.found.out", "discriminator_predictions.dense_prediction" },
+		{ "head.choice.dense", "sequence_summary.summary" },
 		{ "head.sequence.dense", "classifier.dense" },
 		{ "head.sequence.out", "classifier.out_proj" }),
-	.ignored = IGNORED("*embeddings.position_ids", "discriminator_predictions.*"),
+	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect mpnet_names = {
@@ -73,6 +79,7 @@ const struct dialect mpnet_names = {
 		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },
 		{ "pooler", "@pooler.dense" },
 		{ "head.token", "classifier" },
+		{ "head.choice.out", "classifier" },
 		{ "head.span", "qa_outputs" },
 		{ "head.lm.dense", "lm_head.dense" },
 		{ "head.lm.norm", "lm_head.layer_norm" },
@@ -100,6 +107,7 @@ const struct dialect distilbert_names = {
 		{ "layers.ffn.down", "@transformer.layer.#.ffn.lin2" },
 		{ "layers.ffn.norm", "@transformer.layer.#.output_layer_norm" },
 		{ "head.token", "classifier" },
+		{ "head.choice.out", "classifier" },
 		{ "head.span", "qa_outputs" },
 		{ "head.lm.dense", "vocab_transform" },
 		{ "head.lm.norm", "vocab_layer_norm" },
@@ -118,22 +126,24 @@ const struct dialect albert_names = {
 		{ "embed.type", "@embeddings.token_type_embeddings" },
 		{ "embed.norm", "@embeddings.LayerNorm" },
 		{ "embed.project", "@encoder.embedding_hidden_mapping_in" },
-		{ "layers.attn.q", "@encoder.albert_layer_groups.#.albert_layers.0.attention.query" },
-		{ "layers.attn.k", "@encoder.albert_layer_groups.#.albert_layers.0.attention.key" },
-		{ "layers.attn.v", "@encoder.albert_layer_groups.#.albert_layers.0.attention.value" },
-		{ "layers.attn.o", "@encoder.albert_layer_groups.#.albert_layers.0.attention.dense" },
-		{ "layers.attn.norm", "@encoder.albert_layer_groups.#.albert_layers.0.attention.LayerNorm" },
-		{ "layers.ffn.up", "@encoder.albert_layer_groups.#.albert_layers.0.ffn" },
-		{ "layers.ffn.down", "@encoder.albert_layer_groups.#.albert_layers.0.ffn_output" },
-		{ "layers.ffn.norm", "@encoder.albert_layer_groups.#.albert_layers.0.full_layer_layer_norm" },
+		{ "layers.attn.q", "@encoder.albert_layer_groups.#.albert_layers.#.attention.query" },
+		{ "layers.attn.k", "@encoder.albert_layer_groups.#.albert_layers.#.attention.key" },
+		{ "layers.attn.v", "@encoder.albert_layer_groups.#.albert_layers.#.attention.value" },
+		{ "layers.attn.o", "@encoder.albert_layer_groups.#.albert_layers.#.attention.dense" },
+		{ "layers.attn.norm", "@encoder.albert_layer_groups.#.albert_layers.#.attention.LayerNorm" },
+		{ "layers.ffn.up", "@encoder.albert_layer_groups.#.albert_layers.#.ffn" },
+		{ "layers.ffn.down", "@encoder.albert_layer_groups.#.albert_layers.#.ffn_output" },
+		{ "layers.ffn.norm", "@encoder.albert_layer_groups.#.albert_layers.#.full_layer_layer_norm" },
 		{ "pooler", "@pooler" },
 		{ "head.token", "classifier" },
+		{ "head.choice.out", "classifier" },
 		{ "head.span", "qa_outputs" },
 		{ "head.lm.dense", "predictions.dense" },
 		{ "head.lm.norm", "predictions.LayerNorm" },
 		{ "head.lm.out", "predictions.decoder" },
 		{ "head.lm.loose", "predictions" },
+		{ "head.order", "sop_classifier.classifier" },
 		{ "head.sequence.dense", "@pooler" },
 		{ "head.sequence.out", "classifier" }),
-	.ignored = IGNORED("*embeddings.position_ids", "sop_classifier.*"),
+	.ignored = IGNORED("*embeddings.position_ids"),
 };

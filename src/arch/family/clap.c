@@ -8,6 +8,7 @@
 //   each tower: pooled - linear - act - linear - / length            logits = products * exp(scale), one scale each way
 #include "arch/block/image.h"
 #include "arch/block/window.h"
+#include "arch/family/encoder.h"
 
 struct clap_audio {
 	struct windows w;
@@ -43,7 +44,7 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	o->w = *resolve_windows(c, a, "num_attention_heads", "patch_embeds_hidden_size");
 	if (c->error.status)
 		return;
-	resolve_refusals(c);
+	resolve_refusals(c, false);
 	config_get(c, "num_hidden_layers");
 	config_get(c, "num_classes");
 	s->hidden_size = config_size(c, "hidden_size", windows_width(&o->w));
@@ -257,12 +258,17 @@ static void audio_hints(const struct spec *s, struct input_hints *out)
 
 // ---- the text tower: RoBERTa with a projection beside it ----------------------------------------------------------------
 
-struct clap_text { int64_t projection_size; enum activation projection_act; };
+struct clap_text {
+	struct encoder encoder;                      // first: to the family it is its own
+	int64_t projection_size;
+	enum activation projection_act;
+};
 
 static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 {
 	struct clap_text *o = ARENA_NEW(a, struct clap_text);
 	encoder.resolve(c, s, a);
+	o->encoder = *(const struct encoder *)s->own;
 	resolve_projection(c, &o->projection_size, &o->projection_act);
 	s->own = o;
 }
@@ -303,7 +309,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_part_fixed(c, s, a, PART_TEXT, "text_config", NULL, NULL, roots);
 	resolve_part_fixed(c, s, a, PART_AUDIO, "audio_config", NULL, NULL, roots);
 	resolve_projection(c, &o->projection_size, &o->projection_act);      // these count, not the parts'
-	resolve_refusals(c);
+	resolve_refusals(c, false);
 	config_get(c, "logit_scale_init_value");                             // the file has the scales themselves
 	config_get(c, "hidden_size");                                        // the text part's
 	config_get(c, "num_hidden_layers");

@@ -13,7 +13,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = w;
 	if (c->error.status)
 		return;
-	resolve_refusals(c);
+	resolve_refusals(c, false);
 	config_get(c, "hidden_size");                                // derived from embed_dim
 	s->hidden_size = windows_width(w);
 	s->layers = s->layers_in_config = w->stages;
@@ -115,4 +115,4 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family swin = { "swin", "vision", resolve, draw, swin_body, NULL, NULL };
+const struct family swin = { "swin", "vision", resolve, draw, swin_body, NULL, NULL, NULL };
