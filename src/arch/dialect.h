@@ -30,7 +30,7 @@ extern const struct dialect conditional_detr_names, detr_names;
 extern const struct dialect regnet_names, resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
 	mobilenet_v2_names, poolformer_names, segformer_names;
 // decoder.c
-extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
+extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
 	phi_names, stablelm_names, starcoder2_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names, gptj_names, mpt_names,
 	openai_gpt_names, opt_names, persimmon_names, xglm_names;
@@ -41,7 +41,7 @@ extern const struct dialect afmoe_names, aria_names, axk1_names, cohere2_moe_nam
 // t5.c
 extern const struct dialect switch_names, t5_names;
 // seq2seq.c
-extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, whisper_names;
+extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, trocr_names, whisper_names;
 
 // clip.c
 extern const struct dialect clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;

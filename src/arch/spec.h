@@ -60,6 +60,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, clamped_swiglu, "experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases") \
 	X(COUNT, one_shared_expert, "shared experts where the configuration does not say how many")                          \
 	X(FLAG, group_of_one, "a group of experts is worth its best one")                                                    \
+	X(FLAG, lm_bias_too, "use_bias means the language model's head too")                                                 \
 	X(FLAG, last_out_bias, "the attention's output projection has a bias in the last layer only")                        \
 	X(FLAG, gelu_by_tanh, "gelu means its tanh approximation")                                                           \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \

@@ -53,7 +53,7 @@ const struct arch arch_rows[] = {
 	{ "electra", &encoder, &electra_names, .traits.lm_gelu = true },
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "ernie4_5", &decoder, &llama_names, .traits.interleaved_rope = true },
-	{ "ernie4_5_moe", &decoder, &ernie4_5_moe_names, .traits = { .interleaved_rope = true, .choice_bias_row = true, .normalised_experts = true } },
+	{ "ernie4_5_moe", &decoder, &ernie4_5_moe_names, .traits = { .interleaved_rope = true, .lm_bias_too = true, .choice_bias_row = true, .normalised_experts = true } },
 	{ "exaone4", &decoder, &olmo2_names, .traits = { .post_norm = true, .qk_norm = true, .window_rope = true } },
 	{ "exaone_moe", &decoder, &exaone_moe_names, .traits = { .qk_norm = true, .window_rope = true, .sigmoid_router = true } },
 	{ "falcon", &decoder, &falcon_names, .traits = { .layer_norm = true, .plain_ffn = true, .qkv_layout = QKV_BY_HEAD } },

@@ -82,3 +82,43 @@ const struct dialect mobilenet_v2_names = {
 		STEP("layers.narrow", "@layer.#.reduce_1x1"), STEP("last", "@conv_1x1"), { "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
 };
+
+const struct dialect segformer_names = {
+	.name = "segformer", .prefix = "segformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "patch", "@encoder.patch_embeddings.#.proj" },
+		{ "patch.norm", "@encoder.patch_embeddings.#.layer_norm" },
+		{ "layers.attn.norm", "@encoder.block.#.#.layer_norm_1" },
+		{ "layers.attn.q", "@encoder.block.#.#.attention.self.query" },
+		{ "layers.attn.k", "@encoder.block.#.#.attention.self.key" },
+		{ "layers.attn.v", "@encoder.block.#.#.attention.self.value" },
+		{ "layers.attn.o", "@encoder.block.#.#.attention.output.dense" },
+		{ "layers.reduce", "@encoder.block.#.#.attention.self.sr" },
+		{ "layers.reduce.norm", "@encoder.block.#.#.attention.self.layer_norm" },
+		{ "layers.ffn.norm", "@encoder.block.#.#.layer_norm_2" },
+		{ "layers.ffn.up", "@encoder.block.#.#.mlp.dense1" },
+		{ "layers.ffn.conv", "@encoder.block.#.#.mlp.dwconv.dwconv" },
+		{ "layers.ffn.down", "@encoder.block.#.#.mlp.dense2" },
+		{ "norm", "@encoder.layer_norm.#" },
+		{ "head.each", "decode_head.linear_c.#.proj" },
+		{ "head.fuse", "decode_head.linear_fuse" },
+		{ "head.norm", "decode_head.batch_norm" },
+		{ "head.classes", "decode_head.classifier" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+};
+
+const struct dialect poolformer_names = {
+	.name = "poolformer", .prefix = "poolformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "patch", "@encoder.patch_embeddings.#.projection" },
+		{ "layers.pool.norm", "@encoder.block.#.#.before_norm" },
+		{ "layers.pool.scale", "@encoder.block.#.#.layer_scale_1" },
+		{ "layers.ffn.norm", "@encoder.block.#.#.after_norm" },
+		{ "layers.ffn.up", "@encoder.block.#.#.output.conv1" },
+		{ "layers.ffn.down", "@encoder.block.#.#.output.conv2" },
+		{ "layers.ffn.scale", "@encoder.block.#.#.layer_scale_2" },
+		{ "head.norm", "norm" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+};
