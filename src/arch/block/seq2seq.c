@@ -173,6 +173,18 @@ static value classify(struct build *b, const struct seq2seq *f, value hidden)
 	return x;                                                                            // [batch, labels]
 }
 
+// A class that is only the decoder, of another model's states
+static void draw_alone(struct build *b, const struct seq2seq *f)
+{
+	struct graph *g = b->g;
+	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
+	struct body io = { .ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape) };
+	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, (int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
+	run_half(b, f, PART_DECODER, &io);
+	graph_output(g, "logits", logits(b, f, io.last));
+}
+
 static void draw_whole(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
@@ -279,6 +291,6 @@ void seq2seq_draw(struct build *b, const struct seq2seq *f)
 		draw_decoder(b, f);
 		break;
 	default:
-		draw_whole(b, f);
+		(b->s->part[PART_ENCODER] ? draw_whole : draw_alone)(b, f);
 	}
 }

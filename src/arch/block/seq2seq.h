@@ -15,6 +15,8 @@
 //                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,P+N,E]
 //   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch bool [1]
 //                                  ->  what decoder_model gives. False: the past is not looked at and may have any length.
+//   A decoder by itself has model.onnx alone, without a cache: input_ids and attention_mask [B,N], encoder_hidden_states
+//   [B,S,source]  ->  logits.
 //
 // Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step; its
 // present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
@@ -39,6 +41,7 @@ struct seq2seq {
 	float embed_scale;                   // of the token embeddings; 0: 1
 	float head_scale;                    // of the last state before the language model's head; 0: 1
 	bool start_wraps;                    // the shifted copy begins with the text's own last token
+	int64_t source_size;                 // of a decoder by itself: the width of the states it looks at
 	int64_t eos, start;                  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
 void seq2seq_draw(struct build *b, const struct seq2seq *f);
@@ -47,7 +50,8 @@ extern const enum arch_graph seq2seq_graphs[];
 // seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
 struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);
 // What BART's kin say: s gets the whole's and the encoder's sizes, d the decoder's; then both halves.
-struct halves_sizes { int64_t layers, heads, ffn_size, vocab_size; };
+// alone: the class is a decoder by itself, and all sizes are its.
+struct halves_sizes { int64_t layers, heads, ffn_size, vocab_size; bool alone; };
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d);
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d);
 

@@ -39,7 +39,7 @@ void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, 
 	const char *stem = !is_decoder && weight_named(b, "layers.source.q") ? "layers.source" : "layers.attn";
 	if (is_decoder) {
 		decoder_places(b, io, &query, &key);
-		own = causal_bias(b, query, key);
+		own = io->mask.id ? mask_causal(b, io->mask, x, 0) : causal_bias(b, query, key);
 	} else if (io->mask.id)
 		own = mask_bidirectional(b, io->mask);                                                       // [batch, 1, 1, seq]
 	if (io->memory_mask.id)

@@ -33,17 +33,20 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 {
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
-	s->heads = s->kv_heads = config_size(c, "encoder_attention_heads", -1);
-	s->ffn_size = config_size(c, "encoder_ffn_dim", -1);
+	s->heads = s->kv_heads = config_size(c, d->alone ? "decoder_attention_heads" : "encoder_attention_heads", -1);
+	s->ffn_size = config_size(c, d->alone ? "decoder_ffn_dim" : "encoder_ffn_dim", -1);
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	s->act = config_activation(c, "activation_function", ACT_GELU);
 	s->norm_eps = 1e-5;
-	d->layers = config_size(c, "num_decoder_layers", -1);
+	d->layers = d->alone ? s->layers : config_size(c, "num_decoder_layers", -1);
 	d->heads = config_size(c, "decoder_attention_heads", -1);
 	d->ffn_size = config_size(c, "decoder_ffn_dim", -1);
 	d->vocab_size = s->vocab_size;
 	read_inert(c);
-	if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
+	if (d->alone) {                                              // the decoder is all there is
+		config_bool(c, "is_decoder", true);
+		config_bool(c, "is_encoder_decoder", false);
+	} else if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)
 		return;
@@ -58,7 +61,8 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d)
 {
-	resolve_half(s, a, PART_ENCODER, "encoder.");
+	if (!d->alone)
+		resolve_half(s, a, PART_ENCODER, "encoder.");
 	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
 	second->layers = second->layers_in_config = d->layers;
 	second->heads = second->kv_heads = d->heads;

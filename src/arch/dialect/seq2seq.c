@@ -39,6 +39,12 @@ const struct dialect bart_names = {
 	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS, { "embed.norm", "@layernorm_embedding" }, { "norm", "@layer_norm" }),
 };
 
+const struct dialect trocr_names = {
+	.name = "trocr", .prefix = "model.", .keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "decoder_layers" }),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "embed.norm", "@layernorm_embedding" }, { "head.lm.out", "output_projection" }),
+	.ignored = IGNORED("*embed_positions._float_tensor"),
+};
+
 const struct dialect m2m_names = {
 	.name = "m2m", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
 	.weights = WEIGHTS(SEQ2SEQ_TEXT, { "norm", "@layer_norm" }),

@@ -11,6 +11,7 @@
 
 struct seq2seq_own {                 // of the whole and of both halves
 	bool one_table, scaled, bias;
+	int64_t source;              // a decoder by itself: the width of what it looks at; 0: there is an encoder
 	int64_t eos, start, longest;         // longest: 0, or how long a text the encoder may read
 };
 
@@ -70,7 +71,7 @@ static void decode(struct build *b, struct body *io)
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct seq2seq_own *o = ARENA_NEW(a, struct seq2seq_own);
-	struct halves_sizes h;
+	struct halves_sizes h = { .alone = s->traits.decoder_alone };
 	s->own = o;
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_position_embeddings", -1);
@@ -90,6 +91,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention);
 	if (s->traits.positions_from_pad && s->pad_token_id < 0)
 		config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
+	if (h.alone) {
+		o->source = config_size(c, "cross_attention_hidden_size", s->hidden_size);
+		o->one_table = false;
+		s->traits.embedding_norm = config_bool(c, "layernorm_embedding", true);
+		s->traits.positions_from_pad = !config_bool(c, "use_learned_position_embeddings", true);
+		if (s->traits.positions_from_pad && s->pad_token_id < 0)
+			config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
+	}
 	if (c->error.status)
 		return;
 	resolve_halves(s, a, &h);
@@ -101,7 +110,7 @@ static void draw(struct build *b)
 {
 	const struct seq2seq_own *o = b->s->own;
 	struct seq2seq f = { .encode = encode, .decode = decode, .one_table = o->one_table && b->s->tied, .head_bias = weight_named(b, "head.lm.bias"),
-		.start_wraps = b->s->traits.start_wraps, .eos = o->eos, .start = o->start };
+		.source_size = o->source, .start_wraps = b->s->traits.start_wraps, .eos = o->eos, .start = o->start };
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
 	seq2seq_draw(b, &f);

@@ -72,7 +72,7 @@ static void decode(struct build *b, struct body *io)
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct speech_to_text *o = ARENA_NEW(a, struct speech_to_text);
-	struct halves_sizes h;
+	struct halves_sizes h = { 0 };
 	s->own = o;
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_target_positions", -1);

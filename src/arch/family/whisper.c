@@ -74,7 +74,7 @@ static void classify(struct build *b, const struct body *io)
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct whisper *w = ARENA_NEW(a, struct whisper);
-	struct halves_sizes h;
+	struct halves_sizes h = { 0 };
 	s->own = w;
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_target_positions", -1);
