@@ -354,11 +354,16 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 	*out = (struct tensor){ .name = s->outputs[i].name };
 	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->now.request, o->ports[i], &o->now.out[i]),
 		     "reading an output", err)) ||
-		(st = ov_check(l, l->ov_tensor_get_element_type(o->now.out[i], &element), "reading an output", err)) ||
-		(st = ov_check(l, l->ov_tensor_get_shape(o->now.out[i], &shape), "reading an output", err)))
+		(st = ov_check(l, l->ov_tensor_get_element_type(o->now.out[i], &element), "reading an output", err)))
 		return st;
+	// The C interface has no shape for a scalar: it refuses to make one of rank 0 (seen in 2026.4).
+	ov_status_e shaped = l->ov_tensor_get_shape(o->now.out[i], &shape);
+	if (shaped != OK && (l->ov_tensor_get_size(o->now.out[i], &count) != OK || count != 1))
+		return ov_check(l, shaped, "reading an output", err);
+	if (shaped != OK)
+		shape = (ov_shape_t){ 0 };
 	out->dtype = ov_dtype(element);
-	if (shape.rank <= TENSOR_MAX_RANK) {
+	if (shape.rank > 0 && shape.rank <= TENSOR_MAX_RANK) {
 		out->rank = (int)shape.rank;
 		memcpy(out->dim, shape.dims, (size_t)out->rank * sizeof *out->dim);
 	}

@@ -37,6 +37,7 @@ struct sound {
 	// heads
 	bool weighted_sum;
 	int64_t projector_size, xvector_size, tdnn_count;
+	int64_t code_groups, codes, code_size, code_out;     // of pre-training's quantizer; codes are those of a group
 	const int64_t *tdnn_dim, *tdnn_kernel, *tdnn_dilation;
 };
 

@@ -35,6 +35,12 @@
 	{ "head.tdnn", "tdnn.#.kernel" },                                                \
 	{ "head.embed", "feature_extractor" }
 
+#define CODES                                                                            \
+	{ "head.project_states", "project_hid" },                                        \
+	{ "head.project_codes", "project_q" },                                           \
+	{ "head.quantizer", "quantizer.weight_proj" },                                   \
+	{ "head.quantizer.codes", "quantizer.codevectors" }
+
 // What pre-training leaves behind, and the weights of losses.
 #define TRAINED "*masked_spec_embed", "quantizer.*", "project_hid.*", "project_q.*", "objective.*", "*num_batches_tracked", \
 	"ctc_proj.*", "speaker_proj.*", "label_embeddings_concat", "layer_norm_for_extract.*"
@@ -42,7 +48,7 @@
 #define SPEECH(NAME, PREFIX, ...) { .name = NAME, .prefix = PREFIX, .keys = NO_KEYS,     \
 	.weights = WEIGHTS(STEM, FEATURES, LAYERS, ADAPTER, HEADS __VA_OPT__(,) __VA_ARGS__), .ignored = IGNORED(TRAINED) }
 
-const struct dialect wav2vec2_names = SPEECH("wav2vec2", "wav2vec2.",
+const struct dialect wav2vec2_names = SPEECH("wav2vec2", "wav2vec2.", CODES,
 	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
 	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
 	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
@@ -98,7 +104,7 @@ const struct dialect sew_names = {
 
 const struct dialect wav2vec2_conformer_names = {
 	.name = "wav2vec2-conformer", .prefix = "wav2vec2_conformer.", .keys = NO_KEYS,
-	.weights = WEIGHTS(STEM, FEATURES, CONFORMER, ADAPTER, HEADS),
+	.weights = WEIGHTS(STEM, FEATURES, CONFORMER, ADAPTER, HEADS, CODES),
 	.ignored = IGNORED(TRAINED, "*pos_conv_embed.*", "*inv_freq"),
 };
 

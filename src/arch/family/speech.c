@@ -88,7 +88,8 @@ static void resolve_adapter(struct config *c, struct spec *s, struct sound *o)
 	if (add && (o->adapter_kernel < 1 || o->adapter_stride < 1 || layers < 1 || layers > 4096 || size < 1 || size % s->heads))
 		config_fail(c, STATUS_UNSUPPORTED, "an adapter of %lld layers with a kernel of %lld in steps of %lld to %lld", (long long)layers,
 			(long long)o->adapter_kernel, (long long)o->adapter_stride, (long long)size);
-	if (o->adapter_layers && s->head && !text_is(s->head->name, "model") && !text_is(s->head->name, "ctc") && !text_is(s->head->name, "x-vector"))
+	if (o->adapter_layers && s->head && !text_is(s->head->name, "model") && !text_is(s->head->name, "ctc") && !text_is(s->head->name, "x-vector")
+		&& !text_is(s->head->name, "pretraining"))
 		config_fail(c, STATUS_UNSUPPORTED, "this class has no adapter (add_adapter)");
 }
 
@@ -103,6 +104,13 @@ static void resolve_head(struct config *c, struct spec *s, struct sound *o, stru
 	o->tdnn_dilation = config_sizes(c, "tdnn_dilation", a, 0, &dilations);
 	if (s->head && text_is(s->head->name, "x-vector") && (!o->tdnn_count || o->tdnn_count > kernels || o->tdnn_count > dilations || !o->xvector_size))
 		config_fail(c, STATUS_BAD_INPUT, "tdnn_dim, tdnn_kernel and tdnn_dilation should be lists of one length");
+	o->code_groups = config_size(c, "num_codevector_groups", 1);
+	o->codes = config_size(c, "num_codevectors_per_group", 1);
+	o->code_size = config_size(c, "codevector_dim", 1);
+	o->code_out = config_size(c, "proj_codevector_dim", 1);
+	if (s->head && text_is(s->head->name, "pretraining") && (o->code_groups < 1 || o->codes < 1 || o->code_size < 1 || o->code_size % o->code_groups
+		|| o->code_groups * o->codes > 1 << 24))
+		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld code vectors of %lld", (long long)o->code_groups, (long long)o->codes, (long long)o->code_size);
 	if (s->head && text_is(s->head->name, "ctc") && !s->vocab_size)
 		config_fail(c, STATUS_BAD_INPUT, "vocab_size is missing");
 }
@@ -350,4 +358,4 @@ static void speech_draw(struct build *b)
 	speech_head(b, &io);
 }
 
-const struct family speech = { "speech", "encoder-only", resolve, speech_draw, speech_body, NULL, NULL };
+const struct family speech = { "speech", "encoder-only", resolve, speech_draw, speech_body, NULL, NULL, NULL };

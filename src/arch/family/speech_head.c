@@ -65,6 +65,31 @@ static void head_xvector(struct build *b, struct body *io, value x)
 	graph_output(g, "embeddings", x);
 }
 
+// What pre-training compares: the states, and the code vectors nearest to what the stem extracted, one of each group; how many
+// code vectors are in use is the exponential of their entropy.
+static void head_pretraining(struct build *b, struct body *io)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	int64_t groups = o->code_groups, codes = o->codes, width = o->code_size / groups;
+	graph_output(g, "projected_states", linear(b, "head.project_states", io->last, b->s->hidden_size, o->code_out, true));
+	value x = linear(b, "head.quantizer", io->pooled, o->feature_size, groups * codes, true);
+	x = op_argmax(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, groups, codes }), 3, false);           // [batch, frames, groups]
+	int64_t *first = ARENA_ARRAY(graph_arena(g), (size_t)(groups + codes), int64_t), *each = first + groups;
+	for (int64_t i = 0; i < groups; i++)
+		first[i] = i * codes;
+	for (int64_t i = 0; i < codes; i++)
+		each[i] = i;
+	value table = op_reshape(g, WEIGHT(b, "head.quantizer.codes", "", 1, groups * codes, width), 2, (int64_t[]){ groups * codes, width });
+	value chosen = op_gather(g, table, op_add(g, x, graph_i64s(g, (int)groups, first)), 0);        // [batch, frames, groups, width]
+	chosen = op_reshape(g, chosen, 3, (int64_t[]){ 0, 0, o->code_size });
+	graph_output(g, "projected_quantized_states", linear(b, "head.project_codes", chosen, o->code_size, o->code_out, true));
+	value is = op_cast(g, op_equal(g, op_unsqueeze(g, x, 3), graph_i64s(g, (int)codes, each)), DTYPE_F32);
+	value share = op_reduce_mean(g, op_reduce_mean(g, is, 0, false), 0, false);                    // [groups, codes]
+	value entropy = op_mul(g, share, op_log(g, op_max(g, share, graph_f32(g, 1e-30f))));
+	graph_output(g, "codevector_perplexity", op_reduce_sum(g, op_exp(g, op_neg(g, op_reduce_sum(g, entropy, 1, false))), 0, false));
+}
+
 void speech_head(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
@@ -82,6 +107,11 @@ void speech_head(struct build *b, struct body *io)
 		value logits = linear(b, "head.ctc", io->last, o->out_size, s->vocab_size, true);
 		graph_leave(g);
 		graph_output(g, "logits", logits);                                   // [batch, frames, vocab]
+		return;
+	}
+	if (text_is(name, "pretraining") && weight_named(b, "head.quantizer")) {
+		head_pretraining(b, io);
+		graph_leave(g);
 		return;
 	}
 	value x = o->weighted_sum ? weighed(b, io) : io->last;
