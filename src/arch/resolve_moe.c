@@ -59,12 +59,21 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->jitter = config_real(c, "router_jitter_noise", 0);
 	m->alpha = config_real(c, "swiglu_alpha", 1.702);
 	m->limit = config_real(c, "swiglu_limit", 7);
+	const char *by = config_text(c, "expert_selection_fn"), *with = config_text(c, "shared_expert_combination_strategy");
+	if (by && text_is(by, "sigmoid"))
+		s->traits.sigmoid_router = true;
+	else if (by)                                         // a softmax over the chosen ones
+		m->normalise = true;
+	m->shared_average = with && text_is(with, "average");
+	if (config_get(c, "prefix_dense_intermediate_size"))
+		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
+	config_get(c, "prefix_dense_sliding_window_pattern");
 	config_real(c, "moe_norm_min", 0);                   // keeps a sum of probabilities from being 0
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))
 		m->groups = 0;
 	static const char *const without_effect[] = { "num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func",
-		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "global_attn_every_n_layers", "score_func", "num_expert_groups", "num_limited_groups",
+		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "score_func", "num_expert_groups", "num_limited_groups",
 		"load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);

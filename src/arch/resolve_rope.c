@@ -29,7 +29,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	};
 	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow",
 		"attention_factor", "mscale", "mscale_all_dim", "truncate", "original_max_position_embeddings", "partial_rotary_factor", "short_factor",
-		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha" };
+		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha", "mrope_section", "mrope_interleaved" };
 	const json_t *type = json_object_get(o, "rope_type");
 	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
 	size_t k = 0;
@@ -49,6 +49,8 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 		if (i == sizeof known / sizeof known[0] && !json_is_null(v))
 			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
 	}
+	// Sections turn by a token's time, row and column, which in a text are all its place.
+	r->sections = json_object_get(o, "mrope_section") != NULL;
 	r->theta = number(o, "rope_theta", r->theta);
 	double original = number(o, "original_max_position_embeddings", (double)s->max_positions);
 	original = (double)config_size(c, "original_max_position_embeddings", (int64_t)fmin(fmax(original, 0), 1e9));

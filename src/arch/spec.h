@@ -78,6 +78,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, no_class_token, "patches only; a classifier reads their mean (vit)")                                         \
 	X(FLAG, response_norm, "channels by how much of them the whole map has (convnext)")                                   \
+	X(FLAG, no_key_bias, "where query and value have a bias, the key has none (vit)")                                     \
 	X(FLAG, any_size, "takes images of any size; its learned positions are resized to them (vit)")                        \
 	X(FLAG, smooth_positions, "positions are resized with antialiasing (vit)")                                            \
 	X(FLAG, class_position, "no class token, but every patch has the position that it would have, beside its own (vit)") \
@@ -217,7 +218,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer;
+extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit;
 extern const struct family vlm, vlm_tiles;
 
 extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;

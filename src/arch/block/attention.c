@@ -190,11 +190,11 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 	bool normed = t->qk_norm || t->qk_norm_whole || t->qk_norm_heads;
 	value q, k, v;
 	project(b, x, qkv_bias, &q, &k, &v);
-	q = clipped(b, q, s->clip_qkv), k = clipped(b, k, s->clip_qkv), v = clipped(b, v, s->clip_qkv);
 	if (normed && !t->qk_norm_late) {
 		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
 		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
 	}
+	q = clipped(b, q, s->clip_qkv), k = clipped(b, k, s->clip_qkv), v = clipped(b, v, s->clip_qkv);
 	if (e->cos.id) {
 		q = rope_turn(b, q, e->cos, e->sin, s->heads);
 		k = rope_turn(b, k, e->cos, e->sin, s->kv_heads);
@@ -214,5 +214,7 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
-	return linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
+	y = linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
+	bool last = t->last_out_bias && b->layer == s->layers_in_config - 1;
+	return last ? op_add(g, y, WEIGHT(b, "layers.attn.o_last", "", s->hidden_size)) : y;
 }

@@ -118,6 +118,10 @@ value mixture(struct build *b, value x)
 		sum = op_add(g, sum, y);
 		graph_leave(g);
 	}
+	if (m->shared_width && m->shared_average)
+		sum = op_scale(g, sum, 0.5f);
+	if (weight_named(b, "layers.moe.norm"))
+		sum = norm(b, "layers.moe.norm", sum, s->hidden_size);
 	graph_leave(g);
 	return sum;
 }

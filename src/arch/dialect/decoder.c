@@ -9,7 +9,14 @@ const struct dialect llama_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS,
 		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
 		{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
-		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" },
+		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+// Logits are multiplied by logits_scaling, which Granite divides by.
+const struct dialect hyperclovax_names = {
+	.name = "hyperclovax", .prefix = "model.", .keys = KEYS({ "logit_scale", "logits_scaling" }, { "logits_scaling", "logits_divisor" }),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS,
 		{ "layers.attn.after", "@layers.#.post_norm1" },
 		{ "layers.ffn.after", "@layers.#.post_norm2" }),
 	.ignored = IGNORED(BUFFERS),
@@ -133,6 +140,14 @@ const struct dialect nanochat_names = {
 	{ "layers.ffn.norm", "@h.#.ln_2" },                                              \
 	{ "norm", "@ln_f" }
 
+const struct dialect cosmos_names = {
+	.name = "cosmos", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS,
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
 const struct dialect gpt2_names = {
 	.name = "gpt2", .prefix = "transformer.", .keys = KEYS(GPT2_KEYS),
 	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
@@ -146,7 +161,9 @@ const struct dialect gpt2_names = {
 };
 
 const struct dialect openai_gpt_names = {
-	.name = "openai-gpt", .prefix = "transformer.", .keys = KEYS(GPT2_KEYS),
+	.name = "openai-gpt", .prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" }, { "max_position_embeddings", "n_positions" },
+		{ "hidden_act", "afn" }, { "layer_norm_eps", "layer_norm_epsilon" }),
 	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
 		{ "embed.word", "@tokens_embed" },
 		{ "embed.position", "@positions_embed" },
@@ -215,6 +232,18 @@ const struct dialect gpt_neox_names = {
 	.ignored = IGNORED(BUFFERS, "*rotary_emb.*"),
 };
 
+const struct dialect gpt_neox_japanese_names = {
+	.name = "gpt-neox-japanese", .prefix = "gpt_neox_japanese.",
+	.keys = KEYS({ "partial_rotary_factor", "rotary_pct" }, { "rope_theta", "rotary_emb_base" }, { "ffn_multiple", "intermediate_multiple_size" }),
+	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS,
+		{ "embed.word", "@embed_in" },
+		{ "layers.attn.qkv", "@layers.#.attention.query_key_value" },
+		{ "layers.attn.o", "@layers.#.attention.dense" },
+		{ "layers.attn.o_last", "@layers.#.attention.dense_bias" },
+		{ "norm", "@final_layer_norm" }),
+	.ignored = IGNORED(BUFFERS, "*rotary_emb.*"),
+};
+
 const struct dialect persimmon_names = {
 	.name = "persimmon", .prefix = "model.", .keys = NO_KEYS,
 	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS,
@@ -279,7 +308,7 @@ const struct dialect mpt_names = {
 	{ "layers.ffn.norm", "@layers.#.final_layer_norm" }
 
 const struct dialect opt_names = {
-	.name = "opt", .prefix = "model.decoder.",
+	.name = "opt", .prefix = "model.decoder.", .other_prefixes = (const char *const[]){ "decoder.", NULL },
 	.keys = KEYS({ "intermediate_size", "ffn_dim" }, { "hidden_act", "activation_function" }, { "embedding_size", "word_embed_proj_dim" }, { "use_bias", "enable_bias" }),
 	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS,
 		{ "embed.word", "@embed_tokens" },
@@ -291,7 +320,7 @@ const struct dialect opt_names = {
 };
 
 const struct dialect biogpt_names = {
-	.name = "biogpt", .prefix = "biogpt.", .keys = NO_KEYS,
+	.name = "biogpt", .prefix = "biogpt.", .keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "without_effect", "layer_norm_eps" }),
 	.weights = WEIGHTS(FAIRSEQ_LAYERS,
 		{ "embed.word", "@embed_tokens" },
 		{ "embed.position", "@embed_positions" },

@@ -126,7 +126,7 @@ const struct dialect hy_v3_names = {
 };
 
 const struct dialect afmoe_names = {
-	.name = "afmoe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "afmoe", .prefix = "model.", .keys = KEYS({ "sliding_window_pattern", "global_attn_every_n_layers" }),
 	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" },
 		{ "layers.attn.norm", "@layers.#.input_layernorm" },
@@ -175,5 +175,31 @@ const struct dialect deepseek_v3_names = {
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+// Shared experts, and no bias of the choice.
+const struct dialect cohere2_moe_names = {
+	.name = "cohere2-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect axk1_names = {
+	.name = "axk1", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
+		{ "layers.moe.norm", "@layers.#.post_mlp_layernorm" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect mistral4_names = {
+	.name = "mistral4", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };

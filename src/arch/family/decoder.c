@@ -106,7 +106,7 @@ static void resolve_biases(struct config *c, struct spec *s)
 	t->qkv_bias |= attention || all || says(c, "use_qkv_bias") || says(c, "qkv_bias");
 	t->out_bias |= (attention && !t->qkv_bias_only) || all || says(c, "attention_out_bias");
 	t->ffn_bias |= says(c, "mlp_bias") || all;
-	t->lm_bias |= says(c, "lm_head_bias");
+	t->lm_bias |= says(c, "lm_head_bias") || (t->lm_bias_too && all);
 }
 
 // Layers without rotary positions: a list of 0 and 1, or every Nth, or those without a window.
@@ -167,6 +167,8 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	struct traits *t = &s->traits;
 	if (!config_get(c, "hidden_act"))
 		s->act = t->usual_act;
+	if (t->gelu_by_tanh && s->act == ACT_GELU)
+		s->act = ACT_GELU_TANH;
 	// falcon, gpt_bigcode
 	const json_t *one = config_get(c, "multi_query");
 	bool newer = config_bool(c, "new_decoder_architecture", false);
@@ -205,8 +207,8 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	s->alibi_max = json_is_number(max) ? json_number_value(max) : 8;
 	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
 	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
-	s->ffn_size = config_get(c, "expansion_ratio") ? config_size(c, "expansion_ratio", 4) * s->hidden_size : s->ffn_size;
-	static const char *const without_effect[] = { "no_bias", "learned_pos_emb", "norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout",
+	s->ffn_size = config_get(c, "ffn_multiple") ? config_size(c, "ffn_multiple", 4) * s->hidden_size : s->ffn_size;
+	static const char *const without_effect[] = { "without_effect", "expansion_ratio", "no_bias", "learned_pos_emb", "norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout",
 		"resid_dropout", "num_key_value_heads", "use_alibi", "hidden_activation" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
@@ -232,8 +234,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
 	resolve_rope(c, s, a);
-	if (s->latent.key_rank)
+	if (s->latent.key_rank) {
+		s->rope.dim = s->window_rope.dim = 0;        // what is turned lies apart already
 		resolve_latent_scale(s);
+	}
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
 	resolve_window(c, s, a);
@@ -247,7 +251,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->may_look_ahead = t->may_look_ahead && ahead;
 	if (t->may_look_ahead)
 		s->sliding_window = s->sliding_window / 2 + 1;       // half of it on each side
-	t->qk_norm_heads |= config_bool(c, "use_qk_norm", false);
+	if (says(c, "use_qk_norm"))
+		*(t->layer_norm ? &t->qk_norm_heads : &t->qk_norm) = true;
 	if (config_bool(c, "qk_layernorm", false))
 		*(has_word(s, "layers.attn.q_norms") ? &t->qk_norm_heads : &t->qk_norm) = true;
 	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
