@@ -157,6 +157,7 @@ const struct head head_rows[] = {
 	{ "ForImageClassification", "image-classification", draw_own },
 	{ "ForMaskedImageModeling", "masked-image", draw_own },
 	{ "ForObjectDetection", "object-detection", draw_own },
+	{ "ForVideoClassification", "video-classification", draw_own },
 	{ "ForSemanticSegmentation", "semantic-segmentation", draw_own },
 	{ "ForSegmentation", "segmentation", draw_own },
 	{ "Backbone", "backbone", draw_own },

@@ -104,6 +104,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
 	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
 	X(FLAG, projector_norm, "a norm before the projector, which always has biases and no class token (vision-language)") \
+	X(FLAG, padding_zeroed, "the embedding of padding is zero (encoder)")                                                \
 	X(FLAG, lm_gelu, "the language model's head has GELU, whatever hidden_act says (encoder)")                           \
 	X(FLAG, head_hidden_act, "the sequence classifier's dense layer is followed by hidden_act")                          \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")

@@ -43,7 +43,7 @@
 
 #define DIALECT(word, start, ...)                                                                                                      \
 	const struct dialect word##_names = {                                                                                          \
-		.name = #word, .prefix = start, .keys = NO_KEYS, .weights = WEIGHTS(VIT_BODY, __VA_ARGS__), .ignored = IGNORED("*embeddings.mask_token") \
+		.name = #word, .prefix = start, .keys = NO_KEYS, .weights = WEIGHTS(VIT_BODY, __VA_ARGS__), .ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index") \
 	}
 
 DIALECT(vit, "vit.", BEFORE_AND_AFTER, DENSE, POOLED);
@@ -56,3 +56,13 @@ DIALECT(pixio, "pixio.", NORM_1_AND_2, DENSE);
 DIALECT(vitpose_backbone, "backbone.", BEFORE_AND_AFTER, MLP);
 DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" }, { "embed.detection", "@embeddings.detection_tokens" },
 	{ "layers.position", "@encoder.mid_position_embeddings" }, { "head.classes", "class_labels_classifier.layers.#" }, { "head.boxes", "bbox_predictor.layers.#" });
+
+#define BEIT { "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" },                      \
+	{ "layers.relative", "@encoder.layer.#.attention.attention.relative_position_bias.relative_position_bias_table" },                   \
+	{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, { "pooler.norm", "@pooler.layernorm" }
+
+DIALECT(beit, "beit.", BEFORE_AND_AFTER, DENSE, BEIT);
+DIALECT(data2vec_vision, "data2vec_vision.", BEFORE_AND_AFTER, DENSE, BEIT);
+DIALECT(vivit, "vivit.", BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(videomae, "videomae.", BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" }, { "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
+	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });

@@ -87,13 +87,27 @@ static value ffn(struct build *b, value x)
 	return linear(b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
 }
 
+// Query and value with a bias, which may have a name of its own in the file; the key without.
+static value attention_no_key_bias(struct build *b, value x, value bias)
+{
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size, width = s->heads * s->head_width;
+	bool loose = weight_named(b, "layers.attn.q.loose"), has = s->traits.qkv_bias;
+	value qb = !has ? NO_VALUE : loose ? WEIGHT(b, "layers.attn.q.loose", "", width) : WEIGHT(b, "layers.attn.q", "bias", width);
+	value vb = !has ? NO_VALUE : loose ? WEIGHT(b, "layers.attn.v.loose", "", width) : WEIGHT(b, "layers.attn.v", "bias", width);
+	value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb), v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
+	value k = linear(b, "layers.attn.k", x, h, width, false);
+	value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	return linear(b, "layers.attn.o", y, width, h, true);
+}
+
 value vit_layer(struct build *b, value x, value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
+	y = s->traits.no_key_bias ? attention_no_key_bias(b, y, bias) : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");

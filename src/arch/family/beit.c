@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// BEiT: a vision transformer whose scores have a learned bias by the distance of two patches (Bao et al. 2021,
+// https://arxiv.org/abs/2106.08254; data2vec: Baevski et al. 2022, https://arxiv.org/abs/2202.03555).
+//
+//   pixels -> [class, patches] (+ positions) -> layers -> norm of the patches' mean, or norm and class token -> head
+#include "arch/block/vit.h"
+
+// spec.own of the family.
+struct beit { bool absolute, relative, shared, mean; };
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const of_other_classes[] = { "out_indices", "out_features", "stage_names", "reshape_hidden_states", "add_fpn", "pool_scales", "use_auxiliary_head",
+		"auxiliary_loss_weight", "auxiliary_channels", "auxiliary_num_convs", "auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token" };
+	for (size_t i = 0; i < sizeof of_other_classes / sizeof of_other_classes[0]; i++)
+		config_get(c, of_other_classes[i]);
+	struct beit *t = ARENA_NEW(a, struct beit);
+	resolve_transformer(c, s, true);
+	resolve_image(c, s);
+	s->traits.qkv_bias = true;
+	s->traits.layer_scale = config_real(c, "layer_scale_init_value", 0.1) > 0;
+	*t = (struct beit){ config_bool(c, "use_absolute_position_embeddings", false), config_bool(c, "use_relative_position_bias", false),
+		config_bool(c, "use_shared_relative_position_bias", false), config_bool(c, "use_mean_pooling", true) };
+	s->own = t;
+}
+
+// Which row of the table belongs to a pair of places: by the patches' distance, row after row; the last three are for the class
+// token looking at patches, patches looking at it, and it looking at itself.
+static value pair_rows(struct build *b, int64_t rows, int64_t cols)
+{
+	int64_t n = rows * cols + 1, all = (2 * rows - 1) * (2 * cols - 1) + 3;
+	int64_t *at = ARENA_ARRAY(graph_arena(b->g), (size_t)(n * n), int64_t);
+	for (int64_t q = 0; q < n; q++)
+		for (int64_t k = 0; k < n; k++) {
+			int64_t down = (q - 1) / cols - (k - 1) / cols + rows - 1, right = (q - 1) % cols - (k - 1) % cols + cols - 1;
+			at[q * n + k] = !q && !k ? all - 1 : !k ? all - 2 : !q ? all - 3 : down * (2 * cols - 1) + right;
+		}
+	return graph_constant(b->g, DTYPE_I64, 2, (int64_t[]){ n, n }, at);
+}
+
+// [1, heads, tokens, tokens]. The original takes the table's rows for its columns before it resizes it: without effect where an
+// image is square.
+static value relative(struct build *b, const char *stem, value pairs, int64_t rows, int64_t cols)
+{
+	struct graph *g = b->g;
+	int64_t high = 2 * rows - 1, wide = 2 * cols - 1, heads = b->s->heads;
+	value table = WEIGHT(b, stem, "", high * wide + 3, heads);
+	if (high != wide) {
+		value grid = op_transpose(g, op_reshape(g, op_slice(g, table, 0, 0, high * wide), 4, (int64_t[]){ 1, wide, high, heads }), 4, (int[]){ 0, 3, 1, 2 });
+		grid = op_resize(g, grid, graph_i64s(g, 4, (int64_t[]){ 1, heads, high, wide }), "linear");
+		grid = op_reshape(g, op_transpose(g, grid, 4, (int[]){ 0, 2, 3, 1 }), 2, (int64_t[]){ high * wide, heads });
+		table = op_concat(g, 2, (value[]){ grid, op_slice(g, table, 0, high * wide, INT64_MAX) }, 0);
+	}
+	return op_unsqueeze(g, op_transpose(g, op_gather(g, table, pairs, 0), 3, (int[]){ 2, 0, 1 }), 0);
+}
+
+static void body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct beit *t = s->own;
+	int64_t h = s->hidden_size, rows = s->image_size / s->patch_size, cols = s->image_width / s->patch_width;
+	graph_enter(g, "embed");
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
+	value patches = tokens_of(b, op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	value x = op_concat(g, 2, (value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), patches }, 1);
+	if (t->absolute)
+		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, 1 + rows * cols, h));
+	graph_leave(g);
+	value pairs = t->relative || t->shared ? pair_rows(b, rows, cols) : NO_VALUE;
+	value shared = t->shared ? relative(b, "relative", pairs, rows, cols) : NO_VALUE;
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		value bias = t->relative ? relative(b, "layers.relative", pairs, rows, cols) : shared;
+		if (t->relative && t->shared)
+			bias = op_add(g, bias, shared);
+		x = vit_layer(b, x, bias);
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = t->mean ? x : layer_norm(b, "norm", x, h);
+	if (!t->mean)
+		io->pooled = first_token(b, io->last);
+	else if (weight_exists(b, "pooler.norm", "weight"))
+		io->pooled = layer_norm(b, "pooler.norm", op_reduce_mean(g, op_slice(g, x, 1, 1, INT64_MAX), 1, false), h);
+}
+
+static void draw(struct build *b)
+{
+	const struct spec *s = b->s;
+	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
+	if (value_dim(b->g, io.pixels, 2) != s->image_size || value_dim(b->g, io.pixels, 3) != s->image_width) {
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s: images other than %lld by %lld are not supported yet", b->c->path, (long long)s->image_size, (long long)s->image_width);
+		return;
+	}
+	body(b, &io);
+	if (text_is(s->head->name, "model")) {
+		graph_output(b->g, "last_hidden_state", io.last);
+		if (io.pooled.id)
+			graph_output(b->g, "pooler_output", io.pooled);
+	} else if (text_is(s->head->name, "image-classification"))
+		graph_output(b->g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
+	else
+		s->head->draw(b, io.last);
+}
+
+const struct family beit = { "beit", "vision", resolve, draw, body, NULL, NULL, NULL };
