@@ -189,6 +189,41 @@ static void windows_know_their_lengths(void **state)
 	}
 }
 
+static void what_decoders_need(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct graph_form form = { .linear = i == 0 ? LINEAR_GEMM : i == 1 ? LINEAR_FUSED_MATMUL : LINEAR_MATMUL_TRANSPOSED };
+		struct graph *g = graph_new(&form);
+		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
+		value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384);           // [in, out]
+		value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 12 }, "f", 384, 48);
+		value y = op_linear_in_out(g, x, w, b);
+		assert_int_equal(value_rank(g, y), 3);
+		assert_int_equal(value_dim(g, y, 1), value_dim(g, x, 1));
+		assert_int_equal(value_dim(g, y, 2), 12);
+		value top = op_topk(g, y, 5);
+		assert_int_equal(value_dim(g, top, 0), value_dim(g, x, 0));
+		assert_int_equal(value_dim(g, top, 2), 5);
+		value sink = graph_external(g, "sink", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 432, 16);
+		value q = op_attention_sink(g, y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), NO_VALUE, sink, 4, 2, 0.5f, 0);
+		assert_int_equal(value_dim(g, q, 1), value_dim(g, x, 1));
+		assert_int_equal(value_dim(g, q, 2), 12);
+		graph_output(g, "top", top);
+		graph_output(g, "q", q);
+		finish(g);
+		assert_int_equal(op_topk(g, y, 13).id, 0);                                   // 13 of 12
+		assert_true(graph_failed(g));
+		graph_free(g);
+		g = graph_new(&form);
+		x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 12 });
+		w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384);
+		assert_int_equal(op_linear_in_out(g, x, w, NO_VALUE).id, 0);                 // [out, in] where [in, out] is meant
+		assert_true(graph_failed(g));
+		graph_free(g);
+	}
+}
+
 static void impossible_shapes_are_errors(void **state)
 {
 	(void)state;
@@ -217,6 +252,7 @@ int main(void)
 		cmocka_unit_test(equal_nodes_are_one),
 		cmocka_unit_test(the_first_error_is_kept_with_its_place),
 		cmocka_unit_test(windows_know_their_lengths),
+		cmocka_unit_test(what_decoders_need),
 		cmocka_unit_test(impossible_shapes_are_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
