@@ -95,7 +95,6 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself")                                      \
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches")                                    \
 	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)")           \
-	X(FLAG, no_features, "the bare model does not give what its stem extracted (speech)")                                \
 	X(FLAG, cosine_windows, "version 2 of windows: cosine attention, norms behind the branches (swin)")                  \
 	X(FLAG, windows_always, "windows are cut and shifted even where one is as large as the grid (swin)")                 \
 	X(FLAG, no_final_norm, "no norm behind the last layer (swin)")                                                       \

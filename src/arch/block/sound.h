@@ -17,6 +17,7 @@ struct sound {
 	enum activation conv_act;
 	int64_t feature_size;                        // what the stem gives
 	bool feature_norm, feature_projection;
+	bool gives_features;                         // they are a result of the bare model
 	// positions by convolution
 	int64_t position_kernel, position_groups, position_layers;   // position_layers 0: one, weight-normed
 	bool position_batch_norm;

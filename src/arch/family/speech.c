@@ -126,6 +126,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_stem(c, o, a);
 	o->feature_norm = config_bool(c, "feat_proj_layer_norm", true);
 	o->squeeze = config_size(c, "squeeze_factor", 0);
+	o->gives_features = !config_knows(c, "feat_proj_layer_norm") && !o->squeeze;         // HuBERT's and SEW's classes do not
 	o->feature_projection = !o->squeeze || o->feature_size != s->hidden_size;
 	resolve_positions(c, s, o);
 	o->norm_first = config_bool(c, "do_stable_layer_norm", false);

@@ -98,7 +98,7 @@ void speech_head(struct build *b, struct body *io)
 	const char *name = s->head->name;
 	if (text_is(name, "model")) {
 		graph_output(g, "last_hidden_state", io->last);
-		if (!s->traits.no_features)
+		if (o->gives_features)
 			graph_output(g, "extract_features", io->pooled);             // [batch, frames, feature]
 		return;
 	}
