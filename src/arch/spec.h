@@ -102,6 +102,9 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
 	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
+	X(FLAG, eos_as_said, "an eos_token_id of 2 is no mistake (text tower)")                                              \
+	X(FLAG, compares_first, "of a text the first token's state is compared, not what is pooled (dual)")                  \
+	X(FLAG, rooted_towers, "the towers are whole models of any type, behind text_model. and vision_model. (dual)")       \
 	X(FLAG, projector_norm, "a norm before the projector, which always has biases and no class token (vision-language)") \
 	X(FLAG, padding_zeroed, "the embedding of padding is zero (encoder)")                                                \
 	X(FLAG, lm_gelu, "the language model's head has GELU, whatever hidden_act says (encoder)")                           \
@@ -219,7 +222,7 @@ struct family {
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit;
-extern const struct family vlm, vlm_tiles;
+extern const struct family alt_text, vlm, vlm_tiles;
 
 extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;
 

@@ -38,6 +38,27 @@ const struct dialect clip_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+// XLM-RoBERTa with another last norm and a projection of every token
+const struct dialect altclip_text_names = {
+	.name = "altclip-text", .prefix = "text_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.word", "@roberta.embeddings.word_embeddings" },
+		{ "embed.position", "@roberta.embeddings.position_embeddings" },
+		{ "embed.type", "@roberta.embeddings.token_type_embeddings" },
+		{ "embed.norm", "@roberta.embeddings.LayerNorm" },
+		{ "layers.attn.q", "@roberta.encoder.layers.#.attention.self.query" },
+		{ "layers.attn.k", "@roberta.encoder.layers.#.attention.self.key" },
+		{ "layers.attn.v", "@roberta.encoder.layers.#.attention.self.value" },
+		{ "layers.attn.o", "@roberta.encoder.layers.#.attention.output.dense" },
+		{ "layers.attn.norm", "@roberta.encoder.layers.#.attention.output.LayerNorm" },
+		{ "layers.ffn.up", "@roberta.encoder.layers.#.intermediate.dense" },
+		{ "layers.ffn.down", "@roberta.encoder.layers.#.output.dense" },
+		{ "layers.ffn.norm", "@roberta.encoder.layers.#.output.LayerNorm" },
+		{ "norm", "@pre_LN" },
+		{ "project", "@transformation" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*roberta.pooler.*"),
+};
+
 const struct dialect siglip_text_names = {
 	.name = "siglip-text", .prefix = "text_model.", .keys = NO_KEYS,
 	.weights = WEIGHTS(TEXT_TOWER, { "pooler", "@head" }),

@@ -34,6 +34,11 @@ const struct dialect bert_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+const struct dialect chinese_clip_text_names = {
+	.name = "chinese-clip-text", .prefix = "text_model.", .keys = NO_KEYS, .weights = WEIGHTS(BERT_BODY),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
 const struct dialect roberta_names = {
 	.name = "roberta", .prefix = "roberta.", .keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY,

@@ -33,7 +33,7 @@ static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 		t->eos_token_id = json_integer_value(eos);
 		if (!json_is_integer(eos) && !s->traits.ends_highest)
 			config_fail(c, STATUS_UNSUPPORTED, "eos_token_id should be one number: the text is pooled there");
-		if (t->eos_token_id == 2 || s->traits.ends_highest)          // 2 was written by mistake in old files
+		if ((t->eos_token_id == 2 && !s->traits.eos_as_said) || s->traits.ends_highest)      // 2 was written by mistake in old files
 			t->eos_token_id = -1;
 	}
 }
@@ -75,6 +75,7 @@ void text_tower_inputs(struct build *b, struct body *io)
 	int64_t shape[] = { graph_symbol(b->g, "batch"), graph_symbol(b->g, "sequence") };
 	io->ids = b->ids = graph_input(b->g, "input_ids", DTYPE_I64, 2, shape);
 	io->mask = graph_input(b->g, "attention_mask", DTYPE_I64, 2, shape);
+	io->types = b->s->type_vocab_size > 1 ? graph_input(b->g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 }
 
 static void project(struct build *b, const char *name, struct body *io)
@@ -103,6 +104,38 @@ static void draw_text(struct build *b)
 	else
 		b->s->head->draw(b, io.last);
 }
+
+// ---- AltCLIP's text tower -------------------------------------------------------------------------------------------------
+
+static void resolve_alt(struct config *c, struct spec *s, struct arena *a)
+{
+	encoder.resolve(c, s, a);
+	struct tower *t = ARENA_NEW(a, struct tower);
+	t->projection_size = config_size(c, "project_dim", -1);
+	s->own = t;
+}
+
+// RoBERTa, then a norm and a projection of every token (Chen et al. 2022, https://arxiv.org/abs/2211.06679).
+static void body_alt(struct build *b, struct body *io)
+{
+	const struct spec *s = b->s;
+	encoder.body(b, io);
+	io->last = linear(b, "project", layer_norm(b, "norm", io->last, s->hidden_size), s->hidden_size, own(s)->projection_size, true);
+	io->pooled = first_token(b, io->last);
+}
+
+static void draw_alt(struct build *b)
+{
+	struct body io = { 0 };
+	text_tower_inputs(b, &io);
+	body_alt(b, &io);
+	if (text_is(b->s->head->name, "model"))
+		draw_model(b, &io);
+	else
+		b->s->head->draw(b, io.last);
+}
+
+const struct family alt_text = { "text-tower-projected", "encoder-only", resolve_alt, draw_alt, body_alt, NULL, NULL, NULL };
 
 static void hints_text(const struct spec *s, struct input_hints *out)
 {

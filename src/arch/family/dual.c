@@ -14,7 +14,13 @@ static void resolve_tower(struct config *c, struct spec *s, struct arena *a, enu
 {
 	const char *older = arena_printf(a, "%s_dict", key);
 	config_get(c, key);
-	resolve_part_fixed(c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
+	if (!s->traits.rooted_towers) {
+		resolve_part_fixed(c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
+		return;
+	}
+	struct spec *tower = resolve_part(c, s, a, part, key, NULL, NULL, (const char *const[]){ part == PART_TEXT ? "text_model." : "vision_model.", NULL });
+	if (tower && !c->checkpoint->weight_count)
+		tower->prefix = "";
 }
 
 void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a)
@@ -46,11 +52,16 @@ static value draw_tower(struct build *b, enum part part, struct body *io, const 
 	const struct spec *outer = part_enter(b, part);
 	graph_enter(b->g, part == PART_TEXT ? "text" : "vision");
 	tower->row->family->body(b, io);
+	value x = io->pooled;
+	if (part == PART_TEXT && outer->traits.compares_first)
+		x = first_token(b, io->last);
+	else if (!x.id)                                              // a type that pools in its bare model only
+		x = activate(b, part == PART_TEXT ? ACT_TANH : tower->pooler_act, linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
 	graph_leave(b->g);
 	part_leave(b, outer);
 	if (b->s->traits.compared_as_pooled)
-		return unit_length(b, io->pooled);
-	return unit_length(b, linear(b, stem, io->pooled, tower->hidden_size, ((const struct dual *)b->s->own)->projection_size, false));
+		return unit_length(b, x);
+	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), ((const struct dual *)b->s->own)->projection_size, false));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -81,7 +92,9 @@ static void draw(struct build *b)
 		s->head->draw(b, NO_VALUE);
 		return;
 	}
+	outer = part_enter(b, PART_TEXT);
 	text_tower_inputs(b, &text);
+	part_leave(b, outer);
 	value images = draw_tower(b, PART_VISION, &vision, "head.vision");                           // [image_batch, projection]
 	value texts = draw_tower(b, PART_TEXT, &text, "head.text");                                  // [batch, projection]
 	graph_enter(g, "head");
