@@ -102,6 +102,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, last_token, "attention both ways; pooled is a linear layer over the last token (text tower)")                \
 	X(FLAG, attention_pool, "patches without class token, pooled by attention (vision tower)")                           \
 	X(FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias (dual)")       \
+	X(FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has (encoder)")                       \
 	X(FLAG, eos_as_said, "an eos_token_id of 2 is no mistake (text tower)")                                              \
 	X(FLAG, compares_first, "of a text the first token's state is compared, not what is pooled (dual)")                  \
 	X(FLAG, rooted_towers, "the towers are whole models of any type, behind text_model. and vision_model. (dual)")       \

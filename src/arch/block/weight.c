@@ -41,13 +41,8 @@ static const char *file_name(const struct build *b, const char *root, const char
 
 // The tensor under its name or, in files made by older programs, under "gamma" and "beta". What lies outside the base model
 // may lie outside a part's place in the file too (lm_head beside model.language_model).
-static const struct weight *find(const struct build *b, const char *stem, const char *suffix, const char **name)
+static const struct weight *find_as(const struct build *b, const char *pattern, const char *suffix, const char **name)
 {
-	const char *pattern = stem_in_file(b, stem);
-	if (!pattern) {
-		graph_fail(b->g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
-		return NULL;
-	}
 	*name = file_name(b, b->s->root, pattern, suffix);
 	const struct weight *w = checkpoint_find(b->c, *name);
 	const char *older = text_is(suffix, "weight") ? "gamma" : text_is(suffix, "bias") ? "beta" : NULL;
@@ -57,6 +52,22 @@ static const struct weight *find(const struct build *b, const char *stem, const 
 		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern + 1, suffix));
 	if (!w && b->s->root[0] && pattern[0] != '@')
 		w = checkpoint_find(b->c, file_name(b, "", pattern, suffix));
+	return w;
+}
+
+// A dialect may have several words for a stem: the first is a new file's.
+static const struct weight *find(const struct build *b, const char *stem, const char *suffix, const char **name)
+{
+	const struct weight *w = NULL;
+	const char *first = stem_in_file(b, stem), *other;
+	if (!first) {
+		graph_fail(b->g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
+		return NULL;
+	}
+	w = find_as(b, first, suffix, name);
+	for (const struct weight_name *n = b->s->row->dialect->weights; !w && n->canonical; n++)
+		if (n->file != first && text_is(n->canonical, stem))
+			w = find_as(b, n->file, suffix, &other);
 	return w;
 }
 

@@ -3,15 +3,16 @@
 // model ("text_model.") before its names.
 #include "arch/dialect.h"
 
-#define TOWER_LAYERS                                                                     \
-	{ "layers.attn.norm", "@encoder.layers.#.layer_norm1" },                         \
-	{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj" },                       \
-	{ "layers.attn.k", "@encoder.layers.#.self_attn.k_proj" },                       \
-	{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj" },                       \
-	{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" },                     \
-	{ "layers.ffn.norm", "@encoder.layers.#.layer_norm2" },                          \
-	{ "layers.ffn.up", "@encoder.layers.#.mlp.fc1" },                                \
-	{ "layers.ffn.down", "@encoder.layers.#.mlp.fc2" }
+#define TOWER_LAYERS LAYERS_BELOW("@encoder.layers.#.")
+#define LAYERS_BELOW(at)                                                                 \
+	{ "layers.attn.norm", at "layer_norm1" },                         \
+	{ "layers.attn.q", at "self_attn.q_proj" },                       \
+	{ "layers.attn.k", at "self_attn.k_proj" },                       \
+	{ "layers.attn.v", at "self_attn.v_proj" },                       \
+	{ "layers.attn.o", at "self_attn.out_proj" },                     \
+	{ "layers.ffn.norm", at "layer_norm2" },                          \
+	{ "layers.ffn.up", at "mlp.fc1" },                                \
+	{ "layers.ffn.down", at "mlp.fc2" }
 
 #define TEXT_TOWER TOWER_LAYERS,                                                         \
 	{ "embed.word", "@embeddings.token_embedding" },                                 \
@@ -38,6 +39,17 @@ const struct dialect clip_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+// The same; transformers 5 writes "layer" where published files have "layers".
+const struct dialect altclip_vision_names = {
+	.name = "altclip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER,
+		LAYERS_BELOW("@encoder.layer.#."),
+		{ "embed.class", "@embeddings.class_embedding" },
+		{ "embed.norm", "@pre_layrnorm" },
+		{ "head.projection", "visual_projection" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
 // XLM-RoBERTa with another last norm and a projection of every token
 const struct dialect altclip_text_names = {
 	.name = "altclip-text", .prefix = "text_model.", .keys = NO_KEYS,
@@ -54,6 +66,14 @@ const struct dialect altclip_text_names = {
 		{ "layers.ffn.up", "@roberta.encoder.layers.#.intermediate.dense" },
 		{ "layers.ffn.down", "@roberta.encoder.layers.#.output.dense" },
 		{ "layers.ffn.norm", "@roberta.encoder.layers.#.output.LayerNorm" },
+		{ "layers.attn.q", "@roberta.encoder.layer.#.attention.self.query" },
+		{ "layers.attn.k", "@roberta.encoder.layer.#.attention.self.key" },
+		{ "layers.attn.v", "@roberta.encoder.layer.#.attention.self.value" },
+		{ "layers.attn.o", "@roberta.encoder.layer.#.attention.output.dense" },
+		{ "layers.attn.norm", "@roberta.encoder.layer.#.attention.output.LayerNorm" },
+		{ "layers.ffn.up", "@roberta.encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@roberta.encoder.layer.#.output.dense" },
+		{ "layers.ffn.norm", "@roberta.encoder.layer.#.output.LayerNorm" },
 		{ "norm", "@pre_LN" },
 		{ "project", "@transformation" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*roberta.pooler.*"),

@@ -82,14 +82,14 @@ static void draw(struct build *b)
 	const struct spec *s = b->s;
 	struct body text = { 0 }, vision = { 0 };
 	const struct spec *outer = part_enter(b, PART_VISION);
-	vision_tower_inputs(b, &vision, text_is(s->head->name, "model") ? "image_batch" : "batch");
+	vision_tower_inputs(b, &vision, text_is(s->head->name, "image-classification") ? "batch" : "image_batch");
 	part_leave(b, outer);
 	if (text_is(s->head->name, "image-classification")) {
 		draw_classifier(b, &vision);
 		return;
 	}
-	if (!text_is(s->head->name, "model")) {
-		s->head->draw(b, NO_VALUE);
+	if (!text_is(s->head->name, "model") && !s->traits.rooted_towers) {
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
 		return;
 	}
 	outer = part_enter(b, PART_TEXT);

@@ -14,6 +14,8 @@ static value embed(struct build *b, value ids, value types)
 	const struct spec *s = b->s;
 	graph_enter(g, "embed");
 	value x = embedding(b, "embed.word", ids, s->vocab_size, s->embedding_size);                         // [batch, seq, embedding]
+	if (s->traits.pad_is_zero && s->pad_token_id >= 0)
+		x = op_where(g, op_unsqueeze(g, op_equal(g, ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
 	if (s->traits.no_types)
 		;
 	else if (s->type_vocab_size > 1)

@@ -176,7 +176,7 @@ void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
 	if (!text_is(s->head->name, "model") && !text_is(s->head->name, "conditional-generation")) {
-		s->head->draw(b, NO_VALUE);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
 		return;
 	}
 	switch (b->which) {

@@ -183,7 +183,7 @@ static void draw(struct build *b)
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t frames = frame_count(tower), h = s->hidden_size, wide = tower->hidden_size, size = tower->image_size;
 	if (!text_is(s->head->name, "model")) {
-		s->head->draw(b, NO_VALUE);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
 		return;
 	}
 	struct body text = { 0 }, vision = { 0 };
