@@ -27,13 +27,16 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
 		made = json_pack("{s:s, s:[s]}", "model_type", s->row->part_type[PART_VISION], "out_features", "stage4");
-	if (made && c->defaults)
-		json_object_set(c->defaults, "backbone_config", made);
-	json_decref(made);
 	bool bare = s->head && text_is(s->head->name, "model");
 	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."), "model.backbone.conv_encoder.model.",
 		"backbone.conv_encoder.model.", NULL };
-	resolve_part(c, s, a, PART_BACKBONE, "backbone_config", NULL, NULL, roots);
+	struct config said = *c;                     // as if config.json had said it
+	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
+	if (holder)
+		said.given = holder;
+	resolve_part(&said, s, a, PART_BACKBONE, "backbone_config", NULL, NULL, roots);
+	c->error = said.error;
+	json_decref(holder);
 }
 
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d)
