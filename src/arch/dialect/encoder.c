@@ -35,7 +35,7 @@ const struct dialect bert_names = {
 };
 
 const struct dialect chinese_clip_text_names = {
-	.name = "chinese-clip-text", .prefix = "text_model.", .keys = NO_KEYS, .weights = WEIGHTS(BERT_BODY),
+	.name = "chinese-clip-text", .prefix = "text_model.", .keys = NO_KEYS, .weights = WEIGHTS(BERT_BODY, { "pooler", "@pooler.dense" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 

@@ -110,9 +110,7 @@ static void draw_text(struct build *b)
 static void resolve_alt(struct config *c, struct spec *s, struct arena *a)
 {
 	encoder.resolve(c, s, a);
-	struct tower *t = ARENA_NEW(a, struct tower);
-	t->projection_size = config_size(c, "project_dim", -1);
-	s->own = t;
+	s->pooler_size = config_size(c, "project_dim", -1);
 }
 
 // RoBERTa, then a norm and a projection of every token (Chen et al. 2022, https://arxiv.org/abs/2211.06679).
@@ -120,7 +118,7 @@ static void body_alt(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
 	encoder.body(b, io);
-	io->last = linear(b, "project", layer_norm(b, "norm", io->last, s->hidden_size), s->hidden_size, own(s)->projection_size, true);
+	io->last = linear(b, "project", layer_norm(b, "norm", io->last, s->hidden_size), s->hidden_size, s->pooler_size, true);
 	io->pooled = first_token(b, io->last);
 }
 
