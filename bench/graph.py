@@ -22,11 +22,33 @@ import time
 THREADS = int(os.environ.get("THREADS", 2))
 DRAWS = 10000
 
-# The published configuration, the exporter's task, the class that makes the weights, inputs.
+def decoder(layers, heads, width, past, new):
+    """Inputs of a causal model with a cache of `past` tokens."""
+    x = {"input_ids": ("ids", (1, new)), "attention_mask": ("ones", (1, past + new)), "position_ids": ("from", (1, new), past)}
+    return x | {f"past_key_values.{i}.{k}": ("normal", (1, heads, past, width)) for i in range(layers) for k in ("key", "value")}
+
+
+TEXT = {"input_ids": ("ids", (1, 128)), "attention_mask": ("ones", (1, 128)), "token_type_ids": ("zeros", (1, 128))}
+CLIP = {"input_ids": ("ids", (2, 77)), "attention_mask": ("ones", (2, 77)), "pixel_values": ("normal", (1, 3, 224, 224))}
+T5_DECODER = {"input_ids": ("ids", (1, 32)), "encoder_hidden_states": ("normal", (1, 128, 512)), "encoder_attention_mask": ("ones", (1, 128))}
+WHISPER_DECODER = {"input_ids": ("ids", (1, 32)), "encoder_hidden_states": ("normal", (1, 1500, 384))}
+# The published configuration, the exporter's task, the class that makes the weights, the graph among several, layers where
+# not all (so that the exporter fits into memory), inputs.
 MODELS = {
-    "bert-base-uncased": ("google-bert--bert-base-uncased", "fill-mask", "AutoModelForMaskedLM", "text", (1, 128)),
-    "vit-base-patch16-224": ("google--vit-base-patch16-224", "image-classification", "AutoModelForImageClassification", "image", (1, 3, 224, 224)),
-    "qwen2-0.5b": ("Qwen--Qwen2-0.5B-Instruct", "text-generation", "AutoModelForCausalLM", "decoder", (1, 128)),
+    "bert-base-uncased": ("google-bert--bert-base-uncased", "fill-mask", "AutoModelForMaskedLM", "model.onnx", None, TEXT),
+    "vit-base-patch16-224": ("google--vit-base-patch16-224", "image-classification", "AutoModelForImageClassification", "model.onnx", None, {"pixel_values": ("normal", (1, 3, 224, 224))}),
+    "clip-vit-base-patch32": ("openai--clip-vit-base-patch32", "zero-shot-image-classification", "CLIPModel", "model.onnx", None, CLIP),
+    "wav2vec2-base": ("facebook--wav2vec2-base", "feature-extraction", "Wav2Vec2Model", "model.onnx", None, {"input_values": ("normal", (1, 32000)), "attention_mask": ("ones", (1, 32000))}),
+    "detr-resnet-50": ("facebook--detr-resnet-50", "object-detection", "DetrForObjectDetection", "model.onnx", None, {"pixel_values": ("normal", (1, 3, 480, 640)), "pixel_mask": ("ones", (1, 480, 640))}),
+    "t5-small-encoder": ("google-t5--t5-small", "text2text-generation-with-past", "T5ForConditionalGeneration", "encoder_model.onnx", None, TEXT),
+    "t5-small-decoder": ("google-t5--t5-small", "text2text-generation-with-past", "T5ForConditionalGeneration", "decoder_model.onnx", None, T5_DECODER),
+    "whisper-tiny-encoder": ("openai--whisper-tiny", "automatic-speech-recognition-with-past", "WhisperForConditionalGeneration", "encoder_model.onnx", None, {"input_features": ("normal", (1, 80, 3000))}),
+    "whisper-tiny-decoder": ("openai--whisper-tiny", "automatic-speech-recognition-with-past", "WhisperForConditionalGeneration", "decoder_model.onnx", None, WHISPER_DECODER),
+    "tinyllama-1.1b": ("TinyLlama--TinyLlama-1.1B-Chat-v1.0", "text-generation-with-past", "AutoModelForCausalLM", "model.onnx", 4, decoder(4, 4, 64, 0, 128)),
+    "tinyllama-1.1b-step": ("TinyLlama--TinyLlama-1.1B-Chat-v1.0", "text-generation-with-past", "AutoModelForCausalLM", "model.onnx", 4, decoder(4, 4, 64, 128, 1)),
+    "qwen2-0.5b": ("Qwen--Qwen2-0.5B-Instruct", "text-generation-with-past", "AutoModelForCausalLM", "model.onnx", 8, decoder(8, 2, 64, 0, 128)),
+    "qwen2-0.5b-step": ("Qwen--Qwen2-0.5B-Instruct", "text-generation-with-past", "AutoModelForCausalLM", "model.onnx", 8, decoder(8, 2, 64, 128, 1)),
+    "qwen3-0.6b": ("Qwen--Qwen3-0.6B", "text-generation-with-past", "AutoModelForCausalLM", "model.onnx", 8, decoder(8, 8, 128, 0, 128)),
 }
 ENGINES = {"ort": "cpu", "openvino": "openvino"}    # and the platform whose forms assay draws
 
@@ -109,11 +131,17 @@ def make_checkpoint(name, folder):
     import torch
     import transformers
 
-    published, _, auto, kind, _ = MODELS[name]
+    published, _, auto, _, layers, _ = MODELS[name]
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     config = transformers.AutoConfig.from_pretrained(os.path.join(root, "src", "hub", "published", published))
+    if layers:
+        config.num_hidden_layers = layers
+        config.layer_types = config.layer_types[:layers] if getattr(config, "layer_types", None) else None
+    if hasattr(config, "use_pretrained_backbone"):
+        config.use_pretrained_backbone = False
     torch.manual_seed(0)
-    model = getattr(transformers, auto).from_config(config, torch_dtype=torch.float32)
+    cls = getattr(transformers, auto)
+    model = cls.from_config(config, torch_dtype=torch.float32) if auto.startswith("Auto") else cls(config)
     model.save_pretrained(folder + ".part", safe_serialization=True)
     os.rename(folder + ".part", folder)
 
@@ -127,16 +155,15 @@ def export(checkpoint, folder, task):
 def make_inputs(name, path):
     import numpy
 
-    _, _, _, kind, shape = MODELS[name]
     r = numpy.random.default_rng(1)
-    if kind == "image":
-        x = {"pixel_values": r.standard_normal(shape).astype("float32")}
-    else:
-        x = {"input_ids": r.integers(5, 30000, shape), "attention_mask": numpy.ones(shape, "int64")}
-        if kind == "text":
-            x["token_type_ids"] = numpy.zeros(shape, "int64")
-        else:
-            x["position_ids"] = numpy.arange(shape[1])[None].repeat(shape[0], 0)
+    make = {
+        "ids": lambda shape: r.integers(5, 30000, shape),
+        "ones": lambda shape: numpy.ones(shape, "int64"),
+        "zeros": lambda shape: numpy.zeros(shape, "int64"),
+        "from": lambda shape, begin: numpy.arange(begin, begin + shape[1])[None].repeat(shape[0], 0),
+        "normal": lambda shape: r.standard_normal(shape).astype("float32"),
+    }
+    x = {k: make[kind](*shape) for k, (kind, *shape) in MODELS[name][5].items()}
     numpy.savez(path, **x)
 
 
@@ -196,7 +223,7 @@ def compare(name, engine, sides, inputs, work, pairs, blocks, runs):
     if not error <= 1e-4 * max(1.0, largest):
         raise SystemExit(f"bench/graph: {name} in {engine}: the graphs differ by {error} of {largest} over {common}")
     first, second = (label for label, _ in sides)
-    row = {"model": name, "shape": list(MODELS[name][4]), "engine": engine, "engine_version": facts[first][0]["version"],
+    row = {"model": name, "graph": MODELS[name][3], "layers": MODELS[name][4], "shape": {k: v[1] for k, v in list(MODELS[name][5].items())[:4]}, "engine": engine, "engine_version": facts[first][0]["version"],
            "divided": f"{second} / {first}", "pairs": pairs, "blocks": blocks, "runs_a_block": runs, "priority": facts[first][0]["priority"],
            "outputs_compared": common, "max_abs_difference": error, "largest_output": largest}
     for label, key, take in (("", "ms", numpy.median), ("fastest_", "ms", min), ("cpu_", "cpu_ms", numpy.median)):
@@ -223,28 +250,35 @@ def main(work, result, assay, names):
     machine = json.loads(subprocess.check_output([assay, "detect", "--json"], cwd=work))["machine"]
     rows, exports = [], []
     for name in names:
-        folder = os.path.join(work, name)
+        published, task, _, file, _, shapes = MODELS[name]
+        folder = os.path.join(work, published)       # the graphs of one model share a checkpoint and an export
         checkpoint, theirs, inputs = (os.path.join(folder, n) for n in ("checkpoint", "exported", "inputs.npz"))
         os.makedirs(folder, exist_ok=True)
         if not os.path.exists(checkpoint):
             child("--checkpoint", name, checkpoint)
         if not os.path.exists(theirs):
             shutil.rmtree(theirs + ".part", ignore_errors=True)
-            _, wall, mib = child("--export", checkpoint, theirs + ".part", MODELS[name][1])
+            _, wall, mib = child("--export", checkpoint, theirs + ".part", task)
             with open(theirs + ".part/cost.json", "w") as f:
-                json.dump({"model": name, "task": MODELS[name][1], "wall_s": round(wall, 2), "peak_rss_mib": round(mib)}, f)
+                json.dump({"model": name, "task": task, "wall_s": round(wall, 2), "peak_rss_mib": round(mib)}, f)
             os.rename(theirs + ".part", theirs)
         with open(theirs + "/cost.json") as f:
-            exports.append(json.load(f))
+            cost = json.load(f)
+        if cost not in exports:
+            exports.append(cost)
         make_inputs(name, inputs)
         for engine, platform in ENGINES.items():
-            graph = {}
-            for form, words in {"dynamic": [], "static": ["--static", "--batch", str(MODELS[name][4][0]), "--seq", str(MODELS[name][4][1])]}.items():
+            graph, forms = {}, {"dynamic": []}
+            if os.environ.get("STATIC", "1") == "1" and "input_ids" in shapes and file == "model.onnx" and "past_key_values.0.key" not in shapes:
+                batch, length = shapes["input_ids"][1]
+                forms["static"] = ["--static", "--batch", str(batch), "--seq", str(length)]
+            for form, words in forms.items():
                 graph[form] = os.path.join(folder, f"{engine}-{form}")
+                shutil.rmtree(graph[form], ignore_errors=True)
                 subprocess.run([assay, "build", checkpoint, "-o", graph[form], "--link", "--platform", platform, *words], check=True, cwd=work, stdout=subprocess.DEVNULL)
-                graph[form] += "/model.onnx"
-            rows.append(compare(name, engine, [("theirs", theirs + "/model.onnx"), ("ours", graph["dynamic"])], inputs, folder, pairs, blocks, runs))
-            if os.environ.get("STATIC", "1") == "1":
+                graph[form] += "/" + file
+            rows.append(compare(name, engine, [("theirs", theirs + "/" + file), ("ours", graph["dynamic"])], inputs, folder, pairs, blocks, runs))
+            if "static" in graph:
                 rows.append(compare(name, engine, [("ours", graph["dynamic"]), ("ours_static", graph["static"])], inputs, folder, max(2, pairs // 2), blocks, runs))
     report = {
         "what": "latency of assay's graph against the usual exporter's, same weights, same engine and options: the ratio, block by block, and its 95 % interval; below 1 assay's is faster",
