@@ -14,6 +14,7 @@
 enum activation { ACT_GELU, ACT_GELU_TANH, ACT_RELU, ACT_SILU, ACT_TANH, ACT_QUICK_GELU, ACT_NONE, ACT_RELU2, ACT_SIGMOID, ACT_MISH, ACT_LEAKY_RELU,
 	ACT_RELU6, ACT_XIELU, ACT_HARD_SWISH, ACT_GELU_10, ACT_LAPLACE, ACT_SQRT_SOFTPLUS };
 enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
+enum attention_gate { GATE_NONE, GATE_SIGMOID, GATE_HEADS_SOFTPLUS };
 enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 
 // How a row differs from its family. ZERO MEANS THE COMMON CASE. One list makes the struct, what `assay inspect` prints and the
@@ -43,7 +44,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, qk_norm_heads, "layer norm over each head of query and key, each with its own weight")                       \
 	X(FLAG, inner_norm, "a norm before the last linear layer of attention and feed-forward")                             \
 	X(FLAG, attention_sinks, "a learned score a head that takes part in the softmax and attends to nothing")             \
-	X(FLAG, attention_gate, "the attention's result times the sigmoid of a linear layer of its input")                   \
+	X(COUNT, attention_gate, "the attention's result times a linear layer of its input: 1 its sigmoid, 2 its softplus, one a head") \
 	X(COUNT, qkv_layout, "query, key and value in one tensor: 0 one behind the other, 1 by key head, 2 codegen's")       \
 	X(FLAG, transposed_weights, "the layers' weights lie as [in, out]")                                                  \
 	X(COUNT, position_offset, "learned positions begin with this row (decoder, seq2seq)")                                         \
@@ -61,6 +62,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(COUNT, one_shared_expert, "shared experts where the configuration does not say how many")                          \
 	X(FLAG, group_of_one, "a group of experts is worth its best one")                                                    \
 	X(FLAG, lm_bias_too, "use_bias means the language model's head too")                                                 \
+	X(FLAG, choice_of_logits, "experts are chosen by their scores before the sigmoid")                                   \
 	X(FLAG, last_out_bias, "the attention's output projection has a bias in the last layer only")                        \
 	X(FLAG, gelu_by_tanh, "gelu means its tanh approximation")                                                           \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
@@ -222,10 +224,10 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit;
+extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit, dinov3;
 extern const struct family alt_text, vlm, vlm_tiles;
 
-extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc;
+extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc, vocoder;
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.

@@ -66,3 +66,24 @@ DIALECT(data2vec_vision, "data2vec_vision.", BEFORE_AND_AFTER, DENSE, BEIT);
 DIALECT(vivit, "vivit.", BEFORE_AND_AFTER, DENSE, POOLED);
 DIALECT(videomae, "videomae.", BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" }, { "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
 	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });
+
+const struct dialect dinov3_vit_names = {
+	.name = "dinov3_vit", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.class", "embeddings.cls_token" },
+		{ "embed.registers", "embeddings.register_tokens" },
+		{ "embed.patch", "embeddings.patch_embeddings" },
+		{ "layers.attn.norm", "@layer.#.norm1" },
+		{ "layers.attn.q", "@layer.#.attention.q_proj" },
+		{ "layers.attn.k", "@layer.#.attention.k_proj" },
+		{ "layers.attn.v", "@layer.#.attention.v_proj" },
+		{ "layers.attn.o", "@layer.#.attention.o_proj" },
+		{ "layers.attn.scale", "@layer.#.layer_scale1.lambda1" },
+		{ "layers.ffn.norm", "@layer.#.norm2" },
+		{ "layers.ffn.gate", "@layer.#.mlp.gate_proj" },
+		{ "layers.ffn.up", "@layer.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layer.#.mlp.down_proj" },
+		{ "layers.ffn.scale", "@layer.#.layer_scale2.lambda1" },
+		{ "norm", "norm" }),
+	.ignored = IGNORED("embeddings.mask_token", "embeddings.register_tokens"),
+};

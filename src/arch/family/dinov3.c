@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// DINOv3's vision transformer: patches are turned by where they lie, so images may have any size (Siméoni et al. 2025,
+// https://arxiv.org/abs/2508.10104).
+//
+//   pixels -> [class, registers, patches] -> layers -> norm -> head
+//   layer:  x -+- norm - attention * scale -(+)-+- norm - feed-forward * scale -(+)-
+//              +----------------------------+  +-------------------------------+
+//   query and key of a patch: the first half of the angles by its row, the second by its column, both from -1 to 1
+#include <math.h>
+
+#include "arch/block/vit.h"
+
+// spec.own of the family. It begins as vit's does, whose heads it has.
+struct dino { struct vit vit; double theta; bool query_bias, key_bias, value_bias, out_bias, ffn_bias, gated; };
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const of_training[] = { "pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value" };
+	for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
+		config_get(c, of_training[i]);
+	struct dino *d = ARENA_NEW(a, struct dino);
+	resolve_transformer(c, s, true);
+	resolve_image(c, s);
+	resolve_outputs(c, s, a, s->layers);
+	const json_t *rope = config_given(c, "rope_parameters"), *theta = json_object_get(rope, "rope_theta");
+	*d = (struct dino){ .vit = { .classes = 1, .registers = config_size(c, "num_register_tokens", 0), .norm_outputs = config_bool(c, "apply_layernorm", true),
+		.map_outputs = config_bool(c, "reshape_hidden_states", true) }, .theta = config_real(c, "rope_theta", 100),
+		.query_bias = config_bool(c, "query_bias", true), .key_bias = config_bool(c, "key_bias", false), .value_bias = config_bool(c, "value_bias", true),
+		.out_bias = config_bool(c, "proj_bias", true), .ffn_bias = config_bool(c, "mlp_bias", true), .gated = config_bool(c, "use_gated_mlp", false) };
+	d->theta = json_is_number(theta) ? json_number_value(theta) : d->theta;
+	if (config_bool(c, "return_class_token", false))
+		config_fail(c, STATUS_UNSUPPORTED, "return_class_token is not supported yet");
+	if (!c->error.status && (s->head_width % 4 || !(d->theta > 0) || s->heads * s->head_width != s->hidden_size))
+		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into rows and columns", (long long)s->head_width);
+	s->own = d;
+}
+
+// Centres of n patches between -1 and 1, times 2 pi and each wave's frequency: [n, head_width / 4]
+static value angles(struct build *b, value n)
+{
+	struct graph *g = b->g;
+	int64_t count = b->s->head_width / 4;
+	float *wave = ARENA_ARRAY(graph_arena(g), (size_t)count, float);
+	for (int64_t i = 0; i < count; i++)
+		wave[i] = (float)(1 / pow(((const struct dino *)b->s->own)->theta, (double)i * 4 / (double)b->s->head_width));
+	value number = op_squeeze(g, n, 0), at = op_cast(g, op_range(g, graph_i64(g, 0), number, graph_i64(g, 1)), DTYPE_F32);
+	at = op_div(g, op_add(g, at, graph_f32(g, 0.5f)), op_cast(g, number, DTYPE_F32));
+	at = op_mul(g, op_sub(g, op_mul(g, at, graph_f32(g, 2)), graph_f32(g, 1)), graph_f32(g, (float)(2 * M_PI)));
+	return op_mul(g, op_unsqueeze(g, at, 1), graph_constant(g, DTYPE_F32, 1, &count, wave));
+}
+
+// cos and sin [1, special + patches, 1, head_width / 2]; class token and registers are not turned.
+static void tables(struct build *b, value map, value *cos, value *sin)
+{
+	struct graph *g = b->g;
+	int64_t quarter = b->s->head_width / 4, special = vit_special(b);
+	graph_enter(g, "rope");
+	value rows = op_dim(g, map, 2), cols = op_dim(g, map, 3), each[] = { rows, cols, graph_i64s(g, 1, &quarter) };
+	value shape = op_concat(g, 3, each, 0);
+	value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape), right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
+	value all = op_reshape(g, op_concat(g, 2, (value[]){ down, right }, 2), 4, (int64_t[]){ 1, -1, 1, 2 * quarter });
+	float *zero = ARENA_ARRAY(graph_arena(g), (size_t)(special * 2 * quarter), float);
+	all = op_concat(g, 2, (value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
+	*cos = op_cos(g, all);
+	*sin = op_sin(g, all);
+	graph_leave(g);
+}
+
+static value layer(struct build *b, value x, value cos, value sin)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct dino *d = s->own;
+	int64_t h = s->hidden_size, f = s->ffn_size;
+	value y = layer_norm(b, "layers.attn.norm", x, h);
+	value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
+	value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
+	y = op_attention(g, q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	y = linear(b, "layers.attn.o", y, h, h, d->out_bias);
+	x = op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.attn.scale", "", h)));
+	y = layer_norm(b, "layers.ffn.norm", x, h);
+	value up = linear(b, "layers.ffn.up", y, h, f, d->ffn_bias);
+	up = d->gated ? op_mul(g, activate(b, s->act, linear(b, "layers.ffn.gate", y, h, f, d->ffn_bias)), up) : activate(b, s->act, up);
+	y = linear(b, "layers.ffn.down", up, f, h, d->ffn_bias);
+	return op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.ffn.scale", "", h)));
+}
+
+static void body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size, registers = vit_of(b)->registers;
+	graph_enter(g, "embed");
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
+	value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1), tokens[3];
+	int count = 0;
+	tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels);
+	if (registers)
+		tokens[count++] = each_image(b, WEIGHT(b, "embed.registers", "", 1, registers, h), io->pixels);
+	tokens[count++] = tokens_of(b, map);
+	value x = op_concat(g, count, tokens, 1), cos, sin;
+	graph_leave(g);
+	tables(b, map, &cos, &sin);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = layer(b, x, cos, sin);
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = layer_norm(b, "norm", x, h);
+}
+
+// Every state a backbone gives is patches only, and the last one is always normed.
+static void draw_features(struct build *b, const struct body *io)
+{
+	for (int64_t i = 0; i < b->s->out_count; i++) {
+		int64_t at = b->s->out_indices[i];
+		value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
+		char name[32];
+		snprintf(name, sizeof name, "feature_maps.%lld", (long long)i);
+		graph_output(b->g, name, vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
+	}
+}
+
+static void draw(struct build *b)
+{
+	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
+	body(b, &io);
+	if (text_is(b->s->head->name, "model")) {
+		graph_output(b->g, "last_hidden_state", io.last);
+		graph_output(b->g, "pooler_output", first_token(b, io.last));
+	} else if (text_is(b->s->head->name, "backbone"))
+		draw_features(b, &io);
+	else
+		b->s->head->draw(b, io.last);
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	image_hints(out, s->image_size, s->image_width);
+}
+
+const struct family dinov3 = { "dinov3", "vision", resolve, draw, body, NULL, NULL, hints };
