@@ -13,3 +13,22 @@ const struct dialect llava_names = {
 		{ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
 };
+
+const struct dialect aya_vision_names = {
+	.name = "aya-vision", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "projector.norm", "@multi_modal_projector.layernorm" },
+		{ "projector.1", "@multi_modal_projector.linear_1" },
+		{ "projector.2", "@multi_modal_projector.linear_2" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*vision_tower.*head.*"),
+};
+
+const struct dialect deepseek_vl_names = {
+	.name = "deepseek-vl", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "projector.1", "@aligner.linear1" },
+		{ "projector.2", "@aligner.linear2" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};

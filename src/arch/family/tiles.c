@@ -65,7 +65,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	v->bias = config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
-	config_get(c, "use_image_newline_parameter");
+	static const char *const others[] = { "use_image_newline_parameter", "spatial_pool_mode", "spatial_pool_stride", "video_token_index", "video_token_id",
+		"video_seq_length" };                                // of videos, which are not drawn
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		config_get(c, others[i]);
 	resolve_resolutions(c, s, a);
 	int64_t side = side_of(s->part[PART_VISION]);
 	if (!c->error.status && vlm_picture_tokens(s) != side * side)

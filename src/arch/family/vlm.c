@@ -9,16 +9,13 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text)
+static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots, const char *const *vision_roots)
 {
 	bool generates = text_is(s->head->name, "conditional-generation");
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
-	if (!c->checkpoint->weight_count)
-		s->prefix = "";                              // a new file has each part's place first
-	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? "causal-lm" : NULL,
-		(const char *const[]){ "language_model.", "model.language_model.", NULL });
-	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, (const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
+	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? "causal-lm" : NULL, text_roots);
+	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, vision_roots);
 	const json_t *token = config_given(c, "image_token_index");
 	const json_t *newer = config_given(c, "image_token_id");
 	token = token ? token : newer ? newer : config_get(c, "image_token_index");
@@ -35,6 +32,20 @@ bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text
 	text->traits.lm_bias = false;
 	text->logit_scale = text->logit_softcap = 0;
 	return true;
+}
+
+bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text)
+{
+	if (!c->checkpoint->weight_count)
+		s->prefix = "";                              // a new file has each part's place first
+	return resolve_parts(c, s, a, or_text, (const char *const[]){ "language_model.", "model.language_model.", NULL },
+		(const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
+}
+
+bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root)
+{
+	const char *vision[] = { arena_printf(a, "model.%s", vision_root), vision_root, NULL };
+	return resolve_parts(c, s, a, false, (const char *const[]){ "model.language_model.", "language_model.", NULL }, vision);
 }
 
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first)
@@ -80,7 +91,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 int64_t vlm_vision_width(const struct spec *s)
 {
-	return s->part[PART_VISION]->hidden_size * vlm_of(s)->layer_count;
+	return s->part[PART_VISION]->hidden_size * (vlm_of(s)->looks_last ? 1 : vlm_of(s)->layer_count);
 }
 
 int64_t vlm_picture_tokens(const struct spec *s)
@@ -105,7 +116,7 @@ value vlm_look(struct build *b, value pixels)
 		}
 		x[i] = v->drops_first ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
 	}
-	value y = graph_failed(g) ? NO_VALUE : op_concat(g, (int)v->layer_count, x, 2);
+	value y = graph_failed(g) ? NO_VALUE : v->looks_last ? io.last : op_concat(g, (int)v->layer_count, x, 2);
 	graph_leave(g);
 	part_leave(b, outer);
 	return y;
@@ -203,14 +214,13 @@ void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
 
 const enum arch_graph vlm_graphs[] = { ARCH_VISION_ENCODER, ARCH_EMBED_TOKENS, ARCH_DECODER_EMBEDS, ARCH_WHOLE };
 
-// One picture is one tensor of pixels.
-static value see(struct build *b, value ids)
+value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
 	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
-	value features = vlm_project(b, vlm_look(b, pixels), vlm_vision_width(s));           // [pictures, tokens, text]
+	value features = join(b, vlm_look(b, pixels));                                       // [pictures, tokens, text]
 	if (!ids.id)
 		return features;
 	value is_image, number;
@@ -221,15 +231,25 @@ static value see(struct build *b, value ids)
 	return vlm_merge(b, ids, is_image, number, rows);
 }
 
+static value join(struct build *b, value x)
+{
+	return vlm_project(b, x, vlm_vision_width(b->s));
+}
+
+static value see(struct build *b, value ids)
+{
+	return vlm_see(b, ids, join);
+}
+
 static void draw(struct build *b)
 {
 	vlm_draw(b, see);
 }
 
-static void hints(const struct spec *s, struct input_hints *out)
+void vlm_hints(const struct spec *s, struct input_hints *out)
 {
 	out->image_token_id = vlm_of(s)->image_token_id;
 	out->image_tokens = vlm_picture_tokens(s);
 }
 
-const struct family vlm = { "vision-language", "multimodal", resolve, draw, NULL, vlm_graphs, NULL, hints };
+const struct family vlm = { "vision-language", "multimodal", resolve, draw, NULL, vlm_graphs, NULL, vlm_hints };

@@ -11,7 +11,9 @@ struct vlm {
 	int64_t layer_count;
 	const int64_t *layers;       // [layer_count] of the vision tower's states, from the front
 	bool drops_first;            // the first token of each picture, its class token, is left out
+	bool looks_last;             // the tower's result behind its last norm, not a state
 	bool bias;                   // of the projector
+	int64_t downsample, wide;    // pixel shuffle: so many features each way become one; width of the gated layer
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
@@ -21,6 +23,9 @@ static inline const struct vlm *vlm_of(const struct spec *s) { return s->own; }
 // The parts under text_config and vision_config, the token that stands for a picture; tied when either configuration says so
 // (or_text) or this one does. Makes s->own. False after an error.
 bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text);
+// vlm_resolve for classes that have everything behind "model." and the vision part there at `vision_root`, or, for files of
+// another time, without "model.".
+bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root);
 // vision_feature_layer and, unless it is always so, vision_feature_select_strategy.
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first);
 
@@ -40,5 +45,8 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
 void vlm_draw(struct build *b, value (*see)(struct build *b, value ids));
 extern const enum arch_graph vlm_graphs[];
+// For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
+value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x));
+void vlm_hints(const struct spec *s, struct input_hints *out);
 
 #endif
