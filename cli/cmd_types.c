@@ -57,7 +57,7 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	struct error err = { 0 };
 	struct target *target;
 	struct conform_type *list;
-	size_t targets, count, done = 0, whole = 0;
+	size_t targets, count, done = 0, whole = 0, failed = 0;
 
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
@@ -69,6 +69,7 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	for (size_t i = 0; i < count; i++) {
 		json_array_append_new(all, type_json(&list[i], i, on));
 		whole += list[i].count > 0 && list[i].passed == list[i].count;
+		failed += list[i].count - list[i].passed;
 	}
 	if (json) {
 		show_json(all);
@@ -81,7 +82,7 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	json_decref(all);
 	fflush(stdout);
 	fprintf(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
-	return whole == count ? EXIT_GOOD : EXIT_VERDICT;
+	return failed ? EXIT_VERDICT : EXIT_GOOD;
 }
 
 static int run(int argc, char **argv)
@@ -98,8 +99,9 @@ static int run(int argc, char **argv)
 		.synopsis = "assay types [--on PLATFORM] [--json | --markdown]",
 		.text = "The model types that assay draws. Behind each: the family that draws it, how many of the conformance\n"
 			"cases that assay carries pass on the platform, and the heads that a passed case has. The cases are run\n"
-			"(a few seconds the first time) and the answer is kept until the program, the engine or a case changes.\n\n"
-			"Exit codes: 0 every type has a case and all of them pass; 1 bad use or an error of assay's own; 2 otherwise.\n",
+			"(a few seconds the first time) and the answer is kept until the program, the engine or a case changes.\n"
+			"0/0 is a type that is a part of others and has no case of its own.\n\n"
+			"Exit codes: 0 no case fails; 1 bad use or an error of assay's own; 2 one does.\n",
 		.options = options,
 	};
 	struct arena arena = { 0 };
