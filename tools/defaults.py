@@ -6,7 +6,7 @@
 # class derives from others when they are left out are made null, so that assay derives them too; keys without effect go.
 import json, sys
 
-DERIVED = {"layer_types", "per_layer_config", "embedding_size", "output_hidden_size", "stage_names", "out_features", "out_indices"}
+DERIVED = {"layer_types", "mlp_layer_types", "layer_rope_theta", "num_attention_heads_per_layer", "per_layer_config", "embedding_size", "output_hidden_size", "stage_names", "out_features", "out_indices"}
 T5 = {"num_decoder_layers", "dense_act_fn", "is_gated_act", "scale_decoder_outputs"}
 HEADS = {"head_dim", "num_key_value_heads"}
 DERIVED_BY_TYPE = {t: HEADS for t in (
@@ -15,9 +15,11 @@ DERIVED_BY_TYPE |= {t: {"num_key_value_heads"} for t in (
     "afmoe apertus cohere cohere2 doge flex_olmo granite granitemoe granitemoeshared granitemoe_swa hunyuan_v1_dense hunyuan_v1_moe nanochat olmo olmo2 olmo3 "
     "olmoe phi phi3").split()}
 DERIVED_BY_TYPE |= {"smollm3": {"no_rope_layers"}, "nemotron": {"head_dim"}, "hyperclovax": HEADS | {"attention_multiplier"}}
-DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num_key_value_heads", "decoder_num_key_value_heads"}, "pop2piano": T5 - {"dense_act_fn"}, "switch_transformers": {"num_decoder_layers", "encoder_sparse_step", "decoder_sparse_step"}, "t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
+DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num_key_value_heads", "decoder_num_key_value_heads"}, "pop2piano": T5 - {"dense_act_fn"}, "switch_transformers": {"num_decoder_layers", "encoder_sparse_step", "decoder_sparse_step"}, "longt5": T5, "t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
-PARTIAL = {"glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
+PARTIAL = {"glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
+# What a class says in its code only: its first layer has no experts.
+ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "laguna")}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder", "_name_or_path", "transformers_version"}
 
@@ -30,6 +32,7 @@ def line(name, config):
         for r in (rope.values() if isinstance(next(iter(rope.values())), dict) else [rope]):
             r.setdefault("partial_rotary_factor", 1.0)
     row = {"model_type": name}
+    config |= ADDED.get(name, {})
     row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
     return json.dumps(row)
 

@@ -15,7 +15,7 @@
 
 // encoder.c
 extern const struct dialect albert_names, bert_names, distilbert_names, electra_names, mpnet_names, roberta_names;
-extern const struct dialect altclip_text_names, bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names, flava_text_names,
+extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names, flava_text_names,
 	ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names, roc_bert_names, roformer_names, splinter_names,
 	squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names;
 // vit.c
@@ -31,7 +31,7 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // detect.c
 extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
-extern const struct dialect regnet_names, resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
+extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
 	mobilenet_v2_names, poolformer_names, segformer_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,

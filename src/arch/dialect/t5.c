@@ -61,3 +61,14 @@ const struct dialect switch_names = {
 		{ "layers.last.expert.down", "@block.#.layer.2.mlp.experts.expert_#.wo" }),
 	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
 };
+
+const struct dialect longt5_names = {
+	.name = "longt5", .prefix = "transformer.", .keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN,
+		{ "layers.source.q", "@block.#.layer.0.LocalSelfAttention.q" },
+		{ "layers.source.k", "@block.#.layer.0.LocalSelfAttention.k" },
+		{ "layers.source.v", "@block.#.layer.0.LocalSelfAttention.v" },
+		{ "layers.source.o", "@block.#.layer.0.LocalSelfAttention.o" },
+		{ "layers.source.relative", "@block.#.layer.0.LocalSelfAttention.relative_attention_bias" }),
+	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
+};

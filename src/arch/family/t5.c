@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // T5 and its kin: an encoder-decoder without absolute positions: a learned bias by bucket of distance is added to the scores, which
 // are not scaled; RMS norms before each branch, no biases (Raffel et al. 2019, https://arxiv.org/abs/1910.10683; mT5,
-// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151; Switch Transformers, https://arxiv.org/abs/2101.03961).
+// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151; Switch Transformers, https://arxiv.org/abs/2101.03961; LongT5 with
+// local attention, https://arxiv.org/abs/2112.07916).
 //
 //   ids -> tokens -> layers -> norm
 //   layer:  x -+- norm - attention + bias(distance) -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(wi) - wo -(+)-
 //              +------------------------------------+     +------------------------------------+   +---------------------+
+#include <float.h>
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
@@ -15,6 +17,7 @@ struct t5 {                          // of the whole and of both halves
 	bool gated, scaled_head, is_decoder;
 	int64_t experts, capacity, sparse_step;      // Switch: every sparse_step-th layer has experts; 0: none
 	bool router_bias;
+	int64_t radius;                              // LongT5: the encoder looks this far; 0: everywhere
 	int64_t eos, start;
 };
 
@@ -63,6 +66,29 @@ static value feed_forward(struct build *b, value x)
 #undef STEM
 }
 
+// LongT5's encoder: tokens at most `radius` away. The class works on blocks of radius + 1 and lets a padded token take the plain
+// mean over its own block and both neighbours, zeros included; nothing real depends on that, but the padding's states do.
+static value local_attention(struct build *b, value x, value mask, value query, value key, value relative)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t radius = ((const struct t5 *)s->own)->radius, width = s->heads * s->head_width;
+	value q = linear(b, "layers.source.q", x, s->hidden_size, width, false), k = linear(b, "layers.source.k", x, s->hidden_size, width, false);
+	value v = linear(b, "layers.source.v", x, s->hidden_size, width, false);
+	value zero = graph_f32(g, 0), lowest = graph_f32(g, -FLT_MAX);
+	value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius));            // [seq, keys]
+	value bias = op_add(g, relative, op_add(g, op_where(g, near, zero, lowest), mask_bidirectional(b, mask)));
+	value y = op_attention(g, q, k, v, op_max(g, bias, lowest), s->heads, s->heads, 1, 0);
+	float block = (float)(radius + 1);
+	value half = graph_f32(g, 0.5f);                                     // block of a place: floor((place + 1/2) / size), safe in floats
+	value of_query = op_floor(g, op_scale(g, op_add(g, op_cast(g, query, DTYPE_F32), half), 1 / block));
+	value of_key = op_floor(g, op_scale(g, op_add(g, op_cast(g, key, DTYPE_F32), half), 1 / block));
+	value beside = op_less_or_equal(g, op_abs(g, op_sub(g, of_query, of_key)), graph_f32(g, 1));
+	value mean = op_matmul(g, op_where(g, beside, graph_f32(g, 1 / (3 * block)), zero), v);              // [batch, seq, heads*width]
+	y = op_where(g, op_unsqueeze(g, op_cast(g, mask, DTYPE_BOOL), 2), y, mean);
+	return linear(b, "layers.source.o", y, width, s->hidden_size, false);
+}
+
 // Either half
 static void stack(struct build *b, struct body *io)
 {
@@ -71,6 +97,7 @@ static void stack(struct build *b, struct body *io)
 	const struct t5 *t = s->own;
 	value x = io->embeds, query, key, memory = io->memory, cross = NO_VALUE, bias = NO_VALUE;
 	decoder_places(b, io, &query, &key);
+	bool local = !t->is_decoder && t->radius > 0;
 	value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);                      // [batch, 1, 1, source]
@@ -79,9 +106,10 @@ static void stack(struct build *b, struct body *io)
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
 		if (b->layer == 0 || s->traits.relative_each_layer)                  // [batch or 1, heads, seq, keys]
-			bias = op_add(g, distance_bias(b, "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder), allowed);
+			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder);
 		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
-		x = op_add(g, x, attend(b, "layers.attn", y, y, bias, io->cache, 0));
+		y = local ? local_attention(b, y, io->mask, query, key, bias) : attend(b, "layers.attn", y, y, op_add(g, bias, allowed), io->cache, 0);
+		x = op_add(g, x, y);
 		graph_leave(g);
 		if (t->is_decoder) {
 			graph_enter(g, "cross");
@@ -143,6 +171,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	// An untied head was the sign of an unscaled one before there was a key for it.
 	const json_t *scaled = config_given(c, "scale_decoder_outputs"), *tied = config_given(c, "tie_word_embeddings");
 	t->scaled_head = !s->traits.unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
+	const char *kind = config_text(c, "encoder_attention_type");
+	t->radius = config_size(c, "local_radius", 0);
+	if (kind && !text_is(kind, "local"))
+		config_fail(c, STATUS_UNSUPPORTED, "encoder_attention_type %s is not supported yet", kind);
+	if (kind && t->radius < 1)
+		config_fail(c, STATUS_BAD_INPUT, "local_radius should be at least 1");
 	t->experts = config_size(c, "num_experts", 0);
 	t->capacity = config_size(c, "expert_capacity", 0);
 	t->router_bias = config_bool(c, "router_bias", false);
@@ -151,7 +185,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (!t->experts)
 		t->sparse_step = decoder_step = 0;
 	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype", "router_ignore_padding_tokens",
-		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size" };
+		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
 	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
 		config_get(c, inert[i]);
 	config_bool(c, "is_encoder_decoder", true);
