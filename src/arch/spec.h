@@ -63,6 +63,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, group_of_one, "a group of experts is worth its best one")                                                    \
 	X(FLAG, lm_bias_too, "use_bias means the language model's head too")                                                 \
 	X(FLAG, choice_of_logits, "experts are chosen by their scores before the sigmoid")                                   \
+	X(FLAG, window_until, "max_window_layers says where windows end, not where they begin")                              \
 	X(FLAG, last_out_bias, "the attention's output projection has a bias in the last layer only")                        \
 	X(FLAG, gelu_by_tanh, "gelu means its tanh approximation")                                                           \
 	X(FLAG, unscaled_attention, "scores are not divided by the root of the head's width")                                \
@@ -79,6 +80,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \
 	X(FLAG, no_class_token, "patches only; a classifier reads their mean (vit)")                                         \
+	X(FLAG, deep_stem, "a stem of three convolutions, shortcuts by means of 2x2 (resnet)")                                \
 	X(FLAG, response_norm, "channels by how much of them the whole map has (convnext)")                                   \
 	X(FLAG, no_key_bias, "where query and value have a bias, the key has none (vit)")                                     \
 	X(FLAG, any_size, "takes images of any size; its learned positions are resized to them (vit)")                        \

@@ -16,6 +16,20 @@
 const struct dialect resnet_names = { .name = "resnet", .prefix = "resnet.", .keys = NO_KEYS, .weights = RESNET_WEIGHTS, .ignored = IGNORED("*.num_batches_tracked") };
 const struct dialect regnet_names = { .name = "regnet", .prefix = "regnet.", .keys = NO_KEYS, .weights = RESNET_WEIGHTS, .ignored = IGNORED("*.num_batches_tracked") };
 
+const struct dialect rt_detr_resnet_names = {
+	.name = "rt_detr_resnet", .prefix = "", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "stem.conv", "embedder.embedder.#.convolution" },
+		{ "stem.norm", "embedder.embedder.#.normalization" },
+		{ "layers.conv", "encoder.stages.#.layers.#.layer.#.convolution" },
+		{ "layers.norm", "encoder.stages.#.layers.#.layer.#.normalization" },
+		{ "layers.shortcut", "encoder.stages.#.layers.#.shortcut.convolution" },
+		{ "layers.shortcut.norm", "encoder.stages.#.layers.#.shortcut.normalization" },
+		{ "layers.shortcut.mean", "encoder.stages.#.layers.#.shortcut.1.convolution" },
+		{ "layers.shortcut.mean.norm", "encoder.stages.#.layers.#.shortcut.1.normalization" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+};
+
 const struct dialect resnet_timm_names = {
 	.name = "resnet-timm", .prefix = "", .keys = NO_KEYS,
 	.weights = WEIGHTS(

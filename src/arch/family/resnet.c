@@ -8,6 +8,7 @@
 //   bottleneck:  x -+- 1x1 - norm - act - 3x3 - norm - act - 1x1 - norm ----(+)- act -         the shortcut is a 1x1 conv and
 //   RegNet Y:    x -+- 1x1 - norm - act - 3x3 - norm - act - (* gate) - 1x1 - norm -(+)- act -       a norm where width or
 //                   +--------------------------------------------------------+                         size change
+//   with a deep stem (He et al. 2018, https://arxiv.org/abs/1812.01187): three 3x3 convs, and shortcuts see means of 2x2
 #include <string.h>
 
 #include "arch/block/image.h"
@@ -143,7 +144,12 @@ static value layer(struct build *b, value x, int64_t out, int64_t stride, int64_
 			y = gated(b, y, (in + 1 + (in % 8 == 6)) / 4);                // in / 4, halves to the even number
 		y = part(b, r->kind == REGNET_Y ? 3 : 2, y, (struct conv){ .out = out, .kernel = 1 }, ACT_NONE);
 	}
-	if (stride != 1 || in != out)
+	bool deep = b->s->traits.deep_stem, mean = deep && (r->kind == BASIC ? in != out : stride == 2);
+	if (mean) {
+		const int64_t two[] = { 2, 2 }, none[4] = { 0 };
+		x = op_average_pool(g, x, 2, two, two, none, true, false);
+		shortcut = conv_norm(b, "layers.shortcut.mean", "layers.shortcut.mean.norm", x, (struct conv){ .out = out, .kernel = 1 }, 1e-5, ACT_NONE);
+	} else if (stride != 1 || in != out || (deep && r->kind == BASIC && !b->layer))
 		shortcut = conv_norm(b, "layers.shortcut", "layers.shortcut.norm", x, (struct conv){ .out = out, .kernel = 1, .stride = stride }, 1e-5, ACT_NONE);
 	return activate(b, act, op_add(g, y, shortcut));
 }
@@ -155,7 +161,14 @@ static void body(struct build *b, struct body *io)
 	const struct resnet *r = s->own;
 	graph_enter(g, "stem");
 	bool pool = r->kind < REGNET_X;
-	value stem = conv_norm(b, "stem.conv", "stem.norm", io->pixels, (struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
+	value stem = s->traits.deep_stem ? NO_VALUE : conv_norm(b, "stem.conv", "stem.norm", io->pixels, (struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
+	if (b->s->traits.deep_stem) {
+		stem = io->pixels;
+		for (b->layer = 0; b->layer < 3; b->layer++) {
+			struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
+			stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
+		}
+	}
 	value x = !pool ? stem : op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
 	graph_leave(g);
 	states_begin(b, io, r->stem_is_state ? stem : x);
