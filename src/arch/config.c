@@ -191,7 +191,9 @@ static const char *const inert[] = {
 	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
 	// speech: masks while training, quantizers, losses
 	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim", "contrastive_*", "diversity_loss_*",
-	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes", "num_clusters", "replace_prob",
+	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes", "num_clusters", "replace_prob",
+	// of Swin and CLAP, in older files: their classes never read them
+	"path_norm", "fusion_num_hidden_layers", "fusion_hidden_size",
 	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
 	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device", "slow_but_exact", "n_ctx", "lambda_std_dev",
 	"reorder_and_upcast_attn", "*softmax_in_fp32", "emb_*_drop", "scale_attention_softmax_in_fp32", "validate_runner_input",

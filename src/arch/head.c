@@ -163,6 +163,7 @@ const struct head head_rows[] = {
 	{ "Backbone", "backbone", draw_own },
 	{ "ForAudioClassification", "audio-classification", draw_own, false },
 	{ "ForCTC", "ctc", draw_own, false },
+	{ "HifiGan", "vocoder", draw_own, false },
 	{ "Encoder", "encoder", draw_encoder, false },
 	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
 	{ "ForXVector", "x-vector", draw_own, false },

@@ -199,6 +199,7 @@ const struct arch arch_rows[] = {
 	{ "speecht5_hifigan", &vocoder, &hifigan_names },
 	{ "splinter", &encoder, &splinter_names },
 	{ "squeezebert", &encoder, &squeezebert_names, .traits.head_act = ACT_TANH },
+	{ "speecht5_hifigan", &vocoder, &hifigan_names },
 	{ "stablelm", &decoder, &stablelm_names, .traits.layer_norm = true },
 	{ "starcoder2", &decoder, &starcoder2_names, .traits = { .layer_norm = true, .plain_ffn = true } },
 	{ "swin", &swin, &swin_names },

@@ -17,6 +17,7 @@ struct windows {
 	bool always;                                 // windows are cut and shifted even where one is as large as the grid
 	bool second;                                 // version 2: cosine attention, a bias by an MLP, norms behind the branches
 	const int64_t *pretrained;                   // [stages], version 2: windows that the MLP was trained with; 0: these
+	int64_t encoder_stride;                      // of masked images: pixels a patch of the last stage stands for
 	int64_t grid[2];                             // version 2: the grid of the configuration, which decides the windows
 };
 

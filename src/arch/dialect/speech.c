@@ -193,3 +193,16 @@ const struct dialect lasr_names = {
 const struct dialect ctc_names = {
 	.name = "ctc", .prefix = "", .keys = NO_KEYS, .weights = WEIGHTS({ "head.ctc", "ctc_head" }), .ignored = IGNORED("*num_batches_tracked"),
 };
+
+const struct dialect hifigan_names = {
+	.name = "hifigan", .prefix = "", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "mean", "mean" },
+		{ "scale", "scale" },
+		{ "first", "conv_pre" },
+		{ "longer", "upsampler.#" },
+		{ "stacks.dilated", "resblocks.#.convs1.#" },
+		{ "stacks.plain", "resblocks.#.convs2.#" },
+		{ "last", "conv_post" }),
+	.ignored = IGNORED("mean", "scale"),
+};

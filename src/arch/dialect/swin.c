@@ -25,6 +25,7 @@
 const struct dialect swin_names = {
 	.name = "swin", .prefix = "swin.", .keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY,
+		{ "head.pixels", "decoder.0" },
 		{ "windows.out_stem", "hidden_states_norms.stem" },
 		{ "windows.out", "hidden_states_norms.stage#" }),
 	.ignored = IGNORED(SWIN_LEFT, "hidden_states_norms.*", "*layernorm.*"),
@@ -41,6 +42,7 @@ const struct dialect maskformer_swin_names = {
 const struct dialect swinv2_names = {
 	.name = "swinv2", .prefix = "swinv2.", .keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY,
+		{ "head.pixels", "decoder.0" },
 		{ "windows.attn.scale", "@encoder.layers.#.blocks.#.attention.self.logit_scale" },
 		{ "windows.attn.mlp.0", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.0" },
 		{ "windows.attn.mlp.2", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.2" }),

@@ -310,6 +310,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_part_fixed(c, s, a, PART_AUDIO, "audio_config", NULL, NULL, roots);
 	resolve_projection(c, &o->projection_size, &o->projection_act);      // these count, not the parts'
 	resolve_refusals(c, false);
+	if (config_get(c, "text_config_dict") || config_get(c, "audio_config_dict"))
+		config_fail(c, STATUS_UNSUPPORTED, "text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");
 	config_get(c, "logit_scale_init_value");                             // the file has the scales themselves
 	config_get(c, "hidden_size");                                        // the text part's
 	config_get(c, "num_hidden_layers");

@@ -7,6 +7,8 @@
 #include "arch/block/image.h"
 #include "arch/block/window.h"
 
+#include <math.h>
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct windows *w = resolve_windows(c, a, "num_heads", "embed_dim");
@@ -22,6 +24,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	resolve_image(c, s);
 	resolve_outputs(c, s, a, w->stages);
+	w->encoder_stride = config_size(c, "encoder_stride", 32);
 	w->positions = config_bool(c, "use_absolute_embeddings", false);
 	w->second = s->traits.cosine_windows;
 	if (w->second) {
@@ -98,6 +101,22 @@ static void swin_body(struct build *b, struct body *io)
 	io->pooled = op_reduce_mean(g, io->last, 1, false);                          // [batch, hidden]
 }
 
+// A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels. Nothing is masked.
+static void draw_masked(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	int64_t r = ((const struct windows *)s->own)->encoder_stride, c = s->channels;
+	if (graph_failed(g) || r < 1) {
+		graph_fail(g, STATUS_BAD_INPUT, "encoder_stride should be above 0");
+		return;
+	}
+	int64_t side = (int64_t)sqrt((double)value_dim(g, io->last, 1));
+	value map = conv(b, "head.pixels", map_of_size(b, io->last, side, side), (struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
+	map = op_transpose(g, op_reshape(g, map, 6, (int64_t[]){ 0, c, r, r, side, side }), 6, (int[]){ 0, 1, 4, 2, 5, 3 });
+	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, side * r, side * r }));
+}
+
 static void draw(struct build *b)
 {
 	const struct spec *s = b->s;
@@ -111,6 +130,8 @@ static void draw(struct build *b)
 		graph_output(g, "pooler_output", io.pooled);
 	} else if (text_is(s->head->name, "image-classification"))
 		graph_output(g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
+	else if (text_is(s->head->name, "masked-image") && weight_named(b, "head.pixels"))
+		draw_masked(b, &io);
 	else
 		s->head->draw(b, io.last);
 }
