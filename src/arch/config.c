@@ -194,7 +194,7 @@ static const char *const inert[] = {
 	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes", "num_clusters", "replace_prob",
 	// of Swin and CLAP, in older files: their classes never read them
 	"path_norm", "fusion_num_hidden_layers", "fusion_hidden_size",
-	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
+	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path", "num_image_tokens",
 	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device", "slow_but_exact", "n_ctx", "lambda_std_dev",
 	"reorder_and_upcast_attn", "*softmax_in_fp32", "emb_*_drop", "scale_attention_softmax_in_fp32", "validate_runner_input",
 };

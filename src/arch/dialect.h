@@ -52,6 +52,6 @@ extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonsh
 extern const struct dialect altclip_text_names, altclip_vision_names, chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;
 
 // vlm.c
-extern const struct dialect aya_vision_names, deepseek_vl_names, llava_names;
+extern const struct dialect aya_vision_names, deepseek_vl_names, llava_names, paligemma_names;
 
 #endif

@@ -32,3 +32,9 @@ const struct dialect deepseek_vl_names = {
 		{ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
+
+const struct dialect paligemma_names = {
+	.name = "paligemma", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS({ "projector", "@multi_modal_projector.linear" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};

@@ -155,6 +155,7 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	if (s->traits.attention_pool) {
 		t->has_head = config_bool(c, "vision_use_head", true);
 		s->image_tokens--;                                   // no class token
+		config_get(c, "projection_dim");                     // of models around it
 	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
 }

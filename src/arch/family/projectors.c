@@ -2,6 +2,8 @@
 // Vision-language models that differ from LLaVA in what joins the vision tower to the text.
 //
 //   aligned:   the tower's last result - linear - GELU - linear                      (DeepSeek-VL, https://arxiv.org/abs/2403.05525)
+//   linear:    the tower's last result - linear          (PaliGemma, https://arxiv.org/abs/2407.07726; every token looks back
+//              only, as the class does without token_type_ids)
 //   shuffled:  squares of features become one, wide - (norm) - linear - x * silu(gate) - linear
 //                                                    (Aya Vision, https://arxiv.org/abs/2505.08751; Command A Vision)
 #include "arch/family/vlm.h"
@@ -33,6 +35,36 @@ static void draw_aligned(struct build *b)
 }
 
 const struct family vlm_aligned = { "vision-language-aligned", "multimodal", resolve_aligned, draw_aligned, NULL, vlm_graphs, NULL, vlm_hints };
+
+// ---- linear -------------------------------------------------------------------------------------------------------------
+
+static void resolve_linear(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, true))
+		return;
+	struct vlm *v = s->own;
+	v->looks_last = true;
+	static const char *const unused[] = { "hidden_size", "vocab_size", "projection_dim", "num_hidden_layers" };  // the parts say it
+	for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++)
+		config_get(c, unused[i]);
+}
+
+static value join_linear(struct build *b, value x)
+{
+	return linear(b, "projector", x, vlm_vision_width(b->s), b->s->part[PART_TEXT]->hidden_size, true);
+}
+
+static value see_linear(struct build *b, value ids)
+{
+	return vlm_see(b, ids, join_linear);
+}
+
+static void draw_linear(struct build *b)
+{
+	vlm_draw(b, see_linear);
+}
+
+const struct family vlm_linear = { "vision-language-linear", "multimodal", resolve_linear, draw_linear, NULL, vlm_graphs, NULL, vlm_hints };
 
 // ---- shuffled -----------------------------------------------------------------------------------------------------------
 
