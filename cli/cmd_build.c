@@ -178,7 +178,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static]",
 		.text = "Draws the model's graph from config.json and the header of its safetensors files. DIR gets\n"
 			"model.onnx (some kB) and, beside it, the weights it points into. An encoder-decoder has\n"
-			"encoder_model.onnx, decoder_model.onnx and decoder_with_past_model.onnx too, and DIR its\n"
+			"encoder_model.onnx, decoder_model.onnx, decoder_with_past_model.onnx and, both in one,\n"
+			"decoder_model_merged.onnx too, and DIR its\n"
 			"config.json and tokenizer, as optimum expects them. Python's onnx package refuses hard-linked\n"
 			"weights: for it leave --link out.\n\n"
 			"  assay build ./bert -o bert-onnx --link --explain\n",
