@@ -4,6 +4,7 @@
 #include "onnx/op.h"
 #include "onnx/inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // (n + extra) / stride + 1, rounded down or up; for a symbol, the symbol of that name. -1: the window does not fit.

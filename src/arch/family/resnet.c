@@ -161,13 +161,12 @@ static void body(struct build *b, struct body *io)
 	const struct resnet *r = s->own;
 	graph_enter(g, "stem");
 	bool pool = r->kind < REGNET_X;
-	value stem = s->traits.deep_stem ? NO_VALUE : conv_norm(b, "stem.conv", "stem.norm", io->pixels, (struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
-	if (b->s->traits.deep_stem) {
-		stem = io->pixels;
-		for (b->layer = 0; b->layer < 3; b->layer++) {
-			struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
-			stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
-		}
+	value stem = io->pixels;
+	if (!s->traits.deep_stem)
+		stem = conv_norm(b, "stem.conv", "stem.norm", stem, (struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
+	for (b->layer = 0; s->traits.deep_stem && b->layer < 3; b->layer++) {
+		struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
+		stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
 	}
 	value x = !pool ? stem : op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
 	graph_leave(g);
