@@ -68,6 +68,14 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	if (config_get(c, "prefix_dense_intermediate_size"))
 		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
 	config_get(c, "prefix_dense_sliding_window_pattern");
+	if (config_real(c, "moe_router_logit_softcapping", 0) > 0 || config_bool(c, "moe_apply_router_weight_on_input", false))
+		config_fail(c, STATUS_UNSUPPORTED, "router logits that are capped, or weights on an expert's input, are not supported yet");
+	const json_t *heads = config_get(c, "num_attention_heads_per_layer"), *gating = config_get(c, "gating");
+	for (size_t i = 0; i < json_array_size(heads); i++)
+		if (json_integer_value(json_array_get(heads, i)) != s->heads)
+			config_fail(c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
+	if (gating && !json_is_true(gating) && !text_is(json_string_value(gating), "per-head"))
+		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
 	config_real(c, "moe_norm_min", 0);                   // keeps a sum of probabilities from being 0
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))

@@ -212,8 +212,13 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 	value y = op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
-	if (t->attention_gate)
+	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
+	if (t->attention_gate == GATE_HEADS_SOFTPLUS) {
+		value gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false));          // [batch, seq, heads]
+		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));
+		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
+	}
 	y = linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
 	bool last = t->last_out_bias && b->layer == s->layers_in_config - 1;
 	return last ? op_add(g, y, WEIGHT(b, "layers.attn.o_last", "", s->hidden_size)) : y;

@@ -58,7 +58,7 @@ static value route(struct build *b, value x)
 		return op_add(g, weights, mix_best(b, logits, first, &second));
 	}
 	value scores = s->traits.sigmoid_router ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
-	value choice = scores;
+	value choice = s->traits.choice_of_logits ? logits : scores;
 	if (weight_named(b, "layers.moe.choice_bias")) {
 		bool flat = !s->traits.choice_bias_row;
 		value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts) : WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);

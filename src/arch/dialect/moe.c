@@ -203,3 +203,40 @@ const struct dialect mistral4_names = {
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
+
+#define STACKED_EXPERTS                                                                  \
+	{ "layers.moe.router", "@layers.#.mlp.gate" },                                   \
+	{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },          \
+	{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }
+
+const struct dialect qwen3_vl_moe_names = {
+	.name = "qwen3-vl-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect glm4v_moe_names = {
+	.name = "glm4v-moe", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect kolibri1_names = {
+	.name = "kolibri1", .prefix = "model.", .keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.attn.after", "@layers.#.post_attn_norm" },
+		{ "layers.ffn.after", "@layers.#.post_ffn_norm" },
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.moe.router.expert_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect laguna_names = {
+	.name = "laguna", .prefix = "model.", .keys = KEYS({ "routed_scaling_factor", "moe_routed_scaling_factor" }),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
+		{ "layers.attn.gate", "@layers.#.self_attn.g_proj" },
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.experts.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+};
