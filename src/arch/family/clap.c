@@ -48,7 +48,6 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	config_get(c, "num_hidden_layers");
 	config_get(c, "num_classes");
 	s->hidden_size = config_size(c, "hidden_size", windows_width(&o->w));
-	s->layers = s->layers_in_config = o->w.stages;
 	s->heads = s->kv_heads = o->w.heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
@@ -200,14 +199,14 @@ static void audio_body(struct build *b, struct body *io)
 	graph_leave(g);
 	x = layer_norm_eps(b, "norm", window_stages(b, &o->w, io, x, &rows, &cols, false), 1e-5);
 	io->pooled = op_reduce_mean(g, x, 1, false);                                 // [batch, hidden]
-	// The pieces of time behind each other again: [batch, hidden, bins, ratio * cols]
-	if (rows % o->ratio || rows != cols) {
+	// The pieces of time behind each other again: [batch, hidden, high, pieces * cols]
+	int64_t h = b->s->hidden_size, high = rows / o->ratio, pieces = high ? rows / high : 0;
+	if (!high || rows % high) {
 		io->last = NO_VALUE;
 		return;
 	}
-	int64_t h = b->s->hidden_size, high = rows / o->ratio;
-	x = op_reshape(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), 5, (int64_t[]){ 0, h, o->ratio, high, cols });
-	io->last = op_reshape(g, op_transpose(g, x, 5, (int[]){ 0, 1, 3, 2, 4 }), 4, (int64_t[]){ 0, h, high, o->ratio * cols });
+	x = op_reshape(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), 5, (int64_t[]){ 0, h, pieces, high, cols });
+	io->last = op_reshape(g, op_transpose(g, x, 5, (int[]){ 0, 1, 3, 2, 4 }), 4, (int64_t[]){ 0, h, high, pieces * cols });
 }
 
 static void audio_inputs(struct build *b, struct body *io, const char *batch)
@@ -245,6 +244,14 @@ static void audio_draw(struct build *b)
 	graph_output(g, "last_hidden_state", io.last);
 	if (!projection)
 		graph_output(g, "pooler_output", io.pooled);
+}
+
+static void audio_sizes(const struct spec *s, json_t *out)
+{
+	const struct clap_audio *o = s->own;
+	json_object_set_new(out, "stages", json_integer(o->w.stages));
+	json_object_set_new(out, "window", json_integer(o->w.window));
+	json_object_set_new(out, "bins", json_integer(o->bins));
 }
 
 // Ten seconds, as the published processors cut them, where they fit.
@@ -352,6 +359,6 @@ static void draw(struct build *b)
 	graph_output(g, "audio_embeds", sounds);
 }
 
-const struct family clap_audio = { "clap-audio", "audio", resolve_audio, audio_draw, audio_body, NULL, NULL, audio_hints };
+const struct family clap_audio = { "clap-audio", "audio", resolve_audio, audio_draw, audio_body, NULL, audio_sizes, audio_hints };
 const struct family clap_text = { "clap-text", "encoder-only", resolve_text, text_draw, text_body, NULL, NULL, NULL };
 const struct family clap = { "clap", "multimodal", resolve, draw, NULL, NULL, NULL, NULL };

@@ -18,7 +18,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_refusals(c, false);
 	config_get(c, "hidden_size");                                // derived from embed_dim
 	s->hidden_size = windows_width(w);
-	s->layers = s->layers_in_config = w->stages;
 	s->heads = s->kv_heads = w->heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
@@ -136,4 +135,12 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family swin = { "swin", "vision", resolve, draw, swin_body, NULL, NULL, NULL };
+// Not layers: a model of fewer stages would be another model.
+static void sizes(const struct spec *s, json_t *out)
+{
+	const struct windows *w = s->own;
+	json_object_set_new(out, "stages", json_integer(w->stages));
+	json_object_set_new(out, "window", json_integer(w->window));
+}
+
+const struct family swin = { "swin", "vision", resolve, draw, swin_body, NULL, sizes, NULL };
