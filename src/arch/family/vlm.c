@@ -19,6 +19,7 @@ static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, boo
 	const json_t *token = config_given(c, "image_token_index");
 	const json_t *newer = config_given(c, "image_token_id");
 	token = token ? token : newer ? newer : config_get(c, "image_token_index");
+	token = token ? token : config_get(c, "image_token_id");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))
 		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
