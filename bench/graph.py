@@ -133,7 +133,11 @@ def make_checkpoint(name, folder):
 
     published, _, auto, _, layers, _ = MODELS[name]
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    config = transformers.AutoConfig.from_pretrained(os.path.join(root, "src", "hub", "published", published))
+    with open(os.path.join(root, "src", "hub", "published", published, "config.json")) as f:
+        values = json.load(f)
+    if (values.get("backbone_config") or {}).get("model_type") == "timm_backbone":      # the exporter's transformers spells it so
+        values |= {"backbone": values.pop("backbone_config")["backbone"], "use_timm_backbone": True}
+    config = transformers.AutoConfig.for_model(**values)
     if layers:
         config.num_hidden_layers = layers
         config.layer_types = config.layer_types[:layers] if getattr(config, "layer_types", None) else None
