@@ -195,7 +195,23 @@ class Inputs:
 
     def token_type_ids(self):
         ids = self.get("input_ids")
+        if hasattr(self.text, "type_vocab_sizes"):
+            return np.stack([self.rng.integers(0, min(n, 4), ids.shape, dtype=np.int64) for n in self.text.type_vocab_sizes], -1)
         return self.rng.integers(0, self.text.type_vocab_size, ids.shape, dtype=np.int64)
+
+    def task_type_ids(self):
+        return self.rng.integers(0, self.text.task_type_vocab_size, self.get("input_ids").shape, dtype=np.int64)
+
+    def input_shape_ids(self):
+        return self.rng.integers(0, self.text.shape_vocab_size, self.get("input_ids").shape, dtype=np.int64)
+
+    def input_pronunciation_ids(self):
+        return self.rng.integers(0, self.text.pronunciation_vocab_size, self.get("input_ids").shape, dtype=np.int64)
+
+    # Boxes on a page of 1000 by 1000: left and top before right and bottom.
+    def bbox(self):
+        x, y = np.sort(self.rng.integers(0, 1000, (2, *self.get("input_ids").shape, 2), dtype=np.int64), -1)
+        return np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], -1)
 
     def decoder_input_ids(self):
         batch = self.size("batch", "decoder_input_ids", 0, 2)

@@ -14,7 +14,8 @@ void resolve_refusals(struct config *c, bool may_decode)
 		if (config_bool(c, must_be_false[i], false) && !(may_decode && text_is(must_be_false[i], "is_decoder")))
 			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
 	const char *kind = config_text(c, "position_embedding_type");
-	if (kind && !text_is(kind, "absolute") && !text_is(kind, "rope"))
+	bool rotary = kind && may_decode && text_is(kind, "rotary") && config_knows(c, "position_embedding_type");
+	if (kind && !rotary && !text_is(kind, "absolute") && !text_is(kind, "rope"))
 		config_fail(c, STATUS_UNSUPPORTED, "position_embedding_type %s is not supported yet", kind);
 	const json_t *pruned = config_get(c, "pruned_heads");
 	if (json_object_size(pruned))
@@ -43,7 +44,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	s->ffn_size = config_size(c, "intermediate_size", 0);
 	s->vocab_size = config_size(c, "vocab_size", is_image ? 0 : -1);
 	s->max_positions = config_size(c, "max_position_embeddings", is_image || s->traits.alibi ? 0 : -1);
-	s->type_vocab_size = s->traits.no_types ? 0 : config_size(c, "type_vocab_size", 0);
+	s->type_vocab_size = config_knows(c, "type_vocab_size") ? config_size(c, "type_vocab_size", 0) : 0;
 	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
 	s->layer_groups = config_size(c, "layer_groups", 1);
 	s->relative_buckets = config_size(c, "relative_buckets", 0);

@@ -75,7 +75,6 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, window_rope, "only layers with a window have rotary positions")                                              \
 	X(FLAG, lm_bias, "the language model's head has a bias (decoder)")                                                   \
 	X(FLAG, positions_from_pad, "positions count from pad_token_id + 1 and skip padding")                                \
-	X(FLAG, no_types, "no token type embedding")                                                                         \
 	X(FLAG, always_projected, "from embedding_size to hidden_size even where they are equal")                            \
 	X(FLAG, scaled_embedding, "token embeddings times sqrt(hidden)")                                                     \
 	X(FLAG, distillation_token, "a second special token behind the class token (vit)")                                   \

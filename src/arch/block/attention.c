@@ -198,6 +198,7 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 	if (e->cos.id) {
 		q = rope_turn(b, q, e->cos, e->sin, s->heads);
 		k = rope_turn(b, k, e->cos, e->sin, s->kv_heads);
+		v = e->turn_value ? rope_turn(b, v, e->cos, e->sin, s->kv_heads) : v;
 	}
 	if (normed && t->qk_norm_late) {
 		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
@@ -205,11 +206,13 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 	}
 	if (e->query_scale.id)
 		q = op_mul(g, q, e->query_scale);
-	if (cache)
+	bool shared = cache && cache->row_last.id;
+	if (cache && !shared)
 		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
 	value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
-	value y = op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
+	value y = shared ? cache_attend(b, cache, q, k, v, sink, (float)scale)
+			 : op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate == GATE_SIGMOID)

@@ -14,6 +14,7 @@ struct build {
 	enum arch_graph which;
 	value ids;                   // input_ids [batch, seq], for heads that look at them; NO_VALUE for images
 	int64_t layer, stage, item;  // what # in a dialect's name stands for: one # layer; two: stage, layer; three: with item
+	const char *item_name;       // what $ in a dialect's name stands for
 	bool *read;                  // [c->weight_count]
 	struct plan *plan;           // not NULL: the checkpoint has no weights; record which would be needed
 };
@@ -57,6 +58,9 @@ struct cache {
 	const char *kind;
 	value *key, *value;          // [count]: what present.N will be
 	value *past_key, *past_value;        // [count]: the inputs declared so far
+	// CACHE_SHARED: the inputs are buffers with room for all tokens. From the mask, whose rows must not begin with padding: the place
+	// of each row's last token, i32 [batch], and how many columns there are, i32. NO_VALUE: the plain form.
+	value row_last, row_most;
 	int64_t count;
 };
 struct cache *cache_new(struct build *b, int64_t layers, const char *kind);
@@ -66,6 +70,8 @@ value cache_past(struct build *b, const struct cache *cache, const char *word, i
 int64_t cache_total(struct build *b);                // past and new tokens together: a symbol, or a number where both are bound
 // k and v of the new tokens [batch, seq, kv_heads * width] become those of all, [batch, kv_heads, total_sequence_length, width].
 void cache_extend(struct build *b, struct cache *cache, value *k, value *v, int64_t kv_heads, int64_t width, int64_t value_width);
+// Attention over a cache in its shared form, with everything that was added to the scores said in other words (arch_unshared).
+value cache_attend(struct build *b, struct cache *cache, value q, value k, value v, value sink, float scale);
 void cache_outputs(struct build *b, const struct cache *cache);      // declares present.*, behind the model's own outputs
 
 // weight.c
@@ -104,6 +110,7 @@ struct attention_extras {
 	value bias;                  // added to the scores
 	value cos, sin;              // rotary tables
 	value query_scale;           // [batch or 1, seq, 1]
+	bool turn_value;             // the rotation turns values too
 };
 value self_attention_with(struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
 // Linear bias by position (ALiBi), a slope for each head, in the way that the trait alibi says: [batch or 1, heads, 1, keys].

@@ -26,6 +26,8 @@ static const char *file_name(const struct build *b, const char *root, const char
 	for (const char *p = pattern; *p; p++)
 		if (*p == '@')
 			text_add(&name, b->s->prefix);
+		else if (*p == '$')
+			text_add(&name, b->item_name);
 		else if (*p == '*')
 			text_addf(&name, "%lld", (long long)b->item);
 		else if (*p == '#' && hashes <= 3)

@@ -2,35 +2,48 @@
 // What checkpoints of the encoder family call things.
 #include "arch/dialect.h"
 
-#define BERT_BODY                                                                        \
+#define BERT_EMBED                                                                       \
 	{ "embed.word", "@embeddings.word_embeddings" },                                 \
 	{ "embed.position", "@embeddings.position_embeddings" },                         \
-	{ "embed.type", "@embeddings.token_type_embeddings" },                           \
-	{ "embed.norm", "@embeddings.LayerNorm" },                                       \
-	{ "embed.project", "@embeddings_project" },                                      \
+	{ "embed.type", "@embeddings.token_type_embeddings" }
+#define BERT_EMBED_NORM { "embed.norm", "@embeddings.LayerNorm" }
+#define BERT_LAYERS                                                                      \
 	{ "layers.attn.q", "@encoder.layer.#.attention.self.query" },                    \
 	{ "layers.attn.k", "@encoder.layer.#.attention.self.key" },                      \
 	{ "layers.attn.v", "@encoder.layer.#.attention.self.value" },                    \
 	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
-	{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },           \
 	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
 	{ "layers.ffn.down", "@encoder.layer.#.output.dense" },                          \
-	{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },                      \
 	{ "head.token", "classifier" },                                                  \
 	{ "head.choice.out", "classifier" },                                             \
 	{ "head.span", "qa_outputs" }
+#define BERT_NORMS                                                                       \
+	{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },           \
+	{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" }
+#define BERT_BODY BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, { "embed.project", "@embeddings_project" }
+#define BERT_POOLER { "pooler", "@pooler.dense" }
+#define BERT_LM                                                                          \
+	{ "head.lm.dense", "cls.predictions.transform.dense" },                          \
+	{ "head.lm.norm", "cls.predictions.transform.LayerNorm" },                       \
+	{ "head.lm.out", "cls.predictions.decoder" },                                    \
+	{ "head.lm.loose", "cls.predictions" }               /* the bias of a tied output lies beside it */
+#define BERT_SEQUENCE                                                                    \
+	{ "head.sequence.dense", "@pooler.dense" },                                      \
+	{ "head.sequence.out", "classifier" }
+#define BERT_HEADS BERT_POOLER, BERT_LM, { "head.next", "cls.seq_relationship" }, BERT_SEQUENCE
+#define ROBERTA_LM                                                                       \
+	{ "head.lm.dense", "lm_head.dense" },                                            \
+	{ "head.lm.norm", "lm_head.layer_norm" },                                        \
+	{ "head.lm.out", "lm_head.decoder" },                                            \
+	{ "head.lm.loose", "lm_head" }
+#define ROBERTA_SEQUENCE                                                                 \
+	{ "head.sequence.dense", "classifier.dense" },                                   \
+	{ "head.sequence.out", "classifier.out_proj" }
+#define ROBERTA_HEADS BERT_POOLER, ROBERTA_LM, ROBERTA_SEQUENCE
 
 const struct dialect bert_names = {
 	.name = "bert", .prefix = "bert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY,
-		{ "pooler", "@pooler.dense" },
-		{ "head.lm.dense", "cls.predictions.transform.dense" },
-		{ "head.lm.norm", "cls.predictions.transform.LayerNorm" },
-		{ "head.lm.out", "cls.predictions.decoder" },
-		{ "head.lm.loose", "cls.predictions" },              // the bias of a tied output lies beside it
-		{ "head.next", "cls.seq_relationship" },
-		{ "head.sequence.dense", "@pooler.dense" },
-		{ "head.sequence.out", "classifier" }),
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
@@ -41,14 +54,7 @@ const struct dialect chinese_clip_text_names = {
 
 const struct dialect roberta_names = {
 	.name = "roberta", .prefix = "roberta.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY,
-		{ "pooler", "@pooler.dense" },
-		{ "head.lm.dense", "lm_head.dense" },
-		{ "head.lm.norm", "lm_head.layer_norm" },
-		{ "head.lm.out", "lm_head.decoder" },
-		{ "head.lm.loose", "lm_head" },
-		{ "head.sequence.dense", "classifier.dense" },
-		{ "head.sequence.out", "classifier.out_proj" }),
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids", "*embeddings.token_type_ids"),
 };
 
@@ -151,4 +157,210 @@ const struct dialect albert_names = {
 		{ "head.sequence.dense", "@pooler" },
 		{ "head.sequence.out", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+// ---- BERT's names with another prefix, or nearly --------------------------------------------------------------------------------
+
+#define BUFFERS "*embeddings.position_ids", "*embeddings.token_type_ids"
+
+const struct dialect ernie_names = {
+	.name = "ernie", .prefix = "ernie.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS, { "embed.task", "@embeddings.task_type_embeddings" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect layoutlm_names = {
+	.name = "layoutlm", .prefix = "layoutlm.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS,
+		{ "embed.x", "@embeddings.x_position_embeddings" },
+		{ "embed.y", "@embeddings.y_position_embeddings" },
+		{ "embed.height", "@embeddings.h_position_embeddings" },
+		{ "embed.width", "@embeddings.w_position_embeddings" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect tapas_names = {
+	.name = "tapas", .prefix = "tapas.", .keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.types", "@embeddings.token_type_embeddings_*" }, BERT_BODY, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect roc_bert_names = {
+	.name = "roc_bert", .prefix = "roc_bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, BERT_LM, BERT_SEQUENCE,
+		{ "embed.shape", "@embeddings.shape_embed" },
+		{ "embed.sound", "@embeddings.pronunciation_embed" },
+		{ "embed.join", "@embeddings.map_inputs_layer" }),
+	.ignored = IGNORED(BUFFERS, "*embeddings.shape_embed.*", "*embeddings.pronunciation_embed.*"),       // there even where they are not enabled
+};
+
+const struct dialect big_bird_names = {
+	.name = "big_bird", .prefix = "bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "pooler", "@pooler" }, BERT_LM, { "head.next", "cls.seq_relationship" }, ROBERTA_SEQUENCE,
+		{ "head.choice.dense", "sequence_summary.summary" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect splinter_names = {
+	.name = "splinter", .prefix = "splinter.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "head.asked.query_start.dense", "splinter_qass.query_start_transform.dense" },
+		{ "head.asked.query_start.norm", "splinter_qass.query_start_transform.LayerNorm" },
+		{ "head.asked.query_end.dense", "splinter_qass.query_end_transform.dense" },
+		{ "head.asked.query_end.norm", "splinter_qass.query_end_transform.LayerNorm" },
+		{ "head.asked.start.dense", "splinter_qass.start_transform.dense" },
+		{ "head.asked.start.norm", "splinter_qass.start_transform.LayerNorm" },
+		{ "head.asked.end.dense", "splinter_qass.end_transform.dense" },
+		{ "head.asked.end.norm", "splinter_qass.end_transform.LayerNorm" },
+		{ "head.asked.start.out", "splinter_qass.start_classifier" },
+		{ "head.asked.end.out", "splinter_qass.end_classifier" },
+		BERT_BODY),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect rembert_names = {
+	.name = "rembert", .prefix = "rembert.", .keys = KEYS({ "embedding_size", "input_embedding_size" }, { "lm_size", "output_embedding_size" }),
+	.weights = WEIGHTS(
+		{ "embed.project", "@encoder.embedding_hidden_mapping_in" },
+		{ "head.lm.dense", "cls.predictions.dense" },
+		{ "head.lm.norm", "cls.predictions.LayerNorm" },
+		BERT_BODY, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect roformer_names = {
+	.name = "roformer", .prefix = "roformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.rotary", "@encoder.embed_positions" },
+		{ "embed.project", "@embeddings_project" },
+		{ "head.choice.dense", "sequence_summary.summary" },
+		BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_LM, ROBERTA_SEQUENCE),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect bert_generation_names = {
+	.name = "bert-generation", .prefix = "bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "head.lm.out", "lm_head.decoder" }, { "head.lm.loose", "lm_head" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+// The question's encoder, the context's and the reader are classes of one type.
+const struct dialect dpr_names = {
+	.name = "dpr", .prefix = "question_encoder.", .keys = KEYS({ "out_size", "projection_dim" }),
+	.other_prefixes = IGNORED("ctx_encoder.", "span_predictor.encoder."),
+	.weights = WEIGHTS(
+		{ "embed.word", "@bert_model.embeddings.word_embeddings" },
+		{ "embed.position", "@bert_model.embeddings.position_embeddings" },
+		{ "embed.type", "@bert_model.embeddings.token_type_embeddings" },
+		{ "embed.norm", "@bert_model.embeddings.LayerNorm" },
+		{ "layers.attn.q", "@bert_model.encoder.layer.#.attention.self.query" },
+		{ "layers.attn.k", "@bert_model.encoder.layer.#.attention.self.key" },
+		{ "layers.attn.v", "@bert_model.encoder.layer.#.attention.self.value" },
+		{ "layers.attn.o", "@bert_model.encoder.layer.#.attention.output.dense" },
+		{ "layers.attn.norm", "@bert_model.encoder.layer.#.attention.output.LayerNorm" },
+		{ "layers.ffn.up", "@bert_model.encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@bert_model.encoder.layer.#.output.dense" },
+		{ "layers.ffn.norm", "@bert_model.encoder.layer.#.output.LayerNorm" },
+		{ "head.embed", "@encode_proj" },
+		{ "head.span", "span_predictor.qa_outputs" },
+		{ "head.relevance", "span_predictor.qa_classifier" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*bert_model.pooler.*"),
+};
+
+// ---- norms before each branch ----------------------------------------------------------------------------------------------------
+
+const struct dialect megatron_bert_names = {
+	.name = "megatron-bert", .prefix = "bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "layers.attn.norm", "@encoder.layer.#.attention.ln" },
+		{ "layers.ffn.norm", "@encoder.layer.#.ln" },
+		{ "norm", "@encoder.ln" },
+		BERT_EMBED, BERT_LAYERS, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect xlm_roberta_xl_names = {
+	.name = "xlm-roberta-xl", .prefix = "roberta.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "layers.attn.norm", "@encoder.layer.#.attention.self_attn_layer_norm" },
+		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" },
+		{ "norm", "@encoder.LayerNorm" },
+		BERT_EMBED, BERT_LAYERS, ROBERTA_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect roberta_prelayernorm_names = {
+	.name = "roberta-prelayernorm", .prefix = "roberta_prelayernorm.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
+		{ "layers.ffn.norm", "@encoder.layer.#.intermediate.LayerNorm" },
+		{ "norm", "@LayerNorm" },
+		BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, ROBERTA_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect esm_names = {
+	.name = "esm", .prefix = "esm.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.norm", "@embeddings.layer_norm" },
+		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
+		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" },
+		{ "norm", "@encoder.emb_layer_norm_after" },
+		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" },
+		BERT_EMBED, BERT_LAYERS, ROBERTA_HEADS),
+	.ignored = IGNORED(BUFFERS, "*contact_head.*", "*rotary_embeddings.inv_freq"),
+};
+
+const struct dialect flava_text_names = {
+	.name = "flava_text_model", .prefix = "flava.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },
+		{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },
+		{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },
+		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },
+		{ "norm", "@layernorm" },
+		BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, BERT_POOLER),
+	.ignored = IGNORED(BUFFERS),
+};
+
+// ---- RoBERTa's names with another prefix, or nearly ----------------------------------------------------------------------------
+
+const struct dialect data2vec_text_names = {
+	.name = "data2vec-text", .prefix = "data2vec_text.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect ibert_names = {
+	.name = "ibert", .prefix = "ibert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
+	.ignored = IGNORED(BUFFERS, "*_scaling_factor", "*_integer", "*.x_min", "*.x_max", "*LayerNorm.shift"),
+};
+
+const struct dialect xmod_names = {
+	.name = "xmod", .prefix = "roberta.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS,
+		{ "layers.adapter.norm", "@encoder.layer.#.output.adapter_layer_norm" },
+		{ "layers.adapter.down", "@encoder.layer.#.output.adapter_modules.$.dense1" },
+		{ "layers.adapter.up", "@encoder.layer.#.output.adapter_modules.$.dense2" },
+		{ "norm", "@encoder.LayerNorm" }),
+	.ignored = IGNORED(BUFFERS, "*.adapter_modules.*"),          // other languages'
+};
+
+const struct dialect squeezebert_names = {
+	.name = "squeezebert", .prefix = "transformer.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "layers.attn.q", "@encoder.layers.#.attention.query" },
+		{ "layers.attn.k", "@encoder.layers.#.attention.key" },
+		{ "layers.attn.v", "@encoder.layers.#.attention.value" },
+		{ "layers.attn.o", "@encoder.layers.#.post_attention.conv1d" },
+		{ "layers.attn.norm", "@encoder.layers.#.post_attention.layernorm" },
+		{ "layers.ffn.up", "@encoder.layers.#.intermediate.conv1d" },
+		{ "layers.ffn.down", "@encoder.layers.#.output.conv1d" },
+		{ "layers.ffn.norm", "@encoder.layers.#.output.layernorm" },
+		BERT_BODY, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
 };

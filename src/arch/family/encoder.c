@@ -1,53 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT and its kin: a bidirectional transformer, normalised behind each residual (Devlin et al. 2018,
+// BERT and its kin: a bidirectional transformer, normalised behind each residual or before each branch (Devlin et al. 2018,
 // https://arxiv.org/abs/1810.04805; RoBERTa, https://arxiv.org/abs/1907.11692; ALBERT, https://arxiv.org/abs/1909.11942;
-// ELECTRA, https://arxiv.org/abs/2003.10555; MPNet, https://arxiv.org/abs/2004.09297).
+// ELECTRA, https://arxiv.org/abs/2003.10555; MPNet, https://arxiv.org/abs/2004.09297; RoFormer, https://arxiv.org/abs/2104.09864;
+// X-MOD, https://arxiv.org/abs/2205.06266; SqueezeBERT, https://arxiv.org/abs/2006.11316). encoder_embed.c has the embeddings.
 //
-//   ids -> word + position + type -> norm (-> project) -> layers -> head
-//   layer:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm
+//   ids -> embeddings -> layers (-> norm) (-> project) -> head
+//   layer:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm (- adapter)
 //              +--------------+         +------------------+
+#include <float.h>
+
 #include "arch/family/encoder.h"
 
-static value embed(struct build *b, value ids, value types)
+enum { Q, K, V, O, UP, DOWN };
+
+// A linear layer, or a convolution over single tokens whose channels lie in groups.
+static value mix(struct build *b, const char *stem, value x, int64_t in, int64_t out, int which)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", ids, s->vocab_size, s->embedding_size);                         // [batch, seq, embedding]
-	if (s->traits.pad_is_zero && s->pad_token_id >= 0)
-		x = op_where(g, op_unsqueeze(g, op_equal(g, ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
-	if (s->traits.no_types)
-		;
-	else if (s->type_vocab_size > 1)
-		x = op_add(g, x, embedding(b, "embed.type", types, s->type_vocab_size, s->embedding_size));
-	else                                                                                                 // one type: a constant row
-		x = op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), s->type_vocab_size, s->embedding_size));
-	value positions;
-	if (s->traits.positions_from_pad)
-		positions = embedding(b, "embed.position", positions_from_pad(b, ids), s->max_positions, s->embedding_size);
-	else {
-		value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
-		positions = op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, ids, 1)); // [seq, embedding]
-	}
-	x = layer_norm(b, "embed.norm", op_add(g, x, positions), s->embedding_size);
-	if (s->embedding_size != s->hidden_size || s->traits.always_projected)
-		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, true);
-	graph_leave(g);
-	return x;                                                                                            // [batch, seq, hidden]
+	int64_t groups = ((const struct encoder *)b->s->own)->groups[which], one = 1, pad[] = { 0, 0 };
+	if (!groups)
+		return linear(b, stem, x, in, out, true);
+	value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
+	value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), 1, &one, pad, &one, groups);
+	return op_transpose(g, y, 3, (int[]){ 0, 2, 1 });
 }
 
-static value layer(struct build *b, value x, value bias)
+static value attention(struct build *b, value x, const struct attention_extras *extras)
+{
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	int64_t n = s->hidden_size;
+	if (!e->groups[Q])
+		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
+	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K), v = mix(b, "layers.attn.v", x, n, n, V);
+	value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	return mix(b, "layers.attn.o", y, n, n, O);
+}
+
+static value feed_forward(struct build *b, value x)
+{
+	const struct spec *s = b->s;
+	value y = activate(b, s->act, mix(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, UP));          // [batch, seq, ffn]
+	return mix(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, DOWN);
+}
+
+//   x (- norm) -+- down - act - up -(+)-      of the one language that is spoken here
+//               +--------------------+        the residual begins before or behind the norm
+static value adapter(struct build *b, value x)
+{
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	value before = x;
+	if (e->adapter_norm)
+		x = layer_norm(b, "layers.adapter.norm", x, s->hidden_size);
+	else if (e->adapter_reuses_norm)
+		x = layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
+	if (e->norm_before_adapter)
+		before = x;
+	x = activate(b, s->act, linear(b, "layers.adapter.down", x, s->hidden_size, e->adapter, true));
+	return op_add(b->g, linear(b, "layers.adapter.up", x, e->adapter, s->hidden_size, true), before);
+}
+
+static value layer(struct build *b, value x, const struct attention_extras *extras)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	int64_t n = s->hidden_size;
 	graph_enter(g, "attn");
-	value y = self_attention(b, x, bias, NO_VALUE, NO_VALUE, true, true, NULL);
-	x = layer_norm(b, "layers.attn.norm", op_add(g, y, x), s->hidden_size);
+	value y = attention(b, e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x, extras);
+	x = op_add(g, y, x);
+	x = e->norm_first ? x : layer_norm(b, "layers.attn.norm", x, n);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));           // [batch, seq, ffn]
-	y = linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
-	x = layer_norm(b, "layers.ffn.norm", op_add(g, y, x), s->hidden_size);
+	y = feed_forward(b, e->norm_first ? layer_norm(b, "layers.ffn.norm", x, n) : x);
+	x = op_add(g, y, x);
+	x = e->adapter ? adapter(b, x) : x;
+	x = e->norm_first ? x : layer_norm(b, "layers.ffn.norm", x, n);
 	graph_leave(g);
 	return x;
 }
@@ -66,40 +95,136 @@ static void resolve_summary(struct config *c, struct encoder *e)
 	e->summary_act = config_activation(c, "summary_activation", ACT_NONE);
 }
 
+// One language's adapters are drawn: default_language's, which the class takes too where nobody names another.
+static void resolve_adapter(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
+{
+	const json_t *languages = config_get(c, "languages");
+	if (!languages)
+		return;
+	const char *first = json_string_value(json_array_get(languages, 0)), *language = config_text(c, "default_language");
+	int64_t factor = config_size(c, "adapter_reduction_factor", 2);
+	e->adapter = factor > 0 ? s->hidden_size / factor : 0;
+	e->language = language ? arena_strdup(a, language) : first ? arena_strdup(a, first) : "";
+	e->adapter_norm = config_bool(c, "adapter_layer_norm", false);
+	e->adapter_reuses_norm = config_bool(c, "adapter_reuse_layer_norm", true);
+	e->norm_before_adapter = config_bool(c, "ln_before_adapter", true);
+	if (e->adapter < 1)
+		config_fail(c, STATUS_BAD_INPUT, "adapter_reduction_factor %lld", (long long)factor);
+	if (!language && json_array_size(languages) > 1)
+		config_fail(c, STATUS_UNSUPPORTED, "default_language is missing: which of the languages should be drawn?");
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
+	static const char *const groups[] = { "q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups", "output_groups" };
 	struct encoder *e = s->own = ARENA_NEW(a, struct encoder);
 	resolve_transformer(c, s, false);
+	if (!config_knows(c, "hidden_act"))
+		s->act = ACT_GELU;
 	e->causal = config_knows(c, "is_decoder") && config_bool(c, "is_decoder", false);
+	e->norm_first = s->traits.norm_first || config_bool(c, "pre_norm", false);
+	e->qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "use_bias", true));
 	e->inner = s->traits.shared_layers ? config_size(c, "inner_group_num", 1) : 1;
+	e->question_token = config_size(c, "question_token_id", 0);
+	e->out_size = config_size(c, "out_size", 0);
+	s->lm_size = config_size(c, "lm_size", 0);
 	if (e->inner < 1)
 		config_fail(c, STATUS_BAD_INPUT, "inner_group_num should be 1 or more");
+	for (int i = 0; i < 6; i++) {
+		e->groups[i] = config_size(c, groups[i], 0);
+		int64_t narrow = i == UP ? s->hidden_size : s->ffn_size;
+		if (e->groups[i] && (s->hidden_size % e->groups[i] || (i >= UP && narrow % e->groups[i])))
+			config_fail(c, STATUS_BAD_INPUT, "%s %lld does not divide the channels", groups[i], (long long)e->groups[i]);
+	}
+	const char *attention_type = config_text(c, "attention_type");
+	int64_t random = config_size(c, "num_random_blocks", 3), block = config_size(c, "block_size", 64);
+	if (attention_type && text_is(attention_type, "block_sparse"))       // shorter texts are read whole, by that class too
+		e->longest = (5 + 2 * random) * block;
+	else if (attention_type && !text_is(attention_type, "original_full"))
+		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
+	if (config_bool(c, "quant_mode", false))
+		config_fail(c, STATUS_UNSUPPORTED, "quant_mode: true is not supported yet");
+	config_get(c, "force_dequant");                                      // of what quant_mode does
+	resolve_adapter(c, s, e, a);
+	encoder_resolve_embedding(c, s, e, a);
 	if (s->head && text_is(s->head->name, "multiple-choice"))
 		resolve_summary(c, e);
 }
 
-static void body(struct build *b, struct body *io)
+// cos and sin [1, seq, 1, head_width / 2] as they lie in the file: sines first
+static void stored_rotation(struct build *b, value ids, struct attention_extras *extras)
+{
+	struct graph *g = b->g;
+	int64_t d = b->s->head_width;
+	value table = WEIGHT(b, "embed.rotary", "weight", b->s->max_positions, d);
+	table = op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, ids, 1));             // [seq, d]
+	table = op_unsqueeze(g, op_unsqueeze(g, table, 1), 0);
+	extras->sin = op_slice(g, table, 3, 0, d / 2);
+	extras->cos = op_slice(g, table, 3, d / 2, d);
+}
+
+// By the frequencies in the file where it has them: transformers reads them from there. It writes them under a name with a star.
+static void rotation(struct build *b, value x, struct attention_extras *extras)
+{
+	struct graph *g = b->g;
+	static const char *const names[] = { "*", "0" };
+	for (size_t i = 0; i < 2 && !b->plan; i++) {
+		b->item_name = names[i];
+		if (!weight_exists(b, "embed.frequencies", "inv_freq"))
+			continue;
+		value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+		at = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), 2);                      // [1, seq, 1]
+		value angle = op_unsqueeze(g, op_mul(g, at, WEIGHT(b, "embed.frequencies", "inv_freq", b->s->head_width / 2)), 2);
+		extras->cos = op_cos(g, angle), extras->sin = op_sin(g, angle);
+		return;
+	}
+	rope_tables(b, x, NO_VALUE, &extras->cos, &extras->sin);
+}
+
+static void encode(struct build *b, struct body *io, const struct text_inputs *in)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value x = embed(b, io->ids, io->types);
-	value bias = e->causal ? mask_causal(b, io->mask, io->ids, 0) : mask_bidirectional(b, io->mask);     // [batch, 1, 1 or seq, seq]
+	value x = encoder_embed(b, io, in);
+	struct attention_extras extras = { 0 };
+	extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0) : mask_bidirectional(b, io->mask);    // [batch, 1, 1 or seq, seq]
 	if (s->traits.relative_buckets)
-		bias = mask_relative(b, bias, io->ids);
+		extras.bias = mask_relative(b, extras.bias, io->ids);
+	if (e->rotary)
+		rotation(b, x, &extras);
+	else if (weight_named(b, "embed.rotary"))
+		stored_rotation(b, io->ids, &extras);
+	extras.turn_value = e->rotary_value;
 	double layers_a_group = (double)s->layers_in_config / (double)s->layer_groups;
 	states_begin(b, io, x);
 	for (int64_t i = 0; i < s->layers; i++) {
 		graph_enter(g, "layers.%lld", (long long)i);
 		b->stage = (int64_t)((double)i / layers_a_group);
+		b->item_name = e->language;
 		for (int64_t k = 0; k < e->inner; k++) {
 			b->layer = s->traits.shared_layers ? k : i;
-			x = layer(b, x, bias);
+			x = layer(b, x, &extras);
 		}
 		graph_leave(g);
 		states_add(io, x);
 	}
+	if (e->norm_first)
+		x = layer_norm(b, "norm", x, s->hidden_size);
+	if (weight_named(b, "out.project"))
+		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
 	io->last = x;
+	if (s->head && !text_is(s->head->name, "model"))
+		return;
+	if (s->traits.pool_is_norm)
+		io->pooled = first_token(b, x);
+	else if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
+		io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, x), s->hidden_size, s->hidden_size, true));
+}
+
+static void body(struct build *b, struct body *io)
+{
+	encode(b, io, &(struct text_inputs){ 0 });
 }
 
 // One score for each of several texts: a dense layer over what the pooler gives, or a summary of the states.
@@ -151,26 +276,104 @@ static value one_text_a_row(struct build *b, value x, bool choices)
 	return rows;
 }
 
+// The span that a question's token asks for, found by what the states at that token say of each place (Splinter: Ram et al.
+// 2021, https://arxiv.org/abs/2101.00438): query' W states', of the start and of the end.
+static value asked_span(struct build *b, const char *word, value asked, value hidden)
+{
+	struct graph *g = b->g;
+	int64_t n = b->s->hidden_size;
+	struct arena *a = graph_arena(g);
+	value side[2] = { asked, hidden };
+	for (int i = 0; i < 2; i++) {
+		const char *stem = arena_printf(a, "head.asked.%s%s", i ? "" : "query_", word);
+		value x = activate(b, b->s->act, linear(b, arena_printf(a, "%s.dense", stem), side[i], n, n, true));
+		side[i] = layer_norm(b, arena_printf(a, "%s.norm", stem), x, n);
+	}
+	value scores = linear(b, arena_printf(a, "head.asked.%s.out", word), side[0], n, n, false);          // [batch, 1, hidden]
+	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1);      // [batch, seq]
+}
+
+static void draw_asked(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	graph_enter(g, "head");
+	value question = op_cast(g, op_equal(g, io->ids, graph_i64(g, e->question_token)), DTYPE_I64);
+	value asked = op_gather_nd(g, io->last, op_argmax(g, question, 1, true), 1);                         // [batch, hidden]
+	asked = op_unsqueeze(g, asked, 1);
+	value away = op_sub(g, graph_f32(g, 1), op_cast(g, io->mask, DTYPE_F32));
+	away = op_mul(g, away, graph_f32(g, -FLT_MAX));
+	value start = op_add(g, asked_span(b, "start", asked, io->last), away), end = op_add(g, asked_span(b, "end", asked, io->last), away);
+	graph_leave(g);
+	graph_output(g, "start_logits", start);
+	graph_output(g, "end_logits", end);
+}
+
+// Dense retrieval (Karpukhin et al. 2020, https://arxiv.org/abs/2004.04906): a text is its first token's state; the reader says
+// where an answer is and whether there is one.
+static void draw_retrieval(struct build *b, value hidden)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	value first = first_token(b, hidden);
+	if (text_is(b->s->head->name, "embedding")) {
+		graph_output(g, "pooler_output", e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
+		return;
+	}
+	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true);
+	graph_output(g, "start_logits", op_squeeze(g, op_slice(g, both, 2, 0, 1), 2));
+	graph_output(g, "end_logits", op_squeeze(g, op_slice(g, both, 2, 1, 2), 2));
+	graph_output(g, "relevance_logits", op_squeeze(g, linear(b, "head.relevance", first, b->s->hidden_size, 1, true), 1));
+}
+
 static void draw(struct build *b)
 {
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
 	struct body io = { 0 };
-	bool choices = text_is(b->s->head->name, "multiple-choice");
+	struct text_inputs in = { 0 };
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 4 };
+	bool choices = text_is(s->head->name, "multiple-choice");
 	value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
-	if (b->s->type_vocab_size > 1)
+	if (s->type_vocab_size > 1)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
-	body(b, &io);
+	else if (e->type_count) {
+		shape[2] = e->type_count;
+		io.types = graph_input(g, "token_type_ids", DTYPE_I64, 3, shape);
+	}
+	if (e->task_types)
+		in.task = one_text_a_row(b, token_input(b, "task_type_ids", choices), choices);
+	if (e->boxes && !choices)
+		in.boxes = graph_input(g, "bbox", DTYPE_I64, 3, shape);
+	if (e->shapes)
+		in.shapes = one_text_a_row(b, token_input(b, "input_shape_ids", choices), choices);
+	if (e->sounds)
+		in.sounds = one_text_a_row(b, token_input(b, "input_pronunciation_ids", choices), choices);
+	encode(b, &io, &in);
 	if (choices)
 		draw_choices(b, ids, io.last);
-	else
-		b->s->head->draw(b, io.last);
+	else if (text_is(s->head->name, "question-answering") && weight_named(b, "head.asked.start.out"))
+		draw_asked(b, &io);
+	else if (weight_named(b, "head.relevance") && !text_is(s->head->name, "model"))
+		draw_retrieval(b, io.last);
+	else if (text_is(s->head->name, "model")) {
+		graph_output(g, "last_hidden_state", io.last);
+		if (io.pooled.id)
+			graph_output(g, "pooler_output", io.pooled);
+	} else
+		s->head->draw(b, io.last);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
+	const struct encoder *e = s->own;
 	if (s->head && text_is(s->head->name, "multiple-choice"))
 		out->symbols[0] = (struct input_symbol){ "choices", 2 };
+	if (e->longest && (!out->max_sequence || e->longest < out->max_sequence))
+		out->max_sequence = e->longest;
 }
 
 const struct family encoder = { .name = "encoder", .architecture = "encoder-only", .resolve = resolve, .draw = draw, .body = body, .hints = hints };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What encoder.c and encoder_embed.c share: what only this family knows of a model, and the inputs that only some types have.
+// What the files of the encoder family share: what only this family knows of a model, and the inputs that only some types have.
 #ifndef ASSAY_ARCH_FAMILY_ENCODER_H
 #define ASSAY_ARCH_FAMILY_ENCODER_H
 
@@ -9,10 +9,39 @@ enum summary { SUMMARY_FIRST, SUMMARY_LAST, SUMMARY_MEAN };
 
 struct encoder {
 	bool causal;                     // every token sees those before it only
+	bool norm_first;                 // norms before each branch and behind the last layer
+	bool qkv_bias;
 	int64_t inner;                   // layers in a group that shares its weights
 	enum summary summary;            // how a text becomes one vector where alternatives are compared and there is no pooler
 	bool summary_projected;
 	enum activation summary_act;
+	int64_t out_size;                // what a last linear layer makes of the states; 0: there is none
+	int64_t longest;                 // longer texts would be read in another way; 0: no limit
+	// embedding
+	bool positions;                  // a learned table is added
+	bool normed;
+	bool rotary, rotary_value;
+	bool mask_ratio;                 // masked tokens are zeros, the others grow as if dropped out (ESM)
+	int64_t mask_token;
+	int64_t task_types;              // rows of the table of tasks; 0: none (ERNIE)
+	int64_t boxes;                   // rows of the tables of places on the page; 0: none (LayoutLM)
+	const int64_t *types;            // rows of each of several tables of types, [type_count] (TAPAS)
+	int64_t type_count;
+	bool cell_positions;             // positions begin anew in every cell of a table
+	int64_t shapes, shape_width, sounds, sound_width;    // rows and widths of what a character looks and sounds like; 0: none (RoCBert)
+	bool joined;                     // those are joined to the word and mapped; else added and averaged
+	// layers
+	int64_t adapter;                 // width of a language's adapter; 0: none (X-MOD)
+	const char *language;
+	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
+	int64_t groups[6];               // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
+	int64_t question_token;          // where it stands a span is asked for; -1: no such thing (Splinter)
 };
+
+// Inputs of a text; a member that does not apply is NO_VALUE.
+struct text_inputs { value task, boxes, shapes, sounds; };
+
+void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
+value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
 
 #endif

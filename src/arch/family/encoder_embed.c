@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The embeddings of the encoder family: a word, and what its kin add to it before the first norm.
+//
+//   word (+ type) (+ position) (+ task | + places on the page | joined with shape and sound) - norm - (project)
+#include "arch/family/encoder.h"
+
+#include <math.h>
+
+// Of losses, of question answering over tables (which is not drawn) and of another class of the type.
+static void read_without_effect(struct config *c)
+{
+	static const char *const keys[] = { "esmfold_config", "vocab_list", "aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
+		"allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance", "average_approximation_function", "average_logits_per_cell",
+		"cell_selection_preference", "disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero", "max_num_columns", "max_num_rows",
+		"no_aggregation_label_index", "num_aggregation_labels", "positive_label_weight", "select_one_column", "use_answer_as_supervision",
+		"use_gumbel_for_aggregation", "use_gumbel_for_cells", "use_normalized_answer_loss" };
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (config_knows(c, keys[i]))
+			config_get(c, keys[i]);
+	if (config_bool(c, "is_folding_model", false))
+		config_fail(c, STATUS_UNSUPPORTED, "is_folding_model: true is not supported yet");
+}
+
+void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
+{
+	read_without_effect(c);
+	const char *kind = config_knows(c, "position_embedding_type") ? config_text(c, "position_embedding_type") : NULL;
+	e->rotary = kind && text_is(kind, "rotary");
+	e->positions = !e->rotary;
+	e->rotary_value = config_bool(c, "rotary_value", false);
+	e->normed = config_bool(c, "emb_layer_norm_before", true);
+	e->mask_ratio = config_bool(c, "token_dropout", false);
+	e->mask_token = e->mask_ratio ? config_size(c, "mask_token_id", -1) : 0;
+	e->task_types = config_bool(c, "use_task_id", false) ? config_size(c, "task_type_vocab_size", -1) : 0;
+	config_get(c, "task_type_vocab_size");
+	e->boxes = config_size(c, "max_2d_position_embeddings", 0);
+	e->types = config_sizes(c, "type_vocab_sizes", a, 0, &e->type_count);
+	e->cell_positions = config_bool(c, "reset_position_index_per_cell", false);
+	e->shapes = config_bool(c, "enable_shape", false) ? config_size(c, "shape_vocab_size", -1) : 0;
+	e->sounds = config_bool(c, "enable_pronunciation", false) ? config_size(c, "pronunciation_vocab_size", -1) : 0;
+	e->shape_width = config_size(c, "shape_embed_dim", 0);
+	e->sound_width = config_size(c, "pronunciation_embed_dim", 0);
+	config_get(c, "shape_vocab_size"), config_get(c, "pronunciation_vocab_size");
+	e->joined = config_bool(c, "concat_input", false);
+	if (config_bool(c, "rescale_embeddings", false))
+		s->embedding_scale = sqrt((double)s->hidden_size);
+	if (kind) {
+		s->rope.theta = config_real(c, "rope_theta", 10000);
+		s->rope.factor = 1;
+	}
+}
+
+// (1 - 0.12) / (1 - share of masked tokens), which are zeros: as if 15 % had been chosen and 80 % of those masked
+static value without_masked(struct build *b, const struct body *io, value x)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	value masked = op_equal(g, io->ids, graph_i64(g, e->mask_token));                                    // [batch, seq]
+	x = op_where(g, op_unsqueeze(g, masked, 2), graph_f32(g, 0), x);
+	value count = op_cast(g, op_reduce_sum(g, op_cast(g, masked, DTYPE_I64), 1, true), DTYPE_F32);       // [batch, 1]
+	value share = op_div(g, count, op_cast(g, op_reduce_sum(g, io->mask, 1, true), DTYPE_F32));
+	value grow = op_div(g, graph_f32(g, (float)(1 - 0.15 * 0.8)), op_sub(g, graph_f32(g, 1), share));
+	return op_mul(g, x, op_unsqueeze(g, grow, 2));
+}
+
+// Number `i` of the last axis of x [batch, seq, n]: [batch, seq]
+static value numbered(struct build *b, value x, int64_t i)
+{
+	return op_squeeze(b->g, op_slice(b->g, x, 2, i, i + 1), 2);
+}
+
+// The four sides of a token's box on the page, its height and its width: six tables, [batch, seq, embedding].
+static value on_the_page(struct build *b, value x, value boxes)
+{
+	struct graph *g = b->g;
+	int64_t rows = ((const struct encoder *)b->s->own)->boxes, width = b->s->embedding_size;
+	value side[4];
+	for (int i = 0; i < 4; i++) {
+		side[i] = numbered(b, boxes, i);
+		x = op_add(g, x, embedding(b, i % 2 ? "embed.y" : "embed.x", side[i], rows, width));
+	}
+	x = op_add(g, x, embedding(b, "embed.height", op_sub(g, side[3], side[1]), rows, width));
+	return op_add(g, x, embedding(b, "embed.width", op_sub(g, side[2], side[0]), rows, width));
+}
+
+// Counted from the first token of the same cell (column and row are types 1 and 2): [batch, seq]
+static value within_cells(struct build *b, value types)
+{
+	struct graph *g = b->g;
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1));     // [seq]
+	value same = NO_VALUE;
+	for (int64_t i = 1; i <= 2; i++) {
+		value id = numbered(b, types, i);
+		value equal = op_equal(g, op_unsqueeze(g, id, 2), op_unsqueeze(g, id, 1));                   // [batch, seq, seq]
+		same = same.id ? op_and(g, same, equal) : equal;
+	}
+	value before = op_where(g, same, op_neg(g, at), graph_i64(g, -b->s->max_positions));                 // the first has the greatest
+	value first = op_neg(g, op_reduce_max(g, op_cast(g, before, DTYPE_F32), 2, false));
+	value position = op_sub(g, at, op_cast(g, first, DTYPE_I64));
+	return op_min(g, position, graph_i64(g, b->s->max_positions - 1));
+}
+
+static value positions(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	if (s->traits.positions_from_pad)
+		return embedding(b, "embed.position", positions_from_pad(b, io->ids), s->max_positions, s->embedding_size);
+	if (e->cell_positions)
+		return embedding(b, "embed.position", within_cells(b, io->types), s->max_positions, s->embedding_size);
+	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
+	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1));          // [seq, embedding]
+}
+
+static value types(struct build *b, const struct body *io, value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	if (s->type_vocab_size > 1)
+		return op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->embedding_size));
+	if (s->type_vocab_size == 1)                                                                         // a constant row
+		return op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->embedding_size));
+	for (b->item = 0; b->item < e->type_count; b->item++)
+		x = op_add(g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
+	return x;
+}
+
+value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	graph_enter(g, "embed");
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);                     // [batch, seq, embedding]
+	if (s->traits.pad_is_zero && s->pad_token_id >= 0)
+		x = op_where(g, op_unsqueeze(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
+	if (s->embedding_scale > 0)
+		x = op_scale(g, x, (float)s->embedding_scale);
+	if (e->mask_ratio)
+		x = without_masked(b, io, x);
+	value seen = in->shapes.id ? embedding(b, "embed.shape", in->shapes, e->shapes, e->shape_width) : NO_VALUE;
+	value heard = in->sounds.id ? embedding(b, "embed.sound", in->sounds, e->sounds, e->sound_width) : NO_VALUE;
+	if (e->joined) {
+		value all[] = { x, seen.id ? seen : heard, heard };
+		int64_t width = s->embedding_size + (seen.id ? e->shape_width : 0) + (heard.id ? e->sound_width : 0);
+		int count = 1 + (seen.id != 0) + (heard.id != 0);
+		x = linear(b, "embed.join", count > 1 ? op_concat(g, count, all, 2) : x, width, s->embedding_size, true);
+	}
+	x = types(b, io, x);
+	if (e->positions && weight_named(b, "embed.position"))
+		x = op_add(g, x, positions(b, io));
+	if (e->task_types)
+		x = op_add(g, x, embedding(b, "embed.task", in->task, e->task_types, s->embedding_size));
+	if (in->boxes.id)
+		x = on_the_page(b, x, in->boxes);
+	if (e->normed && weight_named(b, "embed.norm"))
+		x = layer_norm(b, "embed.norm", x, s->embedding_size);
+	if (!e->joined && (seen.id || heard.id)) {
+		x = seen.id ? op_add(g, x, seen) : x;
+		x = heard.id ? op_add(g, x, heard) : x;
+		x = op_scale(g, x, 1 / (float)(1 + (seen.id != 0) + (heard.id != 0)));
+	}
+	if (s->traits.padding_zeroed)
+		x = op_mul(g, x, op_unsqueeze(g, op_cast(g, io->mask, DTYPE_F32), 2));
+	if (weight_named(b, "embed.project") && (s->embedding_size != s->hidden_size || s->traits.always_projected))
+		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, true);
+	graph_leave(g);
+	return x;                                                                                            // [batch, seq, hidden]
+}
