@@ -28,6 +28,9 @@ enum arch_graph {
 const char *arch_graph_file(enum arch_graph which);                 // "encoder_model.onnx"
 bool arch_has_graph(const struct spec *s, enum arch_graph which);
 
+// Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Drawn with that form it is plain then.
+const char *arch_unshared(const struct spec *s);
+
 // Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
 // UNSUPPORTED names what is missing (type, head, activation, config key, a weight nobody reads).
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);

@@ -231,6 +231,28 @@ enum status session_run(
 	return STATUS_OK;
 }
 
+enum status session_share_cache(struct session *s, struct error *err)
+{
+	int *past_of = ARENA_ARRAY(&s->arena, s->output_count + 1, int), pairs = 0;
+
+	if (!(s->backend->caps & BACKEND_WRITES_IN_PLACE))
+		return error_set(err, STATUS_UNSUPPORTED, "%s cannot write a cache in place", s->backend->name);
+	for (size_t i = 0; i < s->output_count; i++) {
+		const char *name = s->outputs[i].name;
+
+		past_of[i] = -1;
+		for (size_t k = 0; text_starts(name, "present.") && k < s->input_count; k++)
+			if (text_starts(s->inputs[k].name, "past_key_values.") && !strcmp(name + strlen("present."), s->inputs[k].name + strlen("past_key_values."))) {
+				past_of[i] = (int)k;
+				pairs++;
+			}
+	}
+	if (!pairs)
+		return error_set(err, STATUS_BAD_INPUT, "the graph has no cache to share");
+	s->past_of = past_of;
+	return STATUS_OK;
+}
+
 enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
 	struct placement *out, struct error *err)
 {

@@ -15,6 +15,7 @@
 enum {
 	BACKEND_NEEDS_PATH = 1,              // wants artifact.graph_path
 	BACKEND_SOFTWARE = 2,                // its devices are not hardware (null)
+	BACKEND_WRITES_IN_PLACE = 4,         // can write an output where an input lies (session_share_cache)
 };
 
 struct option {
@@ -57,6 +58,7 @@ struct session {
 	int64_t node_count;                  // of the graph given to the engine; -1 unknown
 	bool keeps_outputs;                  // set by the caller: the outputs of a run stay valid through the next run, so that a
 	                                     // cache goes back in by its pointer
+	const int *past_of;                  // [output_count]: the input in whose memory this output is written, or -1; NULL: none is
 	int64_t run_count;
 	void *state;                         // session_size bytes, zeroed
 };
@@ -94,6 +96,9 @@ enum status session_open(struct session *s, const struct backend *b, const char 
 // Checks count, names, types and shapes of the inputs against what the engine declares.
 enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count,
 	struct error *err);
+// From here on each output present.X is written into the memory that is given as past_key_values.X, of the same shape: for graphs
+// whose cache has the form CACHE_SHARED. UNSUPPORTED where the engine cannot.
+enum status session_share_cache(struct session *s, struct error *err);
 enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
 	struct placement *out, struct error *err);
 void session_close(struct session *s);                               // zeroed or half-open is fine

@@ -399,6 +399,15 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 			api->CreateTensorWithDataAsOrtValue(o->memory, in[i].data, in[i].nbytes, in[i].dim, (size_t)in[i].rank,
 				(ONNXTensorElementDataType)dtype_onnx(in[i].dtype), &o->in[i]),
 			"giving an input", err);
+	for (size_t i = 0; s->past_of && i < s->output_count && !st; i++) {
+		const struct tensor *past = s->past_of[i] >= 0 ? &in[s->past_of[i]] : NULL;
+
+		if (past)
+			st = ort_check(api,
+				api->CreateTensorWithDataAsOrtValue(o->memory, past->data, past->nbytes, past->dim, (size_t)past->rank,
+					(ONNXTensorElementDataType)dtype_onnx(past->dtype), &o->out[i]),
+				"giving an output its place", err);
+	}
 	if (!st)
 		st = ort_check(api,
 			api->Run(o->session, NULL, o->input_names, (const OrtValue *const *)o->in, s->input_count,
@@ -431,6 +440,7 @@ static void ort_close(struct session *s)
 const struct backend backend_ort = {
 	.name = "ort",
 	.summary = "ONNX Runtime",
+	.caps = BACKEND_WRITES_IN_PLACE,
 	.session_size = sizeof(struct ort),
 	.options = options,
 	.devices = ort_devices,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gen.json of a conformance case: what transformers' generate() gave, greedily, token by token. The same tokens must come out
-// here, with logits within the bound, and each must be what a run without a cache gives.
+// here, with logits within the bound, and each must be what a run without a cache gives. All of it again with the cache in its
+// shared form, where the platform has it and the model can, its padding moved behind the prompt.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,27 @@ static enum status compare(const struct generation *g, const struct prompt *p, c
 	return STATUS_OK;
 }
 
-static enum status one_run(struct generation *g, const json_t *run, const char *folder, struct arena *a, struct error *err)
+// The same prompt with each row's padding behind it.
+static void pad_behind(struct prompt *p, struct arena *a)
+{
+	size_t nbytes = (size_t)(p->batch * p->length) * sizeof *p->ids;
+	int64_t *ids = arena_alloc(a, nbytes), *mask = arena_alloc(a, nbytes);
+	for (int64_t row = 0; row < p->batch; row++) {
+		int64_t pads = 0, begin = row * p->length;
+		while (pads < p->length - 1 && !p->mask[begin + pads])
+			pads++;
+		for (int64_t i = 0; i < p->length; i++) {
+			bool is_token = i < p->length - pads;
+			ids[begin + i] = p->ids[begin + (is_token ? i + pads : i - (p->length - pads))];
+			mask[begin + i] = is_token;
+		}
+	}
+	p->ids = ids;
+	p->mask = mask;
+}
+
+// `plain`: what a run without a cache is made on.
+static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a, struct error *err)
 {
 	struct prompt p;
 	int64_t differing;
@@ -126,8 +147,18 @@ static enum status one_run(struct generation *g, const json_t *run, const char *
 	g->new_tokens = (int64_t)json_array_size(json_array_get(json_object_get(run, "generated"), 0));
 	if (g->new_tokens < 1)
 		return error_set(err, STATUS_BAD_INPUT, "gen.json: generated should be rows of integers");
-	if ((st = read_prompt(&p, run, folder, a, err)) || (st = generate_greedy(g, &p, NULL, a, err)) || (st = compare(g, &p, run, err)) ||
-	    (st = generate_check(g, &p, &differing, &error, a, err)))
+	if ((st = read_prompt(&p, run, folder, a, err)))
+		return st;
+	if (g->shared && p.positions)
+		return STATUS_OK;                                    // they count the padding's columns
+	if (g->shared && p.mask)
+		pad_behind(&p, a);
+	if ((st = generate_greedy(g, &p, NULL, a, err)) || (st = compare(g, &p, run, err)))
+		return st;
+	struct generation again = *g;
+	again.first = plain;
+	again.shared = false;
+	if ((st = generate_check(&again, &p, &differing, &error, a, err)))
 		return st;
 	if (differing || !(error <= bound_for(DTYPE_F32).max_abs * 10))
 		return error_set(err, STATUS_FAILED, "%lld tokens differ from a run without a cache, logits by %g", (long long)differing, error);
@@ -168,8 +199,25 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;
 	json_array_foreach(runs, i, run)
-		if (!st && (st = one_run(&g, run, folder, a, err)))
+		if (!st && (st = one_run(&g, g.first, run, folder, a, err)))
 			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
+	if (!st && !parted && t->platform->cache == CACHE_SHARED && !arch_unshared(spec)) {
+		struct graph_form form = t->platform->form;
+		form.cache = CACHE_SHARED;
+		graphs[0] = graph_new(&form);
+		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
+		if (!st && ((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&artifacts[0])))
+			st = artifact_place(&artifacts[0], a, c, err);
+		if (!st && !(st = session_open(&sessions[0], b, t->device, t->options, &artifacts[0], err)))
+			st = session_share_cache(&sessions[0], err);
+		g.first = g.next = &sessions[0];
+		g.shared = true;
+		json_array_foreach(runs, i, run)
+			if (!st)
+				st = one_run(&g, whole, run, folder, a, err);
+		if (st)
+			error_prefix(err, "gen.json: the cache shared");
+	}
 	if (!st && !json_array_size(runs))
 		st = error_set(err, STATUS_BAD_INPUT, "gen.json has no runs");
 	for (size_t k = 0; k < 3; k++) {

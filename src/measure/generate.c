@@ -14,6 +14,7 @@ struct state {
 	const struct prompt *prompt;
 	struct tensor *past;                 // named as inputs, "past_key_values.0.key"
 	size_t past_count, past_capacity;
+	bool shared;                         // `past` are buffers, whatever the step
 	struct tensor encoded;               // encoder_hidden_states; no name: none
 	struct tensor unmasked;              // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
 	int64_t *mask;                       // [batch, capacity], rows packed for each step's length
@@ -51,6 +52,32 @@ static struct tensor empty_past(const struct tensor_type *t, int64_t batch)
 	return x;
 }
 
+// Room for `length` tokens.
+static void make_buffers(struct state *s, const struct session *session, int64_t length)
+{
+	s->shared = true;
+	s->past = ARENA_ARRAY(s->a, session->input_count + 1, struct tensor);
+	for (size_t i = 0; i < session->input_count; i++) {
+		struct tensor x = empty_past(&session->inputs[i], s->prompt->batch);
+		if (!text_starts(x.name, "past_key_values.") || x.rank != 4)
+			continue;
+		x.dim[2] = length;
+		x.nbytes = (size_t)(x.dim[0] * x.dim[1] * x.dim[2] * x.dim[3]) * dtype_size(x.dtype);
+		x.data = arena_alloc(s->a, x.nbytes);
+		s->past[s->past_count++] = x;
+	}
+	s->past_capacity = s->past_count;
+}
+
+// Of a run over `length` columns: the place of the last token of a row that the prompt may have padded behind.
+static int64_t last_place(const struct prompt *p, int64_t row, int64_t length)
+{
+	int64_t at = length - 1;
+	while (length == p->length && p->mask && at > 0 && !p->mask[row * length + at])
+		at--;
+	return at;
+}
+
 // The mask over `length` columns: the prompt's, then ones. position_ids: the running count of the mask less one, or what the
 // prompt says and then on from there; of the last `count` columns.
 static void columns(struct state *s, int64_t length, int64_t count, int64_t *mask, int64_t *positions)
@@ -79,7 +106,7 @@ static enum status give(struct state *s, const struct session *session, const in
 	for (size_t i = 0; i < session->input_count; i++) {
 		const char *name = session->inputs[i].name;
 		const struct tensor *other = text_is(name, "encoder_attention_mask") ? find(p->inputs, p->input_count, "attention_mask") : find(p->inputs, p->input_count, name);
-		const struct tensor *past = fresh ? NULL : find(s->past, s->past_count, name);
+		const struct tensor *past = fresh && !s->shared ? NULL : find(s->past, s->past_count, name);
 		if (text_is(name, "input_ids"))
 			in[i] = integers(name, p->batch, count, ids);
 		else if (text_is(name, "attention_mask"))
@@ -120,7 +147,7 @@ static const struct tensor *logits_of(const struct session *session, const struc
 // What present.X gives is past_key_values.X of the next step.
 static void keep(struct state *s, const struct session *session, const struct tensor *out)
 {
-	for (size_t i = 0; i < session->output_count; i++) {
+	for (size_t i = 0; !s->shared && i < session->output_count; i++) {
 		const char *name = session->outputs[i].name;
 		if (!text_starts(name, "present."))
 			continue;
@@ -189,6 +216,20 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 	return s->encoded.rank == 3 ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "the encoder gives no last_hidden_state [batch, sequence, hidden]");
 }
 
+// What the engine wrote of the cache in a step of `count` tokens: all of present.*, unless it stands where the past was given.
+static uint64_t written(const struct session *session, const struct tensor *in, const struct tensor *out, int64_t count)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < session->output_count; i++) {
+		int past = session->past_of ? session->past_of[i] : -1;
+		if (!text_starts(session->outputs[i].name, "present."))
+			continue;
+		bool in_place = past >= 0 && out[i].data == in[past].data && out[i].dim[2] > 0;
+		sum += in_place ? out[i].nbytes / (size_t)out[i].dim[2] * (size_t)count : out[i].nbytes;
+	}
+	return sum;
+}
+
 static uint64_t bytes_of(const struct tensor *t, size_t count)
 {
 	uint64_t n = 0;
@@ -216,6 +257,8 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	g->step_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->step_ms);
 	if (g->encoder && (st = encode(g, &s, err)))
 		return st;
+	if (g->shared)
+		make_buffers(&s, g->next, capacity - 1);             // the last token does not go in
 	for (int64_t row = 0; row < p->batch; row++)
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
 	for (int64_t n = 0; n < g->new_tokens; n++) {
@@ -241,7 +284,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 			return st ? st : STATUS_UNSUPPORTED;
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, logits->dim[1] - 1, id, logit);
+			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id, logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
 			g->best[at] = logit[0];
@@ -249,9 +292,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 		}
 		keep(&s, session, out);
 		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
-		g->copied_bytes = 0;
-		for (size_t i = 0; n && cached && i < session->output_count; i++)
-			g->copied_bytes += text_starts(session->outputs[i].name, "present.") ? out[i].nbytes : 0;
+		g->copied_bytes = n && cached ? written(session, in, out, count) : 0;
 	}
 	g->cache_bytes = bytes_of(s.past, s.past_count);
 	return STATUS_OK;
@@ -279,7 +320,7 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, p->length - 1 + n, id, logit);
+			best_two(logits, row, n ? p->length - 1 + n : last_place(p, row, p->length), id, logit);
 			*differing += id[0] != g->ids[at];
 			double error = fabs((double)logit[0] - (double)g->best[at]);
 			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
@@ -302,6 +343,8 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 	}
 	if (g->encoder && (st = encode(&again, &s, err)))
 		return st;
+	if (g->shared)
+		make_buffers(&s, g->first, length);
 	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
 		begin = g->cache_ends - p->length;
 		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, err)))

@@ -6,6 +6,8 @@
 //
 // A session without past_key_values.* is run on the whole text at each step. What present.* gives goes back in by its pointer:
 // nothing is copied here. What the engine copies is counted: it lays the past and the new token's entries one behind the other.
+// With `shared` (CACHE_SHARED, session_share_cache) the past is a buffer with room for all tokens, and only the new entries are
+// written into it.
 #ifndef ASSAY_MEASURE_GENERATE_H
 #define ASSAY_MEASURE_GENERATE_H
 
@@ -16,7 +18,7 @@
 struct prompt {
 	int64_t batch, length;
 	const int64_t *ids;                  // [batch, length]; of the decoder
-	const int64_t *mask;                 // [batch, length]; NULL: all ones. Padding is on the left
+	const int64_t *mask;                 // [batch, length]; NULL: all ones. Padding is on the left; with `shared` on the right
 	const int64_t *positions;            // [batch, length]; NULL: running count of the mask less one
 	const struct tensor *inputs;         // all others, by the graphs' names: the encoder's, pictures
 	size_t input_count;
@@ -24,6 +26,7 @@ struct prompt {
 
 struct generation {
 	struct session *encoder, *first, *next;      // encoder may be NULL; the others are the same for a causal model
+	bool shared;
 	int64_t new_tokens;
 	int64_t cache_ends;                          // of struct input_hints: there the whole text is run anew, as transformers does
 	// of the run; memory in the caller's arena

@@ -269,3 +269,39 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 		memcpy(VALUE(g, y)->dim, VALUE(g, q)->dim, 2 * sizeof(int64_t));     // stacked queries have forgotten how many there are
 	return y;
 }
+
+value op_group_query_attention(struct graph *g, const struct shared_attention *a, value *present_key, value *present_value)
+{
+	*present_key = *present_value = NO_VALUE;
+	const value needed[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total };
+	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+		if (!graph_alive(g, needed[i]))
+			return NO_VALUE;
+	const struct value_info q = *VALUE(g, a->q), key = *VALUE(g, a->past_key), val = *VALUE(g, a->past_value);
+	int64_t width = value_dim(g, a->past_key, -1);
+	bool fits = a->heads > 0 && a->kv_heads > 0 && a->heads % a->kv_heads == 0 && q.rank == 3 && q.dim[2] == a->heads * width;
+	fits &= value_dim(g, a->k, -1) == a->kv_heads * width && value_dim(g, a->v, -1) == a->kv_heads * width;
+	fits &= key.rank == 4 && val.rank == 4 && key.dim[1] == a->kv_heads && !memcmp(key.dim, val.dim, 4 * sizeof key.dim[0]);
+	if (!fits || width % 8) {
+		graph_fail(g, fits ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT, "grouped attention of %lld heads over %lld and %lld key heads over %lld, %lld wide%s",
+			(long long)a->heads, (long long)q.dim[2], (long long)a->kv_heads, (long long)value_dim(g, a->k, -1), (long long)width,
+			fits ? ": the operator takes multiples of 8" : "");
+		return NO_VALUE;
+	}
+	if (value_dtype(g, a->last) != DTYPE_I32 || value_dtype(g, a->total) != DTYPE_I32) {
+		graph_fail(g, STATUS_FAILED, "grouped attention counts in i32");
+		return NO_VALUE;
+	}
+	value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE, a->sink }, out[3];
+	struct attribute at[5] = { ATTR_I("num_heads", a->heads), ATTR_I("kv_num_heads", a->kv_heads), ATTR_F("scale", a->scale) };
+	int count = 3;
+	if (a->window > 0)
+		at[count++] = ATTR_I("local_window_size", a->window);
+	if (a->softcap > 0)
+		at[count++] = ATTR_F("softcap", a->softcap);
+	struct node_output outputs[] = { { NULL, q.dtype, 3, q.dim }, { "present_key", key.dtype, 4, key.dim }, { "present_value", val.dtype, 4, val.dim } };
+	graph_node_of(g, "GroupQueryAttention", DOMAIN_MICROSOFT, in, a->sink.id ? 12 : 7, at, count, outputs, 3, out);
+	*present_key = out[1];
+	*present_value = out[2];
+	return out[0];
+}

@@ -393,9 +393,10 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 	return false;
 }
 
-static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count, const struct attribute *at, int at_count)
+static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count, const struct attribute *at, int at_count,
+	int out_count)
 {
-	if (n->input_count != in_count || n->attribute_count != at_count || !text_is(n->op, op) || !text_is(n->domain, domain))
+	if (n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count || !text_is(n->op, op) || !text_is(n->domain, domain))
 		return false;
 	if (memcmp(n->inputs, in, (size_t)in_count * sizeof *in))
 		return false;
@@ -429,25 +430,33 @@ static void node_slots_grow(struct graph *g)
 	g->node_slot_count = wanted;
 }
 
-value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
+bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out)
 {
+	for (int i = 0; i < output_count; i++)
+		out[i] = NO_VALUE;
 	if (g->failed)
-		return NO_VALUE;
+		return false;
 	node_slots_grow(g);
 	size_t at = node_hash(op, inputs, input_count) & (g->node_slot_count - 1);
 	for (; g->node_slots[at]; at = (at + 1) & (g->node_slot_count - 1)) {
 		const struct node *n = &g->nodes[g->node_slots[at] - 1];
-		if (node_equal(n, op, domain, inputs, input_count, attributes, attribute_count))
-			return (value){ n->output };
+		if (!node_equal(n, op, domain, inputs, input_count, attributes, attribute_count, output_count))
+			continue;
+		for (int i = 0; i < output_count; i++)
+			out[i] = (value){ n->outputs[i] };
+		return true;
 	}
 	const char *name = name_unique(g, op);
-	value v = value_add(g, VALUE_NODE, name, t, rank, dim);
+	for (int i = 0; i < output_count; i++) {
+		const struct node_output *o = &outputs[i];
+		out[i] = value_add(g, VALUE_NODE, i ? name_take(g, arena_printf(&g->arena, "%s/%s", name, o->word)) : name, o->dtype, o->rank, o->dim);
+	}
 	if (g->failed)
-		return NO_VALUE;
+		return false;
 	g->nodes = grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
 	struct node *n = &g->nodes[g->node_count];
-	*n = (struct node){ .name = name, .op = op, .domain = domain, .input_count = input_count, .attribute_count = attribute_count, .output = v.id };
+	*n = (struct node){ .name = name, .op = op, .domain = domain, .input_count = input_count, .attribute_count = attribute_count, .output_count = output_count };
 	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, value);
 	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
 	n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count + 1, struct attribute);
@@ -460,8 +469,19 @@ value graph_node(struct graph *g, const char *op, const char *domain, const valu
 			n->attributes[i].ints = ints;
 		}
 	}
-	VALUE(g, v)->node = g->node_count;
+	for (int i = 0; i < output_count; i++) {
+		n->outputs[i] = out[i].id;
+		VALUE(g, out[i])->node = g->node_count;
+	}
 	g->node_slots[at] = (uint32_t)++g->node_count;
+	return true;
+}
+
+value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
+{
+	value v;
+	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count, &(struct node_output){ NULL, t, rank, dim }, 1, &v);
 	return v;
 }
 
@@ -520,7 +540,8 @@ enum status graph_finish(struct graph *g, struct error *err)
 		g->values[g->outputs[i]].live = true;
 	for (int i = g->node_count; i-- > 0;) {      // a node's inputs come before it
 		struct node *n = &g->nodes[i];
-		n->live = g->values[n->output].live;
+		for (int k = 0; k < n->output_count; k++)
+			n->live |= g->values[n->outputs[k]].live;
 		for (int k = 0; n->live && k < n->input_count; k++)
 			g->values[n->inputs[k].id].live = n->inputs[k].id != 0;
 	}

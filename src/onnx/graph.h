@@ -31,6 +31,8 @@ enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
 enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA };     // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
 enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };       // taken apart; Gelu of opset 20; com.microsoft.Gelu
 enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };          // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
+// The past and the new behind each other, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed length.
+enum cache_form { CACHE_PLAIN, CACHE_SHARED };
 
 struct graph_form {
 	enum linear_form linear;
@@ -38,6 +40,7 @@ struct graph_form {
 	enum gelu_form gelu;
 	enum norm_form norm;
 	bool is_static;                      // every symbol has a number
+	enum cache_form cache;               // of causal language models
 };
 
 struct graph;

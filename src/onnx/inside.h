@@ -38,13 +38,16 @@ struct attribute {
 #define ATTR_S(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_TEXT, .text = (x) })
 #define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
 
+enum { NODE_OUTPUTS = 3 };                   // the most that an operation drawn here has
+
 struct node {
 	const char *name, *op, *domain;      // domain "" is ONNX's own
 	int input_count, attribute_count;
 	value *inputs;                       // NO_VALUE: an optional input left out
 	struct attribute *attributes;
-	int output;                          // value id; every node here has one output
-	bool live;
+	int outputs[NODE_OUTPUTS];           // value ids, [output_count]
+	int output_count;
+	bool live;                           // one of its outputs is
 };
 
 struct named { const char *name; int number; };
@@ -95,6 +98,10 @@ bool graph_has_rows(const struct graph *g, value x);
 // A new node of one output, or the value of an equal node drawn before. Attribute arrays and text are copied.
 value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
+// The same for an operation of several outputs; `word` makes the names of all but the first, NODE/WORD. False after an error.
+struct node_output { const char *word; enum dtype dtype; int rank; const int64_t *dim; };
+bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out);
 int64_t graph_unknown(struct graph *g);                      // a dimension that only the run knows
 bool graph_alive(struct graph *g, value v);                  // false after an error; NO_VALUE is an error here
 int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails otherwise

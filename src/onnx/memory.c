@@ -95,10 +95,14 @@ static void find_constants(struct walk *w)
 
 		for (int k = 0; k < n->input_count; k++)
 			all &= !n->inputs[k].id || w->constant[n->inputs[k].id];
-		w->constant[n->output] = all;
+		for (int k = 0; k < n->output_count; k++)
+			w->constant[n->outputs[k]] = all;
 		// What a caller gets is a tensor of its own.
-		if (n->live && !all && is_view(n->op) && !is_output(g, n->output))
-			w->root[n->output] = w->root[n->inputs[0].id];
+		if (n->live && !all && is_view(n->op) && !is_output(g, n->outputs[0]))
+			w->root[n->outputs[0]] = w->root[n->inputs[0].id];
+		// Keys and values are written where the past ones lie (op_group_query_attention).
+		for (int k = 1; n->live && text_is(n->op, "GroupQueryAttention") && k < n->output_count; k++)
+			w->root[n->outputs[k]] = w->root[n->inputs[k + 2].id];
 	}
 }
 
@@ -109,7 +113,7 @@ static void find_uses(struct walk *w)
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 
-		if (!n->live || w->constant[n->output])
+		if (!n->live || w->constant[n->outputs[0]])
 			continue;
 		for (int k = 0; k < n->input_count; k++) {
 			int id = n->inputs[k].id;
@@ -143,7 +147,7 @@ static void read_weights(struct walk *w)
 
 	for (int i = g->node_count; i-- > 0;) {
 		const struct node *n = &g->nodes[i];
-		int id = n->output;
+		int id = n->outputs[0];                          // no operation of several outputs reads constants alone
 
 		if (!n->live || !w->constant[id])
 			continue;
@@ -176,16 +180,21 @@ static void run_nodes(struct walk *w)
 	for (int i = 0; i < g->input_count; i++)
 		w->m.input_nbytes += nbytes_of(w, g->inputs[i]);
 	for (int i = 0; i < g->output_count; i++)
-		w->m.output_nbytes += nbytes_of(w, g->outputs[i]);
+		if (g->values[w->root[g->outputs[i]]].kind != VALUE_INPUT)
+			w->m.output_nbytes += nbytes_of(w, g->outputs[i]);
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 
-		if (!n->live || w->constant[n->output])
+		if (!n->live || w->constant[n->outputs[0]])
 			continue;
-		if (w->root[n->output] == n->output)
-			alive += nbytes_of(w, n->output);
+		for (int k = 0; k < n->output_count; k++)
+			if (w->root[n->outputs[k]] == n->outputs[k])
+				alive += nbytes_of(w, n->outputs[k]);
 		if (alive > w->m.peak_nbytes)
 			w->m.peak_nbytes = alive;
+		for (int k = 1; k < n->output_count; k++)        // that nobody reads
+			if (w->root[n->outputs[k]] == n->outputs[k] && w->last[n->outputs[k]] < 0)
+				alive -= nbytes_of(w, n->outputs[k]);
 		for (int k = 0; k < n->input_count; k++) {
 			int root = w->root[n->inputs[k].id];
 

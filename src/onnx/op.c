@@ -232,7 +232,10 @@ value op_topk(struct graph *g, value x, int64_t k)
 	}
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k;
-	return graph_node(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, v.dtype, v.rank, dim);
+	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
+	value out[2];
+	graph_node_of(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, outputs, 2, out);
+	return out[0];
 }
 
 value op_cumsum(struct graph *g, value x, int axis)

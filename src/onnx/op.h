@@ -96,6 +96,19 @@ value op_silu(struct graph *g, value x);
 value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap);
 // The same with one more score a head, sink [heads], that attends to nothing; NO_VALUE: none.
 value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads, float scale, float softcap);
+// com.microsoft.GroupQueryAttention: causal attention over a buffer that holds keys and values of at most `room` tokens. Those of
+// the new tokens are written into it behind each row's past, in place where the engine is given the same memory for past and
+// present. Rows may be of different lengths; their new tokens are the last ones, and nothing stands before the first.
+struct shared_attention {
+	value q, k, v;                       // [batch, seq, heads*width], [batch, seq, kv_heads*width] twice: of the new tokens
+	value past_key, past_value;          // [batch, kv_heads, room, width]
+	value last, total;                   // i32 [batch]: the place of each row's last token; i32 scalar: how long the longest row is
+	value sink;                          // [heads], as above; NO_VALUE: none
+	int64_t heads, kv_heads, window;     // window 0: none; else a query sees itself and the window - 1 before it
+	float scale, softcap;
+};
+// Result [batch, seq, heads*width]; the widths are multiples of 8.
+value op_group_query_attention(struct graph *g, const struct shared_attention *a, value *present_key, value *present_value);
 value op_softcap(struct graph *g, value x, float cap);                                         // x itself when cap is 0
 
 #endif

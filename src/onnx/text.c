@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as text: one line an input, initializer, node and output. For golden tests and `assay build --text`.
-//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]
+//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, behind the first
 #include "onnx/inside.h"
 
 static void type_text(const struct graph *g, const struct value_info *v, struct text *out)
@@ -52,7 +52,11 @@ void graph_text(const struct graph *g, struct text *out)
 		const struct node *n = &g->nodes[i];
 		if (!n->live)
 			continue;
-		text_addf(out, "node   %s = %s%s%s(", n->name, n->domain, n->domain[0] ? "." : "", n->op);
+		text_addf(out, "node   %s", n->name);
+		for (int k = 1; k < n->output_count; k++)
+			if (g->values[n->outputs[k]].live)
+				text_addf(out, ", %s", g->values[n->outputs[k]].name);
+		text_addf(out, " = %s%s%s(", n->domain, n->domain[0] ? "." : "", n->op);
 		for (int k = 0; k < n->input_count; k++)
 			text_addf(out, k ? ", %s" : "%s", n->inputs[k].id ? g->values[n->inputs[k].id].name : "-");
 		text_add(out, ")");
@@ -71,7 +75,12 @@ void graph_text(const struct graph *g, struct text *out)
 				text_addf(out, j ? ",%lld" : "%lld", (long long)a->ints[j]);
 		}
 		text_add(out, " : ");
-		type_text(g, &g->values[n->output], out);
+		type_text(g, &g->values[n->outputs[0]], out);
+		for (int k = 1; k < n->output_count; k++)
+			if (g->values[n->outputs[k]].live) {
+				text_add(out, ", ");
+				type_text(g, &g->values[n->outputs[k]], out);
+			}
 		text_add(out, "\n");
 	}
 	for (int i = 0; i < g->output_count; i++)

@@ -129,11 +129,10 @@ static Onnx__NodeProto *node_proto(struct writer *w, const struct node *n)
 	p->input = ARENA_ARRAY(w->a, p->n_input + 1, char *);
 	for (int i = 0; i < n->input_count; i++)
 		p->input[i] = copy(w, n->inputs[i].id ? w->g->values[n->inputs[i].id].name : "");
-	p->n_output = 1;
-	p->output = ARENA_ARRAY(w->a, 2, char *);
-	p->output[0] = copy(w, w->g->values[n->output].name);
-	if (text_is(n->op, "TopK"))                          // its indices have to have a name, though nobody reads them
-		p->output[p->n_output++] = arena_printf(w->a, "%s/indices", w->g->values[n->output].name);
+	p->n_output = (size_t)n->output_count;
+	p->output = ARENA_ARRAY(w->a, p->n_output + 1, char *);
+	for (int i = 0; i < n->output_count; i++)
+		p->output[i] = copy(w, w->g->values[n->outputs[i]].name);
 	p->attribute = ARENA_ARRAY(w->a, (size_t)n->attribute_count + 1, Onnx__AttributeProto *);
 	for (int i = 0; i < n->attribute_count; i++)
 		if (n->attributes[i].name[0])

@@ -16,6 +16,7 @@ struct platform {
 	const char *reference;               // what judges it where there are no golden outputs: a text for platform_target
 	const char *options;                 // "key=value,key=value" defaults for the engine; chosen by measurement
 	struct graph_form form;
+	enum cache_form cache;               // for generation, of models that can (arch_unshared); form.cache is plain: right for every batch
 };
 
 size_t platform_count(void);

@@ -224,6 +224,74 @@ static void what_decoders_need(void **state)
 	}
 }
 
+// Two rows of four query and two key heads; a buffer of `room` tokens. Static: 2 rows of 3 tokens.
+static value cached(struct graph *g, int64_t width, enum dtype counts, value present[2])
+{
+	int64_t batch = graph_symbol(g, "batch"), seq = graph_symbol(g, "sequence"), room = graph_symbol(g, "room");
+	struct shared_attention a = { .heads = 4, .kv_heads = 2, .window = 5, .scale = 0.25f };
+	a.q = graph_input(g, "q", DTYPE_F32, 3, (int64_t[]){ batch, seq, 4 * width });
+	a.k = graph_input(g, "k", DTYPE_F32, 3, (int64_t[]){ batch, seq, 2 * width });
+	a.v = graph_input(g, "v", DTYPE_F32, 3, (int64_t[]){ batch, seq, 2 * width });
+	a.past_key = graph_input(g, "past.key", DTYPE_F32, 4, (int64_t[]){ batch, 2, room, width });
+	a.past_value = graph_input(g, "past.value", DTYPE_F32, 4, (int64_t[]){ batch, 2, room, width });
+	a.last = graph_input(g, "last", counts, 1, &batch);
+	a.total = graph_input(g, "total", counts, 0, NULL);
+	return op_group_query_attention(g, &a, &present[0], &present[1]);
+}
+
+static void a_node_may_have_several_outputs(void **state)
+{
+	(void)state;
+	value present[2], y;
+	struct text t = { 0 };
+	struct graph *g = graph_new(NULL);
+	struct error err = { 0 };
+	struct graph_memory m;
+	const void *bytes;
+	size_t nbytes;
+	graph_bind(g, "batch", 2);
+	graph_bind(g, "sequence", 3);
+	graph_bind(g, "room", 10);
+	graph_enter(g, "layers.0");
+	y = cached(g, 8, DTYPE_I32, present);
+	graph_leave(g);
+	assert_int_equal(value_dim(g, y, 2), 32);
+	assert_int_equal(value_dim(g, present[1], 2), 10);
+	graph_output(g, "y", op_relu(g, y));
+	graph_output(g, "present.key", present[0]);
+	graph_output(g, "present.value", present[1]);
+	assert_int_equal(finish(g).node_count, 2);
+	graph_text(g, &t);
+	assert_non_null(strstr(text_get(&t), "node   layers.0/GroupQueryAttention, present.key, present.value = com.microsoft.GroupQueryAttention(q, k, v, past.key, past.value, last, total) "
+		"num_heads=4 kv_num_heads=2 scale=0.25 local_window_size=5 : f32[2,3,32], f32[2,2,10,8], f32[2,2,10,8]\n"));
+	text_done(&t);
+	assert_int_equal(graph_write(g, &bytes, &nbytes, &err), STATUS_OK);
+	// Keys and values lie where the past ones lie: what is made and given is y twice.
+	graph_memory(g, &m);
+	assert_int_equal(m.output_nbytes, 2 * 3 * 32 * 4);
+	assert_int_equal(m.peak_nbytes, 2 * 2 * 3 * 32 * 4);
+	graph_free(g);
+
+	// An output that nobody reads has a name in the file and is not in the text.
+	g = graph_new(NULL);
+	y = op_topk(g, tokens(g), 3);
+	graph_output(g, "y", y);
+	finish(g);
+	graph_text(g, &t);
+	assert_non_null(strstr(text_get(&t), "node   TopK = TopK("));
+	assert_null(strstr(text_get(&t), "indices"));
+	text_done(&t);
+	graph_free(g);
+
+	static const struct { int64_t width; enum dtype counts; enum status status; } wrong[] = { { 12, DTYPE_I32, STATUS_UNSUPPORTED }, { 8, DTYPE_I64, STATUS_FAILED } };
+	for (size_t i = 0; i < 2; i++) {
+		g = graph_new(NULL);
+		assert_int_equal(cached(g, wrong[i].width, wrong[i].counts, present).id, 0);
+		assert_int_equal(graph_finish(g, &err), wrong[i].status);
+		graph_free(g);
+	}
+}
+
 static void impossible_shapes_are_errors(void **state)
 {
 	(void)state;
@@ -253,6 +321,7 @@ int main(void)
 		cmocka_unit_test(the_first_error_is_kept_with_its_place),
 		cmocka_unit_test(windows_know_their_lengths),
 		cmocka_unit_test(what_decoders_need),
+		cmocka_unit_test(a_node_may_have_several_outputs),
 		cmocka_unit_test(impossible_shapes_are_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

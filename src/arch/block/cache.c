@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key-value cache in its plain form: the past comes in, the past and the new come out, right for every batch and padding.
-// Names and layout are those of optimum-onnx and transformers.js.
+// The key-value cache. Names and layout are those of optimum-onnx and transformers.js.
+//
+//   plain      the past comes in, the past and the new come out: right for every batch and padding
+//   shared     buffers with room for all tokens come in, and one operator writes the new ones behind the past (op_group_query_attention):
+//              nothing else is moved. Rows must begin with a token; what that operator cannot say is drawn in the plain form.
 #include "arch/block/block.h"
 
 struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
@@ -56,6 +59,32 @@ void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t 
 	}
 }
 
+const char *arch_unshared(const struct spec *s)
+{
+	const struct traits *t = &s->traits;
+	if (s->row->family != &decoder || !text_is(s->head->name, "causal-lm"))
+		return "it is not a decoder by itself";
+	if (t->alibi)
+		return "its scores have a bias by position";
+	if (t->may_look_ahead)
+		return "its tokens see those ahead";
+	if (s->latent.key_rank)
+		return "its keys and values are of different widths";
+	if (s->head_width % 8)
+		return "the width of its heads is not a multiple of 8";
+	return NULL;
+}
+
+value cache_attend(struct build *b, struct cache *c, value q, value k, value v, value sink, float scale)
+{
+	const struct spec *s = b->s;
+	struct shared_attention a = { .q = q, .k = k, .v = v, .last = c->row_last, .total = c->row_most, .sink = sink, .heads = s->heads, .kv_heads = s->kv_heads,
+		.window = s->sliding[b->layer] ? s->sliding_window : 0, .scale = scale, .softcap = (float)s->attention_softcap };
+	a.past_key = cache_past(b, c, "key", s->kv_heads, s->head_width, "cache_length");
+	a.past_value = cache_past(b, c, "value", s->kv_heads, s->head_width, "cache_length");
+	return op_group_query_attention(b->g, &a, &c->key[b->layer], &c->value[b->layer]);
+}
+
 void cache_outputs(struct build *b, const struct cache *c)
 {
 	struct arena *a = graph_arena(b->g);
@@ -77,6 +106,11 @@ void decoder_inputs(struct build *b, struct body *io)
 	if (!b->s->traits.alibi && !b->s->traits.positions_of_mask)
 		io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 	io->cache = cache_new(b, b->s->layers, "");
+	if (graph_get_form(g)->cache != CACHE_SHARED || graph_symbol(g, "past_sequence_length") == 0 || arch_unshared(b->s))
+		return;
+	value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));
+	io->cache->row_last = op_cast(g, tokens, DTYPE_I32);                                 // [batch]
+	io->cache->row_most = op_cast(g, op_squeeze(g, op_dim(g, io->mask, 1), 0), DTYPE_I32);
 }
 
 void states_begin(struct build *b, struct body *io, value x)
