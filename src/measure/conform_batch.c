@@ -5,6 +5,7 @@
 //   in   [2, 7]  -> at once [3, 7]: rows 0, 1, 0      one by one [1, 7], three times
 //   out  [3, 7, 99] against [1, 7, 99]                an axis that is 3 at once and 1 alone is one of rows, wherever it stands:
 //        [3, 3] against [1, 1]                        similarities of every text with every image
+//        [] is about all rows together (a perplexity over the batch, a constant) and is left out
 #include "measure/conform_case.h"
 
 #include <math.h>
@@ -87,6 +88,8 @@ enum status conform_batch(struct session *s, const struct tensor *in, int64_t ro
 			struct tensor part;
 			struct check check = { .name = one[i].name };
 
+			if (one[i].rank == 0 && all[i].rank == 0)
+				continue;
 			if ((st = part_of(&part, a, &all[i], &one[i], r, rows, err)))
 				break;
 			judge_tensor(&part, &one[i], bound_for(DTYPE_F32), a, &check);

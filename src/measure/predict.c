@@ -51,11 +51,11 @@ static struct weights copies(const struct graph_memory *g, const struct platform
 		return w;
 	}
 	if (e->frees_packed) {
-		w.held = packed + e->folded_slack * folded;
+		w.held = packed + e->folded_slack * folded + (double)g->rescaled_nbytes;
 		w.loading = w.held + (casts ? largest : 0);
 		w.mapped = w.read;
 	} else {
-		w.held = w.loading = packed + folded;
+		w.held = w.loading = packed + folded + (double)g->rescaled_nbytes;
 		w.mapped = as_they_lie;
 	}
 	if (e->widens_half_tables) {
@@ -107,6 +107,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 		sum->folded_from_nbytes += m.folded_from_nbytes;
 		sum->folded_nbytes += m.folded_nbytes;
 		sum->multiplied_nbytes += m.multiplied_nbytes;
+		sum->rescaled_nbytes += m.rescaled_nbytes;
 		if (m.largest_multiplied_nbytes > sum->largest_multiplied_nbytes)
 			sum->largest_multiplied_nbytes = m.largest_multiplied_nbytes;
 		sum->unknown |= m.unknown;

@@ -106,6 +106,23 @@ static void find_constants(struct walk *w)
 	}
 }
 
+// x * constant, or a batch norm, behind a convolution: the weight of that convolution.
+static uint64_t rescaled(struct walk *w, const struct node *n)
+{
+	const struct graph *g = w->g;
+	bool norm = text_is(n->op, "BatchNormalization");
+
+	if (!norm && !text_is(n->op, "Mul"))
+		return 0;
+	for (int k = 0; k < (norm ? 1 : 2); k++) {
+		const struct value_info *v = &g->values[n->inputs[k].id];
+
+		if (v->kind == VALUE_NODE && text_is(g->nodes[v->node].op, "Conv") && (norm || w->constant[n->inputs[1 - k].id]))
+			return nbytes_of(w, g->nodes[v->node].inputs[1].id);
+	}
+	return 0;
+}
+
 static void find_uses(struct walk *w)
 {
 	const struct graph *g = w->g;
@@ -115,6 +132,7 @@ static void find_uses(struct walk *w)
 
 		if (!n->live || w->constant[n->outputs[0]])
 			continue;
+		w->m.rescaled_nbytes += rescaled(w, n);
 		for (int k = 0; k < n->input_count; k++) {
 			int id = n->inputs[k].id;
 

@@ -26,10 +26,12 @@ code 2 "$ASSAY" run "$work/bert" --on null:hang=run $quick --timeout 1 --json
 json 'd[0]["verdict"] == "timeout" and d[0]["cause"]'
 
 # A platform that is not here and a model that is not supported are rows, not the end of the run.
-code 2 "$ASSAY" run "$work/bert" openai/whisper-tiny --on cuda,null $quick --json
+mkdir "$work/new"
+echo '{"model_type": "no-such-type", "architectures": ["NoSuchModel"]}' >"$work/new/config.json"
+code 2 "$ASSAY" run "$work/bert" "$work/new" --on cuda,null $quick --json
 json '[x["requested"] for x in d] == ["cuda", "null"] * 2'
 json 'd[0]["verdict"] == "unavailable" and d[2]["verdict"] == "unsupported" and d[3]["verdict"] == "unsupported"'
-json 'd[0]["actual"] is None and "whisper" in d[2]["cause"] and d[2]["model_type"] == "whisper" and d[2]["attempts"] == 0'
+json 'd[0]["actual"] is None and "no-such-type" in d[2]["cause"] and d[2]["model_type"] == "no-such-type" and d[2]["attempts"] == 0'
 json 'd[0]["latency_ms"] is None and d[0]["nodes_on_platform"] is None'
 
 # For people: the verdict with its sentence, and no JSON.

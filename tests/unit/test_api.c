@@ -76,10 +76,15 @@ static void models_and_refusals(void **state)
 	assert_int_equal(plan_model(&m, &a, "bert-base-uncased", &q, &err), STATUS_BAD_INPUT);
 	// Unsupported is an answer, with and without --synthetic.
 	q = (struct question){ 0 };
-	assert_int_equal(plan_model(&m, &a, "openai/whisper-tiny", &q, &err), STATUS_OK);
+	char folder[] = "/tmp/assay-api-XXXXXX";
+	static const char config[] = "{\"model_type\": \"no-such-type\", \"architectures\": [\"NoSuchModel\"]}";
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(file_write(arena_printf(&a, "%s/config.json", folder), config, strlen(config), &err), STATUS_OK);
+	assert_int_equal(plan_model(&m, &a, folder, &q, &err), STATUS_OK);
 	assert_int_equal(m.refused, STATUS_UNSUPPORTED);
-	assert_non_null(strstr(m.cause, "whisper"));
-	assert_string_equal(m.model_type, "whisper");
+	assert_non_null(strstr(m.cause, "no-such-type"));
+	assert_string_equal(m.model_type, "no-such-type");
+	file_remove_tree(folder, NULL);
 	arena_done(&a);
 }
 

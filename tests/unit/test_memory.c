@@ -131,6 +131,21 @@ static void weights_by_use(void **state)
 	assert_int_equal(m.peak_nbytes, 2 * 3 * 500 * 4);        // the cast is no work of a run
 }
 
+// A scale behind a convolution makes another weight; one behind something else, or one that is computed, does not.
+static void scales_behind_convolutions(void **state)
+{
+	for (int kind = 0; kind < 3; kind++) {
+		struct graph *g = graph_new(NULL);
+		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 2, 8, 8 });
+		value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 2, 2, 3, 3 }, "w", 0, 144);
+		value y = op_conv(g, x, w, NO_VALUE, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 1);
+
+		(void)state;
+		graph_output(g, "y", kind == 0 ? op_scale(g, y, 3) : kind == 1 ? op_scale(g, op_tanh(g, y), 3) : op_mul(g, y, x));
+		assert_int_equal(finish(g).rescaled_nbytes, kind == 0 ? 144 : 0);
+	}
+}
+
 static void engines_differ(void **state)
 {
 	const struct graph_memory m = { .stored_nbytes = 1u << 30, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .peak_nbytes = 1 << 20 };
@@ -214,7 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_needs_two), cmocka_unit_test(a_branch_keeps_its_fork), cmocka_unit_test(outputs_live_to_the_end),
 		cmocka_unit_test(views_cost_nothing), cmocka_unit_test(symbols_are_numbers), cmocka_unit_test(weights_by_use),
-		cmocka_unit_test(engines_differ), cmocka_unit_test(what_fits), cmocka_unit_test(a_published_model),
+		cmocka_unit_test(scales_behind_convolutions), cmocka_unit_test(engines_differ), cmocka_unit_test(what_fits), cmocka_unit_test(a_published_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
