@@ -263,7 +263,7 @@ class Inputs:
         audio = part(self.config, "audio_config")
         if audio.model_type.startswith("clap"):
             return self.sound(batch, 4 if audio.enable_fusion else 1, self.size("frames", "input_features", 2, 500), audio.num_mel_bins)
-        if hasattr(self.config, "max_source_positions"):
+        if hasattr(self.config, "max_source_positions") and hasattr(self.config, "num_mel_bins"):
             return self.sound(batch, self.config.num_mel_bins, 2 * self.config.max_source_positions)
         return self.sound(*self.like["input_features"])
 
@@ -317,7 +317,8 @@ def run(model, inputs):
         given["use_cache"] = False
     with torch.no_grad():
         out = model(**given, return_dict=True)
-    return {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
+    found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
+    return found | {f"feature_maps.{i}": v.numpy() for i, v in enumerate(out.get("feature_maps") or ())}
 
 
 def write(folder, cls, config_text, names, integers, inputs, outputs, notes):
