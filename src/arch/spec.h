@@ -225,7 +225,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
-extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit, dinov3;
+extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit, dinov3, timesformer;
 extern const struct family alt_text, vlm, vlm_aligned, vlm_linear, vlm_shuffled, vlm_tiles;
 
 extern const struct family speech, swin, clap, clap_audio, clap_text, spectrogram, conformer, conformer_ctc, vocoder;

@@ -208,6 +208,7 @@ const struct arch arch_rows[] = {
 	{ "t5", &t5, &t5_names },
 	{ "table-transformer", &detr, &detr_names, .traits.norm_first = true, .part_type = { [PART_BACKBONE] = "timm_backbone", [PART_VISION] = "resnet" } },
 	{ "tapas", &encoder, &tapas_names, .traits.head_act = ACT_TANH },
+	{ "timesformer", &timesformer, &timesformer_names },
 	{ "timm_backbone", &resnet_timm, &resnet_timm_names },
 	{ "trocr", &seq2seq, &trocr_names, .traits = { .decoder_alone = true, .position_offset = 2 } },
 	{ "umt5", &t5, &t5_names, .traits.relative_each_layer = true },

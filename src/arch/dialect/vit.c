@@ -87,3 +87,8 @@ const struct dialect dinov3_vit_names = {
 		{ "norm", "norm" }),
 	.ignored = IGNORED("embeddings.mask_token", "embeddings.register_tokens"),
 };
+
+DIALECT(timesformer, "timesformer.", BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
+	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" }, { "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },
+	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" }, { "layers.time.o", "@encoder.layer.#.temporal_attention.output.dense" },
+	{ "layers.time.dense", "@encoder.layer.#.temporal_dense" });
