@@ -111,6 +111,11 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, rooted_towers, "the towers are whole models of any type, behind text_model. and vision_model. (dual)")       \
 	X(FLAG, projector_norm, "a norm before the projector, which always has biases and no class token (vision-language)") \
 	X(FLAG, padding_zeroed, "the embedding of padding is zero (encoder)")                                                \
+	X(FLAG, branch_norm_bias, "the norms before the branches have a bias, the others none (rotary encoder)")             \
+	X(FLAG, first_unnormed, "the first layer's attention reads the embedding as it is (rotary encoder)")                 \
+	X(FLAG, depth_scaled, "each branch is divided by the root of layers / 36 (rotary encoder)")                          \
+	X(FLAG, down_bias, "of the feed-forward layers only the last has a bias (rotary encoder)")                           \
+	X(FLAG, up_first, "gate and up in one tensor, up first (rotary encoder)")                                            \
 	X(FLAG, lm_gelu, "the language model's head has GELU, whatever hidden_act says (encoder)")                           \
 	X(FLAG, head_hidden_act, "the sequence classifier's dense layer is followed by hidden_act")                          \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")
@@ -139,6 +144,7 @@ struct rope {
 	bool sections;                                       // turned by time, row and column: three positions a token
 	double partial;                                      // proportional: the share of the head that is turned
 	int64_t dim;                                         // how much of a head is turned; 0: all of it
+	int64_t steps;                                       // frequencies are theta^(-2i/steps); 0: dim
 	double position_beta;                                // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
 };
 
@@ -224,6 +230,7 @@ struct family {
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
+extern const struct family rotary_encoder;
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit, dinov3, timesformer;
 extern const struct family alt_text, vlm, vlm_aligned, vlm_linear, vlm_shuffled, vlm_tiles;
