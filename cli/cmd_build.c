@@ -19,8 +19,10 @@ struct build {
 };
 
 // One line a choice: what stands in the graph, and why there. The platform's row decides; this only puts it in words.
-static void explain(const struct platform *p, const struct graph_form *f)
+static void explain(const struct platform *p, const struct graph_form *f, const struct spec *spec)
 {
+	const char *unshared = arch_unshared(spec);
+
 	static const char *const linear[] = {
 		[LINEAR_GEMM] =
 			"Gemm with transB: the [out, in] weight of the file is used as it lies, and nothing is folded at load",
@@ -47,6 +49,14 @@ static void explain(const struct platform *p, const struct graph_form *f)
 	printf("  attention    %s\n", attention[f->attention]);
 	printf("  gelu         %s\n", gelu[f->gelu]);
 	printf("  norm         %s\n", norm[f->norm]);
+	if (!strcmp(arch_head(spec), "causal-lm")) {
+		printf("  cache        Concat of past and new: right for every batch and padding\n");
+		if (p->cache == CACHE_SHARED && !unshared)
+			printf("               `run --task generate`: com.microsoft.GroupQueryAttention, which writes into one buffer\n");
+		else
+			printf("               `run --task generate`: likewise, because %s\n",
+				p->cache == CACHE_SHARED ? unshared : "no other form is known to be right here");
+	}
 	printf("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
@@ -124,7 +134,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	if (s == STATUS_OK && b->folder)
 		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
 	if (s == STATUS_OK && b->explain)
-		explain(p, &form);
+		explain(p, &form, spec);
 	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
 		printf("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
 			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell that generates: one generation unjudged by the clock, then timed ones, each from an empty cache; the tokens are held
-// against a run without a cache here, and against the reference engine's by the parent.
+// against a run without a cache here, and against the reference engine's by the parent. A cache in its shared form is held against
+// the plain form too, in the same process: when everything is timed, its session is closed and the plain graph's is opened.
 //
 //   inputs -> first -> memory -> warm -> outputs
 #include <string.h>
@@ -62,7 +63,24 @@ static void set_up(struct work *w, struct generation *g)
 		g->first = &w->part[1].session;
 		g->next = &w->part[2].session;
 	}
-	g->first->keeps_outputs = g->next->keeps_outputs = true;
+	g->shared = w->shares_cache;
+	g->first->keeps_outputs = g->next->keeps_outputs = !g->shared;
+}
+
+// The tokens of a shared cache against one run of the plain graph. Adds to what the run without a cache said.
+static enum status check_against_plain(struct work *w, const struct generation *g, const struct prompt *p, int64_t *differing, double *error, struct error *err)
+{
+	struct generation plain = *g;
+	int64_t unlike;
+	double most;
+	enum status st;
+
+	plain.shared = false;
+	if ((st = work_reopen_plain(w, err)) || (st = generate_check(&plain, p, &unlike, &most, &w->arena, err)))
+		return error_prefix(err, "the plain cache, for comparison");
+	*differing = unlike > *differing ? unlike : *differing;
+	*error = most > *error || !(most >= 0) ? most : *error;
+	return STATUS_OK;
 }
 
 static enum status write_tokens(struct work *w, const struct generation *g, const char *path, struct error *err)
@@ -142,11 +160,12 @@ enum status work_generate(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("inputs");
-	say_row(json_pack("{s:s, s:I, s:I, s:s}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens", (json_int_t)w->ask.new_tokens,
-		"cache_form", "plain"));
+	say_row(json_pack("{s:s, s:I, s:I}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens", (json_int_t)w->ask.new_tokens));
 	if ((st = make_prompt(w, &p, err)))
 		return st;
 	set_up(w, &g);
+	if (g.shared && (st = session_share_cache(g.first, err)))
+		return st;
 	say_phase("first");
 	begin = clock_ms();
 	if ((st = generate_greedy(&g, &p, NULL, &w->arena, err)))
@@ -157,8 +176,10 @@ enum status work_generate(struct work *w, struct error *err)
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
 		return error_prefix(err, "without a cache");
 	say_memory("memory");
+	if ((st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
+		return st;
 	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));
-	if ((st = timed(w, &g, &p, err)) || (st = write_tokens(w, &g, w->ask.outputs_path, err)))
+	if ((st = write_tokens(w, &g, w->ask.outputs_path, err)))
 		return st;
 	json_t *ids = json_array();
 	for (int64_t i = 0; i < g.new_tokens; i++)

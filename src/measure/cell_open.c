@@ -16,9 +16,10 @@ static const char *form_text(struct arena *a, const struct graph_form *f)
 	static const char *const attention[] = { "plain", "mha" };
 	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
 	static const char *const norm[] = { "rms-plain", "rms-fused" };
+	static const char *const cache[] = { "", " cache-shared" };
 
-	return arena_printf(a, "%s %s %s %s %s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
-		norm[f->norm]);
+	return arena_printf(a, "%s %s %s %s %s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
+		norm[f->norm], cache[f->cache]);
 }
 
 static enum status decide_shape(struct work *w, struct error *err)
@@ -50,6 +51,23 @@ static enum status choose_parts(struct work *w, const struct spec *spec, struct 
 	} else if (w->ask.new_tokens > 0 && !text_is(arch_head(spec), "causal-lm"))
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate", arch_model_type(spec), arch_head(spec));
 	return STATUS_OK;
+}
+
+// References are plain: what is judged by one that was drawn alike is not judged.
+static void choose_cache(struct work *w, const struct spec *spec, struct graph_form *form)
+{
+	const char *why;
+
+	if (w->ask.new_tokens <= 0)
+		return;
+	if (w->platform->cache == CACHE_SHARED && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
+		why = arch_unshared(spec);
+		w->shares_cache = !why;
+		if (why)
+			say_row(json_pack("{s:s}", "cache_why", why));
+	}
+	form->cache = w->shares_cache ? CACHE_SHARED : CACHE_PLAIN;
+	say_row(json_pack("{s:s}", "cache_form", w->shares_cache ? "shared" : "plain"));
 }
 
 static enum status draw_part(struct work *w, struct part *p, const struct spec *spec, const struct graph_form *form, struct error *err)
@@ -90,6 +108,7 @@ static enum status draw(struct work *w, struct error *err)
 	form.is_static = w->ask.is_static != 0;
 	if ((st = choose_parts(w, spec, err)))
 		return st;
+	choose_cache(w, spec, &form);
 	for (size_t i = 0; i < w->part_count; i++)
 		if ((st = draw_part(w, &w->part[i], spec, &form, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
@@ -108,7 +127,7 @@ enum status work_build(struct work *w, struct error *err)
 		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
 		if (!st)
 			st = decide_shape(w, err);
-		say_row(json_pack("{s:s}", "form", "as given"));
+		say_row(json_pack("{s:s, s:s?}", "form", "as given", "cache_form", w->ask.new_tokens > 0 ? "plain" : NULL));
 	} else {
 		st = draw(w, err);
 	}
@@ -177,4 +196,36 @@ enum status work_load(struct work *w, struct error *err)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	say_memory("load");
 	return STATUS_OK;
+}
+
+enum status work_reopen_plain(struct work *w, struct error *err)
+{
+	struct part *p = w->part;
+	struct graph_form form = w->platform->form;
+	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
+	struct error unknown;
+	enum status st;
+
+	if (!backend_check_options(w->backend, as_they_lie, &unknown))
+		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
+	session_close(&p->session);
+	if ((st = draw_part(w, p, w->spec, &form, err)))
+		return st;
+	return session_open(&p->session, w->backend, w->device, options, &p->artifact, err);
+}
+
+enum status work_reopen_plain(struct work *w, struct error *err)
+{
+	struct part *p = w->part;
+	struct graph_form form = w->platform->form;
+	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
+	struct error unknown;
+	enum status st;
+
+	if (!backend_check_options(w->backend, as_they_lie, &unknown))
+		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
+	session_close(&p->session);
+	if ((st = draw_part(w, p, w->spec, &form, err)))
+		return st;
+	return session_open(&p->session, w->backend, w->device, options, &p->artifact, err);
 }

@@ -21,6 +21,7 @@ struct work {
 		struct session session;
 	} part[3];
 	size_t part_count;
+	bool shares_cache;                   // part[0] is drawn with CACHE_SHARED
 	struct input_hints hints;
 	struct input_shape shape;
 	struct device_list devices;
@@ -40,6 +41,9 @@ enum status work_build(struct work *w, struct error *err);           // graph or
 enum status work_check_memory(struct work *w, struct error *err);    // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
+// What a shared cache is held against: the same model drawn with a plain one, opened in the place of what is open, with its
+// weights read where they lie. Two open at once would need the memory twice.
+enum status work_reopen_plain(struct work *w, struct error *err);
 
 // cell_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
 enum status work_generate(struct work *w, struct error *err);

@@ -46,7 +46,8 @@
 	X(REAL, prefill_ms, "median time of the prompt, with the choice of the first token")                               \
 	X(REAL, token_ms, "median time of a token after the first")                                                        \
 	X(REAL, tokens_per_s, "batch over token_ms")                                                                       \
-	X(TEXT, cache_form, "plain: the cache is concatenated by the engine")                                              \
+	X(TEXT, cache_form, "plain: the engine lays past and new behind each other; shared: it writes into one buffer")    \
+	X(TEXT, cache_why, "why the cache is plain on a platform that shares it; null: nothing prevents it")               \
 	X(INTEGER, cache_bytes, "keys and values after the last token")                                                    \
 	X(INTEGER, cache_copied_bytes, "bytes of the cache that the engine writes for the last token")                     \
 	X(JSON, tokens, "ids generated for the first row of the batch")                                                    \

@@ -21,11 +21,27 @@ json 'all(r["samples"] == 2 * 6 and r["token_ms"] == r["latency_ms"] and r["pref
 json 'all((r["encoder_ms"] is not None) == (r["model_type"] == "t5") for r in d)'
 # 2 layers, keys and values, batch 2, two key heads of 8, 5 + 6 tokens, float32.
 json '[r["cache_bytes"] for r in d if r["model_type"] == "llama"][0] == 2 * 2 * 2 * 2 * 8 * 11 * 4'
+# On cpu a causal model's cache is one buffer: a token's entries are written, the others stay where they are. Elsewhere, and where
+# an encoder gives keys too, the engine lays all of it out anew.
+json 'all((r["cache_form"] == "shared") == (r["requested"] == "cpu" and r["model_type"] != "t5") for r in d)'
+json 'all(r["cache_copied_bytes"] * 11 == r["cache_bytes"] for r in d if r["cache_form"] == "shared")'
+json 'all(r["cache_copied_bytes"] == r["cache_bytes"] for r in d if r["cache_form"] == "plain" and r["model_type"] != "t5")'
+json 'all(("cache-shared" in r["form"]) == (r["cache_form"] == "shared") and r["cache_why"] is None for r in d)'
 json 'len({str(r["tokens"]) for r in d if r["model_type"] == "llama"}) == 1'
 
 code 0 "$ASSAY" run "$cases/llama" --synthetic --task generate --new-tokens 4 --runs 1 --on "${platforms%,*}" --no-conform
 has out 'tokens +all 4 as without a cache'
 has out 'then [0-9.]+ tokens a second'
+
+# What the one operator cannot say is drawn in the plain form, and the row says why.
+if has_platform cpu; then
+	code 0 "$ASSAY" run "$cases/bloom" "$cases/llama" --synthetic --task generate --prompt-tokens 5 --new-tokens 4 --runs 1 --on cpu --no-conform --json
+	json '[r["cache_form"] for r in d] == ["plain", "shared"] and "bias by position" in d[0]["cache_why"]'
+	json 'all(r["verdict"] == "right" and r["tokens_unlike_uncached"] == 0 for r in d)'
+	"$ASSAY" synth "$cases/bloom" -o "$work/bloom" >"$work/out"
+	code 0 "$ASSAY" build "$work/bloom" --explain --platform cpu -o "$work/graph"
+	has out 'likewise, because its scores have a bias by position'
+fi
 
 code 2 "$ASSAY" run "$cases/bert" --synthetic --task generate --on "${platforms%,*}" --no-conform
 has out 'unsupported'

@@ -96,6 +96,50 @@ static void graphs_are_as_stored(void **state)
 	}
 }
 
+// What GroupQueryAttention can say is drawn with it, layer by layer; any other model as if nobody had asked.
+static void a_cache_is_shared_where_it_can_be(void **state)
+{
+	(void)state;
+	static const struct { const char *name; int nodes; const char *has; } cases[] = { { "llama", 2, " num_heads=4 kv_num_heads=2 scale=" },
+		{ "qwen2-sliding", 3, " local_window_size=" }, { "gemma2", 4, " softcap=" }, { "gpt_oss", 4, ", -, -, -, -, model.layers.0.self_attn.sinks) num_heads=" },
+		{ "bloom", 0, " = Softmax(" }, { "deepseek_v3", 0, " = Softmax(" } };
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct arena a = { 0 };
+		struct error err = { 0 };
+		struct text t[2] = { { 0 }, { 0 } };
+		char *config, *expected;
+		size_t nbytes;
+		int nodes = 0;
+		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, cases[i].name), 1 << 20, &config, &nbytes, &err))
+			fail_msg("%s", err.text);
+		for (int shared = 0; shared < 2; shared++) {
+			struct checkpoint c;
+			struct graph *g;
+			fill(&c, cases[i].name, config, &(struct graph_form){ .cache = shared ? CACHE_SHARED : CACHE_PLAIN }, &g);
+			graph_text(g, &t[shared]);
+			graph_free(g);
+			checkpoint_close(&c);
+		}
+		for (const char *at = text_get(&t[1]); (at = strstr(at, " = com.microsoft.GroupQueryAttention(")); at++)
+			nodes++;
+		assert_int_equal(nodes, cases[i].nodes);
+		assert_null(strstr(text_get(&t[0]), "GroupQueryAttention"));
+		assert_non_null(strstr(text_get(&t[1]), cases[i].has));
+		assert_int_equal(!strcmp(text_get(&t[0]), text_get(&t[1])), !cases[i].nodes);
+		if (i == 0) {
+			const char *path = arena_printf(&a, "%s/tests/graph/llama-shared.txt", TEST_SOURCE);
+			if (getenv("ASSAY_UPDATE"))
+				file_write(path, t[1].data, t[1].length, &err);
+			if (file_read(&a, path, 1 << 20, &expected, &nbytes, &err))
+				fail_msg("%s", err.text);
+			assert_string_equal(expected, text_get(&t[1]));
+		}
+		text_done(&t[0]);
+		text_done(&t[1]);
+		arena_done(&a);
+	}
+}
+
 static void no_transpose_meets_a_weight(void **state)
 {
 	(void)state;
@@ -192,6 +236,7 @@ int main(void)
 		cmocka_unit_test(table_is_sorted),
 		cmocka_unit_test(every_type_is_drawn_from_its_defaults),
 		cmocka_unit_test(graphs_are_as_stored),
+		cmocka_unit_test(a_cache_is_shared_where_it_can_be),
 		cmocka_unit_test(no_transpose_meets_a_weight),
 		cmocka_unit_test(refusals_say_what_and_where),
 		cmocka_unit_test(shapes_are_checked_against_the_file),
