@@ -213,19 +213,3 @@ enum status work_reopen_plain(struct work *w, struct error *err)
 		return st;
 	return session_open(&p->session, w->backend, w->device, options, &p->artifact, err);
 }
-
-enum status work_reopen_plain(struct work *w, struct error *err)
-{
-	struct part *p = w->part;
-	struct graph_form form = w->platform->form;
-	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
-	struct error unknown;
-	enum status st;
-
-	if (!backend_check_options(w->backend, as_they_lie, &unknown))
-		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
-	session_close(&p->session);
-	if ((st = draw_part(w, p, w->spec, &form, err)))
-		return st;
-	return session_open(&p->session, w->backend, w->device, options, &p->artifact, err);
-}
