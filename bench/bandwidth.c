@@ -43,8 +43,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 4)
 		return 2;
-	size_t threads = (size_t)atoi(argv[1]), nbytes = (size_t)atol(argv[2]) << 20;
-	double seconds = atof(argv[3]), samples[SAMPLES_MOST], sorted[SAMPLES_MOST], begin = now();
+	size_t threads = strtoul(argv[1], NULL, 10), nbytes = strtoul(argv[2], NULL, 10) << 20;
+	double seconds = strtod(argv[3], NULL), samples[SAMPLES_MOST], sorted[SAMPLES_MOST], begin = now();
 	uint64_t *data = aligned_alloc(4096, nbytes), check = 0;
 	size_t count = 0;
 	if (!data || !threads || threads > 256)

@@ -38,7 +38,7 @@ static void plan_grow(struct plan *p)
 		*plan_slot(p, p->weights[i].name) = (uint32_t)i + 1;
 }
 
-void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim)
+void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim, double gain)
 {
 	if (p->count == p->capacity)
 		plan_grow(p);
@@ -47,7 +47,7 @@ void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim)
 		return;
 	struct weight *w = &p->weights[p->count++];
 	*slot = (uint32_t)p->count;
-	*w = (struct weight){ .name = arena_strdup(p->arena, name), .rank = rank };
+	*w = (struct weight){ .name = arena_strdup(p->arena, name), .rank = rank, .gain = gain };
 	if (rank)
 		memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
 }

@@ -313,7 +313,7 @@ static void cached_key(char out[65], const struct plan *p, const struct synth_op
 	struct hash h;
 	uint64_t seed = o->seed;
 	hash_init(&h);
-	hash_add_text(&h, "synthetic 1");
+	hash_add_text(&h, "synthetic 2");
 	hash_add(&h, &seed, sizeof seed);
 	hash_add_text(&h, p->config_text);              // keys sorted; dtype and layer count are in it
 	hash_add(&h, p->header, p->header_nbytes);
@@ -332,6 +332,7 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 		!safetensors_open(&a, arena_printf(&a, "%s/model.safetensors", folder), &shard, &weights, &count, NULL) &&
 		shard.header_nbytes == p->header_nbytes && !memcmp(shard.map, p->header, p->header_nbytes);
 	for (size_t i = 0; whole && i < count; i++) {
+		weights[i].gain = p->weights[i].gain;            // the headers are equal, so these are the same tensors in the same order
 		size_t size = dtype_size(weights[i].dtype), total = weights[i].nbytes / size, n = total < COMPARED ? total : COMPARED;
 		weights_fill(&weights[i], seed, 0, n, expected);
 		whole = !memcmp(weights[i].data, expected, n * size);

@@ -42,6 +42,7 @@ struct weight {
 	uint64_t offset;             // bytes from the start of the shard's file
 	uint64_t nbytes;
 	const void *data;            // shard->map + offset; may be unaligned, files in the wild are
+	double gain;                 // in a plan: what the usual scale of seeded weights is multiplied by; 0: 1
 	const int64_t *stride;       // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
 };
 
@@ -95,7 +96,7 @@ enum status safetensors_write(const char *path, const struct tensor *tensors, si
 
 // Seeded weights (the conformance formula, ../tests/conform/README.md; `seed` 0 is exactly that, another seed gives
 // other numbers): stream = fnv1a64(name) ^ (seed ? splitmix64(seed, 0) : 0).
-//   rank >= 2                                u * sqrt(3 / (product of all dims but the first))
+//   rank >= 2                                u * sqrt(3 / (product of all dims but the first)), times w->gain where it is set
 //   name ends in running_var                 u * 0.1 + 1
 //   rank 1, name ends in "weight"/"gamma"    u * 0.1 + 1
 //   anything else                            u * 0.1

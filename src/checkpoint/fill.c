@@ -19,6 +19,7 @@ static enum kind kind_of(const struct weight *w, double *scale)
 		for (int i = 1; i < w->rank; i++)
 			fan_in *= (double)w->dim[i];
 		*scale = fan_in > 0 ? sqrt(3.0 / fan_in) : 0;
+		*scale *= w->gain > 0 ? w->gain : 1;
 		return SCALED;
 	}
 	*scale = 0.1;

@@ -16,6 +16,7 @@ struct build {
 	int64_t layer, stage, item;  // what # in a dialect's name stands for: one # layer; two: stage, layer; three: with item
 	const char *item_name;       // what $ in a dialect's name stands for
 	bool *read;                  // [c->weight_count]
+	double gain;                 // in a plan: of the seeded weights read now (struct weight); 0: as usual
 	struct plan *plan;           // not NULL: the checkpoint has no weights; record which would be needed
 };
 

@@ -4,6 +4,7 @@
 #include "arch/block/seq2seq.h"
 
 #include <float.h>
+#include <math.h>
 
 const enum arch_graph seq2seq_graphs[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST, ARCH_DECODER_MERGED, ARCH_WHOLE };
 
@@ -23,7 +24,10 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
+	// Scores that nothing divides: such models are initialised with smaller queries instead (T5's init by d_kv^-0.5).
+	b->gain = s->attention_scale == 1 ? 1 / sqrt((double)e) : 0;
 	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v;            // [batch, seq, heads*e]
+	b->gain = 0;
 	if (from.id || !cache) {                             // without either there was an error before
 		k = linear(b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K);  // [batch, keys, heads*e]
 		v = linear(b, join(b, stem, "v"), from, value_dim(g, from, -1), kv_width, biases & BIAS_V);

@@ -100,7 +100,7 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 			return NO_VALUE;
 		}
 		name = file_name(b, b->s->root, pattern, suffix);
-		plan_add(b->plan, name, rank, dim);
+		plan_add(b->plan, name, rank, dim, b->gain);
 		return graph_external(g, name, DTYPE_F32, rank, dim, "plan", 0, 0);
 	}
 	if (!w) {
@@ -137,16 +137,18 @@ value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t
 value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim)
 {
 	struct graph *g = b->g;
-	value all = stored(b, stem, "", rank, dim);
+	const char *name = "";
+	const struct weight *w = b->plan ? NULL : find(b, stem, "", &name);
+	// The first checks the whole; each graph_external of a name that is taken would look through all values.
+	if ((b->item == 0 || (!b->plan && !w)) && !stored(b, stem, "", rank, dim).id)
+		return NO_VALUE;
 	if (graph_failed(g) || rank < 2)
-		return all;
-	const char *whole = "";
-	const struct weight *w = b->plan ? NULL : find(b, stem, "", &whole);
-	const char *name = arena_printf(graph_arena(g), "%s.%lld", w ? w->name : stem, (long long)b->item);
+		return NO_VALUE;
 	if (!w)
-		return graph_external(g, arena_printf(graph_arena(g), "%s.%lld", name, (long long)b->layer), DTYPE_F32, rank - 1, dim + 1, "plan", 0, 0);
+		return graph_external(g, arena_printf(graph_arena(g), "%s.%lld.%lld", stem, (long long)b->layer, (long long)b->item), DTYPE_F32, rank - 1, dim + 1, "plan", 0, 0);
 	uint64_t each = w->nbytes / (uint64_t)dim[0];
-	value part = graph_external(g, name, w->dtype, rank - 1, dim + 1, w->shard->location, w->offset + (uint64_t)b->item * each, each);
+	value part = graph_external(g, arena_printf(graph_arena(g), "%s.%lld", w->name, (long long)b->item), w->dtype, rank - 1, dim + 1, w->shard->location,
+		w->offset + (uint64_t)b->item * each, each);
 	return op_cast(g, part, DTYPE_F32);
 }
 
