@@ -73,8 +73,11 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	if (r->kind == ROPE_PROPORTIONAL) {                  // turns a whole head, most of it by nothing
 		r->factor = number(o, "factor", 1);
 		r->partial = partial;
-	} else if (!r->dim && partial != 1 && heeds_partial)
-		r->dim = (int64_t)((double)s->head_width * partial);
+	} else if (!r->dim && partial != 1 && heeds_partial) {
+		int64_t odd = (int64_t)((double)s->head_width * partial);
+		r->dim = odd + odd % 2;                      // an odd number has one pair more, at the frequencies of the odd number
+		r->steps = odd % 2 ? odd : 0;
+	}
 	int64_t dim = r->dim ? r->dim : s->head_width, longs = 0;
 	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
 	r->long_factors = factors(a, json_object_get(o, "long_factor"), &longs);

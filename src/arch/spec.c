@@ -37,7 +37,8 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 		return;
 	}
 	s->head_width = config_size(c, "head_dim", 0);
-	if (!s->head_width && s->hidden_size % s->heads)
+	// Decoders round down, as transformers does; the others join their heads to hidden_size again.
+	if (!s->head_width && s->hidden_size % s->heads && s->row->family != &decoder)
 		config_fail(c, STATUS_BAD_INPUT, "hidden size %lld does not divide into %lld heads", (long long)s->hidden_size, (long long)s->heads);
 	if (!s->head_width)
 		s->head_width = s->hidden_size / s->heads;

@@ -26,7 +26,7 @@ static double longrope_scale(const struct rope *r)
 static double frequencies(const struct rope *r, int64_t dim, float *out)
 {
 	double scale = r->kind == ROPE_LONGROPE ? longrope_scale(r) : 1;
-	double low = 0, high = 0;
+	double low = 0, high = 0, steps = (double)(r->steps ? r->steps : dim);
 	if (r->kind == ROPE_YARN) {
 		double n = (double)r->original_max_positions;
 		low = yarn_turns_to_dim(r->beta_fast, (double)dim, r->theta, n);
@@ -42,7 +42,7 @@ static double frequencies(const struct rope *r, int64_t dim, float *out)
 								 : yarn_mscale(r->factor, 1);
 	}
 	for (int64_t i = 0; i < dim / 2; i++) {
-		float f = (float)(1 / pow(r->theta, (double)(2 * i) / (double)dim));
+		float f = (float)(1 / pow(r->theta, (double)(2 * i) / steps));
 		if (r->kind == ROPE_LINEAR)
 			f = (float)(f / r->factor);
 		if (r->kind == ROPE_PROPORTIONAL)

@@ -235,7 +235,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		resolve_latent(c, s);
 	resolve_rope(c, s, a);
 	if (s->latent.key_rank) {
-		s->rope.dim = s->window_rope.dim = 0;        // what is turned lies apart already
+		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps = 0;         // what is turned lies apart already
 		resolve_latent_scale(s);
 	}
 	if (has_word(s, "layers.moe.router"))
@@ -352,4 +352,4 @@ static void draw(struct build *b)
 		cache_outputs(b, io.cache);
 }
 
-const struct family decoder = { "decoder", "decoder-only", resolve, draw, body, NULL, NULL };
+const struct family decoder = { "decoder", "decoder-only", resolve, draw, body, NULL, NULL, NULL };
