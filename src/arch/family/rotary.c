@@ -80,9 +80,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct rotary *r = s->own = ARENA_NEW(a, struct rotary);
 	struct traits *t = &s->traits;
 	resolve_transformer(c, s, false);
-	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
+	if (!config_knows(c, "layer_norm_eps") && !config_knows(c, "rms_norm_eps"))
 		s->norm_eps = config_real(c, "norm_eps", 1e-5);
-	t->qkv_bias = t->out_bias = config_bool(c, "attention_bias", t->qkv_bias);
+	if (config_knows(c, "attention_bias"))
+		t->qkv_bias = t->out_bias = config_bool(c, "attention_bias", false);
 	t->ffn_bias = config_bool(c, "mlp_bias", t->ffn_bias);
 	if (config_knows(c, "norm_bias"))
 		t->norm_no_bias = !config_bool(c, "norm_bias", false);
