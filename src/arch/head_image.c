@@ -8,9 +8,7 @@ void draw_map_head(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	if (text_is(s->head->name, "backbone")) {
 		for (int64_t i = 0; i < s->out_count && s->out_indices[i] < io->state_count; i++) {
-			char name[32];
-			snprintf(name, sizeof name, "feature_maps.%lld", (long long)i);
-			graph_output(g, name, io->states[s->out_indices[i]]);
+			graph_output(g, arena_printf(graph_arena(g), "feature_maps.%lld", (long long)i), io->states[s->out_indices[i]]);
 		}
 		return;
 	}

@@ -21,9 +21,7 @@ static void draw_features(struct build *b, const struct body *io)
 		value x = vit_state(b, io, b->s->out_indices[i]);
 		if (vit_of(b)->map_outputs)
 			x = vit_map(b, io, vit_patches(b, x));
-		char name[32];
-		snprintf(name, sizeof name, "feature_maps.%lld", (long long)i);
-		graph_output(b->g, name, x);
+		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i), x);
 	}
 }
 

@@ -118,9 +118,7 @@ static void draw_features(struct build *b, const struct body *io)
 	for (int64_t i = 0; i < b->s->out_count; i++) {
 		int64_t at = b->s->out_indices[i];
 		value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
-		char name[32];
-		snprintf(name, sizeof name, "feature_maps.%lld", (long long)i);
-		graph_output(b->g, name, vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
+		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i), vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
 	}
 }
 

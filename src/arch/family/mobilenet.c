@@ -53,11 +53,11 @@ static void resolve_v1(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "depth_multiplier %g with min_depth %lld", factor, (long long)least);
 }
 
-static int64_t divisible(double value, int64_t divisor, int64_t least)
+static int64_t divisible(double x, int64_t divisor, int64_t least)
 {
-	double n = floor(floor(value + (double)divisor / 2) / (double)divisor) * (double)divisor;
+	double n = floor(floor(x + (double)divisor / 2) / (double)divisor) * (double)divisor;
 	n = fmax(n, (double)least);
-	return (int64_t)fmin(n < 0.9 * value ? n + (double)divisor : n, 1e6);
+	return (int64_t)fmin(n < 0.9 * x ? n + (double)divisor : n, 1e6);
 }
 
 static void resolve_v2(struct config *c, struct spec *s, struct arena *a)
