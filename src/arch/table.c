@@ -57,6 +57,8 @@ const struct arch arch_rows[] = {
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "data2vec-text", &encoder, &data2vec_text_names, .traits = { .positions_from_pad = true, .lm_gelu = true, .head_act = ACT_TANH } },
 	{ "data2vec-vision", &beit, &data2vec_vision_names, .traits.no_key_bias = true },
+	{ "deberta", &deberta, &deberta_names, .traits.joined_by_head = true },
+	{ "deberta-v2", &deberta, &deberta_v2_names },
 	{ "deepseek_v2", &decoder, &deepseek_v2_names, .traits = { .interleaved_rope = true, .group_of_one = true } },
 	{ "deepseek_v3", &decoder, &deepseek_v3_names, .traits.sigmoid_router = true },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, .part_type = { [PART_TEXT] = "llama", [PART_VISION] = "siglip_vision_model" } },

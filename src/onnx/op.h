@@ -57,6 +57,7 @@ value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end); 
 value op_slice_to(struct graph *g, value x, int axis, value begin, value end);     // i64 [1] each
 value op_gather(struct graph *g, value table, value indices, int axis);
 value op_gather_nd(struct graph *g, value x, value indices, int batch_dims);
+value op_gather_elements(struct graph *g, value x, value indices, int axis);  // of the same rank; the result has the shape of indices
 value op_expand(struct graph *g, value x, value shape);
 value op_shape(struct graph *g, value x);                                      // i64 [rank]; folded when static
 value op_dim(struct graph *g, value x, int axis);                              // i64 [1]; folded when static

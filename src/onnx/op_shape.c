@@ -274,6 +274,18 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
 }
 
+value op_gather_elements(struct graph *g, value x, value indices, int axis)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, indices))
+		return NO_VALUE;
+	const struct value_info t = *VALUE(g, x), i = *VALUE(g, indices);
+	if (i.dtype != DTYPE_I64 || i.rank != t.rank || axis < 0 || axis >= t.rank) {
+		graph_fail(g, STATUS_FAILED, "GatherElements: the indices do not fit");
+		return NO_VALUE;
+	}
+	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", axis) }, 1, t.dtype, i.rank, i.dim);
+}
+
 // What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
 void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out)
 {
