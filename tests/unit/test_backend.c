@@ -407,9 +407,88 @@ static const char *run_effective(const struct backend *engine)
 	return NULL;
 }
 
+// y, present.key, present.value = GroupQueryAttention: one head 8 wide over a buffer.
+static struct graph *draw_cached(void)
+{
+	struct graph *g = graph_new(NULL);
+	int64_t token[3] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 }, past[4] = { graph_symbol(g, "batch"), 1, graph_symbol(g, "room"), 8 };
+	struct shared_attention a = { .heads = 1, .kv_heads = 1, .scale = 0.3f };
+	value present[2];
+
+	a.q = graph_input(g, "q", DTYPE_F32, 3, token);
+	a.k = graph_input(g, "k", DTYPE_F32, 3, token);
+	a.v = graph_input(g, "v", DTYPE_F32, 3, token);
+	a.past_key = graph_input(g, "past_key_values.0.key", DTYPE_F32, 4, past);
+	a.past_value = graph_input(g, "past_key_values.0.value", DTYPE_F32, 4, past);
+	a.last = graph_input(g, "last", DTYPE_I32, 1, token);
+	a.total = graph_input(g, "total", DTYPE_I32, 0, NULL);
+	graph_output(g, "y", op_group_query_attention(g, &a, &present[0], &present[1]));
+	graph_output(g, "present.0.key", present[0]);
+	graph_output(g, "present.0.value", present[1]);
+	assert_int_equal(graph_finish(g, NULL), STATUS_OK);
+	return g;
+}
+
+// Three tokens at once, and two and then one: the same, and of the buffer nothing else is touched.
+static const char *run_shared(const struct backend *engine)
+{
+	enum { ROOM = 6, WIDTH = 8, TOKENS = 3 };
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct artifact art, small;
+	struct graph *g = draw_cached(), *uncached = draw();
+	struct session s;
+	struct tensor in[7], out[3];
+	float q[TOKENS * WIDTH], k[TOKENS * WIDTH], v[TOKENS * WIDTH], keys[ROOM * WIDTH], values[ROOM * WIDTH], whole[WIDTH];
+	int32_t last, total;
+
+	make_artifact(&small, &a, uncached);
+	CHECK(session_open(&s, engine, NULL, NULL, &small, &err) == STATUS_OK);
+	CHECK(session_share_cache(&s, &err) == (engine->caps & BACKEND_WRITES_IN_PLACE ? STATUS_BAD_INPUT : STATUS_UNSUPPORTED));
+	session_close(&s);
+	make_artifact(&art, &a, g);
+	for (int i = 0; i < TOKENS * WIDTH; i++) {
+		q[i] = (float)((i * 7) % 11) / 4 - 1;
+		k[i] = (float)((i * 5) % 13) / 4 - 1;
+		v[i] = (float)((i * 3) % 17) / 4 - 1;
+	}
+	if (engine->caps & BACKEND_WRITES_IN_PLACE) {
+		CHECK(session_open(&s, engine, NULL, NULL, &art, &err) == STATUS_OK);
+		CHECK(session_share_cache(&s, &err) == STATUS_OK);
+		for (int step = 0; step < 3; step++) {                       // 0: all; 1: the first two; 2: the third behind them
+			int64_t from = step == 2 ? 2 : 0, count = step == 0 ? 3 : step == 1 ? 2 : 1;
+			size_t nbytes = (size_t)count * WIDTH * sizeof *q;
+			for (int i = 0; step < 2 && i < ROOM * WIDTH; i++)
+				keys[i] = values[i] = 1234;
+			last = (int32_t)(from + count - 1), total = (int32_t)(from + count);
+			in[0] = (struct tensor){ "q", DTYPE_F32, 3, { 1, count, WIDTH }, q + from * WIDTH, nbytes };
+			in[1] = (struct tensor){ "k", DTYPE_F32, 3, { 1, count, WIDTH }, k + from * WIDTH, nbytes };
+			in[2] = (struct tensor){ "v", DTYPE_F32, 3, { 1, count, WIDTH }, v + from * WIDTH, nbytes };
+			in[3] = (struct tensor){ "past_key_values.0.key", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, keys, sizeof keys };
+			in[4] = (struct tensor){ "past_key_values.0.value", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, values, sizeof values };
+			in[5] = (struct tensor){ "last", DTYPE_I32, 1, { 1 }, &last, sizeof last };
+			in[6] = (struct tensor){ "total", DTYPE_I32, 0, { 0 }, &total, sizeof total };
+			CHECK(session_run(&s, in, 7, out, 3, &err) == STATUS_OK);
+			CHECK(out[1].data == keys && out[2].data == values && out[1].dim[2] == ROOM);
+			CHECK(!memcmp(keys, k, (size_t)total * WIDTH * sizeof *k) && !memcmp(values, v, (size_t)total * WIDTH * sizeof *v));
+			for (int i = total * WIDTH; i < ROOM * WIDTH; i++)
+				CHECK(keys[i] == 1234 && values[i] == 1234);
+			if (step == 0)
+				memcpy(whole, (float *)out[0].data + 2 * WIDTH, sizeof whole);
+			for (int i = 0; step == 2 && i < WIDTH; i++)
+				CHECK(fabs(tensor_get(&out[0], (size_t)i) - (double)whole[i]) < 1e-6);
+		}
+		session_close(&s);
+	}
+	graph_free(g);
+	graph_free(uncached);
+	arena_done(&a);
+	return NULL;
+}
+
 static void on_engine(const struct backend *engine)
 {
-	static const char *(*const bodies[])(const struct backend *) = { run_graph, run_bad, run_effective };
+	static const char *(*const bodies[])(const struct backend *) = { run_graph, run_bad, run_effective, run_shared };
 	const char *why = in_child(probe, engine);
 
 	if (why) {

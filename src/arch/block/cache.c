@@ -59,6 +59,7 @@ void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t 
 	}
 }
 
+// Everything that a decoder adds to its scores but order, window and padding must be refused here.
 const char *arch_unshared(const struct spec *s)
 {
 	const struct traits *t = &s->traits;
@@ -69,7 +70,7 @@ const char *arch_unshared(const struct spec *s)
 	if (t->may_look_ahead)
 		return "its tokens see those ahead";
 	if (s->latent.key_rank)
-		return "its keys and values are of different widths";
+		return "its keys and values come out of a latent and may differ in width";
 	if (s->head_width % 8)
 		return "the width of its heads is not a multiple of 8";
 	return NULL;
