@@ -28,7 +28,7 @@ WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_typ
 
 # The line of a type, from what its class's to_dict() says.
 def line(name, config):
-    derived = (DERIVED if name not in ("albert", "electra", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
+    derived = (DERIVED if name not in ("albert", "electra", "mobilebert", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
     if name in PARTIAL:
         rope = config["rope_parameters"]
         for r in (rope.values() if isinstance(next(iter(rope.values())), dict) else [rope]):

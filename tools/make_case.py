@@ -208,6 +208,21 @@ class Inputs:
     def input_pronunciation_ids(self):
         return self.rng.integers(0, self.text.pronunciation_vocab_size, self.get("input_ids").shape, dtype=np.int64)
 
+    def xpath_tags_seq(self):
+        return self.rng.integers(0, self.text.max_xpath_tag_unit_embeddings, (*self.get("input_ids").shape, self.text.max_depth), dtype=np.int64)
+
+    def xpath_subs_seq(self):
+        return self.rng.integers(0, self.text.max_xpath_subs_unit_embeddings, (*self.get("input_ids").shape, self.text.max_depth), dtype=np.int64)
+
+    def visual_embeds(self):
+        return self.sound(len(self.get("input_ids")), self.size("regions", "visual_embeds", 1, 5), self.text.visual_embedding_dim)
+
+    def visual_attention_mask(self):
+        return self.mask(*self.get("visual_embeds").shape[:2])
+
+    def visual_token_type_ids(self):
+        return self.rng.integers(0, self.text.type_vocab_size, self.get("visual_embeds").shape[:2], dtype=np.int64)
+
     # Boxes on a page of 1000 by 1000: left and top before right and bottom.
     def bbox(self):
         x, y = np.sort(self.rng.integers(0, 1000, (2, *self.get("input_ids").shape, 2), dtype=np.int64), -1)

@@ -27,7 +27,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	resolve_refusals(c, s->row->family == &encoder);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
-	s->heads = config_size(c, "num_attention_heads", -1);
+	s->heads = config_size(c, "num_attention_heads", s->traits.fourier ? 1 : -1);
 	s->kv_heads = config_size(c, "num_key_value_heads", s->heads);
 	if (c->error.status)
 		return;

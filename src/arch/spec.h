@@ -117,6 +117,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, down_bias, "of the feed-forward layers only the last has a bias (rotary encoder)")                           \
 	X(FLAG, up_first, "gate and up in one tensor, up first (rotary encoder)")                                            \
 	X(FLAG, joined_by_head, "query, key and value in one tensor, head by head; each distance has a row (deberta)")       \
+	X(FLAG, fourier, "tokens are mixed by a Fourier transform instead of attention (encoder)")                           \
 	X(FLAG, lm_gelu, "the language model's head has GELU, whatever hidden_act says (encoder)")                           \
 	X(FLAG, head_hidden_act, "the sequence classifier's dense layer is followed by hidden_act")                          \
 	X(ACT, head_act, "behind the dense layer of the sequence classifier")
@@ -231,7 +232,7 @@ struct family {
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
 };
-extern const struct family deberta, rotary_encoder;
+extern const struct family deberta, mobilebert, rotary_encoder;
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper, xclip, xclip_vision;
 extern const struct family resnet, resnet_timm, detr, conditional_detr, convnext, convnext_dino, mobilenet_v1, mobilenet_v2, yolos, segformer, poolformer, beit, videomae, vivit, dinov3, timesformer;
 extern const struct family alt_text, vlm, vlm_aligned, vlm_linear, vlm_shuffled, vlm_tiles;

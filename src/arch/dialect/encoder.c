@@ -364,3 +364,49 @@ const struct dialect squeezebert_names = {
 		BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
+
+const struct dialect markuplm_names = {
+	.name = "markuplm", .prefix = "markuplm.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS,
+		{ "embed.tag", "@embeddings.xpath_embeddings.xpath_tag_sub_embeddings.*" },
+		{ "embed.number", "@embeddings.xpath_embeddings.xpath_subs_sub_embeddings.*" },
+		{ "embed.tree", "@embeddings.xpath_embeddings.xpath_unitseq2_inner" },
+		{ "embed.tree_out", "@embeddings.xpath_embeddings.inner2emb" }),
+	.ignored = IGNORED(BUFFERS, "*xpath_unitseq2_embeddings.*"),         // the class never uses them
+};
+
+const struct dialect visual_bert_names = {
+	.name = "visual_bert", .prefix = "visual_bert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, BERT_LM, { "head.next", "cls.seq_relationship" },
+		{ "embed.seen", "@embeddings.visual_projection" },
+		{ "embed.seen_type", "@embeddings.visual_token_type_embeddings" },
+		{ "embed.seen_position", "@embeddings.visual_position_embeddings" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect fnet_names = {
+	.name = "fnet", .prefix = "fnet.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.project", "@embeddings.projection" },
+		{ "layers.attn.norm", "@encoder.layer.#.fourier.output.LayerNorm" },
+		BERT_BODY, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect mobilebert_names = {
+	.name = "mobilebert", .prefix = "mobilebert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.project", "@embeddings.embedding_transformation" },
+		{ "layers.narrow", "@encoder.layer.#.bottleneck.input.dense" },
+		{ "layers.narrow.norm", "@encoder.layer.#.bottleneck.input.LayerNorm" },
+		{ "layers.narrow_qk", "@encoder.layer.#.bottleneck.attention.dense" },
+		{ "layers.narrow_qk.norm", "@encoder.layer.#.bottleneck.attention.LayerNorm" },
+		{ "layers.block.up", "@encoder.layer.#.ffn.*.intermediate.dense" },
+		{ "layers.block.down", "@encoder.layer.#.ffn.*.output.dense" },
+		{ "layers.block.norm", "@encoder.layer.#.ffn.*.output.LayerNorm" },
+		{ "layers.widen", "@encoder.layer.#.output.bottleneck.dense" },
+		{ "layers.widen.norm", "@encoder.layer.#.output.bottleneck.LayerNorm" },
+		{ "head.lm.rest", "cls.predictions.dense" },
+		BERT_BODY, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS),
+};

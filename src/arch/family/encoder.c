@@ -8,6 +8,7 @@
 //   layer:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm (- adapter)
 //              +--------------+         +------------------+
 #include <float.h>
+#include <math.h>
 
 #include "arch/family/encoder.h"
 
@@ -35,6 +36,28 @@ static value attention(struct build *b, value x, const struct attention_extras *
 	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K), v = mix(b, "layers.attn.v", x, n, n, V);
 	value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return mix(b, "layers.attn.o", y, n, n, O);
+}
+
+// cos and sin of 2 pi j k / n for all j and k below n [1]: [n, n] each
+static void waves(struct build *b, value n, value *cos, value *sin)
+{
+	struct graph *g = b->g;
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
+	value turns = op_mod(g, op_mul(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0)), n);
+	value angle = op_div(g, op_scale(g, op_cast(g, turns, DTYPE_F32), (float)(2 * M_PI)), op_cast(g, n, DTYPE_F32));
+	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
+}
+
+// The real part of the Fourier transform over tokens and channels (FNet: Lee-Thorp et al. 2021, https://arxiv.org/abs/2105.03824):
+// C x C' - S x S', C and S of the tokens, C' and S' of the channels
+static value fourier(struct build *b, value x)
+{
+	struct graph *g = b->g;
+	value cos[2], sin[2];
+	waves(b, op_dim(g, x, 1), &cos[0], &sin[0]);
+	waves(b, op_dim(g, x, 2), &cos[1], &sin[1]);
+	value real = op_matmul(g, op_matmul(g, cos[0], x), cos[1]);                                          // [batch, seq, hidden]
+	return op_sub(g, real, op_matmul(g, op_matmul(g, sin[0], x), sin[1]));
 }
 
 static value feed_forward(struct build *b, value x)
@@ -68,7 +91,8 @@ static value layer(struct build *b, value x, const struct attention_extras *extr
 	const struct encoder *e = s->own;
 	int64_t n = s->hidden_size;
 	graph_enter(g, "attn");
-	value y = attention(b, e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x, extras);
+	value y = e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x;
+	y = s->traits.fourier ? fourier(b, y) : attention(b, y, extras);
 	x = op_add(g, y, x);
 	x = e->norm_first ? x : layer_norm(b, "layers.attn.norm", x, n);
 	graph_leave(g);
@@ -188,7 +212,8 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	const struct encoder *e = s->own;
 	value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
-	extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0) : mask_bidirectional(b, io->mask);    // [batch, 1, 1 or seq, seq]
+	if (!s->traits.fourier)
+		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0) : mask_bidirectional(b, io->mask);    // [batch, 1, 1 or seq, seq]
 	if (s->traits.relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
 	if (e->rotary)
@@ -337,7 +362,8 @@ static void draw(struct build *b)
 	bool choices = text_is(s->head->name, "multiple-choice");
 	value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
-	io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
+	if (!s->traits.fourier)
+		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
 	if (s->type_vocab_size > 1)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
 	else if (e->type_count) {
@@ -352,6 +378,18 @@ static void draw(struct build *b)
 		in.shapes = one_text_a_row(b, token_input(b, "input_shape_ids", choices), choices);
 	if (e->sounds)
 		in.sounds = one_text_a_row(b, token_input(b, "input_pronunciation_ids", choices), choices);
+	if (e->depth && !choices) {
+		shape[2] = e->depth;
+		in.tags = graph_input(g, "xpath_tags_seq", DTYPE_I64, 3, shape);
+		in.numbers = graph_input(g, "xpath_subs_seq", DTYPE_I64, 3, shape);
+	}
+	if (e->seen_size && !choices) {
+		int64_t regions[] = { shape[0], graph_symbol(g, "regions"), e->seen_size };
+		in.seen = graph_input(g, "visual_embeds", DTYPE_F32, 3, regions);
+		value mask[] = { io.mask, graph_input(g, "visual_attention_mask", DTYPE_I64, 2, regions) };
+		io.mask = op_concat(g, 2, mask, 1);
+		in.seen_types = graph_input(g, "visual_token_type_ids", DTYPE_I64, 2, regions);
+	}
 	encode(b, &io, &in);
 	if (choices)
 		draw_choices(b, ids, io.last);
@@ -372,6 +410,8 @@ static void hints(const struct spec *s, struct input_hints *out)
 	const struct encoder *e = s->own;
 	if (s->head && text_is(s->head->name, "multiple-choice"))
 		out->symbols[0] = (struct input_symbol){ "choices", 2 };
+	if (e->seen_size)
+		out->symbols[0] = (struct input_symbol){ "regions", 36 };
 	if (e->longest && (!out->max_sequence || e->longest < out->max_sequence))
 		out->max_sequence = e->longest;
 }

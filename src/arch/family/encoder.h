@@ -30,6 +30,8 @@ struct encoder {
 	bool cell_positions;             // positions begin anew in every cell of a table
 	int64_t shapes, shape_width, sounds, sound_width;    // rows and widths of what a character looks and sounds like; 0: none (RoCBert)
 	bool joined;                     // those are joined to the word and mapped; else added and averaged
+	int64_t depth, tags, numbers, unit;      // of a token's place in a tree: levels, rows of both tables, their width; 0: none (MarkupLM)
+	int64_t seen_size;               // width of what a picture's regions look like; 0: no picture (VisualBERT)
 	// layers
 	int64_t adapter;                 // width of a language's adapter; 0: none (X-MOD)
 	const char *language;
@@ -39,7 +41,7 @@ struct encoder {
 };
 
 // Inputs of a text; a member that does not apply is NO_VALUE.
-struct text_inputs { value task, boxes, shapes, sounds; };
+struct text_inputs { value task, boxes, shapes, sounds, tags, numbers, seen, seen_types; };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);

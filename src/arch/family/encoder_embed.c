@@ -9,7 +9,8 @@
 // Of losses, of question answering over tables (which is not drawn) and of another class of the type.
 static void read_without_effect(struct config *c)
 {
-	static const char *const keys[] = { "esmfold_config", "vocab_list", "aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
+	static const char *const keys[] = { "esmfold_config", "vocab_list", "tag_pad_id", "subs_pad_id", "special_visual_initialize", "tpu_short_seq_length",
+		 "aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
 		"allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance", "average_approximation_function", "average_logits_per_cell",
 		"cell_selection_preference", "disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero", "max_num_columns", "max_num_rows",
 		"no_aggregation_label_index", "num_aggregation_labels", "positive_label_weight", "select_one_column", "use_answer_as_supervision",
@@ -41,6 +42,17 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->shape_width = config_size(c, "shape_embed_dim", 0);
 	e->sound_width = config_size(c, "pronunciation_embed_dim", 0);
 	config_get(c, "shape_vocab_size"), config_get(c, "pronunciation_vocab_size");
+	e->depth = config_size(c, "max_depth", 0);
+	e->tags = config_size(c, "max_xpath_tag_unit_embeddings", 0);
+	e->numbers = config_size(c, "max_xpath_subs_unit_embeddings", 0);
+	e->unit = config_size(c, "xpath_unit_hidden_size", 0);
+	e->seen_size = config_size(c, "visual_embedding_dim", 0);
+	if (e->depth > 1024)
+		config_fail(c, STATUS_BAD_INPUT, "max_depth %lld", (long long)e->depth);
+	if (config_bool(c, "bypass_transformer", false))
+		config_fail(c, STATUS_UNSUPPORTED, "bypass_transformer: true is not supported yet");
+	if (config_bool(c, "use_tpu_fourier_optimizations", false))
+		config_get(c, "tpu_short_seq_length");
 	e->joined = config_bool(c, "concat_input", false);
 	if (config_bool(c, "rescale_embeddings", false))
 		s->embedding_scale = sqrt((double)s->hidden_size);
@@ -113,6 +125,34 @@ static value positions(struct build *b, const struct body *io)
 	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1));          // [seq, embedding]
 }
 
+// Where in a document's tree a token stands: at each level a tag and which of its kind it is, a row of a table each
+// (MarkupLM: Li et al. 2021, https://arxiv.org/abs/2110.08518).
+static value in_the_tree(struct build *b, value tags, value numbers)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	int64_t n = b->s->hidden_size;
+	value *parts = ARENA_ARRAY(graph_arena(g), (size_t)e->depth + 1, value);
+	for (b->item = 0; b->item < e->depth; b->item++)
+		parts[b->item] = op_add(g, embedding(b, "embed.tag", numbered(b, tags, b->item), e->tags, e->unit),
+			embedding(b, "embed.number", numbered(b, numbers, b->item), e->numbers, e->unit));           // [batch, seq, unit]
+	value x = e->depth > 1 ? op_concat(g, (int)e->depth, parts, 2) : parts[0];
+	x = op_relu(g, linear(b, "embed.tree", x, e->depth * e->unit, 4 * n, true));
+	return linear(b, "embed.tree_out", x, 4 * n, n, true);
+}
+
+// What a picture's regions look like, behind the text: [batch, seq + regions, hidden]
+static value with_regions(struct build *b, value x, const struct text_inputs *in)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	value y = linear(b, "embed.seen", in->seen, e->seen_size, s->hidden_size, true);                     // [batch, regions, hidden]
+	y = op_add(g, y, embedding(b, "embed.seen_type", in->seen_types, s->type_vocab_size, s->hidden_size));
+	value first = embedding(b, "embed.seen_position", graph_i64s(g, 1, (int64_t[]){ 0 }), s->max_positions, s->hidden_size);
+	return op_concat(g, 2, (value[]){ x, op_add(g, y, first) }, 1);
+}
+
 static value types(struct build *b, const struct body *io, value x)
 {
 	struct graph *g = b->g;
@@ -153,6 +193,10 @@ value encoder_embed(struct build *b, const struct body *io, const struct text_in
 		x = op_add(g, x, positions(b, io));
 	if (e->task_types)
 		x = op_add(g, x, embedding(b, "embed.task", in->task, e->task_types, s->embedding_size));
+	if (in->tags.id)
+		x = op_add(g, x, in_the_tree(b, in->tags, in->numbers));
+	if (in->seen.id)
+		x = with_regions(b, x, in);
 	if (in->boxes.id)
 		x = on_the_page(b, x, in->boxes);
 	if (e->normed && weight_named(b, "embed.norm"))
