@@ -410,3 +410,29 @@ const struct dialect mobilebert_names = {
 		BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
+
+const struct dialect nezha_names = {
+	.name = "nezha", .prefix = "nezha.", .keys = NO_KEYS,
+	.weights = WEIGHTS(
+		{ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.type", "@embeddings.token_type_embeddings" },
+		BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_HEADS),
+	.ignored = IGNORED(BUFFERS, "*relative_positions_encoding*"),        // sines, computed here
+};
+
+const struct dialect convbert_names = {
+	.name = "convbert", .prefix = "convbert.", .keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY,
+		{ "layers.conv", "@encoder.layer.#.attention.self.key_conv_attn_layer" },
+		{ "layers.conv.each", "@encoder.layer.#.attention.self.key_conv_attn_layer.depthwise" },
+		{ "layers.conv.mix", "@encoder.layer.#.attention.self.key_conv_attn_layer.pointwise" },
+		{ "layers.conv.kernel", "@encoder.layer.#.attention.self.conv_kernel_layer" },
+		{ "layers.conv.value", "@encoder.layer.#.attention.self.conv_out_layer" },
+		{ "head.lm.dense", "generator_predictions.dense" },
+		{ "head.lm.norm", "generator_predictions.LayerNorm" },
+		{ "head.lm.out", "generator_lm_head" },
+		{ "head.lm.loose", "generator_lm_head" },
+		{ "head.choice.dense", "sequence_summary.summary" },
+		ROBERTA_SEQUENCE),
+	.ignored = IGNORED(BUFFERS),
+};

@@ -19,6 +19,9 @@ static value mix(struct build *b, const char *stem, value x, int64_t in, int64_t
 {
 	struct graph *g = b->g;
 	int64_t groups = ((const struct encoder *)b->s->own)->groups[which], one = 1, pad[] = { 0, 0 };
+	int64_t matrices = ((const struct encoder *)b->s->own)->matrix_groups;
+	if (which >= UP && matrices > 1)
+		return encoder_grouped_linear(b, stem, x, in, out, matrices);
 	if (!groups)
 		return linear(b, stem, x, in, out, true);
 	value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
@@ -31,6 +34,10 @@ static value attention(struct build *b, value x, const struct attention_extras *
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
 	int64_t n = s->hidden_size;
+	if (e->kernel)
+		return encoder_span_attention(b, x, extras->bias);
+	if (e->farthest)
+		return encoder_distance_attention(b, x, extras->bias);
 	if (!e->groups[Q])
 		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
 	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K), v = mix(b, "layers.attn.v", x, n, n, V);
@@ -138,6 +145,26 @@ static void resolve_adapter(struct config *c, struct spec *s, struct encoder *e,
 		config_fail(c, STATUS_UNSUPPORTED, "default_language is missing: which of the languages should be drawn?");
 }
 
+static void resolve_spans(struct config *c, struct spec *s, struct encoder *e)
+{
+	e->farthest = config_size(c, "max_relative_position", 0);
+	e->matrix_groups = config_size(c, "num_groups", 1);
+	if (e->matrix_groups < 1 || s->hidden_size % e->matrix_groups || s->ffn_size % e->matrix_groups)
+		config_fail(c, STATUS_BAD_INPUT, "num_groups %lld does not divide the channels", (long long)e->matrix_groups);
+	if (e->farthest > 1 << 16)
+		config_fail(c, STATUS_BAD_INPUT, "max_relative_position %lld", (long long)e->farthest);
+	int64_t ratio = config_size(c, "head_ratio", 0);
+	if (!ratio || c->error.status)
+		return;
+	e->kernel = config_size(c, "conv_kernel_size", 9);
+	e->causal = false;                                   // is_decoder adds cross attention only there
+	s->heads = s->kv_heads = s->heads / ratio ? s->heads / ratio : 1;
+	s->head_width = s->hidden_size / s->heads / 2;
+	s->attention_scale = 1 / sqrt((double)s->head_width);
+	if (e->kernel % 2 == 0 || e->kernel > 1000 || 2 * s->heads * s->head_width != s->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads of half of %lld, a kernel of %lld", (long long)s->heads, (long long)s->hidden_size, (long long)e->kernel);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	static const char *const groups[] = { "q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups", "output_groups" };
@@ -169,6 +196,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (config_bool(c, "quant_mode", false))
 		config_fail(c, STATUS_UNSUPPORTED, "quant_mode: true is not supported yet");
 	config_get(c, "force_dequant");                                      // of what quant_mode does
+	resolve_spans(c, s, e);
 	resolve_adapter(c, s, e, a);
 	encoder_resolve_embedding(c, s, e, a);
 	if (s->head && text_is(s->head->name, "multiple-choice"))

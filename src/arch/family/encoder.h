@@ -37,6 +37,9 @@ struct encoder {
 	const char *language;
 	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
 	int64_t groups[6];               // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
+	int64_t kernel;                  // of the convolution beside attention; 0: there is none (ConvBERT)
+	int64_t farthest;                // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
+	int64_t matrix_groups;           // feed-forward layers with a matrix for each group of channels; 1: plain
 	int64_t question_token;          // where it stands a span is asked for; -1: no such thing (Splinter)
 };
 
@@ -44,6 +47,10 @@ struct encoder {
 struct text_inputs { value task, boxes, shapes, sounds, tags, numbers, seen, seen_types; };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
+// encoder_attention.c
+value encoder_span_attention(struct build *b, value x, value bias);
+value encoder_distance_attention(struct build *b, value x, value bias);
+value encoder_grouped_linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t groups);
 value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
 
 #endif
