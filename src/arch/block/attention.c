@@ -57,7 +57,8 @@ value mask_relative(struct build *b, value mask, value ids)
 {
 	value query, key;
 	counted(b, ids, &query, &key);
-	value bias = distance_bias(b, "attn.relative", query, key, b->s->relative_buckets, 128, true);
+	// The class counts in 32 buckets, however many rows its table has.
+	value bias = distance_bias_of(b, "attn.relative", query, key, b->s->relative_buckets, 32, 128, true);
 	return op_add(b->g, bias, mask);
 }
 

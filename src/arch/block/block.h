@@ -104,6 +104,7 @@ value mask_causal(struct build *b, value attention_mask, value x, int64_t window
 value mask_relative(struct build *b, value mask, value ids);                         // + learned bias by distance: [batch, heads, seq, seq]
 // relative.c: STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys]. Without
 // both_ways keys ahead count as none away.
+value distance_bias_of(struct build *b, const char *stem, value query, value key, int64_t rows, int64_t buckets, int64_t farthest, bool both_ways);     // of a table of more rows
 value distance_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways);
 value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache);
 // What attention takes beside its input; each may be NO_VALUE.

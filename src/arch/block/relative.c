@@ -17,7 +17,7 @@ static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t farthest)
 	return bucket < buckets ? bucket : buckets - 1;
 }
 
-value distance_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways)
+value distance_bias_of(struct build *b, const char *stem, value query, value key, int64_t rows, int64_t buckets, int64_t farthest, bool both_ways)
 {
 	struct graph *g = b->g;
 	int64_t side = both_ways ? buckets / 2 : buckets;            // keys ahead of the query have the other half
@@ -34,8 +34,13 @@ value distance_bias(struct build *b, const char *stem, value query, value key, i
 	value bucket = op_gather(g, graph_i64s(g, (int)farthest + 1, table), op_min(g, distance, graph_i64(g, farthest)), 0);
 	if (both_ways)
 		bucket = op_add(g, bucket, op_where(g, op_less(g, behind, zero), graph_i64(g, side), zero));
-	value bias = op_gather(g, WEIGHT(b, stem, "weight", buckets, b->s->heads), bucket, 0);       // [seq, keys, heads]
+	value bias = op_gather(g, WEIGHT(b, stem, "weight", rows, b->s->heads), bucket, 0);       // [seq, keys, heads]
 	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);
 	graph_leave(g);
 	return bias;                                                                 // [1, heads, seq, keys]
+}
+
+value distance_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways)
+{
+	return distance_bias_of(b, stem, query, key, buckets, buckets, farthest, both_ways);
 }

@@ -179,6 +179,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	e->question_token = config_size(c, "question_token_id", 0);
 	e->out_size = config_size(c, "out_size", 0);
 	s->lm_size = config_size(c, "lm_size", 0);
+	if (s->traits.relative_buckets && s->relative_buckets < 32)
+		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances: the class needs 32 or more", (long long)s->relative_buckets);
 	if (e->inner < 1)
 		config_fail(c, STATUS_BAD_INPUT, "inner_group_num should be 1 or more");
 	for (int i = 0; i < 6; i++) {
