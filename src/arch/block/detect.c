@@ -5,6 +5,22 @@
 #include <math.h>
 #include <string.h>
 
+// Do they say what transformers 4 itself passes on: all four stages, the model's channels, dilation as a stride?
+static bool usual_kwargs(const json_t *kwargs, int64_t channels, bool dilation)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)(uintptr_t)kwargs, key, v) {
+		bool usual = text_is(key, "in_chans") ? json_integer_value(v) == channels : text_is(key, "output_stride") ? dilation && json_integer_value(v) == 16
+			: text_is(key, "out_indices") && json_array_size(v) == 4;
+		for (size_t i = 0; usual && i < json_array_size(v); i++)
+			usual = json_integer_value(json_array_get(v, i)) == (json_int_t)i + 1;
+		if (!usual)
+			return false;
+	}
+	return true;
+}
+
 // The row says what a backbone is called: as PART_BACKBONE that of timm, as PART_VISION the class's own.
 // Either backbone_config says it all, or `backbone` names one of timm's, or the class's default backbone is meant.
 static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
@@ -13,8 +29,8 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 	const json_t *given = config_given(c, "backbone_config");
 	bool timm = config_bool(c, "use_timm_backbone", true), dilation = config_bool(c, "dilation", false);
 	config_get(c, "use_pretrained_backbone");
-	if (json_object_size(config_get(c, "backbone_kwargs")))
-		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs are not supported yet");
+	if (json_object_size(config_get(c, "backbone_kwargs")) && !usual_kwargs(config_get(c, "backbone_kwargs"), s->channels, dilation))
+		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs other than those of the class are not supported yet");
 	if (!given && !timm && name)
 		config_fail(c, STATUS_UNSUPPORTED, "the backbone %s, whose configuration lies elsewhere, is not supported", name);
 	if (c->error.status)
