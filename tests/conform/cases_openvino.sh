@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every case that the program carries, on OpenVINO.
+on=openvino
+. "$SOURCE/tests/conform/lib_cases.sh"

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced with $on set: every case that the program carries, on that engine. Leaves $work with a cache of its own.
+set -eu
+: "${ASSAY:?the program}" "${SOURCE:?the source folder}" "${on:?the platform}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export ASSAY_CACHE=$work/cache LC_ALL=C
+"$ASSAY" detect >"$work/detect"
+if ! grep -Eq "^  $on +yes" "$work/detect"; then
+	echo "skip: $on is not here: $(grep -E "^  $on +no" "$work/detect" || true)"
+	exit 77
+fi
+"$ASSAY" conform --on "$on" "$SOURCE"/tests/conform/cases/* >"$work/out" 2>"$work/err" || { grep -v '^ok' "$work/out"; tail -5 "$work/err"; exit 1; }
+count=$(find "$SOURCE/tests/conform/cases" -mindepth 1 -maxdepth 1 -type d | wc -l)
+grep -q "^$count passed, 0 failed$" "$work/out" || { echo "not all of $count were counted:"; tail -1 "$work/out"; exit 1; }
+echo "$on: $(tail -1 "$work/out")"
