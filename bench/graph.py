@@ -81,7 +81,7 @@ def session(engine, path):
         if kind != "f32":
             raise SystemExit(f"{key} is {kind}, not f32")
     request = compiled.create_infer_request()
-    wanted = {i.any_name for i in compiled.inputs}
+    wanted = {next((n for n in i.get_names() if "/" not in n), i.any_name) for i in compiled.inputs}      # a tensor may have several
 
     def run(x):
         result = request.infer(x, share_inputs=True, share_outputs=True)
