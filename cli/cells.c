@@ -52,7 +52,7 @@ const char cells_guess_words[] = "8 s a cell and 10 s a GiB of weights, and 2 s 
 double cells_guess_s(const struct plan_model *m, const struct target *t, bool first)
 {
 	double gib = (double)(m->weight_bytes + m->synthetic_bytes) / 1073741824.0;
-	if (m->refused || !t->platform->engine)
+	if (m->refused || t->absent)
 		return 0;
 	return guess_s_per_cell + guess_s_per_gib * gib + (first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
 }
@@ -254,7 +254,7 @@ static enum status prepare_and_run(
 	double begin = clock_ms();
 
 	plan_memory(&memory, a, m, t, &c->question);
-	if (t->platform->engine && !memory.refused) {
+	if (!t->absent && !memory.refused) {
 		enum status s = plan_weights(m, weights, &c->question, limit, progress_bytes, (void *)what, err);
 		if (s != STATUS_OK)
 			return s;
@@ -267,7 +267,7 @@ static enum status prepare_and_run(
 	if (s != STATUS_OK)
 		return s;
 	take_result(l, &result, a);
-	if (!m->refused && !memory.refused && t->platform->engine) {
+	if (!m->refused && !memory.refused && !t->absent) {
 		l->measured_s += (clock_ms() - begin) / 1e3;
 		l->guessed_s += l->guess_s;
 	}
@@ -330,6 +330,7 @@ static enum status begin(struct loop *l, struct error *err)
 		return s;
 	progress_line("looking at the engines");
 	json_t *platforms = detect_platforms();
+	plan_choose(c->targets, c->target_count, platforms, &c->arena);
 	s = store_detection(&l->store, platforms, err);
 	json_decref(platforms);
 	progress_clear();

@@ -108,7 +108,7 @@ static enum status draw_one(const struct build *b, struct checkpoint *c, const s
 static enum status draw(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
-	struct graph_form form = p->form;
+	struct graph_form form = p->forms[0];
 	struct artifact arts[ARCH_GRAPH_COUNT];
 	enum arch_graph which[ARCH_GRAPH_COUNT];
 	size_t count;

@@ -39,7 +39,7 @@ static void estimate(const struct cells *c, struct arena *a, struct estimate *ou
 		for (size_t k = 0; k < c->target_count; k++) {
 			struct plan_memory *memory = &out->memory[i * c->target_count + k];
 			plan_memory(memory, a, m, &c->targets[k], &c->question);
-			bool runs = c->targets[k].platform->engine && !memory->refused;
+			bool runs = !c->targets[k].absent && !memory->refused;
 			if (runs)
 				out->seconds += cells_guess_s(m, &c->targets[k], !tried);
 			tried |= runs;
@@ -78,9 +78,8 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 				fprintf(out, "    on %-35s no_memory: %s\n", c->targets[k].platform->name, e.memory[i * c->target_count + k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
-		if (!c->targets[k].platform->engine)
-			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name,
-				c->targets[k].platform->absent);
+		if (c->targets[k].absent)
+			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name, c->targets[k].absent);
 	if (e.synthetic_bytes) {
 		fprintf(out,
 			"Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "

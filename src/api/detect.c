@@ -1,114 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked for on this machine: the platforms, each with its engine's devices or the reason why there are none.
-// Every engine is loaded in a probe child of its own, all at the same time; never in this process.
+// What can be asked for on this machine: the platforms, each with the devices of its routes or the reasons why there are none.
+// Every build of an engine is loaded in a probe child of its own, all at the same time; never in this process.
 #include <pthread.h>
 #include <string.h>
 
 #include "api/plan.h"
 
+enum { PROBES_MOST = 32 };
+
 struct probe {
 	const struct backend *backend;
+	const char *build;
 	pthread_t thread;
 	bool threaded;
 	json_t *answer;
 };
 
+struct probes {
+	struct probe of[PROBES_MOST];
+	size_t count;
+};
+
 static void *probe_thread(void *context)
 {
 	struct probe *p = context;
-	p->answer = cell_probe(p->backend->name);
+	p->answer = cell_probe(p->backend, p->build);
 	return NULL;
 }
 
-// The null engine and its like are no hardware: they are not listed.
-static bool is_listed(const struct platform *p)
+static struct probe *find_probe(struct probes *all, const struct route *r)
 {
-	const struct backend *b = p->engine ? backend_find(p->engine) : NULL;
-	return !b || !(b->caps & BACKEND_SOFTWARE);
+	for (size_t i = 0; i < all->count; i++)
+		if (text_is(all->of[i].backend->name, r->engine) && text_is(all->of[i].build, route_provider(r)->build))
+			return &all->of[i];
+	return NULL;
 }
 
-static bool is_wanted(const char *engine)
+static void probe_all(struct probes *all)
 {
-	for (size_t i = 0; i < platform_count(); i++)
-		if (text_is(platform_get(i)->engine, engine) && is_listed(platform_get(i)))
-			return true;
-	return false;
-}
-
-static size_t platforms_of(const char *engine)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < platform_count(); i++)
-		count += text_is(platform_get(i)->engine, engine);
-	return count;
-}
-
-// An engine that serves several platforms lists the devices of all of them: "CPU" is that of the row with device "CPU",
-// "GPU.1" that of the row with "GPU".
-static bool is_device_of(const struct platform *p, const char *device)
-{
-	size_t length = p->device ? strlen(p->device) : 0;
-	if (platforms_of(p->engine) == 1 || length == 0)
-		return true;
-	return strncmp(device, p->device, length) == 0 && (device[length] == '\0' || device[length] == '.');
-}
-
-static json_t *platform_json(const struct platform *p, json_t *probe)
-{
-	json_t *devices = json_array(), *features = json_object(), *device;
-	const char *reason = p->absent;
-	size_t i;
-
-	if (probe) {
-		reason = json_string_value(json_object_get(probe, "reason"));
-		json_array_foreach(json_object_get(probe, "devices"), i, device)
-		{
-			const char *name = json_string_value(json_object_get(device, "name"));
-			if (name && is_device_of(p, name))
-				json_array_append(devices, device);
+	for (size_t i = 0; i < platform_count(); i++) {
+		for (const struct route *r = platform_get(i)->routes; r->engine && !platform_is_software(platform_get(i)); r++) {
+			if (find_probe(all, r) || all->count == PROBES_MOST)
+				continue;
+			struct probe *p = &all->of[all->count++];
+			p->backend = route_backend(r);
+			p->build = route_provider(r)->build;
+			p->threaded = pthread_create(&p->thread, NULL, probe_thread, p) == 0;
+			if (!p->threaded)
+				probe_thread(p);
 		}
-		json_object_set(features, "engine_version", json_object_get(probe, "version"));
-		json_object_set(features, "library", json_object_get(probe, "library"));
 	}
-	bool available = json_array_size(devices) > 0;
-	if (!available && !reason)
-		reason = "the engine lists no device for it";
-	if (p->engine)
-		json_object_set_new(features, "default_options", p->options ? json_string(p->options) : json_null());
-	return json_pack("{s:s, s:b, s:o, s:o?, s:s?, s:s?, s:o}", "name", p->name, "available", available, "reason",
-		available ? json_null() : json_string(reason), "devices", devices, "engine", p->engine, "summary", p->summary,
+	for (size_t i = 0; i < all->count; i++)
+		if (all->of[i].threaded)
+			pthread_join(all->of[i].thread, NULL);
+}
+
+// The devices that a route adds: those of its provider whose word it has.
+static size_t add_devices(json_t *devices, const struct platform *p, const struct route *r, const json_t *probe)
+{
+	json_t *device;
+	size_t i, added = 0;
+
+	json_array_foreach(json_object_get(probe, "devices"), i, device)
+	{
+		const char *provider = json_string_value(json_object_get(device, "provider")), *name = json_string_value(json_object_get(device, "name"));
+		if (!text_is(provider, r->provider) || !name || platform_route(p, name) != r)
+			continue;
+		json_t *own = json_copy(device);
+		json_object_set_new(own, "engine", json_string(r->engine));
+		json_object_set(own, "engine_version", json_object_get(probe, "version"));
+		json_object_set(own, "library", json_object_get(probe, "library"));
+		json_array_append_new(devices, own);
+		added++;
+	}
+	return added;
+}
+
+static const char *reason_of(const struct route *r, const json_t *probe)
+{
+	const char *own = json_string_value(json_object_get(json_object_get(probe, "absent"), r->provider));
+	const char *whole = json_string_value(json_object_get(probe, "reason"));
+	return own ? own : whole ? whole : "the engine lists no device for it";
+}
+
+static json_t *platform_json(const struct platform *p, struct probes *probes)
+{
+	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
+	struct text reason = { 0 };
+	const struct route *first = NULL;                    // the first that has a device
+	size_t routes = 0;
+
+	for (const struct route *r = p->routes; r->engine; r++)
+		routes++;
+	for (const struct route *r = p->routes; r->engine; r++) {
+		const struct probe *probe = find_probe(probes, r);
+		if (add_devices(devices, p, r, probe ? probe->answer : NULL)) {
+			first = first ? first : r;
+			continue;
+		}
+		const char *why = reason_of(r, probe ? probe->answer : NULL);
+		json_object_set_new(absent, r->device, json_string(why));
+		text_addf(&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
+	}
+	const struct probe *probe = find_probe(probes, first ? first : p->routes);
+	if (first) {
+		json_object_set(features, "engine_version", json_object_get(probe->answer, "version"));
+		json_object_set(features, "library", json_object_get(probe->answer, "library"));
+	}
+	json_object_set_new(features, "default_options", (first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
+	json_object_set_new(features, "absent_routes", absent);
+	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:s, s:s, s:o}", "name", p->name, "available", first != NULL, "reason",
+		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine", (first ? first : p->routes)->engine, "summary", p->summary,
 		"features", features);
+	text_done(&reason);
+	return out;
 }
 
 json_t *detect_platforms(void)
 {
-	struct probe probes[16] = { 0 };
-	size_t count = 0;
+	struct probes probes = { 0 };
 	json_t *out = json_array();
 
-	for (size_t i = 0; i < backend_count() && count < sizeof probes / sizeof *probes; i++) {
-		if (!is_wanted(backend_get(i)->name))
-			continue;
-		struct probe *p = &probes[count++];
-		p->backend = backend_get(i);
-		p->threaded = pthread_create(&p->thread, NULL, probe_thread, p) == 0;
-		if (!p->threaded)
-			probe_thread(p);
-	}
-	for (size_t i = 0; i < count; i++)
-		if (probes[i].threaded)
-			pthread_join(probes[i].thread, NULL);
-	for (size_t i = 0; i < platform_count(); i++) {
-		const struct platform *p = platform_get(i);
-		json_t *answer = NULL;
-		for (size_t k = 0; k < count; k++)
-			if (text_is(probes[k].backend->name, p->engine))
-				answer = probes[k].answer;
-		if (is_listed(p))
-			json_array_append_new(out, platform_json(p, answer));
-	}
-	for (size_t i = 0; i < count; i++)
-		json_decref(probes[i].answer);
+	probe_all(&probes);
+	for (size_t i = 0; i < platform_count(); i++)
+		if (!platform_is_software(platform_get(i)))
+			json_array_append_new(out, platform_json(platform_get(i), &probes));
+	for (size_t i = 0; i < probes.count; i++)
+		json_decref(probes.of[i].answer);
 	return out;
 }
 

@@ -239,8 +239,8 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		if (s != STATUS_OK)
 			return s;
 		const char *own = targets[n].options;
-		const struct backend *b = targets[n].platform->engine ? backend_find(targets[n].platform->engine) : NULL;
-		if (b && (s = backend_check_options(b, options, err)) != STATUS_OK)
+		const struct route *r = targets[n].route;
+		if ((s = backend_check_options(route_backend(r), route_provider(r), options, err)) != STATUS_OK)
 			return s;
 		if (options && *options)
 			targets[n].options = own && *own ? arena_printf(a, "%s,%s", own, options) : options;
@@ -248,6 +248,53 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 	*out = targets;
 	*count = n;
 	return STATUS_OK;
+}
+
+// The options that were asked for, over those of the route that serves the target now.
+static const char *options_over(struct arena *a, const struct target *t, const struct route *r)
+{
+	const char *own = t->options;
+	size_t n = t->route->options ? strlen(t->route->options) : 0;
+
+	if (own && n)
+		own = own[n] == ',' ? own + n + 1 : NULL;
+	if (!r->options)
+		return own;
+	return own ? arena_printf(a, "%s,%s", r->options, own) : r->options;
+}
+
+void plan_choose(struct target *targets, size_t count, const json_t *platforms, struct arena *a)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct target *t = &targets[i];
+		const json_t *p;
+		size_t k;
+
+		json_array_foreach(platforms, k, p)
+		{
+			const json_t *devices = json_object_get(p, "devices"), *d;
+			const char *device = NULL;
+			size_t n;
+
+			if (t->chosen || !text_is(json_string_value(json_object_get(p, "name")), t->platform->name))
+				continue;
+			if (!json_array_size(devices)) {
+				t->absent = arena_strdup(a, json_string_value(json_object_get(p, "reason")));
+				continue;
+			}
+			// The first route's default where it is here, else the first device there is.
+			json_array_foreach(devices, n, d)
+			{
+				const char *name = json_string_value(json_object_get(d, "name"));
+				if (!device || text_is(name, t->platform->routes[0].device))
+					device = name;
+			}
+			const struct route *r = platform_route(t->platform, device);
+			t->options = options_over(a, t, r);
+			t->route = r;
+			t->device = arena_strdup(a, device);
+		}
+	}
 }
 
 static const char *utc_now(struct arena *a)
@@ -310,8 +357,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	row_init(&out->row);
 	if (m->refused)
 		refused_row(&c, m->refused, m->cause, a, out);
-	else if (!t->platform->engine)
-		refused_row(&c, STATUS_UNAVAILABLE, t->platform->absent, a, out);
+	else if (t->absent)
+		refused_row(&c, STATUS_UNAVAILABLE, t->absent, a, out);
 	else if (memory && memory->refused)
 		refused_row(&c, STATUS_NO_MEMORY, memory->refused, a, out);
 	else
@@ -322,7 +369,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = number;
-	bool ran = out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED;
+	// On an emulated device the cases of a type would take longer than the cell.
+	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	return store ? store_finished(store, out, err) : STATUS_OK;

@@ -77,6 +77,10 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
 	const char *options, struct error *err);
 
+// For targets whose text names no device: the first route of their platform that has one here, from what detect_platforms found;
+// where none has, target.absent says why.
+void plan_choose(struct target *targets, size_t count, const json_t *platforms, struct arena *a);
+
 // What `run --json` prints of a cell: every key of the row, `samples_ms` and `checks`. Owned by the caller.
 json_t *plan_json(const struct cell_result *r);
 

@@ -12,7 +12,7 @@ struct asking {
 	struct arena arena;
 	const struct checkpoint *c;
 	const struct question *q;
-	const struct platform *platform;
+	const struct target *target;
 	struct machine machine;
 };
 
@@ -24,8 +24,10 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct input_hints hints;
 	struct input_shape shape;
 	struct spec *spec;
+	struct target t = *x->target;
 	enum status s = arch_resolve(&spec, &a, x->c, err);
 
+	t.options = options;
 	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))
 		s = error_set(err, STATUS_UNSUPPORTED, "the model has fewer than %lld layers", (long long)layers);
 	if (s == STATUS_OK) {
@@ -38,7 +40,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	if (s == STATUS_OK)
-		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, x->platform, options, &shape, x->q->new_tokens > 0, err);
+		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &shape, x->q->new_tokens > 0, err);
 	arena_done(&a);
 	return s;
 }
@@ -76,7 +78,7 @@ static const char *needed(const struct asking *x, struct arena *a, const struct 
 // "; --layers 20 would need 20.9 GiB, --options precision=bf16 14.2 GiB; --force tries it all the same"
 static const char *offer(struct asking *x, struct arena *a, const char *options)
 {
-	const struct backend *b = x->platform->engine ? backend_find(x->platform->engine) : NULL;
+	const struct route *r = x->target->route;
 	const char *smaller = "precision=bf16", *out = "";
 	struct prediction p;
 
@@ -87,7 +89,7 @@ static const char *offer(struct asking *x, struct arena *a, const char *options)
 			out = arena_printf(a, "; --layers %lld would need %s", (long long)layers, needed(x, a, &p));
 	}
 	const char *with = options && *options ? arena_printf(a, "%s,%s", options, smaller) : smaller;
-	if (b && !(options && strstr(options, "precision=")) && backend_check_options(b, smaller, NULL) == STATUS_OK && fits(x, x->q->layers, with, &p))
+	if (!(options && strstr(options, "precision=")) && backend_check_options(route_backend(r), route_provider(r), smaller, NULL) == STATUS_OK && fits(x, x->q->layers, with, &p))
 		out = arena_printf(a, "%s%s --options %s %s%s", out, *out ? "," : ";", smaller, *out ? "" : "would need ",
 			needed(x, a, &p));
 	return arena_printf(a, "%s; --force tries it all the same", out);
@@ -95,13 +97,13 @@ static const char *offer(struct asking *x, struct arena *a, const char *options)
 
 void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
 {
-	struct asking x = { .q = q, .platform = t->platform };
+	struct asking x = { .q = q, .target = t };
 	struct checkpoint c = { 0 };
 	struct prediction p;
 	struct error why = { 0 };
 
 	*out = (struct plan_memory){ 0 };
-	if (m->refused || !t->platform->engine || m->hub.kind == HUB_ONNX_FILE || plan_checkpoint(&c, &m->hub, NULL) != STATUS_OK)
+	if (m->refused || t->absent || m->hub.kind == HUB_ONNX_FILE || plan_checkpoint(&c, &m->hub, NULL) != STATUS_OK)
 		return;
 	x.c = &c;
 	machine_detect(&x.machine, &x.arena);

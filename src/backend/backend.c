@@ -3,12 +3,13 @@
 // It knows no engine's API and measures nothing: whoever calls session_run reads the clock.
 #include "backend/backend.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/text.h"
 
-static const struct backend *const backends[] = { &backend_ort, &backend_openvino, &backend_null };
+static const struct backend *const backends[] = { &backend_ort, &backend_openvino, &backend_browser, &backend_null };
 
 size_t backend_count(void)
 {
@@ -28,47 +29,101 @@ const struct backend *backend_find(const char *name)
 	return NULL;
 }
 
-enum status backend_devices(const struct backend *b, struct device_list *out, struct error *err)
+const struct provider *backend_provider(const struct backend *b, const char *name)
+{
+	for (const struct provider *p = b->providers; p->name; p++)
+		if (!name || text_is(p->name, name))
+			return p;
+	return NULL;
+}
+
+// ---- devices ------------------------------------------------------------------------------------------------------------
+
+enum status backend_devices(const struct backend *b, const char *build, struct device_list *out, struct error *err)
 {
 	struct device_list list = { .arena = out->arena };
-	enum status st = b->devices(&list, err);
+	enum status st = b->devices(build, &list, err);
 
 	if (!st)
 		*out = list;
 	return st ? error_prefix(err, "%s", b->name) : STATUS_OK;
 }
 
+static const char *kept(struct arena *a, const char *text)
+{
+	return text ? arena_strdup(a, text) : NULL;
+}
+
+void device_add(struct device_list *l, const struct device *d)
+{
+	struct device *items = ARENA_ARRAY(l->arena, l->count + 1, struct device);
+
+	if (l->count)
+		memcpy(items, l->items, l->count * sizeof *items);
+	items[l->count] = *d;
+	items[l->count].name = kept(l->arena, d->name);
+	items[l->count].description = kept(l->arena, d->description);
+	items[l->count].features = kept(l->arena, d->features);
+	l->items = items;
+	l->count++;
+}
+
+void device_absent(struct device_list *l, const char *provider, const char *format, ...)
+{
+	struct absence *absent = ARENA_ARRAY(l->arena, l->absent_count + 1, struct absence);
+	struct text reason = { 0 };
+	va_list ap;
+
+	if (l->absent_count)
+		memcpy(absent, l->absent, l->absent_count * sizeof *absent);
+	va_start(ap, format);
+	text_addv(&reason, format, ap);
+	va_end(ap);
+	absent[l->absent_count++] = (struct absence){ provider, arena_strdup(l->arena, text_get(&reason)) };
+	l->absent = absent;
+	text_done(&reason);
+}
+
 // ---- options ------------------------------------------------------------------------------------------------------------
 
-static const struct option *find_option(const struct backend *b, const char *name, size_t length)
+static const struct option *find_in(const struct option *o, const char *name, size_t length)
 {
-	for (const struct option *o = b->options; o->name; o++)
+	for (; o && o->name; o++)
 		if (strlen(o->name) == length && !strncmp(o->name, name, length))
 			return o;
 	return NULL;
 }
 
-static enum status unknown_option(const struct backend *b, const char *item, size_t length, struct error *err)
+static const struct option *find_option(const struct backend *b, const struct provider *p, const char *name, size_t length)
 {
+	const struct option *own = p ? find_in(p->options, name, length) : NULL;
+
+	return own ? own : find_in(b->options, name, length);
+}
+
+static enum status unknown_option(const struct backend *b, const struct provider *p, const char *item, size_t length, struct error *err)
+{
+	const struct option *lists[] = { b->options, p ? p->options : NULL };
 	struct text known = { 0 };
 	enum status st;
 
-	for (const struct option *o = b->options; o->name; o++)
-		text_addf(&known, "%s%s", known.length ? ", " : "", o->name);
+	for (size_t i = 0; i < 2; i++)
+		for (const struct option *o = lists[i]; o && o->name; o++)
+			text_addf(&known, "%s%s", known.length ? ", " : "", o->name);
 	st = error_set(
 		err, STATUS_BAD_INPUT, "%s has no option \"%.*s\"; it has %s", b->name, (int)length, item, text_get(&known));
 	text_done(&known);
 	return st;
 }
 
-enum status backend_check_options(const struct backend *b, const char *options, struct error *err)
+enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err)
 {
 	for (const char *at = options; at && *at;) {
 		size_t length = strcspn(at, ","), name = strcspn(at, "=,");
-		const struct option *o = length ? find_option(b, at, name) : NULL;
+		const struct option *o = length ? find_option(b, p, at, name) : NULL;
 
 		if (length && !o)
-			return unknown_option(b, at, name, err);
+			return unknown_option(b, p, at, name, err);
 		if (o && name == length)
 			return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", b->name, o->name, o->name);
 		at += length + (at[length] == ',');
@@ -78,18 +133,21 @@ enum status backend_check_options(const struct backend *b, const char *options, 
 
 static enum status parse_options(struct session *s, const char *options, struct error *err)
 {
-	enum status st = backend_check_options(s->backend, options, err);
+	const struct option *lists[] = { s->backend->options, s->provider->options };
+	enum status st = backend_check_options(s->backend, s->provider, options, err);
 
 	if (st)
 		return st;
-	for (const struct option *o = s->backend->options; o->name; o++)
-		if (o->value)
-			session_set_option(s, o->name, o->value);
+	for (size_t i = 0; i < 2; i++)
+		for (const struct option *o = lists[i]; o && o->name; o++)
+			if (o->value)
+				session_set_option(s, o->name, o->value);
 	for (const char *at = options; at && *at;) {
 		size_t length = strcspn(at, ","), name = strcspn(at, "=,");
 
 		if (length)
-			session_set_option(s, find_option(s->backend, at, name)->name, arena_strndup(&s->arena, at + name + 1, length - name - 1));
+			session_set_option(s, find_option(s->backend, s->provider, at, name)->name,
+				arena_strndup(&s->arena, at + name + 1, length - name - 1));
 		at += length + (at[length] == ',');
 	}
 	return STATUS_OK;
@@ -155,13 +213,14 @@ enum status session_option_word(
 
 // ---- sessions -----------------------------------------------------------------------------------------------------------
 
-enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options,
+enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device, const char *options,
 	const struct artifact *a, struct error *err)
 {
 	enum status st;
 
 	memset(s, 0, sizeof *s);
 	s->backend = b;
+	s->provider = p ? p : b->providers;
 	s->node_count = a->summary.node_count ? (int64_t)a->summary.node_count : -1;
 	s->device = device && *device ? arena_strdup(&s->arena, device) : NULL;
 	s->options = json_object();
@@ -256,8 +315,8 @@ enum status session_share_cache(struct session *s, struct error *err)
 enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
 	struct placement *out, struct error *err)
 {
-	struct placement p = { .arena = out->arena, .on_platform = -1 };
-	enum status st = check_inputs(s, in, in_count, err);
+	struct placement p = { .arena = out->arena, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
+	enum status st = in ? check_inputs(s, in, in_count, err) : STATUS_OK;
 
 	if (st)
 		return st;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine: ONNX Runtime, OpenVINO, null. Data first, then few functions; one `const struct backend` a file, one list in
+// An engine: ONNX Runtime, OpenVINO, a browser, null. Data first, then few functions; one `const struct backend` a file, one list in
 // backend.c. Nobody calls the pointers: session_open/run/close/explain below hold checks, defaults, timing and fault
 // injection once. Runtimes are opened with dlopen by full path, RTLD_LOCAL, and only ever in a child process.
 #ifndef ASSAY_BACKEND_BACKEND_H
@@ -16,6 +16,8 @@ enum {
 	BACKEND_NEEDS_PATH = 1,              // wants artifact.graph_path
 	BACKEND_SOFTWARE = 2,                // its devices are not hardware (null)
 	BACKEND_WRITES_IN_PLACE = 4,         // can write an output where an input lies (session_share_cache)
+	BACKEND_TIMES_ITSELF = 8,            // runs elsewhere: session.run_ns says how long a run took, the way there left out
+	BACKEND_NEEDS_PARTS = 16,            // wants artifact.parts: graph and weights as files that a browser can fetch
 };
 
 struct option {
@@ -24,32 +26,53 @@ struct option {
 	const char *help;
 };
 
+// A part of an engine that serves a platform: an execution provider of ONNX Runtime, a Web API of a browser. An engine has at
+// least one.
+struct provider {
+	const char *name;                    // "cpu", "qnn", "webgpu": what a platform's route names
+	const char *build;                   // folder of the library that has it; two builds never meet in one process
+	const struct option *options;        // its own, beside the engine's; NULL: none
+	const void *detail;                  // the engine's
+};
+
 struct device {
-	const char *name;                    // "CPU", "GPU.0"
+	const char *provider;
+	const char *name;                    // "CPU", "GPU.0", "57": what stands behind the colon of --on
 	const char *description;             // "AMD EPYC ..."
 	bool emulated;                       // a software stand-in for other hardware
+	bool compiles_only;                  // it is not here: a session can be opened on it and not run
 	const char *features;                // words, or NULL
 };
+struct absence { const char *provider, *reason; };     // of a provider that this build should have: a sentence, and what to do
 struct device_list {
 	struct arena *arena;                 // the caller's
 	const char *version, *library;       // of the engine; the path of the library that was opened
 	struct device *items;
 	size_t count;
+	struct absence *absent;
+	size_t absent_count;
 };
+void device_add(struct device_list *l, const struct device *d);      // copies texts
+void device_absent(struct device_list *l, const char *provider, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// Which node ran where.
-struct placed_node { const char *name, *op, *where, *kernel; bool fused_away; };
+// Which node ran where. `where` is a provider's or a device's name as the engine spells it. `dtype`: of the first input, or
+// NULL. `reason`: why it is not on the asked device, where the engine tells.
+struct placed_node { const char *name, *op, *dtype, *where, *kernel, *reason; bool fused_away; };
 struct placement {
 	struct arena *arena;
 	struct placed_node *nodes;           // of the graph as drawn; joined by node name
 	size_t count;
 	int64_t on_platform;                 // nodes that ran on the asked device; -1: cannot be known
+	int64_t elsewhere;                   // nodes that ran on another: 0 is what a row wants; -1: cannot be known
 	int64_t fused;                       // nodes that the engine folded into others, counted apart
+	int64_t partitions;                  // stretches of the graph that the asked device took; -1: cannot be known
+	int64_t copies;                      // nodes that the engine added to copy between devices; -1: cannot be known
 	const char *note;                    // how it was learned, or why it was not
 };
 
 struct session {
 	const struct backend *backend;
+	const struct provider *provider;
 	struct arena arena;                  // dies with the session
 	const char *device;
 	json_t *options;                     // effective: every option by name, as the engine reads it back where it can
@@ -60,6 +83,9 @@ struct session {
 	                                     // cache goes back in by its pointer
 	const int *past_of;                  // [output_count]: the input in whose memory this output is written, or -1; NULL: none is
 	int64_t run_count;
+	int64_t run_ns;                      // BACKEND_TIMES_ITSELF: how long the last run took by the engine's own clock
+	bool compiles_only;                  // set by open: it was compiled for a device that is not here, and is not run
+	int64_t compiled_bytes;              // set by open: size of what was compiled, where a file of it is kept; 0: unknown
 	void *state;                         // session_size bytes, zeroed
 };
 
@@ -68,7 +94,9 @@ struct backend {
 	unsigned caps;
 	size_t session_size;
 	const struct option *options;        // ends with a NULL name
-	enum status (*devices)(struct device_list *out, struct error *err);
+	const struct provider *providers;    // ends with a NULL name
+	// Of one build. UNAVAILABLE when its library is not here; a provider that has no device is listed as absent, with the reason.
+	enum status (*devices)(const char *build, struct device_list *out, struct error *err);
 	enum status (*open)(struct session *s, const struct artifact *a, struct error *err);
 	// in[input_count], out[output_count]: the backend fills data, dtype, rank, dim, nbytes of out; valid until the next run.
 	enum status (*run)(struct session *s, const struct tensor *in, struct tensor *out, struct error *err);
@@ -78,20 +106,22 @@ struct backend {
 		struct error *err);
 };
 
-extern const struct backend backend_ort, backend_openvino, backend_null;
+extern const struct backend backend_ort, backend_openvino, backend_browser, backend_null;
 
 size_t backend_count(void);
 const struct backend *backend_get(size_t i);
 const struct backend *backend_find(const char *name);               // NULL if there is none
 
+const struct provider *backend_provider(const struct backend *b, const char *name);     // NULL name: the first; NULL if there is none
+
 // Are these names of options, each with a value? BAD_INPUT lists the known ones. Values are looked at when a session opens.
-enum status backend_check_options(const struct backend *b, const char *options, struct error *err);
+enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err);
 
-enum status backend_devices(const struct backend *b, struct device_list *out, struct error *err);
+enum status backend_devices(const struct backend *b, const char *build, struct device_list *out, struct error *err);
 
-// `options`: "key=value,key=value" over the backend's defaults; an unknown key is BAD_INPUT with the known ones.
-// On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
-enum status session_open(struct session *s, const struct backend *b, const char *device, const char *options,
+// `device` NULL: the provider's first. `options`: "key=value,key=value" over the defaults of backend and provider; an unknown
+// key is BAD_INPUT with the known ones. On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
+enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device, const char *options,
 	const struct artifact *a, struct error *err);
 // Checks count, names, types and shapes of the inputs against what the engine declares.
 enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count,
@@ -114,8 +144,11 @@ enum status session_option_word(const struct session *s, const char *name, const
 
 // library.c: finding and opening an engine's shared library.
 // Order: ASSAY_ENGINE_PATH (colon separated), PREFIX/lib/assay/engines, XDG_DATA_HOME/assay/engines, the build tree's
-// dependency folder, the system loader. `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins.
-enum status library_open(struct arena *a, const char *pattern, void **handle, const char **path, struct error *err);
+// dependency folder, the system loader. In each, FOLDER/BUILD/ goes first; a build without a dash in its name is also found in
+// FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be taken for it). `pattern` is a glob of the file
+// name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
+enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
+enum status library_open(struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);
 // The folders that are looked in, in order, one a line with a mark whether they exist.
 void library_search_path(struct text *out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds an engine's shared library and opens it by full path, RTLD_NOW | RTLD_LOCAL. An engine lies in a folder of the search
-// path or one folder below it (engines/onnxruntime/libonnxruntime.so.1.31.1), with what it needs beside it.
+// path or in one of them below it (engines/onnxruntime/libonnxruntime.so.1.31.1), with what it needs beside it.
 // It never closes one: engines start threads and register exit handlers that would run unmapped code.
 #include "backend/backend.h"
 
@@ -106,61 +106,67 @@ static void escape(struct text *out, const char *folder)
 	}
 }
 
-// The newest file of the pattern in the folder or one below it: 1.31.1 is newer than 1.9.0.
-static const char *newest(struct places *p, size_t place, const char *pattern)
+static const char *newest_of(struct arena *a, const char *folder, const char *below, const char *pattern, const char *best)
 {
-	const char *best = NULL;
+	struct text name = { 0 };
+	glob_t found;
 
-	for (int below = 0; below <= !p->system[place]; below++) {
-		struct text name = { 0 };
-		glob_t found;
-
-		escape(&name, p->folder[place]);
-		text_addf(&name, "/%s%s", below ? "*/" : "", pattern);
-		if (!glob(text_get(&name), 0, NULL, &found)) {
-			for (size_t i = 0; i < found.gl_pathc; i++)
-				if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
-					best = arena_strdup(p->arena, found.gl_pathv[i]);
-			globfree(&found);
-		}
-		text_done(&name);
+	escape(&name, folder);
+	text_addf(&name, "%s%s/%s", below ? "/" : "", below ? below : "", pattern);
+	if (!glob(text_get(&name), 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
+				best = arena_strdup(a, found.gl_pathv[i]);
+		globfree(&found);
 	}
+	text_done(&name);
 	return best;
 }
 
-enum status library_open(struct arena *a, const char *pattern, void **handle, const char **path, struct error *err)
+// The newest file of the pattern: 1.31.1 is newer than 1.9.0.
+static const char *newest(struct places *p, size_t place, const char *build, const char *pattern)
+{
+	const char *folder = p->folder[place], *best = p->system[place] ? NULL : newest_of(p->arena, folder, build, pattern, NULL);
+
+	return best || (strchr(build, '-') && !text_is(base_name(folder), build)) ? best : newest_of(p->arena, folder, NULL, pattern, NULL);
+}
+
+enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err)
 {
 	struct places p = { .arena = a };
 	struct text looked = { 0 };
 	enum status st;
 
 	find_places(&p);
-	for (size_t i = 0; i < p.count; i++) {
-		const char *file = newest(&p, i, pattern);
-		void *opened;
-
-		if (!file)
-			continue;
-		opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-		if (!opened) {
-			// Its words name the missing soname. The next folder is not tried: another version would answer for this
-			// one.
-			const char *why = dlerror();
-
-			return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why ? why : "no reason given");
-		}
-		*handle = opened;
-		*path = file;
-		return STATUS_OK;
-	}
+	for (size_t i = 0; i < p.count; i++)
+		if ((*path = newest(&p, i, build, pattern)))
+			return STATUS_OK;
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
 	st = error_set(err, STATUS_UNAVAILABLE,
-		"%s is not installed: looked in %s and the system's library folders; set ASSAY_ENGINE_PATH to its folder",
-		pattern, text_get(&looked));
+		"%s%s%s is not installed: looked in %s and the system's library folders; set ASSAY_ENGINE_PATH to its folder",
+		strchr(build, '-') ? build : "", strchr(build, '-') ? "/" : "", pattern, text_get(&looked));
 	text_done(&looked);
 	return st;
+}
+
+enum status library_open(struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
+{
+	const char *file;
+	enum status st = library_find(a, build, pattern, &file, err);
+
+	if (st)
+		return st;
+	*handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	if (!*handle) {
+		// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
+		const char *why = dlerror();
+
+		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why ? why : "no reason given");
+	}
+	*path = file;
+	return STATUS_OK;
 }
 
 void library_search_path(struct text *out)

@@ -47,13 +47,14 @@ struct null {
 	size_t *capacity;
 };
 
-static enum status null_devices(struct device_list *out, struct error *err)
+static const struct provider providers[] = { { "null", "null", NULL, NULL }, { NULL, NULL, NULL, NULL } };
+
+static enum status null_devices(const char *build, struct device_list *out, struct error *err)
 {
+	(void)build;
 	(void)err;
 	out->version = "1";
-	out->items = ARENA_NEW(out->arena, struct device);
-	out->items[0] = (struct device){ .name = "NULL", .description = "computes nothing", .emulated = true };
-	out->count = 1;
+	device_add(out, &(struct device){ .provider = "null", .name = "NULL", .description = "computes nothing", .emulated = true });
 	return STATUS_OK;
 }
 
@@ -250,6 +251,7 @@ const struct backend backend_null = {
 	.caps = BACKEND_SOFTWARE,
 	.session_size = sizeof(struct null),
 	.options = options,
+	.providers = providers,
 	.devices = null_devices,
 	.open = null_open,
 	.run = null_run,

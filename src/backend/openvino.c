@@ -98,7 +98,7 @@ static enum status load_library(struct ov_library *l, struct arena *a, struct er
 	// it.
 	setenv("TBB_ENABLE_SANITIZERS", "1", 1);
 #endif
-	if ((st = library_open(a, "libopenvino_c.so*", &handle, &l->path, err)))
+	if ((st = library_open(a, "openvino", "libopenvino_c.so*", &handle, &l->path, err)))
 		return st;
 #define X(f) \
 	*(void **)&l->f = dlsym(handle, #f); \
@@ -113,13 +113,16 @@ static enum status load_library(struct ov_library *l, struct arena *a, struct er
 	return st;
 }
 
-static enum status ov_devices(struct device_list *out, struct error *err)
+static const struct provider providers[] = { { "openvino", "openvino", NULL, NULL }, { NULL, NULL, NULL, NULL } };
+
+static enum status ov_devices(const char *build, struct device_list *out, struct error *err)
 {
 	struct ov_library l = { 0 };
 	ov_available_devices_t found = { 0 };
 	ov_core_t *core = NULL;
 	enum status st = load_library(&l, out->arena, err);
 
+	(void)build;
 	if (!st)
 		st = ov_check(&l, l.ov_core_create(&core), "starting", err);
 	if (st)
@@ -127,19 +130,17 @@ static enum status ov_devices(struct device_list *out, struct error *err)
 	if (!(st = ov_check(&l, l.ov_core_get_available_devices(core, &found), "listing its devices", err))) {
 		out->version = l.version;
 		out->library = l.path;
-		out->items = ARENA_ARRAY(out->arena, found.size + 1, struct device);
 		for (size_t i = 0; i < found.size; i++) {
-			struct device *d = &out->items[out->count++];
-			char *text = NULL;
+			struct device d = { .provider = "openvino", .name = found.devices[i] };
+			char *description = NULL, *features = NULL;
 
-			d->name = arena_strdup(out->arena, found.devices[i]);
-			if (!l.ov_core_get_property(core, d->name, "FULL_DEVICE_NAME", &text))
-				d->description = arena_strdup(out->arena, text);
-			l.ov_free(text);
-			text = NULL;
-			if (!l.ov_core_get_property(core, d->name, "OPTIMIZATION_CAPABILITIES", &text))
-				d->features = arena_strdup(out->arena, text);
-			l.ov_free(text);
+			if (!l.ov_core_get_property(core, d.name, "FULL_DEVICE_NAME", &description))
+				d.description = description;
+			if (!l.ov_core_get_property(core, d.name, "OPTIMIZATION_CAPABILITIES", &features))
+				d.features = features;
+			device_add(out, &d);
+			l.ov_free(description);
+			l.ov_free(features);
 		}
 		l.ov_available_devices_free(&found);
 	}
@@ -456,6 +457,7 @@ const struct backend backend_openvino = {
 	.caps = BACKEND_NEEDS_PATH,
 	.session_size = sizeof(struct openvino),
 	.options = ov_options,
+	.providers = providers,
 	.devices = ov_devices,
 	.open = ov_open,
 	.run = ov_run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX Runtime by its C API, loaded at run time. Execution providers are rows of this file, not engines.
+// ONNX Runtime by its C API, loaded at run time. Execution providers are rows of ort_providers.c, not engines.
 // The graph is given from memory; the weights stay where they are: session.model_external_initializers_file_folder_path
 // names their real folder and ONNX Runtime maps them. Inputs and outputs are not copied.
 #include "backend/ort.h"
@@ -11,12 +11,6 @@
 
 #include "backend/host.h"
 #include "base/text.h"
-
-static const struct {
-	const char *device, *provider;
-} providers[] = {
-	{ "CPU", "CPUExecutionProvider" },
-};
 
 // Defaults by measurement (bert-base, 2 CPUs, interleaved runs, ms).
 //   prepacking on   113.5 at 1x128 against 127.7 without; costs 335 against 61 of loading and 332 against 8 MiB of anonymous
@@ -66,7 +60,7 @@ enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, s
 	return error_set(err, st, "%s: %s", doing, text);
 }
 
-static enum status load_library(struct ort_library *out, struct arena *a, struct error *err)
+enum status ort_load(struct ort_library *out, struct arena *a, const char *build, struct error *err)
 {
 	const OrtApiBase *(*get_base)(void);
 	const OrtApiBase *base;
@@ -76,7 +70,7 @@ static enum status load_library(struct ort_library *out, struct arena *a, struct
 	// Builds since 1.31 keep a device id and a database of events under HOME, and know an address to send them to. Measuring
 	// somebody's machine must not do that. This process is a child of our own, so its environment is ours to change.
 	setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-	enum status st = library_open(a, "libonnxruntime.so*", &handle, &out->path, err);
+	enum status st = library_open(a, build, "libonnxruntime.so*", &handle, &out->path, err);
 
 	if (st)
 		return st;
@@ -97,34 +91,43 @@ static enum status load_library(struct ort_library *out, struct arena *a, struct
 		out->path, out->text, ORT_OLDEST_API);
 }
 
-static enum status ort_devices(struct device_list *out, struct error *err)
+// ---- devices ------------------------------------------------------------------------------------------------------------
+
+static enum status ort_devices(const char *build, struct device_list *out, struct error *err)
 {
 	struct ort_library library = { 0 };
-	enum status st = load_library(&library, out->arena, err);
-	char **available = NULL, model[256];
-	int count = 0;
+	OrtEnv *env = NULL;
+	enum status st = ort_load(&library, out->arena, build, err);
 
 	if (!st)
-		st = ort_check(library.api, library.api->GetAvailableProviders(&available, &count), "listing its providers", err);
+		st = ort_check(library.api, library.api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "assay", &env), "starting", err);
 	if (st)
 		return st;
 	out->version = library.text;
 	out->library = library.path;
-	out->items = ARENA_ARRAY(out->arena, sizeof providers / sizeof *providers, struct device);
-	for (size_t i = 0; i < sizeof providers / sizeof *providers; i++) {
-		bool here = false;
+	for (const struct provider *p = ort_providers; p->name; p++) {
+		const struct ort_provider *own = p->detail;
+		struct error why = { 0 };
 
-		for (int k = 0; k < count; k++)
-			here |= text_is(available[k], providers[i].provider);
-		if (here)
-			out->items[out->count++] = (struct device){
-				.name = providers[i].device,
-				.description = arena_strdup(out->arena, host_cpuinfo("", "model name", model, sizeof model)),
-				.features = arena_printf(
-					out->arena, "API %u%s", library.version, library.version < 24 ? ", no placement" : ""),
-			};
+		if (text_is(p->build, build) && own->devices(p, &library, env, out, &why))
+			device_absent(out, p->name, "%s", why.text);
 	}
-	return ort_check(library.api, library.api->ReleaseAvailableProviders(available, count), "listing its providers", err);
+	// The environment stays: plugins that were registered with it do not all outlive its end.
+	return STATUS_OK;
+}
+
+bool ort_has_provider(const struct ort_library *l, const char *ep)
+{
+	char **available = NULL;
+	bool here = false;
+	int count = 0;
+	struct error ignored;
+
+	if (ort_check(l->api, l->api->GetAvailableProviders(&available, &count), "listing its providers", &ignored))
+		return false;
+	for (int i = 0; i < count; i++)
+		here |= text_is(available[i], ep);
+	return !ort_check(l->api, l->api->ReleaseAvailableProviders(available, count), "listing its providers", &ignored) && here;
 }
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 	if (record)
 		SET(AddSessionConfigEntry(o, "session.record_ep_graph_assignment_info", "1"));
 #undef SET
-	return STATUS_OK;
+	return ((const struct ort_provider *)s->provider->detail)->append(s, o, err);
 }
 
 enum status ort_create_session(struct session *s, const struct artifact *a, bool record, OrtSession **out, struct error *err)
@@ -282,27 +285,6 @@ static enum status list_values(struct session *s, bool inputs, struct tensor_typ
 	return st;
 }
 
-static enum status find_provider(struct session *s, struct error *err)
-{
-	struct text known = { 0 };
-	enum status st;
-
-	if (!s->device)
-		s->device = providers[0].device;
-	for (size_t i = 0; i < sizeof providers / sizeof *providers; i++) {
-		if (!strcasecmp(providers[i].device, s->device)) {
-			s->device = providers[i].device;
-			session_set_option(s, "provider", providers[i].provider);
-			text_done(&known);
-			return STATUS_OK;
-		}
-		text_addf(&known, "%s%s", i ? ", " : "", providers[i].device);
-	}
-	st = error_set(err, STATUS_UNAVAILABLE, "no device %s; ONNX Runtime's devices here: %s", s->device, text_get(&known));
-	text_done(&known);
-	return st;
-}
-
 static enum status ort_open(struct session *s, const struct artifact *a, struct error *err)
 {
 	struct ort *o = s->state;
@@ -311,9 +293,10 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	char version[24];
 	enum status st;
 
-	if ((st = find_provider(s, err)) || (st = load_library(&o->library, &s->arena, err)))
+	if ((st = ort_load(&o->library, &s->arena, s->provider->build, err)))
 		return st;
 	api = o->library.api;
+	session_set_option(s, "provider", ((const struct ort_provider *)s->provider->detail)->ep);
 	// Warnings would fill the row's stderr with remarks about graphs that run well.
 	if ((st = ort_check(api, api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "assay", &o->env), "starting", err)) ||
 		(st = ort_check(api, api->GetAllocatorWithDefaultOptions(&o->allocator), "starting", err)) ||
@@ -443,6 +426,7 @@ const struct backend backend_ort = {
 	.caps = BACKEND_WRITES_IN_PLACE,
 	.session_size = sizeof(struct ort),
 	.options = options,
+	.providers = ort_providers,
 	.devices = ort_devices,
 	.open = ort_open,
 	.run = ort_run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to ort.c and ort_explain.c.
+// Private to ort*.c.
 #ifndef ASSAY_BACKEND_ORT_H
 #define ASSAY_BACKEND_ORT_H
 
@@ -27,6 +27,21 @@ struct ort {
 	OrtValue **in, **out;                // of the last run
 	OrtValue **older;                    // of the run before it, where the session keeps outputs
 };
+
+// What stands behind struct provider.detail: one execution provider.
+struct ort_provider {
+	const char *ep;                      // "CPUExecutionProvider", as the assignment record names it
+	// What it could run on: device_add, or an error that says why there is nothing (UNAVAILABLE) and what brings it.
+	enum status (*devices)(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err);
+	// Checks s->device, puts the provider with its options into the session's options; session_set_option for what is effective.
+	enum status (*append)(struct session *s, OrtSessionOptions *o, struct error *err);
+};
+extern const struct provider ort_providers[];        // ort_providers.c; ends with a NULL name
+
+// Loads the library of a build and finds the newest API that both sides know.
+enum status ort_load(struct ort_library *out, struct arena *a, const char *build, struct error *err);
+// Whether the provider is built into the library. That says nothing about devices.
+bool ort_has_provider(const struct ort_library *l, const char *ep);
 
 // What an OrtStatus says as one of ours; frees it. NULL is OK.
 enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err);

@@ -42,19 +42,25 @@ void text_add(struct text *t, const char *s)
 	text_add_bytes(t, s, strlen(s));
 }
 
-void text_addf(struct text *t, const char *format, ...)
+void text_addv(struct text *t, const char *format, va_list ap)
 {
-	va_list ap, again;
-	va_start(ap, format);
+	va_list again;
 	va_copy(again, ap);
 	int n = vsnprintf(NULL, 0, format, ap);
-	va_end(ap);
 	if (n >= 0) {
 		reserve(t, (size_t)n);
 		vsnprintf(t->data + t->length, (size_t)n + 1, format, again);
 		t->length += (size_t)n;
 	}
 	va_end(again);
+}
+
+void text_addf(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	text_addv(t, format, ap);
+	va_end(ap);
 }
 
 const char *text_get(const struct text *t)

@@ -3,6 +3,7 @@
 #ifndef ASSAY_BASE_TEXT_H
 #define ASSAY_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ struct text {                        // all zero is a valid empty text
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const void *data, size_t nbytes);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_addv(struct text *t, const char *format, va_list ap);
 // The string, never NULL; owned by the text.
 const char *text_get(const struct text *t);
 void text_done(struct text *t);

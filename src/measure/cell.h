@@ -64,10 +64,11 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 
 // The child's side, called by `assay cell`: request on fd 0, events on fd 3. Returns the exit code.
 int cell_child(void);
-// `assay cell --probe ENGINE`: devices of one engine as JSON on fd 3.
-int cell_child_probe(const char *engine);
-// Runs a probe child and returns {"engine","available","reason","version","library","devices":[...]}; never NULL.
-json_t *cell_probe(const char *engine);
+// `assay cell --probe ENGINE/BUILD`: devices of one build of an engine as JSON on fd 3. A library of one build is never loaded beside another's.
+int cell_child_probe(const char *engine_build);
+// Runs a probe child and returns {"engine","build","available","reason","version","library","devices":[{"provider","name","description","emulated",
+// "compiles_only","features"}],"absent":{PROVIDER: REASON}}; never NULL. `reason`: why the whole build is not available.
+json_t *cell_probe(const struct backend *b, const char *build);
 
 // The program that children are started from: ASSAY_PROGRAM, else beside or below this library or program.
 const char *cell_program(struct arena *a);

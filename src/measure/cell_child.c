@@ -2,7 +2,7 @@
 // The child's side of a cell. It tells each phase before it begins, so that whatever kills the process is told apart by
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
-//   build -> engine -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> done
+//   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> done
 //
 // "memory" is one more run with the parent sampling; in "warm" nobody samples, and between two runs there is nothing but
 // two looks at the clock. "explain" comes last and may fail or die without harm: the answer is out by then.
@@ -183,7 +183,7 @@ static enum status measure(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
+	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_load(w, err)))
 		return st;
 	say_phase("inputs");
 	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (st = warm_runs(w, err)) ||
@@ -197,7 +197,7 @@ static enum status measure_generation(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_open_engine(w, err)) || (st = work_load(w, err)))
+	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_load(w, err)))
 		return st;
 	return work_generate(w, err);
 }
@@ -240,7 +240,7 @@ static enum status make_reference(struct work *w, struct error *err)
 	bool cached;
 	enum status st;
 
-	if ((st = work_build(w, err)) || (st = work_check_memory(w, err)) || (st = work_open_engine(w, err)))
+	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_check_memory(w, err)))
 		return st;
 	if (w->ask.new_tokens > 0)
 		return make_generated(w, err);
@@ -291,11 +291,17 @@ int cell_child(void)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);
 	text_done(&line);
 	if (!st) {
-		w.platform = w.ask.platform ? platform_find(w.ask.platform) : NULL;
-		w.backend = w.platform && w.platform->engine ? backend_find(w.platform->engine) : NULL;
-		if (!w.ask.path || !w.backend)
-			st = error_set(&err, STATUS_BAD_INPUT, "the request names no model or no platform that an engine serves");
-		else
+		w.target.platform = w.ask.platform ? platform_find(w.ask.platform) : NULL;
+		w.target.route = w.target.platform ? platform_route(w.target.platform, w.ask.device) : NULL;
+		if (!w.ask.path || !w.target.route) {
+			st = error_set(&err, STATUS_BAD_INPUT, "the request names no model, no platform or no device of it");
+		} else {
+			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
+			w.target.options = w.ask.options;
+			w.backend = route_backend(w.target.route);
+			w.provider = route_provider(w.target.route);
+		}
+		if (!st)
 			st = w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
 	}
 	if (st)

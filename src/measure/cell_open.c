@@ -60,7 +60,7 @@ static void choose_cache(struct work *w, const struct spec *spec, struct graph_f
 
 	if (w->ask.new_tokens <= 0)
 		return;
-	if (w->platform->cache == CACHE_SHARED && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
+	if (w->target.platform->cache == CACHE_SHARED && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
 		why = arch_unshared(spec);
 		w->shares_cache = !why;
 		if (why)
@@ -86,7 +86,7 @@ static enum status draw_part(struct work *w, struct part *p, const struct spec *
 
 static enum status draw(struct work *w, struct error *err)
 {
-	struct graph_form form = w->platform->form;
+	struct graph_form form = w->target.platform->forms[w->form];
 	struct spec *spec;
 	enum status st = checkpoint_open(&w->checkpoint, w->ask.path, err);
 
@@ -105,7 +105,7 @@ static enum status draw(struct work *w, struct error *err)
 	arch_input_hints(spec, &w->hints);
 	if ((st = decide_shape(w, err)))
 		return st;
-	form.is_static = w->ask.is_static != 0;
+	form.is_static |= w->ask.is_static != 0;
 	if ((st = choose_parts(w, spec, err)))
 		return st;
 	choose_cache(w, spec, &form);
@@ -148,7 +148,7 @@ enum status work_check_memory(struct work *w, struct error *err)
 
 	if (!w->spec || w->ask.force)
 		return STATUS_OK;
-	enum status st = predict_cell(&p, w->spec, &w->checkpoint, w->platform, w->ask.options, &w->shape, w->ask.new_tokens > 0, err);
+	enum status st = predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->shape, w->ask.new_tokens > 0, err);
 	if (st)
 		return st;
 	machine_detect(&m, &w->arena);
@@ -158,23 +158,25 @@ enum status work_check_memory(struct work *w, struct error *err)
 enum status work_open_engine(struct work *w, struct error *err)
 {
 	const struct device *d = NULL;
+	const char *why = NULL;
 	enum status st;
 
 	say_phase("engine");
 	w->devices.arena = &w->arena;
-	if ((st = backend_devices(w->backend, &w->devices, err)))
+	if ((st = backend_devices(w->backend, w->provider->build, &w->devices, err)))
 		return st;
-	w->device = w->ask.device && *w->ask.device ? w->ask.device : w->platform->device;
-	for (size_t i = 0; i < w->devices.count; i++)
-		if (!w->device || !*w->device || !strcasecmp(w->devices.items[i].name, w->device)) {
+	for (size_t i = 0; i < w->devices.absent_count; i++)
+		if (text_is(w->devices.absent[i].provider, w->provider->name))
+			why = w->devices.absent[i].reason;
+	for (size_t i = 0; i < w->devices.count && !d; i++)
+		if (text_is(w->devices.items[i].provider, w->provider->name) && !strcasecmp(w->devices.items[i].name, w->target.device))
 			d = &w->devices.items[i];
-			break;
-		}
-	say_row(json_pack("{s:s, s:s?, s:s?, s:s?, s:o}", "engine", w->backend->name, "engine_version", w->devices.version, "device", d ? d->name : w->device,
-		"device_description", d ? d->description : NULL, "emulated", d ? json_boolean(d->emulated) : json_null()));
 	if (d)
-		w->device = d->name;
-	return STATUS_OK;
+		w->target.device = d->name;
+	w->device = d;
+	say_row(json_pack("{s:s, s:s?, s:s, s:s?, s:o}", "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
+		"device_description", d ? d->description : NULL, "emulated", d ? json_boolean(d->emulated) : json_null()));
+	return !d && why ? error_set(err, STATUS_UNAVAILABLE, "%s", why) : STATUS_OK;
 }
 
 enum status work_load(struct work *w, struct error *err)
@@ -186,12 +188,12 @@ enum status work_load(struct work *w, struct error *err)
 	say_phase("load");
 	begin = clock_ms();
 	for (size_t i = 0; i < w->part_count; i++)
-		if ((st = session_open(&w->part[i].session, w->backend, w->device, w->ask.options, &w->part[i].artifact, err)))
+		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options, &w->part[i].artifact, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
 	w->is_open = true;
 	compute = session_option(&w->part->session, "compute_dtype");
 	say_row(json_pack("{s:f, s:O?, s:s, s:s}", "load_ms", clock_ms() - begin, "options", w->part->session.options, "compute_dtype", compute ? compute : "f32",
-		"actual", w->platform->name));
+		"actual", w->target.platform->name));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	say_memory("load");
@@ -201,15 +203,15 @@ enum status work_load(struct work *w, struct error *err)
 enum status work_reopen_plain(struct work *w, struct error *err)
 {
 	struct part *p = w->part;
-	struct graph_form form = w->platform->form;
+	struct graph_form form = w->target.platform->forms[w->form];
 	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
 	struct error unknown;
 	enum status st;
 
-	if (!backend_check_options(w->backend, as_they_lie, &unknown))
+	if (!backend_check_options(w->backend, w->provider, as_they_lie, &unknown))
 		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
 	session_close(&p->session);
 	if ((st = draw_part(w, p, w->spec, &form, err)))
 		return st;
-	return session_open(&p->session, w->backend, w->device, options, &p->artifact, err);
+	return session_open(&p->session, w->backend, w->provider, w->target.device, options, &p->artifact, err);
 }

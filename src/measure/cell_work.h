@@ -10,10 +10,12 @@
 struct work {
 	struct arena arena;
 	struct request ask;
-	const struct platform *platform;
+	struct target target;                // as asked; its device as the engine spells it once the engine is open
 	const struct backend *backend;
+	const struct provider *provider;
 	struct checkpoint checkpoint;
 	struct spec *spec;                   // NULL for a user's .onnx
+	size_t form;                         // which of the platform's forms is drawn
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;
@@ -25,7 +27,7 @@ struct work {
 	struct input_hints hints;
 	struct input_shape shape;
 	struct device_list devices;
-	const char *device;
+	const struct device *device;         // NULL: the engine does not list it
 	bool is_open, shaped_by_sequence;
 	struct tensor *drawn;                // as the graph declares them: order of part->artifact.inputs
 	size_t drawn_count;

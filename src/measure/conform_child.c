@@ -33,12 +33,12 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 	if ((st = conform_materialise(&made, &w->arena, folder, err)) || (st = checkpoint_open(&w->checkpoint, made, err)) ||
 	    (st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
-	w->graph = graph_new(&t->platform->form);
+	w->graph = graph_new(&t->platform->forms[0]);
 	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
 		return st;
 	if (((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact)) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
 		return st;
-	if ((st = session_open(&w->session, b, t->device, t->options, &w->artifact, err)))
+	if ((st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
 	in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor);
 	out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
@@ -104,16 +104,17 @@ int conform_child(void)
 		t.platform = platform ? platform_find(platform) : NULL;
 		t.device = json_string_value(json_object_get(request, "device"));
 		t.options = json_string_value(json_object_get(request, "options"));
-		b = t.platform && t.platform->engine ? backend_find(t.platform->engine) : NULL;
+		t.route = t.platform ? platform_route(t.platform, t.device) : NULL;
+		b = t.route ? route_backend(t.route) : NULL;
 		if (!b)
-			st = error_set(&err, STATUS_UNAVAILABLE, "%s", t.platform && t.platform->absent ? t.platform->absent : "no engine serves this platform");
+			st = error_set(&err, STATUS_BAD_INPUT, "the request names no platform or no device of it");
 	}
 	say_phase("engine");
 	if (!st)
-		st = backend_devices(b, &devices, &err);
+		st = backend_devices(b, route_provider(t.route)->build, &devices, &err);
 	if (!st) {
 		if (!t.device || !*t.device)
-			t.device = t.platform->device;
+			t.device = t.route->device;
 		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
 		cases = json_object_get(request, "cases");
 		for (size_t i = 0; i < json_array_size(cases); i++)

@@ -102,14 +102,12 @@ static void write_result(const struct conform_type *type, struct arena *a, const
 // The platform's own options, not those of one cell: the cases are float32 and judged as such.
 static enum status plain_target(struct target *plain, const struct target *t, const char **folder, struct arena *a, struct error *err)
 {
-	const struct backend *b = t->platform->engine ? backend_find(t->platform->engine) : NULL;
-
-	if (!b || (b->caps & BACKEND_SOFTWARE))
-		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name, t->platform->absent ? t->platform->absent : "no engine that computes serves it");
+	if (platform_is_software(t->platform))
+		return error_set(err, STATUS_UNAVAILABLE, "%s: no engine that computes serves it", t->platform->name);
 	if (!(*folder = conform_folder(a)))
 		return error_set(err, STATUS_UNAVAILABLE, "no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the folder with conform/");
 	*plain = *t;
-	plain->options = t->platform->options;
+	plain->options = t->route->options;
 	return STATUS_OK;
 }
 

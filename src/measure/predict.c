@@ -65,14 +65,14 @@ static struct weights copies(const struct graph_memory *g, const struct platform
 	return w;
 }
 
-void predict_engine(struct prediction *out, const struct graph_memory *g, const struct platform *p, const char *options)
+void predict_engine(struct prediction *out, const struct graph_memory *g, const struct target *t)
 {
-	const struct platform_memory *e = platform_memory(p);
+	const struct platform_memory *e = platform_memory(t->route);
 
 	*out = (struct prediction){ .graph = *g };
 	if (!e)
 		return;
-	struct weights w = copies(g, e, options);
+	struct weights w = copies(g, e, t->options);
 	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
 	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
@@ -83,10 +83,10 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	out->required_bytes = (uint64_t)((run + w.read > load ? run + w.read : load) + libraries);
 }
 
-static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct platform *p,
+static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct target *t,
 	const struct input_shape *shape, struct error *err)
 {
-	struct graph_form form = p->form;
+	struct graph_form form = t->platform->forms[0];
 	struct input_hints hints;
 	struct graph_memory m;
 
@@ -116,7 +116,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	return st;
 }
 
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct platform *p, const char *options,
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct input_shape *shape, bool generates, struct error *err)
 {
 	static const enum arch_graph whole[] = { ARCH_WHOLE }, seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
@@ -125,9 +125,9 @@ enum status predict_cell(struct prediction *out, const struct spec *s, const str
 	enum status st = STATUS_OK;
 
 	for (size_t i = 0; i < (parts ? 3 : 1) && !st; i++)
-		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], p, shape, err);
+		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], t, shape, err);
 	if (!st)
-		predict_engine(out, &sum, p, options);
+		predict_engine(out, &sum, t);
 	return st;
 }
 

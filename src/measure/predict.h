@@ -16,11 +16,11 @@ struct prediction {
 	struct graph_memory graph;
 };
 
-// From what the graph asks for. `options`: of the engine, as in struct cell; may be NULL.
-void predict_engine(struct prediction *out, const struct graph_memory *graph, const struct platform *p, const char *options);
+// From what the graph asks for. Of the target: form, engine and options.
+void predict_engine(struct prediction *out, const struct graph_memory *graph, const struct target *t);
 
 // Draws the graph, or those of generation. `c` has weights: those of files, or planned ones (predict_plan).
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct platform *p, const char *options,
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct input_shape *shape, bool generates, struct error *err);
 
 // A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere: enough to draw. Lives in `a`; not to be

@@ -15,41 +15,47 @@
 
 #define PROBE_TIMEOUT_S 60.0
 
-int cell_child_probe(const char *engine)
+int cell_child_probe(const char *engine_build)
 {
-	const struct backend *b = backend_find(engine);
 	struct device_list list = { 0 };
 	struct arena arena = { 0 };
 	struct error err = { 0 };
 	struct text line = { 0 };
-	json_t *devices;
+	json_t *devices = json_array(), *absent = json_object();
+	const char *slash = strchr(engine_build, '/'), *engine = arena_strndup(&arena, engine_build, strcspn(engine_build, "/"));
+	const struct backend *b = backend_find(engine);
 	enum status st = child_begin(&line, &err);
 
 	text_done(&line);
 	list.arena = &arena;
 	say_phase("engine");
 	if (!st)
-		st = b ? backend_devices(b, &list, &err) : error_set(&err, STATUS_BAD_INPUT, "no engine is called %s", engine);
+		st = b ? backend_devices(b, slash ? slash + 1 : b->providers->build, &list, &err)
+		       : error_set(&err, STATUS_BAD_INPUT, "no engine is called %s", engine);
 	if (st)
 		say_error(err.status, err.text);
-	devices = json_array();
-	for (size_t i = 0; !st && i < list.count; i++)
-		json_array_append_new(devices, json_pack("{s:s, s:s?, s:b, s:s?}", "name", list.items[i].name, "description", list.items[i].description,
-			"emulated", (int)list.items[i].emulated, "features", list.items[i].features));
-	say(json_pack("{s:s, s:s?, s:s?, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices));
+	for (size_t i = 0; !st && i < list.count; i++) {
+		const struct device *d = &list.items[i];
+
+		json_array_append_new(devices, json_pack("{s:s, s:s, s:s?, s:b, s:b, s:s?}", "provider", d->provider, "name", d->name, "description",
+			d->description, "emulated", (int)d->emulated, "compiles_only", (int)d->compiles_only, "features", d->features));
+	}
+	for (size_t i = 0; !st && i < list.absent_count; i++)
+		json_object_set_new(absent, list.absent[i].provider, json_string(list.absent[i].reason));
+	say(json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices, "absent", absent));
 	say_done();
 	_exit(0);                                                // cell_child.c says why
 }
 
-json_t *cell_probe(const char *engine)
+json_t *cell_probe(const struct backend *b, const char *build)
 {
-	const char *arguments[] = { "--probe", engine, NULL }, *reason = NULL, *note;
 	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
 	struct child_report report;
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct heard heard;
-	json_t *devices = NULL, *result;
+	const char *arguments[] = { "--probe", arena_printf(&a, "%s/%s", b->name, build), NULL }, *reason = NULL, *note;
+	json_t *devices = NULL, *absent, *result;
 	bool available = false;
 
 	heard_init(&heard, &a, NULL);
@@ -60,16 +66,17 @@ json_t *cell_probe(const char *engine)
 		child_report_done(&report);
 	}
 	devices = heard.probe ? json_object_get(heard.probe, "devices") : NULL;
+	absent = heard.probe ? json_object_get(heard.probe, "absent") : NULL;
 	if (available && !json_array_size(devices)) {
 		available = false;
 		reason = "it has no device here";
 	}
-	result = json_pack("{s:s, s:b, s:s?, s:O?, s:O?, s:o}", "engine", engine, "available", (int)available, "reason", reason,
+	result = json_pack("{s:s, s:s, s:b, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "available", (int)available, "reason", reason,
 		"version", heard.probe ? json_object_get(heard.probe, "version") : NULL, "library", heard.probe ? json_object_get(heard.probe, "library") : NULL,
-		"devices", devices ? json_incref(devices) : json_array());
+		"devices", devices ? json_incref(devices) : json_array(), "absent", absent ? json_incref(absent) : json_object());
 	arena_done(&a);
-	return result ? result : json_pack("{s:s, s:b, s:s, s:n, s:n, s:[]}", "engine", "", "available", 0, "reason", "its answer is not text", "version",
-		"library", "devices");
+	return result ? result : json_pack("{s:s, s:s, s:b, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "available", 0, "reason",
+		"its answer is not text", "version", "library", "devices", "absent");
 }
 
 static const char *folder_of(struct arena *a, const char *path)

@@ -102,10 +102,6 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	const char *cause, *note;
 	enum status st;
 
-	if (!t->platform->engine) {
-		*why = t->platform->absent;
-		return STATUS_OK;
-	}
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err);
 	if (st)

@@ -25,11 +25,19 @@
 	X(TEXT, actual, "the platform that ran; null when nothing ran")                                                    \
 	X(TEXT, engine, "engine that ran: ort, openvino, null")                                                            \
 	X(TEXT, engine_version, "its version, as the library says")                                                        \
+	X(TEXT, provider, "the part of the engine that was asked to run it: CPUExecutionProvider, QNNExecutionProvider, webgpu, ...")   \
 	X(TEXT, device, "device of the engine")                                                                            \
+	X(JSON, adapter, "of a browser or GPU: its version, adapter, limits, features, software or not")                    \
 	X(TEXT, device_description, "the device's own name")                                                               \
 	X(BOOLEAN, emulated, "a software stand-in for other hardware")                                                     \
 	X(TEXT, verdict, "see verdicts")                                                                                   \
 	X(TEXT, cause, "why, in a sentence; null when right")                                                              \
+	X(TEXT, hint, "what to do about it, where that is known")                                                          \
+	X(TEXT, raw_error, "what the engine said, word for word, where the cause was made from it")                        \
+	X(INTEGER, attempt, "1, or the number of this try in a chain of fallbacks")                                        \
+	X(INTEGER, fallback_of, "row of the first try, which this one stands in for; null: this is what was asked for")     \
+	X(TEXT, fallback_reason, "verdict and cause of the try before")                                                    \
+	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for")         \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
 	X(TEXT, type_conformance, "conformance cases of this type that pass on this engine, as passed/cases")              \
 	X(TEXT, weights, "real or synthetic")                                                                              \
@@ -54,6 +62,7 @@
 	X(INTEGER, tokens_unlike_uncached, "generated tokens that a run without a cache chooses otherwise")                \
 	X(REAL, uncached_max_error, "largest difference of the best logits from a run without a cache")                    \
 	X(TEXT, form, "which graph variant ran")                                                                           \
+	X(TEXT, form_why, "why an earlier variant was not taken; null: it is the first")                                                                           \
 	X(JSON, options, "every effective option of the engine")                                                           \
 	X(INTEGER, attempts, "how many times the cell was tried for this row")                                             \
 	X(REAL, build_ms, "drawing the graph and placing it")                                                              \
@@ -73,6 +82,11 @@
 	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses")                                              \
 	X(INTEGER, nodes, "nodes in the graph as drawn")                                                                   \
 	X(INTEGER, nodes_on_platform, "nodes that ran on the requested platform; null when it cannot be known")            \
+	X(INTEGER, nodes_elsewhere, "nodes that ran on something else; null when it cannot be known")                       \
+	X(INTEGER, partitions, "stretches of the graph that the platform took; null when it cannot be known")              \
+	X(INTEGER, copies, "nodes that the engine added to copy between devices")                                          \
+	X(JSON, refused, "what was left to others: objects of op, dtype, count, first node, reason")                       \
+	X(INTEGER, compiled_bytes, "size of what was compiled for the device, where it is kept in a file")                 \
 	X(INTEGER, nodes_fused, "nodes folded into others by the engine")                                                  \
 	X(TEXT, placement_note, "how placement was learned, or why it was not")                                            \
 	X(REAL, max_abs_error, "largest absolute error over all outputs")                                                  \

@@ -36,14 +36,14 @@
 #include "base/text.h"
 
 static const struct platform_memory engines[] = {
-	{ .engine = "ort", .opened_mib = 12, .mapped_mib = 21, .made = 1.9, .given = 1, .frees_packed = true, .folded_slack = 0.035 },
-	{ .engine = "openvino", .opened_mib = 32, .mapped_mib = 51, .made = 0.95, .given = 0.95, .widens_half_tables = true },
+	{ .engine = "ort", .provider = "cpu", .opened_mib = 12, .mapped_mib = 21, .made = 1.9, .given = 1, .frees_packed = true, .folded_slack = 0.035 },
+	{ .engine = "openvino", .provider = "openvino", .opened_mib = 32, .mapped_mib = 51, .made = 0.95, .given = 0.95, .widens_half_tables = true },
 };
 
-const struct platform_memory *platform_memory(const struct platform *p)
+const struct platform_memory *platform_memory(const struct route *r)
 {
-	for (size_t i = 0; p && i < sizeof engines / sizeof *engines; i++)
-		if (text_is(engines[i].engine, p->engine))
+	for (size_t i = 0; r && i < sizeof engines / sizeof *engines; i++)
+		if (text_is(engines[i].engine, r->engine) && text_is(engines[i].provider, r->provider))
 			return &engines[i];
 	return NULL;
 }

@@ -16,79 +16,97 @@
 #include "platform/platform.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
 #define CHOSEN_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN }
+#define STATIC_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN }
+#define STATIC_GELU_OP { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN }
 
 static const struct platform platforms[] = {
 	{
 		.name = "cpu",
-		.engine = "ort",
-		.device = "CPU",
-		.summary = "the processor, by ONNX Runtime",
+		.summary = "the processor, by ONNX Runtime; the processor of a browser, by WebAssembly",
+		.routes = { { "ort", "cpu", "CPU", "CPU", NULL }, { "browser", "wasm", "chromium firefox remote", "chromium", NULL } },
 		.reference = "openvino",
-		.form = CHOSEN_FORM,
+		.forms = { CHOSEN_FORM },
+		.form_count = 1,
 		.cache = CACHE_SHARED,
 	},
 	{
 		.name = "cuda",
-		.summary = "NVIDIA GPUs",
-		.absent = "no engine in this version serves cuda yet: ONNX Runtime's CUDA provider is not bundled",
+		.summary = "NVIDIA GPUs, by ONNX Runtime",
+		.routes = { { "ort", "cuda", NULL, "0", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { CHOSEN_FORM },
+		.form_count = 1,
+		.fallback = { "openvino", "cpu" },
+		.environment = "CUDA_VISIBLE_DEVICES",
 	},
 	{
 		.name = "rocm",
-		.summary = "AMD GPUs",
-		.absent = "no engine in this version serves rocm yet: ONNX Runtime's MIGraphX provider is not bundled",
+		.summary = "AMD GPUs, by ONNX Runtime with MIGraphX",
+		.routes = { { "ort", "migraphx", NULL, "0", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { STATIC_FORM, CHOSEN_FORM },
+		.form_count = 2,
+		.fallback = { "openvino", "cpu" },
+		.environment = "HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES",
 	},
 	{
 		.name = "mps",
-		.summary = "Apple GPUs",
-		.absent = "no engine in this version serves mps yet: it needs macOS and ONNX Runtime's CoreML provider",
+		.summary = "Apple GPUs, by ONNX Runtime with Core ML",
+		.routes = { { "ort", "coreml", NULL, "GPU", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { STATIC_FORM, CHOSEN_FORM },
+		.form_count = 2,
+		.fallback = { "openvino", "cpu" },
 	},
 	{
 		.name = "openvino",
-		.engine = "openvino",
-		.device = "CPU",
 		.summary = "Intel's runtime for CPUs, GPUs and NPUs",
+		.routes = { { "openvino", "openvino", NULL, "CPU", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM, // a plain cache: its GroupQueryAttention is right for one row only and leaves softcap out (2026.4)
+		.forms = { CHOSEN_FORM }, // a plain cache: its GroupQueryAttention is right for one row only and leaves softcap out (2026.4)
+		.form_count = 1,
+		.fallback = { "cpu" },
 	},
 	{
 		.name = "qnn",
-		.summary = "Qualcomm NPUs",
-		.absent = "no engine in this version serves qnn yet: ONNX Runtime's QNN provider is not bundled",
+		.summary = "Qualcomm NPUs, by ONNX Runtime; their emulator on x86-64",
+		.routes = { { "ort", "qnn", NULL, "57", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { STATIC_FORM, STATIC_GELU_OP },
+		.form_count = 2,
+		.fallback = { "openvino", "cpu" },
 	},
 	{
 		.name = "webnn",
 		.summary = "WebNN in a browser",
-		.absent = "no engine in this version serves webnn yet: it cannot drive a browser",
+		.routes = { { "browser", "webnn", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { STATIC_FORM, STATIC_GELU_OP },
+		.form_count = 2,
+		.fallback = { "cpu" },
 	},
 	{
 		.name = "webgpu",
-		.summary = "WebGPU in a browser or natively",
-		.absent = "no engine in this version serves webgpu yet: ONNX Runtime's WebGPU provider is not bundled and it "
-			  "cannot drive a browser",
+		.summary = "WebGPU, natively or in a browser",
+		.routes = { { "ort", "webgpu", "native", "native", NULL }, { "browser", "webgpu", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.form = CHOSEN_FORM,
+		.forms = { CHOSEN_FORM },
+		.form_count = 1,
+		.fallback = { "webnn", "cpu" },
 	},
 	{
 		.name = "null",
-		.engine = "null",
-		.device = "NULL",
 		.summary = "computes nothing; for tests of assay itself",
+		.flags = PLATFORM_EXTRA,
+		.routes = { { "null", "null", NULL, "NULL", NULL } },
 		.reference = "null", // without options: what a healthy one gives
-		.form = CHOSEN_FORM,
+		.forms = { CHOSEN_FORM },
+		.form_count = 1,
 	},
 };
 
@@ -110,11 +128,42 @@ const struct platform *platform_find(const char *name)
 	return NULL;
 }
 
-static bool is_hardware(const struct platform *p)
+// A device word, or the beginning of one up to a dot: "native.1" is of "native".
+static bool has_device(const char *words, const char *device)
 {
-	const struct backend *b = p->engine ? backend_find(p->engine) : NULL;
+	size_t length = strcspn(device, ".");
 
-	return !b || !(b->caps & BACKEND_SOFTWARE);
+	for (const char *at = words; *at;) {
+		size_t n = strcspn(at, " ");
+
+		if (n == length && !strncasecmp(at, device, n))
+			return true;
+		at += n + (at[n] == ' ');
+	}
+	return false;
+}
+
+const struct route *platform_route(const struct platform *p, const char *device)
+{
+	for (const struct route *r = p->routes; device && *device && r->engine; r++)
+		if (!r->devices || has_device(r->devices, device))
+			return r;
+	return device && *device ? NULL : p->routes;
+}
+
+const struct backend *route_backend(const struct route *r)
+{
+	return backend_find(r->engine);
+}
+
+const struct provider *route_provider(const struct route *r)
+{
+	return backend_provider(backend_find(r->engine), r->provider);
+}
+
+bool platform_is_software(const struct platform *p)
+{
+	return route_backend(p->routes)->caps & BACKEND_SOFTWARE;
 }
 
 static enum status unknown(const char *name, struct error *err)
@@ -123,7 +172,7 @@ static enum status unknown(const char *name, struct error *err)
 	enum status st;
 
 	for (size_t i = 0; i < platform_count(); i++)
-		if (is_hardware(&platforms[i]))
+		if (!platform_is_software(&platforms[i]))
 			text_addf(&known, "%s%s", known.length ? ", " : "", platforms[i].name);
 	st = error_set(err, STATUS_BAD_INPUT, "no platform is called \"%s\"; there are %s", name, text_get(&known));
 	text_done(&known);
@@ -161,14 +210,25 @@ enum status platform_target(struct target *out, struct arena *a, const char *tex
 	if (!p)
 		return unknown(name, err);
 	split(a, text[n] ? text + n + 1 : "", &t.device, &t.options);
+	t.chosen = t.device;
+	t.route = platform_route(p, t.device);
+	if (!t.route) {
+		struct text words = { 0 };
+		enum status st;
+
+		for (const struct route *r = p->routes; r->engine; r++)
+			text_addf(&words, "%s%s", words.length ? " " : "", r->devices);
+		st = error_set(err, STATUS_BAD_INPUT, "%s has no device \"%s\"; it has %s", p->name, t.device, text_get(&words));
+		text_done(&words);
+		return st;
+	}
 	if (!t.device)
-		t.device = p->device;
+		t.device = t.route->device;
 	if (!t.options)
-		t.options = p->options;
-	else if (p->options)
-		t.options = arena_printf(a, "%s,%s", p->options, t.options); // later ones win
-	const struct backend *b = p->engine ? backend_find(p->engine) : NULL;
-	enum status st = b ? backend_check_options(b, t.options, err) : STATUS_OK;
+		t.options = t.route->options;
+	else if (t.route->options)
+		t.options = arena_printf(a, "%s,%s", t.route->options, t.options); // later ones win
+	enum status st = backend_check_options(route_backend(t.route), route_provider(t.route), t.options, err);
 	if (st)
 		return st;
 	*out = t;

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// A platform is what a person asks for; an engine is what runs. Each platform is a row: engine, provider, default options,
-// the forms the builder should draw, the reference its outputs are judged by, the fallback chain.
+// A platform is what a person asks for; an engine is what runs. Each platform is a row: the routes by which it can be served
+// (engine, provider, devices), the forms the builder should draw, the reference its outputs are judged by, the fallback chain.
 #ifndef ASSAY_PLATFORM_PLATFORM_H
 #define ASSAY_PLATFORM_PLATFORM_H
 
 #include "backend/backend.h"
 #include "onnx/graph.h"
 
+// One way to serve a platform. A device word chooses the route that has it ("native", "chromium"); without one the first route
+// with a device here is taken.
+struct route {
+	const char *engine;                  // backend name; NULL ends the list
+	const char *provider;                // of that engine
+	const char *devices;                 // the words that choose it, each also the beginning of one ("native" has "native.1"); NULL: all
+	const char *device;                  // the default: "CPU"
+	const char *options;                 // "key=value,key=value" defaults for the engine; chosen by measurement
+};
+
+enum {
+	PLATFORM_EXTRA = 1,                  // a part of one of the eight, or not hardware: `detect` lists it after them, if at all
+};
+
 struct platform {
 	const char *name;                    // "cpu": what --on takes
-	const char *engine;                  // backend name; NULL while no engine serves it yet
-	const char *device;                  // the engine's device when --on names none: "CPU"
 	const char *summary;
-	const char *absent;                  // engine == NULL: the reason, a sentence
+	unsigned flags;
+	struct route routes[4];              // in the order of preference; the last has no engine
 	const char *reference;               // what judges it where there are no golden outputs: a text for platform_target
-	const char *options;                 // "key=value,key=value" defaults for the engine; chosen by measurement
-	struct graph_form form;
-	enum cache_form cache;               // for generation, of models that can (arch_unshared); form.cache is plain: right for every batch
+	struct graph_form forms[4];          // in the order in which they are tried: the next one when an operator of this one is refused
+	size_t form_count;
+	enum cache_form cache;               // for generation, of models that can (arch_unshared); the forms' cache is plain: right for every batch
+	const char *fallback[4];             // names of platforms, in order; ends with NULL
+	const char *environment;             // variables that hide or choose its devices: "CUDA_VISIBLE_DEVICES"; NULL: none
 };
 
 size_t platform_count(void);
@@ -25,19 +40,30 @@ const struct platform *platform_find(const char *name);     // NULL if there is 
 
 // "openvino:GPU" -> platform row and device; "null:fail=run@3" -> the platform's device and these options over its own;
 // "openvino:GPU,precision=f16" -> both. BAD_INPUT lists the known names.
-struct target { const struct platform *platform; const char *device, *options; };
+struct target {
+	const struct platform *platform;
+	const struct route *route;
+	const char *device, *options;
+	bool chosen;                         // the text named the device; else another route may serve as well
+	const char *absent;                  // plan_choose: no route has a device here: the reasons; NULL otherwise
+};
+// The route that has this device: NULL or "" is the first route.
+const struct route *platform_route(const struct platform *p, const char *device);
+const struct backend *route_backend(const struct route *r);
+const struct provider *route_provider(const struct route *r);
+bool platform_is_software(const struct platform *p);         // null: computes nothing
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
 // memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.
 struct platform_memory {
-	const char *engine;
+	const char *engine, *provider;
 	double opened_mib, mapped_mib;       // before any weight: anonymous; of libraries
 	double made, given;                  // anonymous bytes for each byte that nodes make, and for each that they give out
 	double folded_slack;                 // what stays of each folded byte after it was packed and freed
 	bool frees_packed;                   // what was packed is let go of, mapped pages and folded copies
 	bool widens_half_tables;             // a table of float16 becomes one of float32
 };
-const struct platform_memory *platform_memory(const struct platform *p);
+const struct platform_memory *platform_memory(const struct route *r);
 
 // machine.c: what this process may use.
 struct machine {

@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 		return conform_child();
 	struct arena a = { 0 };
 	struct tally t = { 0 };
-	struct target target = { .platform = platform_find("cpu") };
+	struct target target;
 	struct error err = { 0 };
 	const char *folder = conform_folder(&a);
 	char work[] = "/tmp/assay-mutate-XXXXXX", self[4096];
@@ -139,7 +139,8 @@ int main(int argc, char **argv)
 		return 1;
 	self[n] = 0;
 	setenv("ASSAY_PROGRAM", self, 1);
-	target.options = target.platform->options;
+	if (platform_target(&target, &a, "cpu", &err))
+		return 1;
 	const struct conform_case *cases = conform_cases(&a, folder, NULL, &count);
 	t.mutants = ARENA_ARRAY(&a, arch_row_count * 64, struct mutant);
 	t.cases = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, struct conform_case);

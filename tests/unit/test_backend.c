@@ -76,17 +76,17 @@ static void test_options(void **state)
 	struct session s;
 
 	(void)state;
-	assert_int_equal(session_open(&s, &backend_null, NULL, "wrong=1,sleep_ms=3,,wrong=off,", &art, &err), STATUS_OK);
+	assert_int_equal(session_open(&s, &backend_null, NULL, NULL, "wrong=1,sleep_ms=3,,wrong=off,", &art, &err), STATUS_OK);
 	assert_string_equal(session_option(&s, "wrong"), "off"); // the later one
 	assert_string_equal(session_option(&s, "sleep_ms"), "3");
 	assert_string_equal(session_option(&s, "noise_ms"), "0"); // a default
 	assert_null(session_option(&s, "fail"));
 	session_close(&s);
 	session_close(&s);
-	assert_int_equal(session_open(&s, &backend_null, NULL, "wrongs=1", &art, &err), STATUS_BAD_INPUT);
+	assert_int_equal(session_open(&s, &backend_null, NULL, NULL, "wrongs=1", &art, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "\"wrongs\""));
 	assert_non_null(strstr(err.text, "sleep_ms"));                                                   // what there is
-	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, &art, &err), STATUS_BAD_INPUT); // wants a path
+	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, NULL, &art, &err), STATUS_BAD_INPUT); // wants a path
 }
 
 static void test_checks(void **state)
@@ -108,7 +108,7 @@ static void test_checks(void **state)
 	bad[4].name = "z";
 	bad[5].data = NULL;
 	bad[6].dim[0] = -1;
-	assert_int_equal(session_open(&s, &backend_null, "", NULL, &art, &err), STATUS_OK);
+	assert_int_equal(session_open(&s, &backend_null, NULL, "", NULL, &art, &err), STATUS_OK);
 	assert_int_equal(session_run(&s, &good, 1, out, 1, &err), STATUS_OK);
 	for (size_t i = 0; i < 7; i++) {
 		err = (struct error){ 0 };
@@ -223,20 +223,23 @@ static void test_library(void **state)
 	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/deep/deeper/libassay-deep.so")), 0);
 	assert_int_equal(
 		setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", in_folder(&a, "one"), in_folder(&a, "two")), 1), 0);
-	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
 	assert_string_equal(path, in_folder(&a, "one/engine/libassay-test.so.1.31.1"));
 	assert_non_null(dlsym(handle, "cos"));
 	setenv("ASSAY_ENGINE_PATH", in_folder(&a, "two"), 1);
-	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
 	assert_string_equal(path, in_folder(&a, "two/libassay-test.so.7"));
 	// Two folders down is not looked at, and the message names the folders that were.
-	assert_int_equal(library_open(&a, "libassay-deep.so*", &handle, &path, &err), STATUS_UNAVAILABLE);
+	assert_int_equal(library_open(&a, "deep", "libassay-deep.so*", &handle, &path, &err), STATUS_UNAVAILABLE);
 	assert_non_null(strstr(err.text, in_folder(&a, "two")));
 	assert_non_null(strstr(err.text, "ASSAY_ENGINE_PATH"));
 	// A file that is no library: the loader's own words, no other one in its place.
 	assert_int_equal(file_write(in_folder(&a, "two/libassay-test.so.8"), "text", 4, NULL), STATUS_OK);
-	assert_int_equal(library_open(&a, "libassay-test.so.*", &handle, &path, &err), STATUS_UNAVAILABLE);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "libassay-test.so.8 cannot be opened: "));
+	// A build with a dash in its name lies in a folder of that name only: another build's library is not taken for it.
+	assert_int_equal(library_find(&a, "engine-gpu", "libassay-test.so.*", &path, &err), STATUS_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "engine-gpu/libassay-test.so.*"));
 	library_search_path(&places);
 	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", in_folder(&a, "two"))));
 	text_done(&places);
@@ -284,7 +287,7 @@ static const char *probe(const struct backend *engine)
 	static struct arena a;
 	struct device_list list = { .arena = &a };
 
-	if (backend_devices(engine, &list, &err))
+	if (backend_devices(engine, engine->providers->build, &list, &err))
 		return err.text;
 	return list.count && list.version && list.library && !strcmp(list.items[0].name, "CPU") ? NULL : "no device CPU";
 }
@@ -312,7 +315,7 @@ static const char *run_graph(const struct backend *engine)
 	const float expected[9] = { 1.5f, 0, 0, 0, 100, 0, 0.5f, 0, 5 };
 
 	make_artifact(&art, &a, g);
-	CHECK(session_open(&s, engine, "cpu", "threads=1", &art, &err) == STATUS_OK);
+	CHECK(session_open(&s, engine, NULL, "cpu", "threads=1", &art, &err) == STATUS_OK);
 	CHECK(!strcmp(s.device, "CPU"));
 	CHECK(s.input_count == 1 && s.output_count == 2);
 	CHECK(!strcmp(s.inputs[0].name, "x") && s.inputs[0].dim[0] == -1 && s.inputs[0].dim[1] == 4);
@@ -357,11 +360,11 @@ static const char *run_bad(const struct backend *engine)
 	struct session s;
 
 	make_artifact(&art, &a, g);
-	CHECK(session_open(&s, engine, "TPU", NULL, &art, &err) == STATUS_UNAVAILABLE);
+	CHECK(session_open(&s, engine, NULL, "TPU", NULL, &art, &err) == STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "TPU") && strstr(err.text, "CPU"));
-	CHECK(session_open(&s, engine, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
-	CHECK(session_open(&s, engine, NULL, "threads=many", &art, &err) == STATUS_BAD_INPUT);
-	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "spinning=long" : "precision=f8", &art, &err) ==
+	CHECK(session_open(&s, engine, NULL, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
+	CHECK(session_open(&s, engine, NULL, NULL, "threads=many", &art, &err) == STATUS_BAD_INPUT);
+	CHECK(session_open(&s, engine, NULL, NULL, engine == &backend_ort ? "spinning=long" : "precision=f8", &art, &err) ==
 		STATUS_BAD_INPUT);
 	broken = art;
 	broken.graph = garbage;
@@ -369,11 +372,11 @@ static const char *run_bad(const struct backend *engine)
 	broken.graph_path = in_folder(&a, "garbage.onnx");
 	CHECK(file_write(broken.graph_path, garbage, sizeof garbage, &err) == STATUS_OK);
 	err.text[0] = 0;
-	CHECK(session_open(&s, engine, NULL, NULL, &broken, &err) == STATUS_FAILED);
+	CHECK(session_open(&s, engine, NULL, NULL, NULL, &broken, &err) == STATUS_FAILED);
 	CHECK(text_starts(err.text, engine->name) && !strchr(err.text, '\n'));
 	CHECK(unlink(in_folder(&a, "weights.bin")) == 0);
 	err.text[0] = 0;
-	CHECK(session_open(&s, engine, NULL, NULL, &art, &err) == STATUS_FAILED);
+	CHECK(session_open(&s, engine, NULL, NULL, NULL, &art, &err) == STATUS_FAILED);
 	CHECK(strstr(err.text, "weights.bin"));
 	graph_free(g);
 	arena_done(&a);
@@ -394,7 +397,7 @@ static const char *run_effective(const struct backend *engine)
 	struct session s;
 
 	make_artifact(&art, &a, g);
-	CHECK(session_open(&s, engine, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art,
+	CHECK(session_open(&s, engine, NULL, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art,
 		      &err) == STATUS_OK);
 	for (size_t i = 0; i < 5; i++)
 		if (!text_is(session_option(&s, expected[i][0]), expected[i][1])) {
@@ -443,7 +446,7 @@ static const char *run_shared(const struct backend *engine)
 	int32_t last, total;
 
 	make_artifact(&small, &a, uncached);
-	CHECK(session_open(&s, engine, NULL, NULL, &small, &err) == STATUS_OK);
+	CHECK(session_open(&s, engine, NULL, NULL, NULL, &small, &err) == STATUS_OK);
 	CHECK(session_share_cache(&s, &err) == (engine->caps & BACKEND_WRITES_IN_PLACE ? STATUS_BAD_INPUT : STATUS_UNSUPPORTED));
 	session_close(&s);
 	make_artifact(&art, &a, g);
@@ -453,7 +456,7 @@ static const char *run_shared(const struct backend *engine)
 		v[i] = (float)((i * 3) % 17) / 4 - 1;
 	}
 	if (engine->caps & BACKEND_WRITES_IN_PLACE) {
-		CHECK(session_open(&s, engine, NULL, NULL, &art, &err) == STATUS_OK);
+		CHECK(session_open(&s, engine, NULL, NULL, NULL, &art, &err) == STATUS_OK);
 		CHECK(session_share_cache(&s, &err) == STATUS_OK);
 		for (int step = 0; step < 3; step++) {                       // 0: all; 1: the first two; 2: the third behind them
 			int64_t from = step == 2 ? 2 : 0, count = step == 0 ? 3 : step == 1 ? 2 : 1;

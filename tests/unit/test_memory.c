@@ -146,29 +146,38 @@ static void scales_behind_convolutions(void **state)
 	}
 }
 
+static void predict(struct prediction *out, const struct graph_memory *m, const char *on)
+{
+	struct arena a = { 0 };
+	struct target t;
+
+	assert_int_equal(platform_target(&t, &a, on, NULL), STATUS_OK);
+	predict_engine(out, m, &t);
+	arena_done(&a);
+}
+
 static void engines_differ(void **state)
 {
 	const struct graph_memory m = { .stored_nbytes = 1u << 30, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .peak_nbytes = 1 << 20 };
 	const struct graph_memory half = { .stored_nbytes = 1u << 29, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .folded_nbytes = 1u << 30,
 		.folded_from_nbytes = 1u << 29 };
-	const struct platform *cpu = platform_find("cpu"), *openvino = platform_find("openvino");
 	struct prediction p, q;
 
 	(void)state;
-	predict_engine(&p, &m, cpu, NULL);
-	predict_engine(&q, &m, openvino, NULL);
+	predict(&p, &m, "cpu");
+	predict(&q, &m, "openvino");
 	assert_true(p.resident_bytes > 1u << 30 && p.resident_bytes < (1u << 30) + (1u << 27));  // the mapped original is let go of
 	assert_true(q.resident_bytes > 2ull << 30 && q.required_bytes < (1u << 30) + (1u << 27)); // it stays, but need not
-	predict_engine(&q, &m, cpu, "threads=2,prepacking=off");
+	predict(&q, &m, "cpu:threads=2,prepacking=off");
 	assert_true(q.anonymous_bytes < 1 << 26 && q.required_bytes > 1u << 30);
-	predict_engine(&q, &m, cpu, "prepacking=off,prepacking=on");
+	predict(&q, &m, "cpu:prepacking=off,prepacking=on");
 	assert_int_equal(q.resident_bytes, p.resident_bytes);
-	predict_engine(&p, &half, cpu, NULL);
+	predict(&p, &half, "cpu");
 	assert_true(p.anonymous_bytes > (1u << 30) + (1u << 28));        // the largest twice, for a moment
-	predict_engine(&p, &half, openvino, NULL);
-	predict_engine(&q, &half, openvino, "precision=bf16");
+	predict(&p, &half, "openvino");
+	predict(&q, &half, "openvino:precision=bf16");
 	assert_true(p.anonymous_bytes > 2ull << 30 && p.anonymous_bytes - q.anonymous_bytes == 1u << 29);
-	predict_engine(&p, &m, platform_find("null"), NULL);
+	predict(&p, &m, "null");
 	assert_int_equal(p.resident_bytes, 0);
 }
 

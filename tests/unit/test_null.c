@@ -38,7 +38,7 @@ static enum status open_with(struct session *s, const char *options, struct erro
 {
 	struct artifact a = graph();
 
-	return session_open(s, &backend_null, NULL, options, &a, err);
+	return session_open(s, &backend_null, NULL, NULL, options, &a, err);
 }
 
 static void must_open(struct session *s, const char *options)
@@ -58,11 +58,11 @@ static void test_devices(void **state)
 	struct artifact art = graph();
 
 	(void)state;
-	assert_int_equal(backend_devices(&backend_null, &list, &err), STATUS_OK);
+	assert_int_equal(backend_devices(&backend_null, "null", &list, &err), STATUS_OK);
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].name, "NULL");
 	assert_true(list.items[0].emulated);
-	assert_int_equal(session_open(&s, &backend_null, "GPU", NULL, &art, &err), STATUS_UNAVAILABLE);
+	assert_int_equal(session_open(&s, &backend_null, NULL, "GPU", NULL, &art, &err), STATUS_UNAVAILABLE);
 	session_close(&s);
 	arena_done(&a);
 }
@@ -149,7 +149,7 @@ static void test_unknown_outputs(void **state)
 	struct session s;
 
 	(void)state;
-	assert_int_equal(session_open(&s, &backend_null, NULL, NULL, &a, &err), STATUS_UNSUPPORTED);
+	assert_int_equal(session_open(&s, &backend_null, NULL, NULL, NULL, &a, &err), STATUS_UNSUPPORTED);
 }
 
 // Opens and runs twice in a child, with descriptors 1 and 3 into a pipe; how it ended, and what it wrote.

@@ -29,17 +29,19 @@ static void test_table(void **state)
 
 		assert_ptr_equal(platform_find(p->name), p); // no name twice
 		assert_non_null(p->summary);
-		if (p->engine) {
-			assert_non_null(backend_find(p->engine));
-			assert_non_null(p->device);
-		} else {
-			assert_non_null(strstr(p->absent, p->name));
+		assert_true(p->form_count >= 1 && p->form_count <= sizeof p->forms / sizeof *p->forms);
+		assert_non_null(p->routes[0].engine);
+		for (const struct route *r = p->routes; r->engine; r++) {
+			assert_non_null(route_backend(r));
+			assert_non_null(route_provider(r));
+			assert_ptr_equal(platform_route(p, r->device), r); // its default device is one of its own
 		}
+		for (size_t k = 0; p->fallback[k]; k++)
+			assert_true(platform_find(p->fallback[k]) && platform_find(p->fallback[k]) != p);
 		if (platform_target(&reference, &a, p->reference, &err))
 			fail_msg("%s: %s", p->name, err.text);
-		assert_non_null(reference.platform->engine); // a judge that can run
-		if (p->engine && strcmp(p->engine, "null"))
-			assert_string_not_equal(reference.platform->engine, p->engine);
+		if (!platform_is_software(p)) // no platform is judged by itself
+			assert_ptr_not_equal(reference.platform, p);
 	}
 	arena_done(&a);
 }
@@ -59,7 +61,11 @@ static void test_target(void **state)
 		{ "openvino:HETERO:GPU,CPU,threads=2,precision=bf16", "openvino", "HETERO:GPU,CPU", "threads=2,precision=bf16" },
 		{ "null:fail=run@3", "null", "NULL", "fail=run@3" },
 		{ "null:sleep_ms=2,crash=run@3", "null", "NULL", "sleep_ms=2,crash=run@3" },
-		{ "cuda", "cuda", NULL, NULL },
+		{ "cuda", "cuda", "0", NULL },
+		{ "qnn:69", "qnn", "69", NULL },
+		{ "webgpu", "webgpu", "native", NULL },
+		{ "webgpu:chromium", "webgpu", "chromium", NULL },
+		{ "cpu:firefox", "cpu", "firefox", NULL },
 	};
 	struct arena a = { 0 };
 

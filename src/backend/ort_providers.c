@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The execution providers of ONNX Runtime, one row each: which build of the library has it, what it can run on, how it is put
+// into a session.
+#include "backend/ort.h"
+
+#include <strings.h>
+
+#include "backend/host.h"
+
+// ---- the processor ------------------------------------------------------------------------------------------------------
+
+static enum status cpu_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+{
+	char model[256];
+
+	(void)env;
+	(void)err;
+	device_add(out, &(struct device){
+		.provider = p->name,
+		.name = "CPU",
+		.description = host_cpuinfo("", "model name", model, sizeof model),
+		.features = arena_printf(out->arena, "API %u%s", l->version, l->version < 24 ? ", no placement" : ""),
+	});
+	return STATUS_OK;
+}
+
+static enum status cpu_append(struct session *s, OrtSessionOptions *o, struct error *err)
+{
+	(void)o;
+	if (s->device && strcasecmp(s->device, "CPU"))
+		return error_set(err, STATUS_UNAVAILABLE, "no device %s; ONNX Runtime's devices here: CPU", s->device);
+	s->device = "CPU";
+	return STATUS_OK;
+}
+
+static const struct ort_provider cpu = { "CPUExecutionProvider", cpu_devices, cpu_append };
+
+// ---- not written yet ----------------------------------------------------------------------------------------------------
+
+static enum status no_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+{
+	(void)l;
+	(void)env;
+	(void)out;
+	return error_set(err, STATUS_UNAVAILABLE, "the code for ONNX Runtime's provider %s is not written yet", p->name);
+}
+
+static enum status no_append(struct session *s, OrtSessionOptions *o, struct error *err)
+{
+	(void)o;
+	return error_set(err, STATUS_UNAVAILABLE, "the code for ONNX Runtime's provider %s is not written yet", s->provider->name);
+}
+
+static const struct ort_provider unwritten = { "none", no_devices, no_append };
+
+const struct provider ort_providers[] = {
+	{ "cpu", "onnxruntime", NULL, &cpu },
+	{ "cuda", "onnxruntime-gpu", NULL, &unwritten },
+	{ "migraphx", "onnxruntime-migraphx", NULL, &unwritten },
+	{ "coreml", "onnxruntime", NULL, &unwritten },
+	{ "qnn", "onnxruntime", NULL, &unwritten },
+	{ "webgpu", "onnxruntime-webgpu", NULL, &unwritten },
+	{ NULL, NULL, NULL, NULL },
+};
