@@ -268,8 +268,8 @@ enum status vulkan_adapters(struct arena *a, struct vulkan_adapter **out, size_t
 	*(void **)&v.get = dlsym(library, "vkGetInstanceProcAddr");
 	if (!v.get)
 		return error_set(err, STATUS_UNAVAILABLE, "libvulkan.so.1 has no vkGetInstanceProcAddr: it is no Vulkan loader");
-	*(function *)&v.create = v.get(NULL, "vkCreateInstance");
-	*(function *)&v.enumerate_version = v.get(NULL, "vkEnumerateInstanceVersion");
+	v.create = (__typeof__(v.create))v.get(NULL, "vkCreateInstance");
+	v.enumerate_version = (__typeof__(v.enumerate_version))v.get(NULL, "vkEnumerateInstanceVersion");
 	if (v.enumerate_version && !v.enumerate_version(&version) && version >= VERSION(1, 2))
 		application.api_version = VERSION(1, 2);
 	if (!v.create)
@@ -279,13 +279,13 @@ enum status vulkan_adapters(struct arena *a, struct vulkan_adapter **out, size_t
 		return no_driver(a, err);
 	if (result != SUCCESS)
 		return error_set(err, STATUS_UNAVAILABLE, "Vulkan cannot be started: vkCreateInstance gives %d", result);
-	*(function *)&v.destroy = v.get(instance, "vkDestroyInstance");
-	*(function *)&v.devices = v.get(instance, "vkEnumeratePhysicalDevices");
-	*(function *)&v.properties = v.get(instance, "vkGetPhysicalDeviceProperties");
-	*(function *)&v.memory = v.get(instance, "vkGetPhysicalDeviceMemoryProperties");
+	v.destroy = (__typeof__(v.destroy))v.get(instance, "vkDestroyInstance");
+	v.devices = (__typeof__(v.devices))v.get(instance, "vkEnumeratePhysicalDevices");
+	v.properties = (__typeof__(v.properties))v.get(instance, "vkGetPhysicalDeviceProperties");
+	v.memory = (__typeof__(v.memory))v.get(instance, "vkGetPhysicalDeviceMemoryProperties");
 	if (application.api_version >= VERSION(1, 2)) {
-		*(function *)&v.properties_2 = v.get(instance, "vkGetPhysicalDeviceProperties2");
-		*(function *)&v.features_2 = v.get(instance, "vkGetPhysicalDeviceFeatures2");
+		v.properties_2 = (__typeof__(v.properties_2))v.get(instance, "vkGetPhysicalDeviceProperties2");
+		v.features_2 = (__typeof__(v.features_2))v.get(instance, "vkGetPhysicalDeviceFeatures2");
 	}
 	if (!v.devices || !v.properties)
 		return error_set(err, STATUS_UNAVAILABLE, "libvulkan.so.1 cannot list adapters");
