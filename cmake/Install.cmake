@@ -20,10 +20,16 @@ install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/
 	DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/assay)
 
 # Engines lie beside the program under lib/, never in the loader's path. With -DASSAY_INSTALL_ENGINES=OFF they come from elsewhere.
-option(ASSAY_INSTALL_ENGINES "Install the engines of ASSAY_DEPS/engines" ON)
+# Others than these come with `assay setup`, which runs the same tools/deps: some may not be passed on (Qualcomm, NVIDIA).
+option(ASSAY_INSTALL_ENGINES "Install the CPU engines and the database of ASSAY_DEPS/engines" ON)
 if(ASSAY_INSTALL_ENGINES)
-	install(DIRECTORY "${ASSAY_DEPS}/engines/" DESTINATION lib/assay/engines USE_SOURCE_PERMISSIONS OPTIONAL)
+	foreach(engine IN ITEMS duckdb onnxruntime openvino)
+		install(DIRECTORY "${ASSAY_DEPS}/engines/${engine}" DESTINATION lib/assay/engines USE_SOURCE_PERMISSIONS OPTIONAL)
+	endforeach()
 endif()
+install(FILES "${PROJECT_SOURCE_DIR}/deps.lock" DESTINATION share/assay)
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/deps" DESTINATION share/assay/tools)
+install(FILES "${PROJECT_SOURCE_DIR}/tools/steps.sh" DESTINATION share/assay/tools)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/conform/cases" DESTINATION share/assay/conform OPTIONAL)
 install(FILES "${PROJECT_SOURCE_DIR}/docs/assay.1" DESTINATION share/man/man1 OPTIONAL)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE" DESTINATION share/doc/assay OPTIONAL)

@@ -78,7 +78,7 @@ need_space() {
 	[ "$free" -ge "$2" ] || die "no space: $3 needs $2 MiB in $1, and $free MiB are free"
 }
 
-# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go or fuzz.
+# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go, brotli, chromium, firefox, clang or fuzzer.
 missing_packages() {
 	local kind
 	for kind in "$@"; do
@@ -88,17 +88,21 @@ missing_packages() {
 			command -v cmake >/dev/null || echo cmake
 			command -v ninja >/dev/null || echo ninja-build
 			command -v protoc-c >/dev/null || echo protobuf-c-compiler
-			command -v pkg-config >/dev/null || { echo pkg-config libjansson-dev nettle-dev libprotobuf-c-dev libcurl4-openssl-dev ca-certificates; continue; }
+			command -v pkg-config >/dev/null || { echo pkg-config libjansson-dev nettle-dev libprotobuf-c-dev libcurl4-openssl-dev libmicrohttpd-dev ca-certificates; continue; }
 			pkg-config --exists jansson || echo libjansson-dev
 			pkg-config --exists nettle || echo nettle-dev
 			pkg-config --exists libprotobuf-c || echo libprotobuf-c-dev
 			pkg-config --exists libcurl || echo libcurl4-openssl-dev
+			pkg-config --exists libmicrohttpd || echo libmicrohttpd-dev
 			[ -n "$(ls -A /etc/ssl/certs 2>/dev/null)" ] || echo ca-certificates ;;
 		test)
 			{ command -v pkg-config >/dev/null && pkg-config --exists cmocka; } || echo libcmocka-dev ;;
 		pip) python3 -m pip --version >/dev/null 2>&1 || echo python3-pip ;;
 		npm) command -v npm >/dev/null || echo npm ;;
 		go) command -v go >/dev/null || echo golang-go ;;
+		brotli) command -v brotli >/dev/null || command -v node >/dev/null || echo brotli ;;
+		chromium) command -v chromium >/dev/null || command -v google-chrome >/dev/null || echo chromium ;;
+		firefox) command -v firefox-esr >/dev/null || command -v firefox >/dev/null || echo firefox-esr ;;
 		clang) command -v clang >/dev/null || echo clang ;;
 		fuzzer)          # its version is clang's, so clang must be there first
 			echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
@@ -134,4 +138,13 @@ need() {
 	fi
 	packages=$(missing_packages "$@")
 	[ -z "$packages" ] || die "still missing after installing: $packages(log: $log)"
+}
+
+# want KIND...: like need, one by one, for what can be done without: says in one line what could not be had, and goes on.
+want() {
+	local kind why
+	for kind in "$@"; do
+		[ -n "$(missing_packages "$kind")" ] || continue
+		{ why=$( (need "$kind") 3>&1 >&4); } 4>&1 || printf '  without %s: %s\n' "$kind" "${why#*: }"
+	done
 }
