@@ -37,6 +37,8 @@ void cells_print_counts(const struct cells *c)
 			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
 			separator = ", ";
 		}
+	if (c->fell_back)
+		printf("; %zu of these on a fallback", c->fell_back);
 	if (c->skipped)
 		printf("; %zu finished before", c->skipped);
 	if (c->taken)
@@ -108,6 +110,13 @@ static int check_task(struct cells *c)
 	return -1;
 }
 
+static void warn_stand_ins(void)
+{
+	for (size_t i = 0; i < platform_count(); i++)
+		if (platform_is_stand_in(platform_get(i)))
+			fprintf(stderr, "assay: ASSAY_NULL: the null engine stands in for %s; nothing is computed\n", platform_get(i)->name);
+}
+
 int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 {
 	struct error err = { 0 };
@@ -135,6 +144,11 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		if (plan_model(&c->models[i], &c->arena, named[i], &c->question, &err) != STATUS_OK)
 			return cli_error(&err);
 	c->model_count = model_count;
+	progress_line("looking at the engines");
+	c->platforms = detect_platforms();
+	plan_choose(c->targets, c->target_count, c->platforms, &c->arena);
+	progress_clear();
+	warn_stand_ins();
 	return -1;
 }
 
@@ -184,66 +198,56 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-static void take_result(struct loop *l, struct cell_result *r, struct arena *a)
+// One try, whichever way its outcome was come by.
+struct outcome {
+	enum verdict verdict;
+	struct row row;
+	bool is_settled;                     // it stood in the database, or another run is at it
+	bool is_left;                        // to another run, or because the program is to end
+};
+
+// Of a chain every try is told; what counts is the last.
+static void take_result(struct loop *l, const struct fallback *f, struct cell_result *r, struct arena *a)
 {
 	struct cells *c = l->cells;
 	progress_clear();
-	c->by_verdict[r->verdict]++;
-	c->exit_code = worse(c->exit_code, verdict_exit_code(r->verdict));
 	json_array_append_new(c->results, plan_json(r));
 	if (c->counted)
-		fprintf(stderr, "%s: %s\n", l->label, show_short(a, r));
+		fprintf(stderr, "%s: %s\n", l->label, f->attempt.number > 1 ? fallback_line(a, f->target.platform->name, r->verdict, &r->row) : show_short(a, r));
 	if (!c->quiet)
 		show_result(r, c->db);
 }
 
-// A cell that was finished before counts with the verdict it has.
-static enum status take_stored(struct loop *l, int64_t row, struct error *err)
+// Is the try to be left alone because --resume finds its row, or a live run has it?
+static enum status look_up(struct loop *l, const struct fallback *f, struct arena *a, struct outcome *out, struct error *err)
 {
-	struct table t;
-	char sql[80];
-
-	snprintf(sql, sizeof sql, "SELECT verdict FROM result WHERE id = %lld", (long long)row);
-	enum status s = store_query(&l->store, sql, &t, err);
-	if (s != STATUS_OK)
-		return s;
-	const char *word = table_get(&t, 0, "verdict");
-	enum verdict v = word ? verdict_find(word) : VERDICT_COUNT;
-	if (v != VERDICT_COUNT) {
-		l->cells->by_verdict[v]++;
-		l->cells->exit_code = worse(l->cells->exit_code, verdict_exit_code(v));
-	}
-	fprintf(stderr, "%s: finished before, row %lld: %s\n", l->label, (long long)row, word ? word : "no verdict");
-	return STATUS_OK;
-}
-
-// Is the cell to be left alone because --resume finds its row, or a live run has it?
-static enum status is_settled(
-	struct loop *l, const struct plan_model *m, const struct target *t, struct arena *a, bool *out, struct error *err)
-{
-	struct cell cell;
 	enum store_cell_state state;
 	int64_t row = ROW_NONE;
 
-	*out = false;
 	if (!l->cells->resume)
 		return STATUS_OK;
-	plan_cell(&cell, m, t, &l->cells->question);
-	enum status s = store_cell_state(&l->store, plan_key(m, &cell, a), &state, &row, err);
+	enum status s = store_cell_state(&l->store, f->attempt.key, &state, &row, err);
 	if (s != STATUS_OK || state == STORE_NEVER)
 		return s;
-	*out = true;
+	out->is_settled = true;
 	if (state == STORE_TAKEN) {
-		l->cells->taken++;
+		out->is_left = true;
+		l->cells->taken += f->attempt.number == 1;
 		fprintf(stderr, "%s: another run is at it, left alone\n", l->label);
 		return STATUS_OK;
 	}
-	l->cells->skipped++;
-	return take_stored(l, row, err);
+	l->cells->skipped += f->attempt.number == 1;
+	s = store_row(&l->store, a, row, &out->row, err);
+	if (s != STATUS_OK)
+		return s;
+	out->verdict = verdict_find(out->row.verdict);
+	fprintf(stderr, "%s: finished before, row %lld: %s\n", l->label, (long long)row,
+		f->attempt.number > 1 ? fallback_line(a, f->target.platform->name, out->verdict, &out->row) : out->row.verdict ? out->row.verdict : "no verdict");
+	return STATUS_OK;
 }
 
-static enum status prepare_and_run(
-	struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights, struct arena *a, struct error *err)
+static enum status prepare_and_run(struct loop *l, struct plan_model *m, const struct fallback *f, struct arena *weights, struct arena *a,
+	struct outcome *out, struct error *err)
 {
 	struct cells *c = l->cells;
 	struct cell_watch watch = { .phase = show_phase, .context = l, .stop = &cli_stop };
@@ -251,26 +255,80 @@ static enum status prepare_and_run(
 	const char *what = arena_printf(a, "%s: writing synthetic weights", l->label);
 	struct cell_result result;
 	struct plan_memory memory;
-	double begin = clock_ms();
 
-	plan_memory(&memory, a, m, t, &c->question);
-	if (!t->absent && !memory.refused) {
-		enum status s = plan_weights(m, weights, &c->question, limit, progress_bytes, (void *)what, err);
+	plan_memory(&memory, a, m, &f->target, &f->now);
+	bool runs = !f->target.absent && !memory.refused;
+	if (runs) {
+		enum status s = plan_weights(m, weights, &f->now, limit, progress_bytes, (void *)what, err);
 		if (s != STATUS_OK)
 			return s;
 	}
 	if (cli_stop) {
-		c->done--;
+		out->is_left = true;
 		return STATUS_OK;
 	}
-	enum status s = plan_run(m, t, &c->question, &memory, &l->store, &watch, a, &result, err);
+	double begin = clock_ms();
+	enum status s = plan_run(m, &f->target, &f->now, &memory, &f->attempt, &l->store, &watch, a, &result, err);
 	if (s != STATUS_OK)
 		return s;
-	take_result(l, &result, a);
-	if (!m->refused && !memory.refused && !t->absent) {
+	take_result(l, f, &result, a);
+	if (!m->refused && runs) {
 		l->measured_s += (clock_ms() - begin) / 1e3;
-		l->guessed_s += l->guess_s;
+		l->guessed_s += f->attempt.number == 1 ? l->guess_s : 0;
 	}
+	out->verdict = result.verdict;
+	out->row = result.row;
+	return STATUS_OK;
+}
+
+static void count(struct cells *c, const struct fallback *f, const struct outcome *o)
+{
+	if (o->is_left || o->verdict == VERDICT_COUNT)
+		return;
+	c->by_verdict[o->verdict]++;
+	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
+	c->exit_code = worse(c->exit_code, verdict_exit_code(o->verdict));
+}
+
+// Behind the summaries of a chain: one line a try.
+static void tell_chain(const struct cells *c, const char *lines)
+{
+	if (!c->quiet && !c->counted)
+		printf("%s\n", lines);
+}
+
+static enum status run_chain(struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights, struct arena *a, struct error *err)
+{
+	struct cells *c = l->cells;
+	struct outcome o = { .verdict = VERDICT_COUNT };
+	struct fallback f;
+	const char *lines = "";
+	bool more = true;
+	enum status s = STATUS_OK;
+
+	fallback_begin(&f, a, m, t, &c->question, c->platforms);
+	for (; more && s == STATUS_OK; more = more && s == STATUS_OK) {
+		o = (struct outcome){ .verdict = VERDICT_COUNT };
+		s = look_up(l, &f, a, &o, err);
+		if (s == STATUS_OK && !o.is_settled)
+			s = prepare_and_run(l, m, &f, weights, a, &o, err);
+		if (s != STATUS_OK)
+			break;
+		if (f.attempt.number == 1) {
+			f.attempt.fallback_of = o.row.row;
+			c->done -= o.is_left && !o.is_settled;
+		}
+		more = false;
+		if (o.is_left || !c->question.fallback || cli_stop)
+			break;
+		lines = arena_printf(a, "%s  %s\n", lines, fallback_line(a, f.target.platform->name, o.verdict, &o.row));
+		s = fallback_next(&f, o.verdict, &o.row, &more, err);
+	}
+	if (s != STATUS_OK)
+		return s;
+	if (f.attempt.number > 1)
+		tell_chain(c, lines);
+	count(c, &f, &o);
 	return STATUS_OK;
 }
 
@@ -279,17 +337,13 @@ static int run_cell(struct loop *l, struct plan_model *m, const struct target *t
 	struct cells *c = l->cells;
 	struct arena a = { 0 };
 	struct error err = { 0 };
-	bool settled;
 	int code = -1;
 
 	c->done++;
 	l->label = c->counted ? arena_printf(&a, "[%zu/%zu] %s on %s", c->done, c->model_count * c->target_count, m->model,
 					t->platform->name)
 			      : arena_printf(&a, "%s on %s", m->model, t->platform->name);
-	enum status s = is_settled(l, m, t, &a, &settled, &err);
-	if (s == STATUS_OK && !settled)
-		s = prepare_and_run(l, m, t, weights, &a, &err);
-	if (s != STATUS_OK)
+	if (run_chain(l, m, t, weights, &a, &err) != STATUS_OK)
 		code = fail(l, &err);
 	arena_done(&a);
 	return code;
@@ -328,13 +382,7 @@ static enum status begin(struct loop *l, struct error *err)
 		s = store_begin_run(&l->store, &machine, c->command, err);
 	if (s != STATUS_OK)
 		return s;
-	progress_line("looking at the engines");
-	json_t *platforms = detect_platforms();
-	plan_choose(c->targets, c->target_count, platforms, &c->arena);
-	s = store_detection(&l->store, platforms, err);
-	json_decref(platforms);
-	progress_clear();
-	return s;
+	return store_detection(&l->store, c->platforms, err);
 }
 
 int cells_run(struct cells *c)
@@ -365,6 +413,7 @@ int cells_run(struct cells *c)
 void cells_done(struct cells *c)
 {
 	json_decref(c->results);
-	c->results = NULL;
+	json_decref(c->platforms);
+	c->results = c->platforms = NULL;
 	arena_done(&c->arena);
 }

@@ -3,7 +3,7 @@
 #ifndef ASSAY_CLI_CELLS_H
 #define ASSAY_CLI_CELLS_H
 
-#include "api/plan.h"
+#include "api/fallback.h"
 #include "command.h"
 
 struct cells {
@@ -27,9 +27,10 @@ struct cells {
 	struct target *targets;
 	size_t target_count;
 	// The outcome.
-	json_t *results;                     // array, as --json prints it
-	size_t done, skipped, taken;
-	size_t by_verdict[VERDICT_COUNT];
+	json_t *results;                     // array, as --json prints it: every try of a chain
+	json_t *platforms;                   // what was found on the machine
+	size_t done, skipped, taken, fell_back;
+	size_t by_verdict[VERDICT_COUNT];    // of cells: a chain's is that of its last try
 	int exit_code;
 };
 
@@ -46,6 +47,7 @@ struct cells {
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \
 	{ "force", CLI_FLAG, &(c).question.force, NULL, "try what is predicted not to fit into memory; default: such a cell is no_memory" }, \
+	{ "fallback", CLI_FLAG, &(c).question.fallback, NULL, "where a platform gives nothing, try the next of its chain, as a row of its own" }, \
 	{ "synthetic", CLI_FLAG, &(c).question.synthetic, NULL, "seeded random weights where a model has none here" }, \
 	{ "layers", CLI_INTEGER, &(c).question.layers, "N", "only the first N layers; rows say shortened", 1, 100000 }, \
 	{ "seed", CLI_INTEGER, &(c).seed, "N", "of inputs and synthetic weights; default 0", 0, 9e15 }, \

@@ -184,7 +184,7 @@ static int run(int argc, char **argv)
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
-			"cell has another verdict; 3 a cell is wrong (wins).\n",
+			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
 		.options = options,
 	};
 	int words, code;

@@ -63,7 +63,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 	if (s == STATUS_OK && !memory.refused)
 		s = plan_weights(&model, a, &q, plan_cache_limit(), NULL, NULL, err);
 	if (s != STATUS_OK || !cell->db)
-		return s != STATUS_OK ? s : plan_run(&model, target, &q, &memory, NULL, &watch, a, result, err);
+		return s != STATUS_OK ? s : plan_run(&model, target, &q, &memory, NULL, NULL, &watch, a, result, err);
 	machine_detect(&machine, a);
 	s = store_open(&store, cell->db, false, err);
 	if (s == STATUS_OK)
@@ -74,7 +74,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		json_decref(platforms);
 	}
 	if (s == STATUS_OK)
-		s = plan_run(&model, target, &q, &memory, &store, &watch, a, result, err);
+		s = plan_run(&model, target, &q, &memory, NULL, &store, &watch, a, result, err);
 	if (s == STATUS_OK)
 		s = store_end_run(&store, err);
 	store_close(&store);

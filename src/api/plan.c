@@ -3,6 +3,7 @@
 // What it does not do: measure (measure/), decide what a graph looks like (arch/, platform/), print.
 #include "api/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -214,6 +215,31 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	return hex;
 }
 
+void plan_try_cell(struct cell *c, const struct plan_try *t)
+{
+	if (!t)
+		return;
+	c->requested = t->requested;
+	c->attempt = t->number;
+	c->fallback_of = t->number > 1 ? t->fallback_of : 0;
+	c->fallback_reason = t->reason;
+}
+
+const char *plan_try_key(const struct plan_model *m, const struct cell *c, const struct plan_try *t, struct arena *a)
+{
+	const char *own = plan_key(m, c, a);
+	struct hash h;
+
+	if (t->number == 1)
+		return own;
+	char *hex = arena_alloc(a, 65);
+	hash_init(&h);
+	hash_add_text(&h, arena_printf(a, "try %lld of %s", (long long)t->number, t->first_key));
+	hash_add_text(&h, own);
+	hash_hex(&h, hex);
+	return hex;
+}
+
 // A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". Platforms are in
 // lower case and an option has its "=" before any colon.
 static bool is_continuation(const char *word)
@@ -242,6 +268,7 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		const struct route *r = targets[n].route;
 		if ((s = backend_check_options(route_backend(r), route_provider(r), options, err)) != STATUS_OK)
 			return s;
+		targets[n].user_options = options;
 		if (options && *options)
 			targets[n].options = own && *own ? arena_printf(a, "%s,%s", own, options) : options;
 	}
@@ -325,7 +352,11 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 	const char *key)
 {
 	r->model = m->model;
-	r->requested = c->platform;
+	r->requested = c->requested ? c->requested : c->platform;
+	r->attempt = c->attempt > 0 ? c->attempt : 1;
+	r->fallback_of = c->attempt > 1 ? c->fallback_of : ROW_NONE;
+	if (c->fallback_reason)              // else what the child said of a silent one
+		r->fallback_reason = c->fallback_reason;
 	r->revision = m->hub.revision;
 	r->verdict = verdict_word(v);
 	r->cell_key = key;
@@ -341,15 +372,29 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 		r->layers = q->layers;
 }
 
+// What the fallback costs: its time over the last one of the platform that was asked for.
+static enum status hold_against(struct row *r, struct store *store, struct arena *a, struct error *err)
+{
+	struct store_measured last;
+	enum status s = store_last_measured(store, a, r, &last, err);
+
+	if (s == STATUS_OK && last.row != ROW_NONE) {
+		r->fallback_factor = r->latency_ms / last.latency_ms;
+		r->fallback_against = last.row;
+	}
+	return s;
+}
+
 enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct cell c;
 	int64_t number = ROW_NONE;
 	enum status s = STATUS_OK;
 
 	plan_cell(&c, m, t, q);
-	const char *key = plan_key(m, &c, a);
+	plan_try_cell(&c, try);
+	const char *key = try ? try->key : plan_key(m, &c, a);
 	c.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
 	if (store && (s = store_started(store, &c, key, &number, err)) != STATUS_OK)
 		return s;
@@ -373,6 +418,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
+	if (store && c.attempt > 1 && !isnan(out->row.latency_ms) && (s = hold_against(&out->row, store, a, err)) != STATUS_OK)
+		return s;
 	return store ? store_finished(store, out, err) : STATUS_OK;
 }
 

@@ -27,6 +27,7 @@ struct question {                            // zero is the default of every mem
 	double timeout_s;                    // 0: 600
 	int64_t memory_bytes;
 	bool force;                          // try what does not fit
+	bool fallback;                       // what gives nothing goes to the next platform: fallback.h
 	const char *golden;
 };
 
@@ -69,9 +70,20 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 // The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment.
 const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a);
 
-// One cell to the end. `memory` may be NULL: nothing was predicted. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
+// A try in a chain of fallbacks. The first has the key of its cell; a further one its own, which knows what was asked first.
+struct plan_try {
+	const char *requested;               // the platform that was asked for
+	int64_t number;                      // 1: the first
+	int64_t fallback_of;                 // the first one's row; ROW_NONE
+	const char *reason;                  // why it is made; NULL: the first
+	const char *key, *first_key;
+};
+void plan_try_cell(struct cell *c, const struct plan_try *t);
+const char *plan_try_key(const struct plan_model *m, const struct cell *c, const struct plan_try *t, struct arena *a);
+
+// One cell to the end. `memory` may be NULL: nothing was predicted. `try` may be NULL: the first. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
 enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
 // "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,

@@ -3,6 +3,7 @@
 // shapes whose element i is a fixed function of i, and on demand every way in which an engine goes wrong.
 //
 //   fail=open  fail=run@3     an error          crash=open|run@N     SIGSEGV         hang=open|run@N      never comes back
+//   status=no_memory          the status of that error           fits=2              run fails with no_memory at a batch above 2
 //   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
 //   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms
@@ -27,6 +28,8 @@ static const size_t output_limit = (size_t)1 << 32;
 
 static const struct option options[] = {
 	{ "fail", NULL, "open, or run@N: report an error there" },
+	{ "status", "failed", "failed, unavailable, unsupported, no_memory or timeout: what that error is" },
+	{ "fits", NULL, "the largest batch that has room; a larger one is no_memory" },
 	{ "crash", NULL, "open, or run@N: die of SIGSEGV there" },
 	{ "hang", NULL, "open, or run@N: never come back from there" },
 	{ "exit", NULL, "end the process with this code in the first run" },
@@ -41,6 +44,8 @@ static const struct option options[] = {
 struct null {
 	int64_t fail, crash, hang; // -1 never, 0 open, N the Nth run
 	int64_t exit_code;         // -1: does not
+	int64_t fits;              // -1: any batch
+	enum status status;        // of `fail`
 	double sleep_ms, noise_ms;
 	bool wrong;
 	void **data; // of the outputs
@@ -126,9 +131,21 @@ static enum status fault(const struct null *n, int64_t now, struct error *err)
 	if (now && n->exit_code >= 0)
 		_exit((int)n->exit_code);
 	if (n->fail == now)
-		return now ? error_set(err, STATUS_FAILED, "failed in run %lld, as asked", (long long)now)
-			   : error_set(err, STATUS_FAILED, "failed while opening, as asked");
+		return now ? error_set(err, n->status, "failed in run %lld, as asked", (long long)now)
+			   : error_set(err, n->status, "failed while opening, as asked");
 	return STATUS_OK;
+}
+
+static enum status status_of(struct session *s, enum status *out, struct error *err)
+{
+	static const enum status codes[] = { STATUS_FAILED, STATUS_UNAVAILABLE, STATUS_UNSUPPORTED, STATUS_NO_MEMORY, STATUS_TIMEOUT };
+	static const char *const words[] = { "failed", "unavailable", "unsupported", "no_memory", "timeout" };
+	size_t which;
+	enum status st = session_option_word(s, "status", words, sizeof words / sizeof *words, &which, err);
+
+	if (!st)
+		*out = codes[which];
+	return st;
 }
 
 static enum status null_open(struct session *s, const struct artifact *a, struct error *err)
@@ -144,6 +161,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		return error_set(err, STATUS_UNAVAILABLE, "no device %s; this engine's only device is NULL", s->device);
 	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
+		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = session_option_bool(s, "wrong", &n->wrong, err)))
@@ -227,6 +245,8 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 	double begin = clock_ms(), ms = n->sleep_ms;
 	enum status st = fault(n, s->run_count, err);
 
+	if (!st && n->fits > 0 && s->input_count && in[0].rank && in[0].dim[0] > n->fits)
+		st = error_set(err, STATUS_NO_MEMORY, "a batch of %lld does not fit, as asked; %lld would", (long long)in[0].dim[0], (long long)n->fits);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = shape_output(s, in, i, &out[i], err);
 	if (n->noise_ms > 0)

@@ -23,6 +23,9 @@ struct cell {
 	const char *path;                    // folder of the checkpoint, or an .onnx file
 	const char *revision;
 	const char *platform, *device, *options;     // of struct target; options: user's over the platform's
+	const char *requested;               // the platform that was asked for, where this is a fallback; NULL: the same
+	int64_t attempt, fallback_of;        // of a chain of fallbacks: from 2 on, and the row of the first try; 0: a first try
+	const char *fallback_reason;
 	int64_t batch, sequence;             // sequence 0: the default (128), cut to what the model takes
 	int64_t runs;                        // 0: at least 11, until 3 s or 64 runs
 	int64_t prompt_tokens, new_tokens;   // generation; new_tokens 0: one forward pass

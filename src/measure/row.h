@@ -38,6 +38,7 @@
 	X(INTEGER, fallback_of, "row of the first try, which this one stands in for; null: this is what was asked for")     \
 	X(TEXT, fallback_reason, "verdict and cause of the try before")                                                    \
 	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for")         \
+	X(INTEGER, fallback_against, "the row with that latency")                                                          \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
 	X(TEXT, type_conformance, "conformance cases of this type that pass on this engine, as passed/cases")              \
 	X(TEXT, weights, "real or synthetic")                                                                              \

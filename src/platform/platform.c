@@ -117,14 +117,14 @@ size_t platform_count(void)
 
 const struct platform *platform_get(size_t i)
 {
-	return &platforms[i];
+	return &platform_stand_ins(platforms, platform_count(), NULL)[i];
 }
 
 const struct platform *platform_find(const char *name)
 {
 	for (size_t i = 0; i < platform_count(); i++)
 		if (text_is(platforms[i].name, name))
-			return &platforms[i];
+			return platform_get(i);
 	return NULL;
 }
 
@@ -172,7 +172,7 @@ static enum status unknown(const char *name, struct error *err)
 	enum status st;
 
 	for (size_t i = 0; i < platform_count(); i++)
-		if (!platform_is_software(&platforms[i]))
+		if (!text_is(platforms[i].routes[0].engine, "null"))
 			text_addf(&known, "%s%s", known.length ? ", " : "", platforms[i].name);
 	st = error_set(err, STATUS_BAD_INPUT, "no platform is called \"%s\"; there are %s", name, text_get(&known));
 	text_done(&known);
@@ -209,6 +209,8 @@ enum status platform_target(struct target *out, struct arena *a, const char *tex
 
 	if (!p)
 		return unknown(name, err);
+	if (!platform_stand_ins(platforms, platform_count(), err))
+		return STATUS_BAD_INPUT;
 	split(a, text[n] ? text + n + 1 : "", &t.device, &t.options);
 	t.chosen = t.device;
 	t.route = platform_route(p, t.device);

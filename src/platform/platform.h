@@ -44,6 +44,7 @@ struct target {
 	const struct platform *platform;
 	const struct route *route;
 	const char *device, *options;
+	const char *user_options;            // plan_targets: those of them that were asked for of every platform; NULL: none
 	bool chosen;                         // the text named the device; else another route may serve as well
 	const char *absent;                  // plan_choose: no route has a device here: the reasons; NULL otherwise
 };
@@ -52,6 +53,13 @@ const struct route *platform_route(const struct platform *p, const char *device)
 const struct backend *route_backend(const struct route *r);
 const struct provider *route_provider(const struct route *r);
 bool platform_is_software(const struct platform *p);         // null: computes nothing
+
+// stand_in.c: $ASSAY_NULL="cuda:fail=open,status=unavailable openvino cpu" lets the null engine stand in for platforms, each with
+// its options, so that what assay does with platforms is tested on any machine. Rows, reports and messages say that it did.
+bool platform_is_stand_in(const struct platform *p);
+// The table with its stand-ins; `rows` itself where there are none. A variable that cannot be read gives NULL and *err,
+// or with a NULL `err` the rows as they are: platform_target tells of it.
+const struct platform *platform_stand_ins(const struct platform *rows, size_t count, struct error *err);
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
 // memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.

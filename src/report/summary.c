@@ -12,42 +12,6 @@
 
 // ---- rows --------------------------------------------------------------------------------------------------------
 
-static int64_t integer_of(const struct table *t, size_t row, const char *column)
-{
-	const char *text = table_get(t, row, column);
-	int64_t out;
-
-	return text != NULL && text_to_int(text, INT64_MIN + 1, INT64_MAX, &out) ? out : ROW_NONE;
-}
-
-static double real_of(const struct table *t, size_t row, const char *column)
-{
-	const char *text = table_get(t, row, column);
-	double out;
-
-	return text != NULL && text_to_double(text, -HUGE_VAL, HUGE_VAL, &out) ? out : (double)NAN;
-}
-
-static int boolean_of(const struct table *t, size_t row, const char *column)
-{
-	const char *text = table_get(t, row, column);
-
-	return text == NULL ? -1 : text_is(text, "true");
-}
-
-static void take_row(const struct table *t, size_t i, struct row *out)
-{
-	row_init(out);
-#define OF_TEXT table_get
-#define OF_JSON table_get
-#define OF_REAL real_of
-#define OF_INTEGER integer_of
-#define OF_BOOLEAN boolean_of
-#define X(kind, name, meaning) out->name = OF_##kind(t, i, #name);
-	ROW_LIST(X)
-#undef X
-}
-
 static bool ran(enum verdict v)
 {
 	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_UNJUDGED;
@@ -90,7 +54,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	out->cells = ARENA_ARRAY(a, t.row_count + 1, struct report_cell);
 	for (size_t i = 0; i < t.row_count; i++) {
 		struct report_cell *c = &out->cells[i];
-		take_row(&t, i, &c->row);
+		table_row(&t, i, &c->row);
 		c->machine = table_get(&t, i, "machine");
 		c->asked_device = table_get(&t, i, "asked_device");
 		c->is_running = c->row.verdict == NULL;
@@ -108,7 +72,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	}
 	status = store_query(s, "SELECT count(*) AS n FROM cell", &t, err);
 	if (status == STATUS_OK)
-		out->rows = integer_of(&t, 0, "n");
+		out->rows = table_integer(&t, 0, "n");
 	return status;
 }
 
@@ -423,9 +387,9 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 		out->machines[i] = (struct report_machine){
 			.id = table_get(&t, i, "id"), .cpu_model = table_get(&t, i, "cpu_model"), .architecture = table_get(&t, i, "architecture"),
 			.os = table_get(&t, i, "os"), .kernel = table_get(&t, i, "kernel"), .features = table_get(&t, i, "features"),
-			.hypervisor = table_get(&t, i, "hypervisor"), .cores = integer_of(&t, i, "cores"), .threads = integer_of(&t, i, "threads"),
-			.usable_cpus = integer_of(&t, i, "usable_cpus"), .memory_bytes = integer_of(&t, i, "memory_bytes"),
-			.memory_limit_bytes = integer_of(&t, i, "memory_limit_bytes"), .l2_bytes = integer_of(&t, i, "l2_bytes"), .l3_bytes = integer_of(&t, i, "l3_bytes"),
+			.hypervisor = table_get(&t, i, "hypervisor"), .cores = table_integer(&t, i, "cores"), .threads = table_integer(&t, i, "threads"),
+			.usable_cpus = table_integer(&t, i, "usable_cpus"), .memory_bytes = table_integer(&t, i, "memory_bytes"),
+			.memory_limit_bytes = table_integer(&t, i, "memory_limit_bytes"), .l2_bytes = table_integer(&t, i, "l2_bytes"), .l3_bytes = table_integer(&t, i, "l3_bytes"),
 		};
 	return STATUS_OK;
 }
@@ -459,8 +423,8 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	out->runs = ARENA_ARRAY(&s->arena, t.row_count + 1, struct report_run);
 	out->run_count = t.row_count;
 	for (size_t i = 0; i < t.row_count; i++)
-		out->runs[i] = (struct report_run){ .id = integer_of(&t, i, "id"), .command = table_get(&t, i, "command"),
-			.version = table_get(&t, i, "program_version"), .started_at = table_get(&t, i, "started"), .cells = integer_of(&t, i, "cells") };
+		out->runs[i] = (struct report_run){ .id = table_integer(&t, i, "id"), .command = table_get(&t, i, "command"),
+			.version = table_get(&t, i, "program_version"), .started_at = table_get(&t, i, "started"), .cells = table_integer(&t, i, "cells") };
 	return STATUS_OK;
 }
 

@@ -173,11 +173,12 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 	if (status == STATUS_OK) {
 		const struct db_value values[] = {
 			V_INTEGER("id", id), V_INTEGER("run", s->run), V_TEXT("cell_key", cell_key), V_TEXT("model", c->model), V_TEXT("path", c->path),
-			V_TEXT("revision", c->revision), V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
+			V_TEXT("revision", c->revision), V_TEXT("requested", c->requested ? c->requested : c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
 			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_INTEGER("runs", c->runs), V_INTEGER("layers", c->layers),
 			V_INTEGER("seed", (int64_t)c->seed), V_BOOLEAN("synthetic", c->synthetic), V_BOOLEAN("static_shapes", c->is_static),
 			V_REAL("timeout_s", c->timeout_s), V_INTEGER("memory_limit_bytes", c->memory_bytes), V_TEXT("golden", c->golden),
-			V_TIME("started_at", clock_unix_us()),
+			V_INTEGER("attempt", c->attempt > 0 ? c->attempt : 1), V_INTEGER("fallback_of", c->attempt > 1 ? c->fallback_of : ROW_NONE),
+			V_TEXT("fallback_reason", c->fallback_reason), V_TIME("started_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(&d, "cell", values, err);
 	}

@@ -45,6 +45,8 @@ const struct migration schema_migrations[] = {
 	"  max_rel_error DOUBLE, nmse DOUBLE, cosine DOUBLE, top1_agreement DOUBLE, non_finite BIGINT, reference_absmax DOUBLE, cause VARCHAR, facts VARCHAR);"
 	"CREATE TABLE platform_detection(id BIGINT NOT NULL, run BIGINT NOT NULL, platform VARCHAR NOT NULL, available BOOLEAN, reason VARCHAR, engine VARCHAR,"
 	"  engine_version VARCHAR, library VARCHAR, device VARCHAR, devices VARCHAR, features VARCHAR, facts VARCHAR, detected_at TIMESTAMP NOT NULL);" },
+	{ 2, "a cell may be a further try of another",
+	"ALTER TABLE cell ADD COLUMN attempt BIGINT; ALTER TABLE cell ADD COLUMN fallback_of BIGINT; ALTER TABLE cell ADD COLUMN fallback_reason VARCHAR;" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 
@@ -60,6 +62,7 @@ static const struct { const char *name, *asked; } asked[] = {
 	{ "model", "c.model" }, { "revision", "c.revision" }, { "requested", "c.requested" }, { "device", "NULLIF(c.device, '')" },
 	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
 	{ "batch", "NULLIF(c.batch, 0)" }, { "sequence", "NULLIF(c.sequence, 0)" },
+	{ "attempt", "c.attempt" }, { "fallback_of", "c.fallback_of" }, { "fallback_reason", "c.fallback_reason" },
 	{ "started_at", "strftime(c.started_at, '%Y-%m-%dT%H:%M:%SZ')" },
 };
 
@@ -74,10 +77,11 @@ static const char *asked_of(const char *name)
 
 static const char original_views[] =
 	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested, FALSE) AS success,"
+	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested AND (engine <> 'null' OR requested = 'null'), FALSE) AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
 	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
-	"  CASE WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
+	"  CASE WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
+	"       WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
 	"       ELSE verdict END AS error,"

@@ -51,8 +51,19 @@ struct table {
 	const char **cells;                          // row-major; NULL is SQL's NULL
 };
 const char *table_get(const struct table *t, size_t row, const char *column);   // NULL for NULL or no such column
+int64_t table_integer(const struct table *t, size_t row, const char *column);   // ROW_NONE for NULL or no integer
+double table_real(const struct table *t, size_t row, const char *column);       // NaN
+int table_boolean(const struct table *t, size_t row, const char *column);       // -1
+void table_row(const struct table *t, size_t row, struct row *out);             // of "SELECT * FROM result"
 // One statement or several; the last one's result. The file is opened read-only for it: nothing can be changed this way.
 // The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
+
+// One row by its number, as its last word stands; texts in `a`. BAD_INPUT: there is none.
+enum status store_row(struct store *s, struct arena *a, int64_t row, struct row *out, struct error *err);
+// The last row, before like->row (which must be started), whose platform is the one that `like` asked for, that ran there, and that
+// answers the same question on the same machine: model, weights, layers, batch, lengths, types. row is ROW_NONE where there is none.
+struct store_measured { int64_t row; double latency_ms; const char *day; };
+enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
 
 #endif

@@ -12,7 +12,5 @@ enum status transaction_end(struct store *s, struct db *d, enum status status, s
 
 // One more than the largest number of table.id: safe because a writing transaction has the file for itself.
 enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err);
-// An integer of a result; ROW_NONE for NULL or no integer.
-int64_t table_integer(const struct table *t, size_t row, const char *column);
 
 #endif

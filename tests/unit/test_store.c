@@ -278,7 +278,7 @@ static void test_file_of_the_original(void **state)
 	expect(f, "SELECT count(*) FROM hardware_results", "0");
 	expect(f, "SELECT model_id FROM old_hardware_results", "x");
 	expect(f, "SELECT count(*) FROM old_hardware_detection", "0");
-	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", "1");
+	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", "2");
 }
 
 // A file whose `measurement` was made before some fields of ROW_LIST existed.
@@ -308,40 +308,45 @@ static void test_views_are_renewed(void **state)
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	expect(f, "SELECT model_id FROM hardware_results", "m");
 	expect(f, "SELECT id FROM result", "1");
-	expect(f, "SELECT count(*) FROM schema_version", "1");
+	expect(f, "SELECT count(*) FROM schema_version", "2");
 }
 
 static void test_migration_steps(void **state)
 {
 	struct fixture *f = *state;
-	const struct migration steps[] = {
-		schema_migrations[0],
-		{ 2, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" },
-		{ 3, "and another", "CREATE TABLE more(x INTEGER)" },
-	}, broken[] = { schema_migrations[0], { 2, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" } };
+	enum { MOST = 30 };
+	struct migration steps[MOST], broken[MOST];
+	const size_t n = schema_migration_count;
+	const int now = schema_migrations[n - 1].version;
 	const struct db_api *api;
 	struct db d = { 0 };
 	enum schema_state s;
 	int version;
 	bool locked;
 
+	assert_true(n + 2 <= MOST);
+	memcpy(steps, schema_migrations, n * sizeof *steps);
+	memcpy(broken, schema_migrations, n * sizeof *broken);
+	steps[n] = (struct migration){ now + 1, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" };
+	steps[n + 1] = (struct migration){ now + 2, "and another", "CREATE TABLE more(x INTEGER)" };
+	broken[n] = (struct migration){ now + 1, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" };
 	open_with_run(f);
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
 	store_close(&f->store);
 	OK(f, db_load(&api, &f->err));
 	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
-	OK(f, schema_look(&d, steps, 3, &s, &version, &f->err));
+	OK(f, schema_look(&d, steps, n + 2, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_OLD);
-	REFUSED(f, schema_migrate(&d, broken, 2, &f->err), "version 2");
+	REFUSED(f, schema_migrate(&d, broken, n + 1, &f->err), "version");
 	db_close(&d);
 	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));           // a step that fails leaves nothing behind
-	OK(f, schema_look(&d, schema_migrations, 1, &s, &version, &f->err));
+	OK(f, schema_look(&d, schema_migrations, n, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
-	assert_int_equal(version, 1);
-	OK(f, schema_migrate(&d, steps, 3, &f->err));
-	OK(f, schema_look(&d, steps, 3, &s, &version, &f->err));
+	assert_int_equal(version, now);
+	OK(f, schema_migrate(&d, steps, n + 2, &f->err));
+	OK(f, schema_look(&d, steps, n + 2, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
-	assert_int_equal(version, 3);
+	assert_int_equal(version, now + 2);
 	db_close(&d);
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "newer assay");
 	OK(f, store_open(&f->store, f->path, true, &f->err));               // reading still works

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows read back: a result's text as the values it stood for, one row by its number, and the row that a fallback's cost is held
+// against. Writes nothing.
+#include <math.h>
+
+#include "base/text.h"
+#include "store/transaction.h"
+
+double table_real(const struct table *t, size_t row, const char *column)
+{
+	const char *text = table_get(t, row, column);
+	double out;
+
+	return text != NULL && text_to_double(text, -HUGE_VAL, HUGE_VAL, &out) ? out : (double)NAN;
+}
+
+int table_boolean(const struct table *t, size_t row, const char *column)
+{
+	const char *text = table_get(t, row, column);
+
+	return text == NULL ? -1 : text_is(text, "true");
+}
+
+void table_row(const struct table *t, size_t i, struct row *out)
+{
+	row_init(out);
+#define OF_TEXT table_get
+#define OF_JSON table_get
+#define OF_REAL table_real
+#define OF_INTEGER table_integer
+#define OF_BOOLEAN table_boolean
+#define X(kind, name, meaning) out->name = OF_##kind(t, i, #name);
+	ROW_LIST(X)
+#undef X
+}
+
+enum status store_row(struct store *s, struct arena *a, int64_t row, struct row *out, struct error *err)
+{
+	struct table t;
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, a, "SELECT * FROM result WHERE id = ?", &(struct db_parameter){ .integer = row }, 1, &t, err);
+	db_close(&d);
+	if (status != STATUS_OK)
+		return status;
+	if (t.row_count == 0)
+		return error_set(err, STATUS_BAD_INPUT, "%s has no row %lld", s->path, (long long)row);
+	table_row(&t, 0, out);
+	return STATUS_OK;
+}
+
+// What must be equal for two times to be compared. "Asked for and run": a fallback's time is another platform's. An emulator's
+// time is no hardware's, and the null engine's none at all: those are held against their like only.
+enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+{
+	static const char sql[] =
+		"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r ON r.id = ?"
+		" WHERE o.id < r.id AND o.state = 'finished' AND o.verdict IN ('right', 'unjudged') AND o.latency_ms > 0 AND o.fallback_of IS NULL"
+		" AND o.requested = ? AND o.actual = o.requested AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
+		" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
+		" AND COALESCE(o.weights, '') = ? AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ?"
+		" AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ? AND COALESCE(o.new_tokens, 0) = ?"
+		" ORDER BY o.id DESC LIMIT 1";
+#define TEXT(x) { .text = (x) != NULL ? (x) : "" }
+#define INTEGER(x) { .integer = (x) != ROW_NONE ? (x) : 0 }
+	const struct db_parameter what[] = {
+		{ .integer = like->row }, TEXT(like->requested), TEXT(like->model), TEXT(like->engine), TEXT(like->weights),
+		TEXT(like->weights_dtype), TEXT(like->compute_dtype), INTEGER(like->layers), INTEGER(like->sequence), INTEGER(like->prompt_tokens),
+		INTEGER(like->new_tokens),
+	};
+#undef TEXT
+#undef INTEGER
+	struct table t = { 0 };
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	*out = (struct store_measured){ .row = ROW_NONE, .latency_ms = (double)NAN };
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, a, sql, what, sizeof what / sizeof what[0], &t, err);
+	db_close(&d);
+	if (status == STATUS_OK && t.row_count > 0)
+		*out = (struct store_measured){ table_integer(&t, 0, "id"), table_real(&t, 0, "latency_ms"), table_get(&t, 0, "day") };
+	return status;
+}
