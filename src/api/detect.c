@@ -76,17 +76,34 @@ static size_t add_devices(json_t *devices, const struct platform *p, const struc
 	return added;
 }
 
-static const char *reason_of(const struct route *r, const json_t *probe)
+// The provider is here, but not what this route wants of it: an NPU, say.
+static const char *other_devices(struct arena *a, const struct route *r, const json_t *probe)
+{
+	struct text names = { 0 };
+	const json_t *d;
+	size_t i;
+
+	json_array_foreach(json_object_get(probe, "devices"), i, d)
+		if (text_is(json_string_value(json_object_get(d, "provider")), r->provider))
+			text_addf(&names, "%s%s", names.length ? ", " : "", json_string_value(json_object_get(d, "name")));
+	const char *out = names.length ? arena_printf(a, "no device %s; %s has %s here", r->device, r->provider, text_get(&names)) : NULL;
+	text_done(&names);
+	return out;
+}
+
+static const char *reason_of(struct arena *a, const struct route *r, const json_t *probe)
 {
 	const char *own = json_string_value(json_object_get(json_object_get(probe, "absent"), r->provider));
 	const char *whole = json_string_value(json_object_get(probe, "reason"));
-	return own ? own : whole ? whole : "the engine lists no device for it";
+	const char *other = other_devices(a, r, probe);
+	return own ? own : whole ? whole : other ? other : "the engine lists no device for it";
 }
 
 static json_t *platform_json(const struct platform *p, struct probes *probes)
 {
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
+	struct arena a = { 0 };
 	const struct route *first = NULL;                    // the first that has a device
 	size_t routes = 0;
 
@@ -98,7 +115,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes)
 			first = first ? first : r;
 			continue;
 		}
-		const char *why = reason_of(r, probe ? probe->answer : NULL);
+		const char *why = reason_of(&a, r, probe ? probe->answer : NULL);
 		json_object_set_new(absent, r->device, json_string(why));
 		text_addf(&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
 	}
@@ -109,10 +126,12 @@ static json_t *platform_json(const struct platform *p, struct probes *probes)
 	}
 	json_object_set_new(features, "default_options", (first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
 	json_object_set_new(features, "absent_routes", absent);
-	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:s, s:s, s:o}", "name", p->name, "available", first != NULL, "reason",
+	json_t *out = json_pack("{s:s, s:b, s:b, s:o, s:o, s:s, s:s, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
+		first != NULL, "reason",
 		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine", (first ? first : p->routes)->engine, "summary", p->summary,
 		"features", features);
 	text_done(&reason);
+	arena_done(&a);
 	return out;
 }
 
@@ -122,9 +141,10 @@ json_t *detect_platforms(void)
 	json_t *out = json_array();
 
 	probe_all(&probes);
-	for (size_t i = 0; i < platform_count(); i++)
-		if (!platform_is_software(platform_get(i)))
-			json_array_append_new(out, platform_json(platform_get(i), &probes));
+	for (int extra = 0; extra < 2; extra++)                  // the eight first, whatever the table's order
+		for (size_t i = 0; i < platform_count(); i++)
+			if (!platform_is_software(platform_get(i)) && extra == ((platform_get(i)->flags & PLATFORM_EXTRA) != 0))
+				json_array_append_new(out, platform_json(platform_get(i), &probes));
 	for (size_t i = 0; i < probes.count; i++)
 		json_decref(probes.of[i].answer);
 	return out;

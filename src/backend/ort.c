@@ -9,7 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "backend/compiled.h"
 #include "backend/host.h"
+#include "backend/ort_vendor.h"
 #include "base/text.h"
 
 // Defaults by measurement (bert-base, 2 CPUs, interleaved runs, ms).
@@ -60,6 +62,19 @@ enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, s
 	return error_set(err, st, "%s: %s", doing, text);
 }
 
+// The builds that `assay setup` brings, by the platform that they are for.
+static enum status missing_build(const char *build, enum status st, struct error *err)
+{
+	static const struct { const char *build, *platform; } setups[] = { { "onnxruntime-gpu", "cuda" }, { "onnxruntime-migraphx", "rocm" },
+		{ "onnxruntime-webgpu", "webgpu" } };
+
+	for (size_t i = 0; i < sizeof setups / sizeof *setups; i++)
+		if (text_is(build, setups[i].build) && strstr(err->text, "is not installed"))
+			return error_set(err, st, "%s is not installed; `assay setup %s` brings it (or put its libraries in a folder %s of ASSAY_ENGINE_PATH)", build,
+				setups[i].platform, build);
+	return st;
+}
+
 enum status ort_load(struct ort_library *out, struct arena *a, const char *build, struct error *err)
 {
 	const OrtApiBase *(*get_base)(void);
@@ -73,7 +88,7 @@ enum status ort_load(struct ort_library *out, struct arena *a, const char *build
 	enum status st = library_open(a, build, "libonnxruntime.so*", &handle, &out->path, err);
 
 	if (st)
-		return st;
+		return missing_build(build, st, err);
 	*(void **)&get_base = dlsym(handle, "OrtGetApiBase");
 	base = get_base ? get_base() : NULL;
 	if (!base)
@@ -203,6 +218,7 @@ enum status ort_create_session(struct session *s, const struct artifact *a, bool
 	OrtSessionOptions *so = NULL;
 	enum status st = ort_check(api, api->CreateSessionOptions(&so), "making options", err);
 
+	o->artifact = a;
 	if (!st)
 		st = set_options(s, a, record, so, err);
 	// A graph whose weights lie in several folders, or a user's file, is read where it lies.
@@ -213,6 +229,8 @@ enum status ort_create_session(struct session *s, const struct artifact *a, bool
 	else if (!st)
 		st = error_set(err, STATUS_BAD_INPUT, "the artifact has neither a graph in memory nor one in a file");
 	api->ReleaseSessionOptions(so);
+	if (!st && o->compiled)
+		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
 	return st;
 }
 
@@ -304,16 +322,18 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 			 api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &o->memory), "starting", err)) ||
 		(st = ort_create_session(s, a, false, &o->session, err)) ||
 		(st = list_values(s, true, &inputs, &o->input_names, &o->in, &s->input_count, err)) ||
-		(st = list_values(s, false, &outputs, &o->output_names, &o->out, &s->output_count, err)))
+		(st = list_values(s, false, &outputs, &o->output_names, &o->out, &s->output_count, err)) ||
+		(o->device_memory && (st = ort_binding_open(s, o->device_memory, err))))
 		return st;
 	s->inputs = inputs;
 	s->outputs = outputs;
 	snprintf(version, sizeof version, "%u", o->library.version);
 	session_set_option(s, "api", version);
-	// The CPU provider computes in the types of the graph: those of its floating-point outputs.
+	// A provider that was told nothing else computes in the types of the graph: those of its floating-point outputs.
+	bool told = session_option(s, "compute_dtype") != NULL;
 	for (size_t i = s->output_count; i-- > 0;)
-		if (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||
-			outputs[i].dtype == DTYPE_F64)
+		if (!told && (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||
+			outputs[i].dtype == DTYPE_F64))
 			session_set_option(s, "compute_dtype", dtype_word(outputs[i].dtype));
 	return STATUS_OK;
 }
@@ -329,8 +349,7 @@ static void release_values(const OrtApi *api, OrtValue **v, size_t count)
 	}
 }
 
-static enum status show_output(
-	struct session *s, const struct tensor_type *type, OrtValue *v, struct tensor *out, struct error *err)
+enum status ort_show_output(struct session *s, const struct tensor_type *type, OrtValue *v, struct tensor *out, struct error *err)
 {
 	const OrtApi *api = ((struct ort *)s->state)->library.api;
 	OrtTensorTypeAndShapeInfo *info = NULL;
@@ -368,6 +387,8 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 	const OrtApi *api = o->library.api;
 	enum status st = STATUS_OK;
 
+	if (o->binding)
+		return ort_binding_run(s, in, out, err);
 	release_values(api, o->in, s->input_count);
 	if (s->keeps_outputs) {
 		OrtValue **spare = o->older ? o->older : ARENA_ARRAY(&s->arena, s->output_count + 1, OrtValue *);
@@ -397,7 +418,7 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 				o->output_names, s->output_count, o->out),
 			"running", err);
 	for (size_t i = 0; i < s->output_count && !st; i++)
-		st = show_output(s, &s->outputs[i], o->out[i], &out[i], err);
+		st = ort_show_output(s, &s->outputs[i], o->out[i], &out[i], err);
 	return st;
 }
 
@@ -408,6 +429,7 @@ static void ort_close(struct session *s)
 
 	if (!api)
 		return;
+	ort_binding_close(s);
 	release_values(api, o->in, s->input_count);
 	release_values(api, o->out, s->output_count);
 	release_values(api, o->older, s->output_count);

@@ -55,9 +55,12 @@ static const struct ort_provider unwritten = { "none", no_devices, no_append };
 
 const struct provider ort_providers[] = {
 	{ "cpu", "onnxruntime", NULL, &cpu },
-	{ "cuda", "onnxruntime-gpu", NULL, &unwritten },
-	{ "migraphx", "onnxruntime-migraphx", NULL, &unwritten },
-	{ "coreml", "onnxruntime", NULL, &unwritten },
+	{ "cuda", "onnxruntime-gpu", ort_cuda_options, &ort_cuda },
+	{ "tensorrt", "onnxruntime-gpu", ort_tensorrt_options, &ort_tensorrt },
+	{ "tensorrt-rtx", "onnxruntime-gpu", ort_tensorrt_rtx_options, &ort_tensorrt_rtx },
+	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx },
+	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml },
+	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack },
 	{ "qnn", "onnxruntime", NULL, &unwritten },
 	{ "webgpu", "onnxruntime-webgpu", NULL, &unwritten },
 	{ NULL, NULL, NULL, NULL },
