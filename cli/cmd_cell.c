@@ -8,15 +8,16 @@
 
 static int run(int argc, char **argv)
 {
-	const char *probe = NULL;
+	const char *probe = NULL, *driver = NULL;
 	bool conform = false;
 	const struct cli_option options[] = {
 		{ "probe", CLI_TEXT, &probe, "ENGINE", "list the devices of one engine" },
+		{ "driver", CLI_TEXT, &driver, "NAME", "say what a vendor's library says" },
 		{ "conform", CLI_FLAG, &conform, NULL, "answer conformance cases" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay cell [--probe ENGINE | --conform]",
+		.synopsis = "assay cell [--probe ENGINE | --driver NAME | --conform]",
 		.text = "Started by assay itself: the request is one line of JSON on descriptor 0, events are written to\n"
 			"descriptor 3.\n",
 		.options = options,
@@ -25,10 +26,12 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (probe && conform)
-		return cli_bad_use("--probe and --conform do not go together");
+	if ((probe != NULL) + (driver != NULL) + conform > 1)
+		return cli_bad_use("--probe, --driver and --conform do not go together");
 	if (probe)
 		return cell_child_probe(probe);
+	if (driver)
+		return cell_child_driver(driver);
 	return conform ? conform_child() : cell_child();
 }
 

@@ -2,11 +2,14 @@
 // What can be asked for on this machine: the platforms, each with the devices of its routes or the reasons why there are none.
 // Every build of an engine is loaded in a probe child of its own, all at the same time; never in this process.
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/plan.h"
+#include "platform/bandwidth.h"
+#include "platform/facts.h"
 
-enum { PROBES_MOST = 32 };
+enum { PROBES_MOST = 32, DRIVERS_MOST = 8 };
 
 struct probe {
 	const struct backend *backend;
@@ -16,15 +19,46 @@ struct probe {
 	json_t *answer;
 };
 
+struct asked_driver {
+	const char *name;
+	pthread_t thread;
+	bool threaded;
+	json_t *answer;
+};
+
 struct probes {
 	struct probe of[PROBES_MOST];
 	size_t count;
+	struct asked_driver drivers[DRIVERS_MOST];
+	size_t driver_count;
 };
+
+// Which platforms are wanted: all, or those named.
+struct wanted {
+	const char *const *names;
+	size_t count;
+};
+
+static bool wants(const struct wanted *w, const struct platform *p)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < w->count; i++)
+		named = named || text_is(w->names[i], p->name);
+	return w->count ? named : !platform_is_software(p);
+}
 
 static void *probe_thread(void *context)
 {
 	struct probe *p = context;
 	p->answer = cell_probe(p->backend, p->build);
+	return NULL;
+}
+
+static void *driver_thread(void *context)
+{
+	struct asked_driver *d = context;
+	d->answer = cell_driver(d->name);
 	return NULL;
 }
 
@@ -36,10 +70,19 @@ static struct probe *find_probe(struct probes *all, const struct route *r)
 	return NULL;
 }
 
-static void probe_all(struct probes *all)
+static void probe_all(struct probes *all, const struct wanted *wanted)
 {
+	for (size_t i = 0; driver_name(i) && all->driver_count < DRIVERS_MOST; i++) {
+		if (!wants(wanted, platform_find(driver_platform(i))))
+			continue;
+		struct asked_driver *d = &all->drivers[all->driver_count++];
+		d->name = driver_name(i);
+		d->threaded = pthread_create(&d->thread, NULL, driver_thread, d) == 0;
+		if (!d->threaded)
+			driver_thread(d);
+	}
 	for (size_t i = 0; i < platform_count(); i++) {
-		for (const struct route *r = platform_get(i)->routes; r->engine && !platform_is_software(platform_get(i)); r++) {
+		for (const struct route *r = platform_get(i)->routes; r->engine && wants(wanted, platform_get(i)); r++) {
 			if (find_probe(all, r) || all->count == PROBES_MOST)
 				continue;
 			struct probe *p = &all->of[all->count++];
@@ -53,6 +96,9 @@ static void probe_all(struct probes *all)
 	for (size_t i = 0; i < all->count; i++)
 		if (all->of[i].threaded)
 			pthread_join(all->of[i].thread, NULL);
+	for (size_t i = 0; i < all->driver_count; i++)
+		if (all->drivers[i].threaded)
+			pthread_join(all->drivers[i].thread, NULL);
 }
 
 // The devices that a route adds: those of its provider whose word it has.
@@ -99,7 +145,20 @@ static const char *reason_of(struct arena *a, const struct route *r, const json_
 	return own ? own : whole ? whole : other ? other : "the engine lists no device for it";
 }
 
-static json_t *platform_json(const struct platform *p, struct probes *probes)
+// Why an engine has no device, in its own words, and before them what the hardware and the kernel say about it.
+static void put_cause_first(struct text *reason, const json_t *facts)
+{
+	const char *cause = json_string_value(json_object_get(facts, "cause"));
+	struct text whole = { 0 };
+
+	if (!cause || strstr(text_get(reason), cause))
+		return;
+	text_addf(&whole, "%s; %s", cause, text_get(reason));
+	text_done(reason);
+	*reason = whole;
+}
+
+static json_t *platform_json(const struct platform *p, struct probes *probes, const struct facts_source *source)
 {
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
@@ -126,36 +185,119 @@ static json_t *platform_json(const struct platform *p, struct probes *probes)
 	}
 	json_object_set_new(features, "default_options", (first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
 	json_object_set_new(features, "absent_routes", absent);
-	json_t *out = json_pack("{s:s, s:b, s:b, s:o, s:o, s:s, s:s, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
+	json_t *facts = facts_of(p->name, source);
+	if (!first)
+		put_cause_first(&reason, facts);
+	json_t *out = json_pack("{s:s, s:b, s:b, s:o, s:o, s:s, s:s, s:o, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
 		first != NULL, "reason",
 		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine", (first ? first : p->routes)->engine, "summary", p->summary,
-		"features", features);
+		"features", features, "facts", facts);
 	text_done(&reason);
 	arena_done(&a);
 	return out;
 }
 
-json_t *detect_platforms(void)
+static json_t *detect_wanted(const struct wanted *wanted, const struct machine *machine, struct arena *a)
 {
 	struct probes probes = { 0 };
-	json_t *out = json_array();
+	json_t *out = json_array(), *drivers = json_object();
+	struct facts_source source = { { a, "" }, drivers, machine };
 
-	probe_all(&probes);
+	probe_all(&probes, wanted);
+	for (size_t i = 0; i < probes.driver_count; i++)
+		json_object_set_new(drivers, probes.drivers[i].name, probes.drivers[i].answer);
 	for (int extra = 0; extra < 2; extra++)                  // the eight first, whatever the table's order
 		for (size_t i = 0; i < platform_count(); i++)
-			if (!platform_is_software(platform_get(i)) && extra == ((platform_get(i)->flags & PLATFORM_EXTRA) != 0))
-				json_array_append_new(out, platform_json(platform_get(i), &probes));
+			if (wants(wanted, platform_get(i)) && extra == ((platform_get(i)->flags & PLATFORM_EXTRA) != 0))
+				json_array_append_new(out, platform_json(platform_get(i), &probes, &source));
 	for (size_t i = 0; i < probes.count; i++)
 		json_decref(probes.of[i].answer);
+	json_decref(drivers);
 	return out;
+}
+
+json_t *detect_platforms(void)
+{
+	struct arena a = { 0 };
+	struct machine machine;
+	const struct wanted all = { NULL, 0 };
+	machine_detect(&machine, &a);
+	json_t *out = detect_wanted(&all, &machine, &a);
+	arena_done(&a);
+	return out;
+}
+
+json_t *detect_some(const char *const *names, size_t count)
+{
+	struct arena a = { 0 };
+	struct machine machine;
+	const struct wanted wanted = { names, count };
+	machine_detect(&machine, &a);
+	json_t *out = json_pack("{s:o, s:o}", "machine", machine_json(&machine), "platforms", detect_wanted(&wanted, &machine, &a));
+	arena_done(&a);
+	return out;
+}
+
+// All caches of the highest level together: level 3 where there is one, each shared by some of the threads.
+static int64_t last_level_bytes(const json_t *caches, int threads)
+{
+	const json_t *one;
+	int64_t all = 0;
+	size_t i;
+
+	json_array_foreach(caches, i, one)
+	{
+		const int64_t each = json_integer_value(json_object_get(one, "bytes")), shared = json_integer_value(json_object_get(one, "shared_by_threads"));
+		const int64_t sum = each * (shared > 0 ? (threads + shared - 1) / shared : 1);
+
+		all = sum > all ? sum : all;
+	}
+	return all;
+}
+
+static json_t *bandwidth_json(const struct bandwidth *b)
+{
+	json_t *samples = json_array();
+
+	for (size_t i = 0; i < b->count; i++)
+		json_array_append_new(samples, json_real(b->gb_per_s[i]));
+	return json_pack("{s:f, s:f, s:f, s:o}", "gb_per_s", b->median, "min", b->min, "max", b->max, "samples", samples);
+}
+
+enum status detect_bandwidth(json_t **out, struct error *err)
+{
+	struct arena a = { 0 };
+	struct machine m;
+	struct bandwidth *b = calloc(1, sizeof *b);
+	machine_detect(&m, &a);
+	const struct facts_source source = { { &a, "" }, NULL, &m };
+	json_t *facts = facts_cpu(&source);
+	int64_t cache = last_level_bytes(json_object_get(facts, "caches"), m.threads);
+	cache = cache > m.l3_bytes ? cache : m.l3_bytes;
+	// An array four times as large as the caches, as STREAM asks; a quarter of the memory is the most that is taken.
+	const uint64_t wanted = cache > 0 ? 4 * (uint64_t)cache : 64 << 20, most = (uint64_t)m.memory_available_bytes / 4 / 3;
+	const uint64_t each = wanted < (16 << 20) ? 16 << 20 : wanted;
+	const uint64_t array = most && each > most ? most : each;
+	json_t *json = json_pack("{s:i, s:I, s:I, s:b}", "threads", m.usable_cpus, "array_bytes", (json_int_t)array, "cache_bytes", (json_int_t)cache,
+		"cache_known", cache > 0);
+	enum status st = b ? bandwidth_measure(b, BANDWIDTH_TRIAD, m.usable_cpus, 3 * array, 2, err) : error_set(err, STATUS_NO_MEMORY, "no memory");
+	if (!st)
+		json_object_set_new(json, "triad", bandwidth_json(b));
+	if (!st)
+		st = bandwidth_measure(b, BANDWIDTH_READ, m.usable_cpus, array, 1, err);
+	if (!st)
+		json_object_set_new(json, "read", bandwidth_json(b));
+	if (st)
+		json_decref(json);
+	else
+		*out = json;
+	json_decref(facts);
+	free(b);
+	arena_done(&a);
+	return st;
 }
 
 json_t *detect_all(void)
 {
-	struct arena a = { 0 };
-	struct machine machine;
-	machine_detect(&machine, &a);
-	json_t *out = json_pack("{s:o, s:o}", "machine", machine_json(&machine), "platforms", detect_platforms());
-	arena_done(&a);
-	return out;
+	return detect_some(NULL, 0);
 }

@@ -99,7 +99,10 @@ json_t *plan_json(const struct cell_result *r);
 // detect.c: {"machine": {...}, "platforms": [...]} of `detect --json`, and its second half alone. One probe child an engine,
 // all at once; no engine is loaded here.
 json_t *detect_all(void);
+json_t *detect_some(const char *const *names, size_t count);         // of platforms by name, each in the table; 0: all
 json_t *detect_platforms(void);
+// How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
+enum status detect_bandwidth(json_t **out, struct error *err);
 
 // $ASSAY_CACHE_LIMIT in GiB, else 20 GiB.
 uint64_t plan_cache_limit(void);

@@ -220,11 +220,25 @@ static int affinity(void)
 int host_cpus(const char *root)
 {
 	int cpus = affinity();
-	double quota = smallest_of_both(root, "cpu", quota_at);
+	double quota = host_cpu_quota(root);
 
 	if (quota > 0 && quota < cpus)
 		cpus = (int)(quota + 0.999);
 	return cpus > 0 ? cpus : 1;
+}
+
+double host_cpu_quota(const char *root)
+{
+	return smallest_of_both(root, "cpu", quota_at);
+}
+
+const char *host_cgroup(const char *root)
+{
+	char mount_root[PATH_SIZE], point[PATH_SIZE];
+	bool old = group_mount(root, "memory", mount_root, point) || group_mount(root, "cpu", mount_root, point);
+	bool unified = group_mount(root, NULL, mount_root, point);
+
+	return old && unified ? "v1 and v2" : old ? "v1" : unified ? "v2" : NULL;
 }
 
 int64_t host_memory_limit(const char *root)

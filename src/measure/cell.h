@@ -73,6 +73,11 @@ int cell_child_probe(const char *engine_build);
 // "compiles_only","features"}],"absent":{PROVIDER: REASON}}; never NULL. `reason`: why the whole build is not available.
 json_t *cell_probe(const struct backend *b, const char *build);
 
+// `assay cell --driver NAME`: what a vendor's library says (driver_ask), as JSON on fd 3.
+int cell_child_driver(const char *name);
+// The same in a child: the answer, or {"error": "..."} also when the child crashed or hung; never NULL.
+json_t *cell_driver(const char *name);
+
 // The program that children are started from: ASSAY_PROGRAM, else beside or below this library or program.
 const char *cell_program(struct arena *a);
 

@@ -12,6 +12,7 @@
 #include "measure/child.h"
 #include "measure/hear.h"
 #include "measure/request.h"
+#include "platform/facts.h"
 
 #define PROBE_TIMEOUT_S 60.0
 
@@ -45,6 +46,50 @@ int cell_child_probe(const char *engine_build)
 	say(json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices, "absent", absent));
 	say_done();
 	_exit(0);                                                // cell_child.c says why
+}
+
+int cell_child_driver(const char *name)
+{
+	struct error err = { 0 };
+	struct text line = { 0 };
+	json_t *facts = NULL;
+
+	if (!child_begin(&line, &err)) {
+		say_phase("driver");
+		facts = driver_ask(name);
+		if (!facts)
+			error_set(&err, STATUS_BAD_INPUT, "no driver is called %s", name);
+	}
+	text_done(&line);
+	if (err.status)
+		say_error(err.status, err.text);
+	say(json_pack("{s:s, s:o}", "event", "probe", "facts", facts ? facts : json_object()));
+	say_done();
+	_exit(0);
+}
+
+json_t *cell_driver(const char *name)
+{
+	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
+	struct child_report report;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct heard heard;
+	const char *arguments[] = { "--driver", name, NULL }, *reason = NULL, *note;
+	json_t *facts = NULL;
+
+	heard_init(&heard, &a, NULL);
+	if (hear_child(&heard, arguments, "{}", &limits, &report, &err)) {
+		reason = err.text;
+	} else {
+		if (heard_verdict(&heard, &report, &limits, &reason, &note) == VERDICT_RIGHT)
+			facts = json_deep_copy(json_object_get(heard.probe, "facts"));
+		child_report_done(&report);
+	}
+	if (!facts)
+		facts = json_pack("{s:s}", "error", reason ? reason : "it gave no answer");
+	arena_done(&a);
+	return facts ? facts : json_object();
 }
 
 json_t *cell_probe(const struct backend *b, const char *build)

@@ -121,6 +121,22 @@ static const char *json_text(struct arena *a, const json_t *object, const char *
 	return json_is_string(v) ? json_string_value(v) : json_compact(a, v);
 }
 
+// What the engine says and what is known of the hardware, as one text.
+static const char *all_features(struct arena *a, const json_t *platform)
+{
+	const json_t *features = json_object_get(platform, "features");
+	json_t *facts = json_object_get(platform, "facts"), *both;
+	const char *out;
+
+	if (facts == NULL || !json_is_object(features))
+		return json_text(a, platform, "features");
+	both = json_copy((json_t *)features);
+	json_object_set(both, "facts", facts);
+	out = json_compact(a, both);
+	json_decref(both);
+	return out;
+}
+
 enum status store_detection(struct store *s, const json_t *platforms, struct error *err)
 {
 	struct arena a = { 0 };
@@ -148,7 +164,7 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 				V_TEXT("engine", json_text(&a, p, "engine")), V_TEXT("engine_version", json_text(&a, features, "engine_version")),
 				V_TEXT("library", json_text(&a, features, "library")),
 				V_TEXT("device", description != NULL ? description : json_text(&a, device, "name")),
-				V_TEXT("devices", json_text(&a, p, "devices")), V_TEXT("features", json_text(&a, p, "features")),
+				V_TEXT("devices", json_text(&a, p, "devices")), V_TEXT("features", all_features(&a, p)),
 				V_TEXT("facts", json_compact(&a, p)), V_TIME("detected_at", clock_unix_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);

@@ -87,7 +87,7 @@ static const char original_views[] =
 	"       ELSE verdict END AS error,"
 	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';"
 	"CREATE OR REPLACE VIEW hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
-	"  CASE WHEN available THEN device ELSE NULL END AS name, COALESCE(features, reason) AS features, detected_at AS \"timestamp\" FROM platform_detection;";
+	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, detected_at AS \"timestamp\" FROM platform_detection;";
 
 // One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.
 static void result_view(struct text *sql)

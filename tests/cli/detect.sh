@@ -6,12 +6,37 @@ need_python
 code 0 "$ASSAY" detect --json
 empty err
 json 'sorted(d) == ["machine", "platforms"]'
-json '[p["name"] for p in d["platforms"]] == "cpu cuda rocm mps openvino qnn webnn webgpu".split()'
+json '[p["name"] for p in d["platforms"] if not p["extra"]] == "cpu cuda rocm mps openvino qnn webnn webgpu".split()'
 json 'all(set("name available reason devices features".split()) <= set(p) for p in d["platforms"])'
 json 'all(p["available"] == bool(p["devices"]) and p["available"] == (p["reason"] is None) for p in d["platforms"])'
 json 'all(p["reason"] is None or len(p["reason"]) > 20 for p in d["platforms"])'
 json 'd["machine"]["usable_cpus"] >= 1 and d["machine"]["memory_bytes"] > 2**28 and d["machine"]["cpu_model"]'
 json 'd["machine"]["usable_cpus"] <= d["machine"]["threads"]'
+
+json 'all(isinstance(p["facts"], dict) for p in d["platforms"])'
+json 'all(isinstance(s, str) and s for p in d["platforms"] for s in p["facts"].get("findings", []))'
+json '[p for p in d["platforms"] if p["name"] == "cpu"][0]["facts"]["limits"]["allowed_cpus"]'
+# What hides a device is shown, set or not.
+code 0 env CUDA_VISIBLE_DEVICES=-1 HIP_VISIBLE_DEVICES= "$ASSAY" detect cuda rocm --json
+json '[p["name"] for p in d["platforms"]] == ["cuda", "rocm"]'
+json 'd["platforms"][0]["facts"]["environment"] == {"CUDA_VISIBLE_DEVICES": "-1"}'
+json 'd["platforms"][1]["facts"]["environment"] == {"HIP_VISIBLE_DEVICES": "", "CUDA_VISIBLE_DEVICES": "-1"}'
+
+code 1 "$ASSAY" detect opnvino
+has err 'did you mean openvino'
+
+# Measured, not known: the figures are positive and in order.
+code 0 "$ASSAY" detect cpu --bandwidth --json
+json 'all(len(b["samples"]) >= 5 and 0 < b["min"] <= b["gb_per_s"] <= b["max"] for b in (d["machine"]["bandwidth"][k] for k in ("triad", "read")))'
+json 'd["machine"]["bandwidth"]["threads"] == d["machine"]["usable_cpus"]'
+
+# Into a database, with the original system's columns.
+code 0 "$ASSAY" detect --db "$work/d.duckdb"
+code 0 "$ASSAY" query --db "$work/d.duckdb" --format json "SELECT * FROM hardware_detection ORDER BY id"
+json '[list(r) for r in d][0] == ["id", "hardware_type", "available", "name", "features", "timestamp"]'
+json 'set("cpu cuda rocm mps openvino qnn webnn webgpu".split()) <= {r["hardware_type"] for r in d}'
+json 'all(bool(r["name"]) == bool(r["available"] in (True, "true")) and r["features"] for r in d)'
+json 'all("facts" in r["features"] for r in d if r["name"] and r["hardware_type"] in ("cpu", "openvino"))'
 
 code 0 "$ASSAY" detect
 for name in cpu cuda rocm mps openvino qnn webnn webgpu; do

@@ -162,9 +162,10 @@ static void test_details(void **state)
 {
 	struct fixture *f = *state;
 	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
-	json_t *platforms = json_pack("[{s:s, s:b, s:n, s:s, s:[{s:s, s:s}], s:{s:s, s:s}}, {s:s, s:b, s:s, s:[], s:{}}]",
+	json_t *platforms = json_pack("[{s:s, s:b, s:n, s:s, s:[{s:s, s:s}], s:{s:s, s:s}}, {s:s, s:b, s:s, s:[], s:{}}, {s:s, s:b, s:[{s:s}], s:{s:s}, s:{s:[]}}]",
 		"name", "cpu", "available", 1, "reason", "engine", "ort", "devices", "name", "CPU", "description", "Test CPU", "features",
-		"engine_version", "1.2.3", "library", "/lib/x.so", "name", "cuda", "available", 0, "reason", "libcudart.so.13 is missing", "devices", "features");
+		"engine_version", "1.2.3", "library", "/lib/x.so", "name", "cuda", "available", 0, "reason", "libcudart.so.13 is missing", "devices", "features",
+		"name", "openvino", "available", 1, "devices", "name", "CPU", "features", "engine_version", "3", "facts", "pci");
 
 	r.placement = json_pack("[{s:s, s:s, s:s, s:s, s:b}, {s:s, s:s, s:n, s:n, s:b}]", "name", "a/MatMul", "op", "MatMul", "where", "cpu", "kernel", "jit",
 		"fused", 0, "name", "a/Add", "op", "Add", "where", "kernel", "fused", 1);
@@ -184,7 +185,9 @@ static void test_details(void **state)
 	expect(f, "SELECT name || '|' || features FROM hardware_detection WHERE hardware_type = 'cpu'",
 		"Test CPU|{\"engine_version\":\"1.2.3\",\"library\":\"/lib/x.so\"}");
 	expect(f, "SELECT engine_version FROM platform_detection WHERE platform = 'cpu'", "1.2.3");
-	expect(f, "SELECT coalesce(name, 'none') || ' ' || available FROM hardware_detection WHERE hardware_type = 'cuda'", "none false");
+	expect(f, "SELECT coalesce(name, 'none') || ' ' || available || ' ' || features FROM hardware_detection WHERE hardware_type = 'cuda'",
+		"none false libcudart.so.13 is missing");
+	expect(f, "SELECT features FROM hardware_detection WHERE hardware_type = 'openvino'", "{\"engine_version\":\"3\",\"facts\":{\"pci\":[]}}");
 	json_decref(platforms);
 	json_decref(r.placement);
 	json_decref(r.checks);
