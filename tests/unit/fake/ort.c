@@ -178,7 +178,7 @@ static OrtStatus *append_cuda(OrtSessionOptions *so, const OrtCUDAProviderOption
 static OrtStatus *give_text(OrtAllocator *a, const char *text, char **out)
 {
 	*out = a->Alloc(a, strlen(text) + 1);
-	strcpy(*out, text);
+	memcpy(*out, text, strlen(text) + 1);
 	return NULL;
 }
 static OrtStatus *cuda_text(const OrtCUDAProviderOptionsV2 *o, OrtAllocator *a, char **out) { return give_text(a, o->text, out); }
@@ -199,8 +199,8 @@ static void release_trt(OrtTensorRTProviderOptionsV2 *o) { drop(TRT_OPTIONS, o);
 static OrtStatus *append_trt(OrtSessionOptions *so, const OrtTensorRTProviderOptionsV2 *o)
 {
 	note("append TensorRT NVIDIA_TF32_OVERRIDE=%s\n", getenv("NVIDIA_TF32_OVERRIDE"));
-	strcpy(so->cache, o->cache);
-	strcpy(so->engine, "fake.engine");
+	snprintf(so->cache, sizeof so->cache, "%s", o->cache);
+	snprintf(so->engine, sizeof so->engine, "fake.engine");
 	return NULL;
 }
 static OrtStatus *trt_text(const OrtTensorRTProviderOptionsV2 *o, OrtAllocator *a, char **out) { return give_text(a, o->text, out); }
