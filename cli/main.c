@@ -10,6 +10,8 @@
 // In the order of `assay --help`. One line here is all that a new command needs besides its file.
 static const struct command *const commands[] = {
 	&command_detect,
+	&command_doctor,
+	&command_setup,
 	&command_inspect,
 	&command_run,
 	&command_matrix,

@@ -197,15 +197,24 @@ static const char *glob_one(struct arena *a, const char *pattern)
 	return path;
 }
 
-static const char *other_version(struct walk *w, const char *soname)
+static const char *other_version(struct walk *w, size_t owner, const char *soname)
 {
 	size_t stem = stem_of(soname);
 	const char *name, *path, *found = NULL;
+	const char *lists[] = { getenv("LD_LIBRARY_PATH"), owner == SIZE_MAX ? NULL : w->file[owner].elf.runpath };
 
 	if (!stem)
 		return NULL;
 	for (size_t i = 0; w->folders && w->folders[i] && !found; i++)
 		found = glob_one(w->arena, arena_printf(w->arena, "%s/%.*s*", w->folders[i], (int)stem, soname));
+	for (size_t k = 0; k < 2; k++) {
+		for (const char *at = lists[k]; at && *at && !found;) {
+			size_t n = strcspn(at, ":");
+			if (n)
+				found = glob_one(w->arena, arena_printf(w->arena, "%s/%.*s*", expand(w->arena, at, n, k ? w->file[owner].path : ""), (int)stem, soname));
+			at += n + (at[n] == ':');
+		}
+	}
 	for (size_t i = 0; !found && cache_get(w, i, &name, &path); i++)
 		if (!strncmp(name, soname, stem) && strcmp(name, soname) && *path)
 			found = arena_printf(w->arena, "%s%s", w->root, path);
@@ -239,7 +248,7 @@ static void missing(struct walk *w, size_t owner, const char *soname)
 	if (unused) {
 		text_addf(&t, "; %s is where the loader does not look", unused);
 		bringer = arena_printf(w->arena, "add %.*s to LD_LIBRARY_PATH", (int)(base_of(unused) - unused - 1), unused);
-	} else if (!w->refused && (other = other_version(w, soname))) {
+	} else if (!w->refused && (other = other_version(w, owner, soname))) {
 		text_addf(&t, "; found is another version, %s", other);
 	}
 	add_gap(w, (struct elf_gap){ .soname = soname, .wanted_by = wanted_by, .sentence = arena_strdup(w->arena, text_get(&t)), .bringer = bringer });

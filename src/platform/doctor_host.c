@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// doctor.h: device files and who may use them, variables that hide devices, Vulkan's drivers.
+#include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/vulkan.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "platform/doctor.h"
+
+static const struct node {
+	const char *engine, *provider, *device;      // device NULL, or a pattern
+	const char *pattern, *what;
+	const char *fix;                             // where there is none
+} nodes[] = {
+	{ "ort", "cuda", NULL, "/dev/nvidiactl", "NVIDIA's driver", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "cuda", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "tensorrt", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "migraphx", NULL, "/dev/kfd", "AMD's compute driver", "load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+	{ "ort", "migraphx", NULL, "/dev/dri/renderD*", "AMD GPUs", "load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+	{ "openvino", "openvino", "GPU*", "/dev/dri/renderD*", "Intel GPUs", "load the driver i915 or xe; in a container, start it with --device /dev/dri" },
+	{ "openvino", "openvino", "NPU*", "/dev/accel/accel*", "Intel NPUs", "load the driver intel_vpu; in a container, start it with --device /dev/accel" },
+	{ "ort", "webgpu", NULL, "/dev/dri/renderD*", "GPUs", NULL },
+};
+
+static const char *group_name(struct arena *a, gid_t gid)
+{
+	struct group g, *found = NULL;
+	char buffer[4096];
+
+	return !getgrgid_r(gid, &g, buffer, sizeof buffer, &found) && found ? arena_strdup(a, g.gr_name) : arena_printf(a, "%u", (unsigned)gid);
+}
+
+// access() as root says yes to everything, so the mode is not looked at for it: root may.
+static void check_node(struct checkup *c, const char *path)
+{
+	struct stat st;
+
+	if (!access(path, R_OK | W_OK)) {
+		checkup_add(c, CHECK_OK, "device", NULL, "%s: may be read and written", path);
+		return;
+	}
+	int code = errno;
+	if (stat(path, &st)) {
+		checkup_add(c, CHECK_BAD, "device", NULL, "%s: %s", path, strerror(errno));
+		return;
+	}
+	const char *group = group_name(c->arena, st.st_gid);
+	bool by_group = (st.st_mode & 060) == 060 && st.st_gid != 0;
+	checkup_add(c, CHECK_BAD, "device",
+		by_group ? arena_printf(c->arena, "add the user to group %s: usermod -aG %s $USER, then log in again", group, group)
+			 : arena_printf(c->arena, "give access to it: chmod a+rw %s, or a udev rule that does", path),
+		"%s: %s (mode %04o, owner %u, group %s; this process is user %u)", path, code == EACCES || code == EPERM ? "no permission" : strerror(code),
+		(unsigned)st.st_mode & 07777, (unsigned)st.st_uid, group, (unsigned)geteuid());
+}
+
+void doctor_devices(struct checkup *c, const struct target *t, const char *root)
+{
+	const char *device = t->device ? t->device : t->route->device;
+	size_t looked = 0;
+
+	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+		const struct node *n = &nodes[i];
+		glob_t found;
+		if (!text_is(n->engine, t->route->engine) || !text_is(n->provider, t->route->provider) || (n->device && fnmatch(n->device, device, 0)))
+			continue;
+		looked++;
+		if (glob(arena_printf(c->arena, "%s%s", root, n->pattern), 0, NULL, &found)) {
+			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device", n->fix, "%s is missing (%s)%s", n->pattern, n->what,
+				n->fix ? "" : ": only a software adapter can serve");
+			continue;
+		}
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			check_node(c, found.gl_pathv[k]);
+		globfree(&found);
+	}
+	if (!looked)
+		checkup_add(c, CHECK_NONE, "device", NULL, "it needs no device file");
+}
+
+void doctor_environment(struct checkup *c, const struct target *t)
+{
+	static const char *const hiding[] = { "", "-1", "none", "void", "NoDevFiles" };
+	bool any = false;
+
+	for (const char *at = t->platform->environment; at && *at;) {
+		size_t n = strcspn(at, " ");
+		const char *name = arena_strndup(c->arena, at, n), *set = getenv(name);
+		bool hides = false;
+		for (size_t i = 0; set && i < sizeof hiding / sizeof *hiding; i++)
+			hides |= text_is(set, hiding[i]);
+		if (hides)
+			checkup_add(c, CHECK_BAD, "environment", arena_printf(c->arena, "unset %s", name), "%s=%s hides every device", name, *set ? set : "\"\"");
+		else if (set)
+			checkup_add(c, CHECK_OK, "environment", NULL, "%s=%s chooses among the devices", name, set);
+		any |= set != NULL;
+		at += n + (at[n] == ' ');
+	}
+	if (!any && t->platform->environment)
+		checkup_add(c, CHECK_OK, "environment", NULL, "nothing hides a device (%s)", t->platform->environment);
+}
+
+// SwiftShader of a browser, where the engine takes it from when Vulkan has no driver: beside the engines' folders, or a distribution's.
+static const char *find_swiftshader(struct arena *a, const char *root)
+{
+	static const char *const places[] = { "/usr/lib/chromium", "/usr/lib/chromium-browser", "/usr/lib64/chromium-browser", "/opt/google/chrome", "/opt/chromium.org/chromium" };
+	const char *found = NULL;
+	struct text path = { 0 };
+	glob_t all;
+
+	library_search_path(&path);
+	for (const char *line = text_get(&path); *line && !found;) {
+		size_t n = strcspn(line, "\n");
+		if (n > 2 && line[0] == '+' && !glob(arena_printf(a, "%.*s/../browsers/*/vk_swiftshader_icd.json", (int)n - 2, line + 2), 0, NULL, &all)) {
+			found = arena_strdup(a, all.gl_pathv[0]);
+			globfree(&all);
+		}
+		line += n + (line[n] == '\n');
+	}
+	text_done(&path);
+	for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+		const char *file = arena_printf(a, "%s%s/vk_swiftshader_icd.json", root, places[i]);
+		found = file_exists(file) ? file : NULL;
+	}
+	return found;
+}
+
+void doctor_vulkan(struct checkup *c, const char *root)
+{
+	struct vulkan_manifest *manifest;
+	size_t count = vulkan_manifests(c->arena, root, &manifest), usable = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!manifest[i].library) {
+			checkup_add(c, CHECK_BAD, "vulkan", NULL, "%s cannot be read or names no library", manifest[i].path);
+			continue;
+		}
+		usable++;
+		checkup_add(c, CHECK_OK, "vulkan", NULL, "a driver: %s (%s)", manifest[i].library, manifest[i].path);
+	}
+	if (usable)
+		return;
+	const char *named = getenv("VK_DRIVER_FILES") ? "VK_DRIVER_FILES" : getenv("VK_ICD_FILENAMES") ? "VK_ICD_FILENAMES" : NULL;
+	const char *software = named ? NULL : find_swiftshader(c->arena, root);
+
+	if (software) {
+		checkup_add(c, CHECK_NONE, "vulkan", NULL, "no driver of a GPU is installed; SwiftShader of a browser can serve (%s)", software);
+		return;
+	}
+	checkup_add(c, CHECK_BAD, "vulkan", named ? arena_printf(c->arena, "unset %s, or correct it", named)
+		: "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's); for a software adapter: apt-get install chromium",
+		"no Vulkan driver%s%s%s", named ? ": " : " is installed: no file in vulkan/icd.d", named ? named : "", named ? " names none that is here" : "");
+}
