@@ -149,7 +149,7 @@ static enum status run_model(struct checkup *c, const struct target *t, struct q
 	if (q->force)
 		memory.refused = NULL;
 	if ((st = plan_weights(&model, c->arena, q, plan_cache_limit(), NULL, NULL, err)) ||
-		(st = plan_run(&model, t, q, &memory, NULL, watch, c->arena, &got, err)))
+		(st = plan_run(&model, t, q, &memory, NULL, NULL, watch, c->arena, &got, err)))
 		return st;
 	judge(c, t, &got);
 	return STATUS_OK;

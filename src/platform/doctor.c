@@ -38,6 +38,7 @@ static const struct part {
 	{ "ort", "migraphx", NULL, "onnxruntime-migraphx", "libonnxruntime_providers_shared.so", "rocm" },
 	{ "ort", "migraphx", NULL, "onnxruntime-migraphx", "libonnxruntime_providers_migraphx.so", "rocm" },
 	{ "ort", "coreml", NULL, "onnxruntime", "libonnxruntime.so*", "cpu" },
+	{ "ort", "xnnpack", NULL, "onnxruntime", "libonnxruntime.so*", "cpu" },
 	{ "openvino", NULL, NULL, "openvino", "libopenvino_c.so*", "openvino" },
 	{ "openvino", NULL, "CPU*", "openvino", "libopenvino_intel_cpu_plugin.so", "openvino" },
 	{ "openvino", NULL, "GPU*", "openvino", "libopenvino_intel_gpu_plugin.so", "openvino" },
@@ -50,7 +51,7 @@ static const struct part {
 // Groups of deps.lock by what a person asks for.
 static const struct { const char *word, *groups; } setups[] = {
 	{ "cpu", "base" }, { "openvino", "base" }, { "qnn", "base qnn" }, { "webgpu", "base webgpu web" }, { "webnn", "base web" },
-	{ "cuda", "base cuda" }, { "tensorrt", "base cuda" }, { "rocm", "base rocm" },
+	{ "cuda", "base cuda" }, { "tensorrt", "base cuda" }, { "rocm", "base rocm" }, { "npu", "base" }, { "xnnpack", "base" },
 };
 
 const char *doctor_groups(const char *platform)
