@@ -13,6 +13,7 @@
 #include "backend/host.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "platform/facts.h"
 
 static char *read_text(struct arena *a, const char *root, const char *path)
 {
@@ -36,7 +37,8 @@ static char *read_text(struct arena *a, const char *root, const char *path)
 // Instruction sets that decide how fast a model runs, in the order in which they are told.
 static const char *const known_features[] = { "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw",
 	"avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16",
-	"amx_fp16", "neon", "asimd", "asimdhp", "asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme" };
+	"amx_fp16", "neon", "asimd", "asimdhp", "asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme", "avx_vnni_int8", "amx_complex",
+	"svebf16", "svei8mm", "sme2" };
 
 static bool has_word(const char *list, const char *word)
 {
@@ -77,12 +79,14 @@ static int by_core(const void *x, const void *y)
 					: (a->core > b->core) - (a->core < b->core);
 }
 
-// Counts threads, cores (pairs of package and core number) and packages. ARM's /proc/cpuinfo has neither number: a thread is a
-// core.
+// Counts threads, cores (pairs of package and core number) and packages. ARM's /proc/cpuinfo has neither number: there sysfs is
+// asked, and where it does not know either, a thread is a core.
 static void count_cpus(struct machine *m, struct arena *a, const char *root)
 {
 	size_t count = 0, capacity = 64;
 	struct core *cores = malloc(capacity * sizeof *cores);
+	const struct sysfs files = { a, root };
+	bool numbered = false;
 	char *line = NULL;
 	size_t line_size = 0;
 	FILE *f = fopen(arena_printf(a, "%s/proc/cpuinfo", root), "re");
@@ -107,7 +111,15 @@ static void count_cpus(struct machine *m, struct arena *a, const char *root)
 			cores[count - 1].package = strtol(number + 1, NULL, 10);
 		} else if (count && text_starts(line, "core id")) {
 			cores[count - 1].core = strtol(number + 1, NULL, 10);
+			numbered = true;
 		}
+	}
+	for (size_t i = 0; cores && !numbered && i < count; i++) {
+		const char *folder = arena_printf(a, "/sys/devices/system/cpu/cpu%zu/topology", i);
+		const int64_t package = sysfs_number(&files, -1, "%s/physical_package_id", folder), core = sysfs_number(&files, -1, "%s/core_id", folder);
+
+		if (core >= 0)
+			cores[i] = (struct core){ package >= 0 ? (long)package : 0, (long)core };
 	}
 	free(line);
 	if (f)
@@ -277,8 +289,12 @@ void machine_detect_at(struct machine *out, struct arena *a, const char *root)
 	if (!*m.cpu_vendor)
 		m.cpu_vendor = arena_strdup(a, host_cpuinfo(root, "CPU implementer", text, sizeof text));
 	m.cpu_model = arena_strdup(a, host_cpuinfo(root, "model name", text, sizeof text));
-	if (!*m.cpu_model)
-		m.cpu_model = arena_strdup(a, host_cpuinfo(root, "CPU part", text, sizeof text));
+	if (!*m.cpu_model) {
+		const char *part = arena_strdup(a, host_cpuinfo(root, "CPU part", text, sizeof text));
+		const char *name = cpu_arm_name(strtol(m.cpu_vendor, NULL, 0), strtol(part, NULL, 0));
+
+		m.cpu_model = name ? name : part;
+	}
 	flags = arena_strdup(a, host_cpuinfo(root, "flags", text, sizeof text));
 	if (!*flags)
 		flags = arena_strdup(a, host_cpuinfo(root, "Features", text, sizeof text));

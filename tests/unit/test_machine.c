@@ -195,7 +195,7 @@ static void test_arm(void **state)
 			     "part\t: 0xd40\n\nprocessor\t: 1\n");
 	machine_detect_at(&m, &a, root);
 	assert_string_equal(m.cpu_vendor, "0x41");
-	assert_string_equal(m.cpu_model, "0xd40");
+	assert_string_equal(m.cpu_model, "Neoverse V1");
 	assert_string_equal(m.features, "asimd asimddp sve");
 	assert_int_equal(m.threads, 2);
 	assert_int_equal(m.cores, 2);
