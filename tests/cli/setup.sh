@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+# assay setup and the tools/deps behind it, on a lock and packages of the test's own: what it says first, what it refuses, and that
+# nothing half stays behind an interruption, a wrong archive, a full disk. No registry is asked.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+unset ASSAY_ENGINE_PATH ASSAY_LOG_DIR
+command -v brotli >/dev/null || command -v node >/dev/null || { echo "skip: neither brotli nor node is here"; exit 77; }
+
+# An installed program: PREFIX/bin/assay with PREFIX/share/assay beside it.
+share=$work/prefix/share/assay
+mkdir -p "$work/prefix/bin" "$share/tools" "$work/archives" "$work/bin" "$work/package/a"
+cp "$ASSAY" "$work/prefix/bin/assay"
+cp "$SOURCE/tools/deps" "$SOURCE/tools/steps.sh" "$share/tools/"
+export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/xdg
+program=$work/prefix/bin/assay cache=$work/xdg/assay-deps into=$work/data/assay
+
+# Two packages of npm, which is a script that copies them: one of them has a program packed with brotli.
+squeeze()
+{
+	if command -v brotli >/dev/null; then brotli --stdout "$1" >"$1.br"; else
+		node -e 'const fs = require("fs"); fs.writeFileSync(process.argv[1] + ".br", require("zlib").brotliCompressSync(fs.readFileSync(process.argv[1])))' "$1"
+	fi
+}
+echo 'library one' >"$work/package/a/libone.so"
+echo 'header one' >"$work/package/a/one.h"
+echo 'licence one' >"$work/package/a/LICENSE"
+(cd "$work" && tar -czf archives/one-1.0.tgz package)
+rm -rf "$work/package/a" && mkdir -p "$work/package/b"
+printf '#!/bin/sh\necho ran\n' >"$work/package/b/tool"
+(cd "$work/package/b" && echo inside >first && echo more >second && tar -cf files.tar first second && rm first second)
+squeeze "$work/package/b/tool" && squeeze "$work/package/b/files.tar" && rm "$work/package/b/tool" "$work/package/b/files.tar"
+(cd "$work" && tar -czf archives/two-2.0.tgz package)
+cat >"$work/bin/npm" <<'END'
+#!/bin/bash
+while [ $# -gt 1 ]; do case $1 in --pack-destination) to=$2; shift ;; esac; shift; done
+[ ! -f "$work/npm_fails" ] || { echo "npm ERR! ENOTFOUND" >&2; exit 1; }
+head -c 10 "$work/archives/${1%@*}-${1#*@}.tgz" >"$to/half"
+[ ! -f "$work/npm_waits" ] || { : >"$work/npm_began"; sleep 60; }
+cp "$work/archives/${1%@*}-${1#*@}.tgz" "$to/" && rm "$to/half"
+echo "$1" >>"$work/npm_said"
+END
+chmod +x "$work/bin/npm"
+export work PATH=$work/bin:$PATH
+
+lock()
+{
+	cat <<END
+platform linux $(uname -m)
+group base 1 what every platform needs
+group qnn 1 a test's own
+package one
+manager npm
+version 1.0
+archive one-1.0.tgz
+bytes $(stat -c %s "$work/archives/one-1.0.tgz")
+sha256 $(sha256sum "$work/archives/one-1.0.tgz" | cut -d' ' -f1)
+license MIT
+file package/a/libone.so engines/one
+file package/a/one.h include
+file package/a/LICENSE licenses/one
+package two
+in qnn
+manager npm
+version 2.0
+archive two-2.0.tgz
+bytes $(stat -c %s "$work/archives/two-2.0.tgz")
+sha256 $(sha256sum "$work/archives/two-2.0.tgz" | cut -d' ' -f1)
+license LicenseRef-Theirs (with words)
+brotli package/b/tool browsers/two
+brotli package/b/files.tar browsers/two
+END
+}
+lock >"$share/deps.lock"
+
+# nothing_half: no archive in parts, no folder that is being filled.
+nothing_half()
+{
+	local left
+	left=$(find "$cache" "$into" \( -name 'part.*' -o -name '.stage' -o -name 'half' \) 2>/dev/null)
+	[ -z "$left" ] || fail "$1 left behind: $left"
+}
+
+code 1 "$program" setup nonesuch
+has err 'nothing is known that setup could bring for "nonesuch"'
+code 1 "$program" setup
+code 1 "$program" setup mps
+has err 'mps needs macOS'
+
+# Only said: sizes and licences; nothing is fetched, also where nobody can be asked.
+code 0 "$program" setup qnn --list
+empty err
+has out '^qnn +is not here: .* to download, 1\.?0? MiB unpacked'
+has out 'two 2\.0 .*LicenseRef-Theirs \(with words\)'
+has out "^into $into"
+code 1 "$program" setup qnn
+has err 'nothing was fetched: add --yes'
+[ ! -e "$work/npm_said" ] && [ ! -e "$into/browsers" ] || fail "something was fetched without being asked for"
+
+# No network; then one that brings something else.
+: >"$work/npm_fails"
+code 1 "$program" setup qnn --yes
+has err 'no network: .*cannot be fetched with npm'
+nothing_half "no network"
+rm "$work/npm_fails"
+code 1 "$program" setup qnn --yes --offline
+has err 'is not in .*assay-deps, and --offline was asked'
+cp "$work/archives/two-2.0.tgz" "$work/two.whole"
+echo tampered >>"$work/archives/two-2.0.tgz"
+code 1 "$program" setup qnn --yes
+has err 'is not what deps\.lock pins: SHA-256'
+nothing_half "a wrong archive"
+[ ! -e "$cache/two-2.0.tgz" ] && [ ! -e "$into/browsers/two" ] || fail "a wrong archive was kept or used"
+cp "$work/two.whole" "$work/archives/two-2.0.tgz"
+
+# Stopped in the middle of a download: nothing half, no process, and the next try does it.
+: >"$work/npm_waits"
+rm -f "$work/npm_began"
+"$program" setup qnn --yes >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+for _ in $(seq 300); do [ -e "$work/npm_began" ] && break; sleep 0.1; done
+kill -TERM $pid
+wait $pid && fail "a stopped setup ended with exit code 0"
+for _ in $(seq 100); do [ -n "$(find "$cache" -name 'part.*')" ] || break; sleep 0.1; done
+nothing_half "a stop"
+rm "$work/npm_waits"
+
+# A disk that is full.
+if [ "$(id -u)" = 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=200k none "$work/small" 2>/dev/null; then
+	XDG_DATA_HOME=$work/small code 1 "$program" setup qnn --yes
+	has err 'no space: .* needs [0-9]+ MiB in .*, and [01] MiB are free'
+	umount "$work/small"
+else
+	echo "left out: no file system of 200 kB can be mounted"
+fi
+
+code 0 "$program" setup cpu qnn --yes
+has out 'Everything is here\. `assay doctor cpu qnn` proves it\.'
+[ "$(cat "$into/browsers/two/first" "$into/browsers/two/second" 2>/dev/null)" = "inside
+more" ] || fail "the packed files are not there"
+[ "$("$into/browsers/two/tool")" = ran ] || fail "the packed program does not run"
+[ -f "$into/engines/one/libone.so" ] && [ -f "$into/licenses/one/LICENSE" ] || fail "the base's engine is not there"
+[ ! -e "$into/include" ] || fail "an installed program fetched headers"
+nothing_half "a good setup"
+
+# Again: nothing to do, no manager is started. A damaged file comes back with --again, a deleted one by itself, both from the cache.
+said=$(wc -l <"$work/npm_said")
+code 0 "$program" setup qnn --yes
+echo damaged >"$into/browsers/two/first"
+code 0 "$program" setup qnn --again --yes --offline
+[ "$(cat "$into/browsers/two/first")" = inside ] || fail "--again did not bring a damaged file back"
+rm "$into/browsers/two/second"
+code 0 "$program" setup qnn --yes --offline
+[ -f "$into/browsers/two/second" ] || fail "a deleted file did not come back"
+[ "$(wc -l <"$work/npm_said")" = "$said" ] || fail "a manager was started for what is in the cache"
+code 0 "$program" setup qnn --json
+has out '"complete": true'
+has out '"license": "LicenseRef-Theirs \(with words\)"'
+has out '"left_to_download_bytes": 0'
+
+# What a newer lock no longer lists is dropped, and what nobody listed stays; the other group is not touched.
+echo mine >"$into/browsers/two/mine"
+before=$(stat -c '%i %Y' "$into/engines/one/libone.so")
+sed -i '/files\.tar/d' "$share/deps.lock"
+code 0 "$program" setup qnn --yes --offline
+[ ! -e "$into/browsers/two/first" ] || fail "a file that the lock no longer lists stayed"
+[ -f "$into/browsers/two/mine" ] && [ -x "$into/browsers/two/tool" ] || fail "what belongs there was dropped"
+[ "$(stat -c '%i %Y' "$into/engines/one/libone.so")" = "$before" ] || fail "a group that did not change was unpacked again"
+
+# The project's own lock: every group has packages, every package a size, a version and a licence.
+code 0 bash "$SOURCE/tools/deps" --list --plain --into "$work/none"
+awk -F'\t' 'NF != 7 || $3 < 1 || $6 == "" || $7 == "" { print "line " NR ": " $0; bad = 1 } $1 == "group" { if (seen && !n) bad = 1; seen = $2; n = 0 } $1 == "package" { n++ }
+	END { exit bad || !n }' "$work/out" || fail "deps.lock lacks something"
+for group in base qnn webgpu web cuda rocm; do has out "^group	$group	"; done
+code 1 bash "$SOURCE/tools/deps" --group nonesuch
+has err 'no group nonesuch; there are: base qnn'
+finish
