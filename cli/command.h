@@ -20,7 +20,7 @@ struct command {
 enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_END };
 
 struct cli_option {
-	const char *name;                    // "batch" for --batch N and --batch=N; one letter, "o", for -o N
+	const char *name;                    // "batch" for --batch N and --batch=N; one letter, "o", for -o N and --o N
 	enum cli_kind kind;
 	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *
 	const char *argument;                // "N" in the help; NULL for a flag
@@ -55,6 +55,6 @@ void cli_catch_stop(void);
 
 extern const struct command command_doctor, command_setup;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
-extern const struct command command_report, command_query, command_conform, command_types, command_cache, command_cell, command_fetch;
+extern const struct command command_ab, command_report, command_query, command_conform, command_types, command_cache, command_cell, command_fetch;
 
 #endif

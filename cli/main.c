@@ -15,6 +15,7 @@ static const struct command *const commands[] = {
 	&command_inspect,
 	&command_run,
 	&command_matrix,
+	&command_ab,
 	&command_report,
 	&command_query,
 	&command_build,

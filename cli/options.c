@@ -234,7 +234,7 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	const struct cli_option *o = find_option(usage->options, name, length);
 	char shown[72];
 
-	if (!o || (is_long && length == 1))
+	if (!o)
 		return unknown_option(usage, argument, name, length);
 	snprintf(shown, sizeof shown, "%s%s", is_long ? "--" : "-", o->name);
 	if (o->kind == CLI_FLAG) {

@@ -6,7 +6,8 @@
 //   status=no_memory          the status of that error           fits=2              run fails with no_memory at a batch above 2
 //   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
 //   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
-//   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms
+//   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms       clock=told               says so and takes none: figures on which no
+//   other program has an influence
 //
 // Rows of it say engine null, emulated: nobody can take them for a measurement.
 #include "backend/backend.h"
@@ -38,6 +39,7 @@ static const struct option options[] = {
 	{ "wrong", "off", "outputs that are off" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
+	{ "clock", "real", "told: a run only says that it took so long" },
 	{ NULL, NULL, NULL },
 };
 
@@ -47,7 +49,7 @@ struct null {
 	int64_t fits;              // -1: any batch
 	enum status status;        // of `fail`
 	double sleep_ms, noise_ms;
-	bool wrong;
+	bool wrong, tells;
 	void **data; // of the outputs
 	size_t *capacity;
 };
@@ -148,6 +150,17 @@ static enum status status_of(struct session *s, enum status *out, struct error *
 	return st;
 }
 
+static enum status clock_of(struct session *s, bool *tells, struct error *err)
+{
+	static const char *const words[] = { "real", "told" };
+	size_t which;
+	enum status st = session_option_word(s, "clock", words, 2, &which, err);
+
+	if (!st)
+		*tells = which == 1;
+	return st;
+}
+
 static enum status null_open(struct session *s, const struct artifact *a, struct error *err)
 {
 	struct null *n = s->state;
@@ -163,7 +176,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
-		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
+		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = session_option_bool(s, "wrong", &n->wrong, err)))
 		return st;
 	if (!a->outputs || !a->output_count)
@@ -242,7 +255,8 @@ static enum status shape_output(struct session *s, const struct tensor *in, size
 static enum status null_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
 {
 	struct null *n = s->state;
-	double begin = clock_ms(), ms = n->sleep_ms;
+	int64_t begin = clock_ns();
+	double ms = n->sleep_ms;
 	enum status st = fault(n, s->run_count, err);
 
 	if (!st && n->fits > 0 && s->input_count && in[0].rank && in[0].dim[0] > n->fits)
@@ -251,8 +265,9 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 		st = shape_output(s, in, i, &out[i], err);
 	if (n->noise_ms > 0)
 		ms += n->noise_ms * (double)(splitmix64(1, (uint64_t)s->run_count) >> 11) * 0x1p-53;
-	while (!st && clock_ms() - begin < ms)
+	while (!st && !n->tells && (double)(clock_ns() - begin) < ms * 1e6)
 		; // spins: sleeping would measure the scheduler
+	s->run_ns = n->tells ? (int64_t)(ms * 1e6) : clock_ns() - begin;
 	return st;
 }
 
@@ -268,7 +283,7 @@ static void null_close(struct session *s)
 const struct backend backend_null = {
 	.name = "null",
 	.summary = "computes nothing; tests what is around engines",
-	.caps = BACKEND_SOFTWARE,
+	.caps = BACKEND_SOFTWARE | BACKEND_TIMES_ITSELF,
 	.session_size = sizeof(struct null),
 	.options = options,
 	.providers = providers,

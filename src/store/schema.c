@@ -47,6 +47,13 @@ const struct migration schema_migrations[] = {
 	"  engine_version VARCHAR, library VARCHAR, device VARCHAR, devices VARCHAR, features VARCHAR, facts VARCHAR, detected_at TIMESTAMP NOT NULL);" },
 	{ 2, "a cell may be a further try of another",
 	"ALTER TABLE cell ADD COLUMN attempt BIGINT; ALTER TABLE cell ADD COLUMN fallback_of BIGINT; ALTER TABLE cell ADD COLUMN fallback_reason VARCHAR;" },
+	{ 3, "comparisons of two sides",
+	"CREATE TABLE comparison(id BIGINT NOT NULL, run BIGINT NOT NULL, preset VARCHAR, what VARCHAR, claim VARCHAR, model VARCHAR NOT NULL, side_a VARCHAR, side_b VARCHAR,"
+	"  requested_a VARCHAR, device_a VARCHAR, options_a VARCHAR, requested_b VARCHAR, device_b VARCHAR, options_b VARCHAR, static_a BOOLEAN, static_b BOOLEAN,"
+	"  verdict_a VARCHAR, verdict_b VARCHAR, emulated_a BOOLEAN, emulated_b BOOLEAN, synthetic BOOLEAN, layers BIGINT, batch BIGINT, sequence BIGINT,"
+	"  metric VARCHAR NOT NULL, pairs BIGINT, samples_a BIGINT, samples_b BIGINT, a_ms DOUBLE, b_ms DOUBLE, ratio DOUBLE, low DOUBLE, high DOUBLE,"
+	"  low95 DOUBLE, high95 DOUBLE, verdict VARCHAR NOT NULL, cause VARCHAR, rows_a VARCHAR, rows_b VARCHAR, load_before DOUBLE, load_after DOUBLE,"
+	"  compared_at VARCHAR);" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 

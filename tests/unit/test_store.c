@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "store/comparison.h"
 #include "store/schema.h"
 #include "store_rows.h"
 
@@ -19,12 +20,16 @@ struct fixture {
 	struct error err;
 };
 
+#define NEWEST (schema_migrations[schema_migration_count - 1].version)
+static char newest_text[16];
+
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
 
 	f->folder = test_folder();
 	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
+	snprintf(newest_text, sizeof newest_text, "%d", NEWEST);
 	*state = f;
 	return 0;
 }
@@ -281,7 +286,7 @@ static void test_file_of_the_original(void **state)
 	expect(f, "SELECT count(*) FROM hardware_results", "0");
 	expect(f, "SELECT model_id FROM old_hardware_results", "x");
 	expect(f, "SELECT count(*) FROM old_hardware_detection", "0");
-	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", "2");
+	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_text);
 }
 
 // A file whose `measurement` was made before some fields of ROW_LIST existed.
@@ -311,7 +316,7 @@ static void test_views_are_renewed(void **state)
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	expect(f, "SELECT model_id FROM hardware_results", "m");
 	expect(f, "SELECT id FROM result", "1");
-	expect(f, "SELECT count(*) FROM schema_version", "2");
+	expect(f, "SELECT count(*) FROM schema_version", newest_text);
 }
 
 static void test_migration_steps(void **state)
@@ -356,6 +361,59 @@ static void test_migration_steps(void **state)
 	expect(f, "SELECT extra FROM cell", "moved");
 	expect(f, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'", "0");
 	expect(f, "SELECT count(*) FROM result", "1");
+}
+
+static struct store_comparison a_comparison(const char *model)
+{
+	struct store_comparison c;
+
+	comparison_init(&c);
+	c.model = model;
+	c.metric = "latency_ms";
+	c.verdict = "slower";
+	c.ratio = 1.25;
+	c.pairs = 6;
+	c.emulated_a = 1;
+	c.rows_a = "[1,4]";
+	return c;
+}
+
+// What a file of the version before had: no table of comparisons. Reading it finds none; opening it for writing makes the table,
+// and what was in the file stays.
+static void test_comparisons_come_to_an_old_file(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_api *api;
+	struct db d = { 0 };
+	struct store_comparison *found, two[] = { a_comparison("it's \"m\"; DROP TABLE cell"), a_comparison("n") };
+	size_t count = 7;
+	bool locked;
+
+	OK(f, db_load(&api, &f->err));
+	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, schema_migrate(&d, schema_migrations, 2, &f->err));         // comparisons are version 3
+	OK(f, db_exec(&d, "INSERT INTO model VALUES (1, 'kept', NULL, NULL, NULL, NULL, TIMESTAMP '2026-01-01')", &f->err));
+	db_close(&d);
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	OK(f, store_comparison_list(&f->store, &found, &count, &f->err));
+	assert_int_equal(count, 0);
+	store_close(&f->store);
+	open_with_run(f);
+	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_text);
+	expect(f, "SELECT name FROM model", "kept");
+	OK(f, store_comparisons(&f->store, two, 2, &f->err));
+	OK(f, store_comparisons(&f->store, two, 2, &f->err));
+	OK(f, store_comparison_list(&f->store, &found, &count, &f->err));
+	assert_int_equal(count, 4);
+	assert_int_equal(found[3].id, 4);
+	assert_int_equal(found[0].run, 1);
+	assert_string_equal(found[0].model, two[0].model);
+	assert_true(found[0].ratio == 1.25 && isnan(found[0].low) && found[0].pairs == 6 && found[0].layers == ROW_NONE && found[0].emulated_a == 1 &&
+		found[0].emulated_b == -1 && found[0].preset == NULL);
+	json_t *json = comparison_json(&found[0]);
+	assert_true(json_array_size(json_object_get(json, "rows_a")) == 2 && json_is_null(json_object_get(json, "low")) && json_is_true(json_object_get(json, "emulated_a")));
+	json_decref(json);
+	expect(f, "SELECT count(*) FROM comparison WHERE ratio > 1.2 AND verdict = 'slower'", "4");
 }
 
 static void test_queries(void **state)
@@ -453,7 +511,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
-		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
+		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
