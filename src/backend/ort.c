@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "backend/compiled.h"
 #include "backend/host.h"
+#include "backend/ort_plugin.h"
 #include "backend/ort_vendor.h"
+#include "base/file.h"
 #include "base/text.h"
 
 // Defaults by measurement (bert-base, 2 CPUs, interleaved runs, ms).
@@ -115,7 +118,7 @@ static enum status ort_devices(const char *build, struct device_list *out, struc
 	enum status st = ort_load(&library, out->arena, build, err);
 
 	if (!st)
-		st = ort_check(library.api, library.api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "assay", &env), "starting", err);
+		st = ort_start(&library, &env, err);
 	if (st)
 		return st;
 	out->version = library.text;
@@ -167,11 +170,21 @@ static enum status parse_spinning(struct session *s, bool *allowed, const char *
 	return STATUS_OK;
 }
 
-static enum status set_options(struct session *s, const struct artifact *a, bool record, OrtSessionOptions *o, struct error *err)
+static bool is_cpu(const struct session *s)
 {
+	return text_is(((const struct ort_provider *)s->provider->detail)->ep, "CPUExecutionProvider");
+}
+
+static enum status set_options(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSessionOptions *o, struct error *err)
+{
+	struct ort *own = s->state;
+	// The processor's own session has nothing beside its work: a second one records, without prepacking, in milliseconds. What
+	// another provider compiles may take minutes, so there the one session does both.
+	const bool record = own->library.version >= 24 && (purpose != ORT_MEASURE || !is_cpu(s));
+	const OrtLoggingLevel told = purpose == ORT_REASONS ? ORT_LOGGING_LEVEL_VERBOSE : is_cpu(s) ? ORT_LOGGING_LEVEL_ERROR : ORT_LOGGING_LEVEL_WARNING;
 	static const char *const words[] = { "all", "extended", "basic", "none" };
 	static const GraphOptimizationLevel levels[] = { ORT_ENABLE_ALL, ORT_ENABLE_EXTENDED, ORT_ENABLE_BASIC, ORT_DISABLE_ALL };
-	const OrtApi *api = ((struct ort *)s->state)->library.api;
+	const OrtApi *api = own->library.api;
 	int64_t threads, inter;
 	const char *spin_us;
 	bool spinning, prepacking;
@@ -191,7 +204,7 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 #define SET(call) \
 	if ((st = ort_check(api, api->call, "setting options", err))) \
 	return st
-	SET(SetSessionLogSeverityLevel(o, ORT_LOGGING_LEVEL_ERROR));
+	SET(SetSessionLogSeverityLevel(o, told));
 	SET(SetIntraOpNumThreads(o, (int)threads));
 	SET(SetInterOpNumThreads(o, (int)inter));
 	SET(SetSessionExecutionMode(o, inter > 1 ? ORT_PARALLEL : ORT_SEQUENTIAL));
@@ -202,7 +215,7 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 		SET(AddSessionConfigEntry(o, "session.intra_op.spin_duration_us", spin_us));
 	if (spin_us)
 		SET(AddSessionConfigEntry(o, "session.inter_op.spin_duration_us", spin_us));
-	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && !record ? "0" : "1"));
+	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && purpose == ORT_MEASURE ? "0" : "1"));
 	if (a->weights_dir)
 		SET(AddSessionConfigEntry(o, "session.model_external_initializers_file_folder_path", a->weights_dir));
 	if (record)
@@ -211,7 +224,46 @@ static enum status set_options(struct session *s, const struct artifact *a, bool
 	return ((const struct ort_provider *)s->provider->detail)->append(s, o, err);
 }
 
-enum status ort_create_session(struct session *s, const struct artifact *a, bool record, OrtSession **out, struct error *err)
+// A graph whose weights lie in several folders, or a user's file, is read where it lies.
+static enum status load(struct ort *o, const struct artifact *a, const OrtSessionOptions *so, OrtSession **out, struct error *err)
+{
+	const OrtApi *api = o->library.api;
+
+	if (a->graph && (a->weights_dir || !a->graph_path))
+		return ort_check(api, api->CreateSessionFromArray(o->env, a->graph, a->graph_nbytes, so, out), "loading", err);
+	if (a->graph_path)
+		return ort_check(api, api->CreateSession(o->env, a->graph_path, so, out), "loading", err);
+	return error_set(err, STATUS_BAD_INPUT, "the artifact has neither a graph in memory nor one in a file");
+}
+
+// The graph as the provider gave it back, with what it compiled in place of nodes, where that still loads; else the graph, and what is
+// compiled of it is kept.
+static enum status load_compiled(struct session *s, const struct artifact *a, OrtSessionOptions *so, OrtSession **out, struct error *err)
+{
+	struct ort *o = s->state;
+	const OrtApi *api = o->library.api;
+	struct error why = { 0 };
+	enum status st;
+
+	session_set_option(s, "context", o->compiled->state);
+	if (file_exists(o->context)) {
+		if (!ort_check(api, api->CreateSession(o->env, o->context, so, out), "loading", &why)) {
+			o->from_context = true;
+			return STATUS_OK;
+		}
+		session_set_option(s, "context", arena_printf(&s->arena, "stale, made again: %s", why.text));
+		unlink(o->context);
+	}
+	if ((st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_enable", "1"), "setting options", err)) ||
+		(st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_file_path", o->context), "setting options", err)) ||
+		(st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_embed_mode", "1"), "setting options", err)))
+		return st;
+	if ((st = load(o, a, so, out, err)))
+		unlink(o->context);
+	return st;
+}
+
+enum status ort_create_session(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSession **out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
@@ -219,17 +271,13 @@ enum status ort_create_session(struct session *s, const struct artifact *a, bool
 	enum status st = ort_check(api, api->CreateSessionOptions(&so), "making options", err);
 
 	o->artifact = a;
+	o->purpose = purpose;
 	if (!st)
-		st = set_options(s, a, record, so, err);
-	// A graph whose weights lie in several folders, or a user's file, is read where it lies.
-	if (!st && a->graph && (a->weights_dir || !a->graph_path))
-		st = ort_check(api, api->CreateSessionFromArray(o->env, a->graph, a->graph_nbytes, so, out), "loading", err);
-	else if (!st && a->graph_path)
-		st = ort_check(api, api->CreateSession(o->env, a->graph_path, so, out), "loading", err);
-	else if (!st)
-		st = error_set(err, STATUS_BAD_INPUT, "the artifact has neither a graph in memory nor one in a file");
+		st = set_options(s, a, purpose, so, err);
+	if (!st)
+		st = o->context && purpose == ORT_MEASURE ? load_compiled(s, a, so, out, err) : load(o, a, so, out, err);
 	api->ReleaseSessionOptions(so);
-	if (!st && o->compiled)
+	if (!st && o->compiled && purpose == ORT_MEASURE)
 		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
 	return st;
 }
@@ -315,12 +363,12 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 		return st;
 	api = o->library.api;
 	session_set_option(s, "provider", ((const struct ort_provider *)s->provider->detail)->ep);
-	// Warnings would fill the row's stderr with remarks about graphs that run well.
-	if ((st = ort_check(api, api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "assay", &o->env), "starting", err)) ||
+	ort_log_begin(NULL);
+	if ((st = ort_start(&o->library, &o->env, err)) ||
 		(st = ort_check(api, api->GetAllocatorWithDefaultOptions(&o->allocator), "starting", err)) ||
 		(st = ort_check(
 			 api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &o->memory), "starting", err)) ||
-		(st = ort_create_session(s, a, false, &o->session, err)) ||
+		(st = ort_create_session(s, a, ORT_MEASURE, &o->session, err)) ||
 		(st = list_values(s, true, &inputs, &o->input_names, &o->in, &s->input_count, err)) ||
 		(st = list_values(s, false, &outputs, &o->output_names, &o->out, &s->output_count, err)) ||
 		(o->device_memory && (st = ort_binding_open(s, o->device_memory, err))))
@@ -329,11 +377,13 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	s->outputs = outputs;
 	snprintf(version, sizeof version, "%u", o->library.version);
 	session_set_option(s, "api", version);
-	// A provider that was told nothing else computes in the types of the graph: those of its floating-point outputs.
-	bool told = session_option(s, "compute_dtype") != NULL;
-	for (size_t i = s->output_count; i-- > 0;)
-		if (!told && (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||
-			outputs[i].dtype == DTYPE_F64))
+	o->recorded = o->library.version >= 24 && !is_cpu(s);
+	o->copies = is_cpu(s) ? 0 : ort_log_copies();
+	o->trouble = ort_log_error() ? arena_strdup(&s->arena, ort_log_error()) : NULL;
+	// Unless its provider says otherwise it computes in the types of the graph: those of its floating-point outputs.
+	for (size_t i = session_option(s, "compute_dtype") ? 0 : s->output_count; i-- > 0;)
+		if (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||
+			outputs[i].dtype == DTYPE_F64)
 			session_set_option(s, "compute_dtype", dtype_word(outputs[i].dtype));
 	return STATUS_OK;
 }
@@ -437,7 +487,7 @@ static void ort_close(struct session *s)
 		api->ReleaseMemoryInfo(o->memory);
 	if (o->session)
 		api->ReleaseSession(o->session);
-	if (o->env)
+	if (o->env && !ort_plugin_any())
 		api->ReleaseEnv(o->env);
 	memset(o, 0, sizeof *o);
 }

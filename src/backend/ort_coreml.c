@@ -120,7 +120,7 @@ static enum status coreml_append(struct session *s, OrtSessionOptions *so, struc
 	return ep_append(s, so, "CoreML", &o, err);
 }
 
-const struct ort_provider ort_coreml = { "CoreMLExecutionProvider", coreml_devices, coreml_append };
+const struct ort_provider ort_coreml = { "CoreMLExecutionProvider", coreml_devices, coreml_append, .compiles = true };
 
 // ---- XNNPACK --------------------------------------------------------------------------------------------------------------
 

@@ -35,24 +35,6 @@ static enum status cpu_append(struct session *s, OrtSessionOptions *o, struct er
 
 static const struct ort_provider cpu = { "CPUExecutionProvider", cpu_devices, cpu_append };
 
-// ---- not written yet ----------------------------------------------------------------------------------------------------
-
-static enum status no_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
-{
-	(void)l;
-	(void)env;
-	(void)out;
-	return error_set(err, STATUS_UNAVAILABLE, "the code for ONNX Runtime's provider %s is not written yet", p->name);
-}
-
-static enum status no_append(struct session *s, OrtSessionOptions *o, struct error *err)
-{
-	(void)o;
-	return error_set(err, STATUS_UNAVAILABLE, "the code for ONNX Runtime's provider %s is not written yet", s->provider->name);
-}
-
-static const struct ort_provider unwritten = { "none", no_devices, no_append };
-
 const struct provider ort_providers[] = {
 	{ "cpu", "onnxruntime", NULL, &cpu },
 	{ "cuda", "onnxruntime-gpu", ort_cuda_options, &ort_cuda },
@@ -61,7 +43,8 @@ const struct provider ort_providers[] = {
 	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx },
 	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml },
 	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack },
-	{ "qnn", "onnxruntime", NULL, &unwritten },
-	{ "webgpu", "onnxruntime-webgpu", NULL, &unwritten },
+	{ "qnn", "onnxruntime", ort_qnn_options, &ort_qnn },
+	{ "webgpu", "onnxruntime-webgpu", ort_webgpu_options, &ort_webgpu },
+	{ "webgpu-virtual", "onnxruntime", ort_webgpu_virtual_options, &ort_webgpu_virtual },
 	{ NULL, NULL, NULL, NULL },
 };

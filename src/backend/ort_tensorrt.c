@@ -198,7 +198,7 @@ static enum status tensorrt_append(struct session *s, OrtSessionOptions *so, str
 	return ort_cuda_put(s, so, &cuda, err);
 }
 
-const struct ort_provider ort_tensorrt = { "TensorrtExecutionProvider", tensorrt_devices, tensorrt_append };
+const struct ort_provider ort_tensorrt = { "TensorrtExecutionProvider", tensorrt_devices, tensorrt_append, .compiles = true };
 
 // ---- TensorRT for RTX -----------------------------------------------------------------------------------------------------
 
@@ -252,4 +252,4 @@ static enum status rtx_append(struct session *s, OrtSessionOptions *so, struct e
 	return ep_append(s, so, "NvTensorRtRtx", &o, err);
 }
 
-const struct ort_provider ort_tensorrt_rtx = { RTX, rtx_devices, rtx_append };
+const struct ort_provider ort_tensorrt_rtx = { RTX, rtx_devices, rtx_append, .compiles = true };

@@ -3,12 +3,14 @@
 // may hold gigabytes of weights and this runs in the process whose memory is being measured.
 //
 //   ModelProto.graph = 7
-//   GraphProto.node = 1 (NodeProto: name = 3, op_type = 4)   .initializer = 5 (TensorProto: name = 8)   .input = 11   .output =
-//   12 ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1))))
+//   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3, t = 5))
+//   .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12
+//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1))))
 #include "backend/outline.h"
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 struct wire {
@@ -178,4 +180,137 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 	*out = o;
 	return STATUS_OK;
+}
+
+// ---- types --------------------------------------------------------------------------------------------------------------
+
+struct known { const uint8_t *name; size_t length; enum dtype dtype; };
+struct types { struct known *slots; size_t mask; };      // open addressing; never full
+
+static struct known *slot(struct types *t, struct wire name)
+{
+	size_t length = (size_t)(name.end - name.at), i = (size_t)fnv1a64(name.at, length) & t->mask;
+
+	while (t->slots[i].name && (t->slots[i].length != length || memcmp(t->slots[i].name, name.at, length)))
+		i = (i + 1) & t->mask;
+	if (!t->slots[i].name) {
+		t->slots[i].name = name.at;
+		t->slots[i].length = length;
+	}
+	return &t->slots[i];
+}
+
+static bool is(struct wire w, const char *words)
+{
+	size_t length = (size_t)(w.end - w.at);
+
+	for (const char *at = words; length && *at;) {
+		size_t n = strcspn(at, " ");
+
+		if (n == length && !memcmp(at, w.at, n))
+			return true;
+		at += n + (at[n] == ' ');
+	}
+	return false;
+}
+
+static void tensor_fields(struct wire tensor, struct wire *name, enum dtype *dtype, bool *bad)
+{
+	struct field f;
+
+	while (next(&tensor, &f, bad)) {
+		if (f.number == 2 && f.kind == 0)
+			*dtype = dtype_of_onnx((int)f.varint);
+		if (f.number == 8 && f.kind == 2)
+			*name = f.bytes;
+	}
+}
+
+// What an operator gives where that is not the type of what it takes.
+static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enum dtype named)
+{
+	if (is(op, "Shape Size ArgMax ArgMin NonZero"))
+		return DTYPE_I64;
+	if (is(op, "Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Not IsNaN IsInf"))
+		return DTYPE_BOOL;
+	if (is(op, "Cast ConstantOfShape Constant RandomNormal EyeLike OneHot"))
+		return named ? named : is(op, "ConstantOfShape") ? DTYPE_F32 : DTYPE_NONE;
+	return is(op, "Where CastLike") ? second : first;
+}
+
+static void type_node(struct types *t, struct outline_node *n, struct wire node, bool *bad)
+{
+	struct wire w = node, op = { 0 }, name = { 0 };
+	enum dtype in[2] = { DTYPE_NONE, DTYPE_NONE }, named = DTYPE_NONE, out;
+	struct field f, g;
+	size_t inputs = 0;
+
+	while (next(&w, &f, bad)) {
+		if (f.number == 4 && f.kind == 2)
+			op = f.bytes;
+		if (f.number == 1 && f.kind == 2) {
+			if (inputs < 2 && f.bytes.at < f.bytes.end)
+				in[inputs] = slot(t, f.bytes)->dtype;
+			inputs++;
+		}
+		if (f.number != 5 || f.kind != 2)
+			continue;
+		for (struct wire a = f.bytes; next(&a, &g, bad);) {
+			if (g.number == 1 && g.kind == 2)
+				name = g.bytes;
+			if (g.number == 3 && g.kind == 0 && is(name, "to dtype"))
+				named = dtype_of_onnx((int)g.varint);
+			if (g.number == 5 && g.kind == 2 && is(name, "value"))
+				tensor_fields(g.bytes, &(struct wire){ 0 }, &named, bad);
+		}
+	}
+	n->dtype = in[0];
+	out = gives(op, in[0], in[1], named);
+	w = node;
+	for (size_t outputs = 0; next(&w, &f, bad);)
+		if (f.number == 2 && f.kind == 2 && f.bytes.at < f.bytes.end)
+			slot(t, f.bytes)->dtype = outputs++ && is(op, "TopK MaxPool Dropout LayerNormalization") ? DTYPE_NONE : out;
+}
+
+void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes)
+{
+	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 }, at;
+	size_t names = 0, node = 0;
+	struct types t = { 0 };
+	bool bad = false;
+	struct field f, g;
+
+	while (next(&w, &f, &bad))
+		if (f.number == 7 && f.kind == 2 && !graph.at)
+			graph = f.bytes;
+	at = graph;
+	while (next(&at, &f, &bad)) {                            // an upper bound of the names in it
+		names++;
+		if (f.number == 1 && f.kind == 2)
+			for (struct wire n = f.bytes; next(&n, &g, &bad);)
+				names++;
+	}
+	for (t.mask = 63; t.mask < 2 * names; t.mask = 2 * t.mask + 1)
+		;
+	t.slots = ARENA_ARRAY(a, t.mask + 1, struct known);
+	for (size_t i = 0; i < o->input_count; i++) {
+		const uint8_t *name = (const uint8_t *)o->inputs[i].name;
+
+		slot(&t, (struct wire){ name, name + strlen(o->inputs[i].name) })->dtype = o->inputs[i].dtype;
+	}
+	at = graph;
+	while (next(&at, &f, &bad)) {
+		struct wire name = { 0 };
+		enum dtype dtype = DTYPE_NONE;
+
+		if (f.number != 5 || f.kind != 2)
+			continue;
+		tensor_fields(f.bytes, &name, &dtype, &bad);
+		if (name.at)
+			slot(&t, name)->dtype = dtype;
+	}
+	at = graph;
+	while (next(&at, &f, &bad))
+		if (f.number == 1 && f.kind == 2 && node < o->node_count)
+			type_node(&t, &o->nodes[node++], f.bytes, &bad);
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
-struct outline_node { const char *name, *op; };
+struct outline_node { const char *name, *op; enum dtype dtype; };     // dtype: see outline_types
 struct outline {
 	struct outline_node *nodes;          // in the file's order; a node without a name has ""
 	size_t node_count;
@@ -17,5 +17,8 @@ struct outline {
 
 // Weights inside the file are stepped over, never copied. Memory in `a`.
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
+// Gives each node the type of its first input, DTYPE_NONE where it cannot be told: followed from inputs and weights through operators
+// that keep a type or name another.
+void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes);
 
 #endif

@@ -119,6 +119,20 @@ static OrtStatus *create_env(OrtLoggingLevel level, const char *id, OrtEnv **out
 	*out = make(ENV, sizeof **out);
 	return NULL;
 }
+static OrtStatus *create_logged_env(OrtLoggingFunction log, void *parameter, OrtLoggingLevel level, const char *id, OrtEnv **out)
+{
+	if (!log)
+		FAIL("a function is expected");
+	(void)parameter;
+	return create_env(level, id, out);
+}
+static OrtStatus *register_library(OrtEnv *env, const char *name, const char *path)
+{
+	(void)env;
+	(void)name;
+	(void)path;
+	FAIL("it takes no providers from libraries of their own");
+}
 static void release_env(OrtEnv *e) { drop(ENV, e); }
 
 static OrtStatus *get_available_providers(char ***out, int *count)
@@ -493,6 +507,8 @@ static const OrtApi api = {
 	.GetErrorMessage = get_error_message,
 	.ReleaseStatus = release_status,
 	.CreateEnv = create_env,
+	.RegisterExecutionProviderLibrary = register_library,
+	.CreateEnvWithCustomLogger = create_logged_env,
 	.ReleaseEnv = release_env,
 	.GetAvailableProviders = get_available_providers,
 	.ReleaseAvailableProviders = release_available_providers,

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qualcomm's NPU (HTP) through the plugin provider of ONNX Runtime. On x86-64 its library is an emulator: it computes as a named
+// chip would, far slower, so each chip is a device. On a machine that has the NPU the driver knows the chip; that branch follows
+// Qualcomm's documentation and has not run on one yet.
+//
+// What was seen of plugin 2.7.0 and decides the code below:
+//   - it takes any value of any option and says nothing, so values are checked here;
+//   - where the backend cannot be set up it logs an error, and the session opens with every node on the processor. Placement
+//     shows it; device 73-none is such a case on purpose: an architecture without a chip;
+//   - a compiled context made for one chip loads for another without a word: the chip is part of its name in the cache.
+#include "backend/compiled.h"
+#include "backend/ort_plugin.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+#define REGISTERED "QNNExecutionProvider"    // the provider then calls itself so
+
+static const struct ort_plugin plugin = { "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", REGISTERED, "qnn" };
+
+// soc_model as Qualcomm numbers its chips, and the architecture of the HTP that each has. `half`: it computes in float16.
+static const struct chip { const char *device, *soc, *arch, *description; bool half; } chips[] = {
+	{ "57", "57", "75", "Snapdragon 8 Gen 3 (SM8650), HTP architecture 75", true },
+	{ "69", "69", "79", "Snapdragon 8 Elite (SM8750), HTP architecture 79", true },
+	{ "43", "43", "73", "Snapdragon 8 Gen 2 (SM8550), HTP architecture 73", true },
+	{ "60", "60", "73", "Snapdragon X Elite (SC8380XP), HTP architecture 73", true },
+	{ "36", "36", "69", "Snapdragon 8 Gen 1 (SM8450), HTP architecture 69", true },
+	{ "30", "30", "68", "Snapdragon 888 (SM8350), HTP architecture 68", false },
+	{ "73-none", NULL, "73", "HTP architecture 73 without a chip", false },
+};
+enum { CHIPS = sizeof chips / sizeof *chips };
+
+const struct option ort_qnn_options[] = {
+	{ "htp_performance_mode", NULL,
+		"burst, balanced, default, high_performance, high_power_saver, low_balanced, low_power_saver, power_saver, extreme_power_saver or "
+		"sustained_high_performance" },
+	{ "htp_graph_finalization_optimization_mode", NULL, "0 to 3: how long the compiler tries" },
+	{ "qnn_context_priority", NULL, "low, normal, normal_high or high" },
+	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again" },
+	{ "compile_only", "off", "on: the graph is compiled for the chip and not run" },
+	{ NULL, NULL, NULL },
+};
+
+// ---- devices ------------------------------------------------------------------------------------------------------------
+
+#if defined(__x86_64__)
+static const bool emulator = true;
+#else
+static const bool emulator = false;
+#endif
+
+// The node of the kernel driver that reaches the DSP, by the names it has had.
+static const char *dsp_node(void)
+{
+	static const char *const nodes[] = { "/dev/fastrpc-cdsp", "/dev/fastrpc-cdsp-secure", "/dev/adsprpc-smd", "/dev/adsprpc-smd-secure" };
+
+	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+		if (file_exists(nodes[i]))
+			return nodes[i];
+	return NULL;
+}
+
+static enum status find_backend(struct arena *a, const char *plugin_path, const char **out, struct error *err)
+{
+	*out = arena_printf(a, "%.*slibQnnHtp.so", (int)(strrchr(plugin_path, '/') + 1 - plugin_path), plugin_path);
+	return file_exists(*out) ? STATUS_OK : error_set(err, STATUS_UNAVAILABLE, "%s is missing; `assay setup qnn` brings it", *out);
+}
+
+static enum status open_plugin(struct arena *a, const struct ort_library *l, OrtEnv *env, const char **backend, const OrtEpDevice *const **devices,
+	size_t *count, struct error *err)
+{
+	const char *path;
+	enum status st;
+
+	if ((st = ort_plugin_load(a, l, env, &plugin, &path, err)) || (st = find_backend(a, path, backend, err)))
+		return st;
+	return ort_plugin_devices(a, l, env, path, devices, count, err);
+}
+
+static enum status qnn_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+{
+	const OrtEpDevice *const *devices;
+	const char *backend, *node = dsp_node();
+	size_t count;
+	enum status st = open_plugin(out->arena, l, env, &backend, &devices, &count, err);
+
+	if (st)
+		return st;
+	if (!emulator) {
+		if (!node)
+			return error_set(err, STATUS_UNAVAILABLE, "no Qualcomm NPU: there is no /dev/fastrpc-cdsp and no /dev/adsprpc-smd");
+		device_add(out, &(struct device){ .provider = p->name, .name = "HTP", .description = "Qualcomm NPU", .features = node });
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < CHIPS; i++)
+		device_add(out, &(struct device){
+			.provider = p->name,
+			.name = chips[i].device,
+			.description = arena_printf(out->arena, "emulator of %s", chips[i].description),
+			.emulated = true,
+			.features = chips[i].half ? "static shapes, float16" : "static shapes",
+		});
+	return STATUS_OK;
+}
+
+// ---- sessions -----------------------------------------------------------------------------------------------------------
+
+static enum status find_chip(const struct session *s, const struct chip **out, struct error *err)
+{
+	struct text known = { 0 };
+	enum status st;
+
+	*out = NULL;
+	if (!emulator && !strcasecmp(s->device, "HTP"))
+		return STATUS_OK;
+	for (size_t i = 0; i < CHIPS && emulator; i++)
+		if (!strcasecmp(s->device, chips[i].device)) {
+			*out = &chips[i];
+			return STATUS_OK;
+		}
+	for (size_t i = 0; i < CHIPS && emulator; i++)
+		text_addf(&known, "%s%s", i ? ", " : "", chips[i].device);
+	st = error_set(err, STATUS_UNAVAILABLE, "no device %s; QNN's devices here: %s", s->device, emulator ? text_get(&known) : "HTP");
+	text_done(&known);
+	return st;
+}
+
+static enum status read_options(struct session *s, struct ort_pairs *pairs, struct error *err)
+{
+	static const char *const modes[] = { "burst", "balanced", "default", "high_performance", "high_power_saver", "low_balanced", "low_power_saver",
+		"power_saver", "extreme_power_saver", "sustained_high_performance" };
+	static const char *const priorities[] = { "low", "normal", "normal_high", "high" };
+	static const char *const finals[] = { "0", "1", "2", "3" };
+	static const struct { const char *name; const char *const *words; size_t count; } takes[] = {
+		{ "htp_performance_mode", modes, sizeof modes / sizeof *modes },
+		{ "qnn_context_priority", priorities, 4 },
+		{ "htp_graph_finalization_optimization_mode", finals, 4 },
+	};
+	enum status st = session_option_bool(s, "compile_only", &s->compiles_only, err);
+
+	for (size_t i = 0; i < sizeof takes / sizeof *takes && !st; i++) {
+		size_t word;
+
+		if (session_option(s, takes[i].name) && !(st = session_option_word(s, takes[i].name, takes[i].words, takes[i].count, &word, err)))
+			ort_pairs_add(pairs, takes[i].name, takes[i].words[word]);
+	}
+	return st;
+}
+
+// The binary that Qualcomm's compiler makes for the chip.
+static enum status open_context(struct session *s, const struct ort_pairs *pairs, const char *version, struct error *err)
+{
+	struct ort *own = s->state;
+	json_t *target;
+	bool on;
+	enum status st = session_option_bool(s, "context_cache", &on, err);
+
+	if (st || own->purpose != ORT_MEASURE || (!on && !s->compiles_only))    // what was compiled has to be somewhere to have a size
+		return st;
+	target = json_pack("{s:s}", "device", s->device);
+	for (size_t i = 0; i < pairs->count; i++)
+		json_object_set_new(target, pairs->keys[i], json_string(pairs->values[i]));
+	own->compiled = ARENA_NEW(&s->arena, struct compiled);
+	if ((st = compiled_open(own->compiled, &s->arena, "qnn", own->artifact->key ? own->artifact->key : "unknown", target,
+		     json_pack("{s:s, s:s}", "onnxruntime", own->library.text, "plugin", version ? version : "unknown"), err)))
+		return st;
+	own->context = arena_printf(&s->arena, "%s/model.onnx", own->compiled->folder);
+	return STATUS_OK;
+}
+
+static enum status qnn_append(struct session *s, OrtSessionOptions *o, struct error *err)
+{
+	struct ort *own = s->state;
+	struct ort_pairs pairs = { 0 };
+	const OrtEpDevice *const *devices;
+	const struct chip *chip;
+	const char *backend;
+	size_t count;
+	enum status st;
+
+	if (!s->device)
+		s->device = emulator ? chips[0].device : "HTP";
+	if ((st = find_chip(s, &chip, err)) || (st = read_options(s, &pairs, err)) ||
+		(st = open_plugin(&s->arena, &own->library, own->env, &backend, &devices, &count, err)))
+		return st;
+	if (chip) {
+		ort_pairs_add(&pairs, "soc_model", chip->soc);
+		ort_pairs_add(&pairs, "htp_arch", chip->arch);
+	}
+	if (s->compiles_only)
+		ort_pairs_add(&pairs, "enable_htp_prepare_only", "1");
+	for (size_t i = 0; i < pairs.count; i++)
+		session_set_option(s, pairs.keys[i], pairs.values[i]);
+	session_set_option(s, "plugin_version", ort_plugin_version(&own->library, devices[0]));
+	session_set_option(s, "compute_dtype", !chip || chip->half ? "f16" : "f32");
+	s->device = chip ? chip->device : "HTP";
+	if ((st = open_context(s, &pairs, ort_plugin_version(&own->library, devices[0]), err)))
+		return st;
+	ort_pairs_add(&pairs, "backend_path", backend);
+	return ort_plugin_append(s, o, devices, count, &pairs, err);
+}
+
+const struct ort_provider ort_qnn = { REGISTERED, qnn_devices, qnn_append, .compiles = true };
