@@ -81,7 +81,7 @@ static enum status choose_groups(struct setup *s, const char *const *words, size
 		!library_find(&s->arena, "openvino", "libopenvino_c.so*", &path, &ignored) && !library_find(&s->arena, "duckdb", "libduckdb.so*", &path, &ignored);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *own = doctor_groups(words[i]);
+		const char *own = doctor_groups(arena_strndup(&s->arena, words[i], strcspn(words[i], ":")));      // "webgpu:native" too
 		if (!own) {
 			text_done(&groups);
 			if (text_is(words[i], "mps"))

@@ -50,14 +50,15 @@ must() {
 # Turns the log of what failed into a sentence.
 why_failed() {
 	local what=$1 file=$2 last
-	if grep -qiE 'No space left on device|enough free space|ENOSPC' "$file"; then
-		die "$what: no space left: $(free_mib "$root") MiB are free in $root, $(free_mib /) MiB in / (log: $file)"
+	# The log may lie on the full disk itself, and then be empty.
+	if grep -qiE 'No space left on device|enough free space|ENOSPC' "$file" || [ "$(free_mib "${file%/*}")" -lt 2 ]; then
+		die "$what: no space left: $(free_mib "${file%/*}") MiB are free in ${file%/*}, $(free_mib /) MiB in / (log: $file)"
 	fi
 	if no_network "$file"; then
 		die "$what: no network, or a package registry does not answer (log: $file)"
 	fi
-	last=$(grep -E 'error:|Error|FAILED|^E: |ERROR' "$file" | head -1)
-	[ -n "$last" ] || last=$(grep -v '^[[:space:]]*$' "$file" | tail -1)
+	last=$(grep -E 'error:|Error|FAILED|^E: |ERROR' "$file" | head -1) || true
+	[ -n "$last" ] || last=$(grep -v '^[[:space:]]*$' "$file" | tail -1) || true
 	die "$what failed: ${last:-it printed nothing} (log: $file)"
 }
 

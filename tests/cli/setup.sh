@@ -29,6 +29,10 @@ printf '#!/bin/sh\necho ran\n' >"$work/package/b/tool"
 (cd "$work/package/b" && echo inside >first && echo more >second && tar -cf files.tar first second && rm first second)
 squeeze "$work/package/b/tool" && squeeze "$work/package/b/files.tar" && rm "$work/package/b/tool" "$work/package/b/files.tar"
 (cd "$work" && tar -czf archives/two-2.0.tgz package)
+# More than its group says.
+rm -rf "$work/package" && mkdir -p "$work/package/c"
+head -c 80000000 /dev/zero >"$work/package/c/libbig.so"
+(cd "$work" && tar -czf archives/three-3.0.tgz package)
 cat >"$work/bin/npm" <<'END'
 #!/bin/bash
 while [ $# -gt 1 ]; do case $1 in --pack-destination) to=$2; shift ;; esac; shift; done
@@ -47,6 +51,7 @@ lock()
 platform linux $(uname -m)
 group base 1 what every platform needs
 group qnn 1 a test's own
+group rocm 1 larger than it says
 package one
 manager npm
 version 1.0
@@ -67,6 +72,15 @@ sha256 $(sha256sum "$work/archives/two-2.0.tgz" | cut -d' ' -f1)
 license LicenseRef-Theirs (with words)
 brotli package/b/tool browsers/two
 brotli package/b/files.tar browsers/two
+package three
+in rocm
+manager npm
+version 3.0
+archive three-3.0.tgz
+bytes $(stat -c %s "$work/archives/three-3.0.tgz")
+sha256 $(sha256sum "$work/archives/three-3.0.tgz" | cut -d' ' -f1)
+license MIT
+file package/c/libbig.so engines/three
 END
 }
 lock >"$share/deps.lock"
@@ -127,6 +141,12 @@ rm "$work/npm_waits"
 if [ "$(id -u)" = 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=200k none "$work/small" 2>/dev/null; then
 	XDG_DATA_HOME=$work/small code 1 "$program" setup qnn --yes
 	has err 'no space: .* needs [0-9]+ MiB in .*, and [01] MiB are free'
+	umount "$work/small"
+	mount -t tmpfs -o size=60m none "$work/small"
+	XDG_DATA_HOME=$work/small code 1 "$program" setup rocm --yes
+	has err 'unpacking rocm: no space left: [0-9]+ MiB are free'
+	left=$(find "$work/small" -name '*.so' -o -name '.stage' -o -name '.complete-rocm')
+	[ -z "$left" ] || fail "a full disk left behind: $left"
 	umount "$work/small"
 else
 	echo "left out: no file system of 200 kB can be mounted"
