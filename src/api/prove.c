@@ -71,9 +71,15 @@ static bool check_loads(struct checkup *c, struct target *t)
 
 static const char *where_it_ran(struct arena *a, const struct row *r)
 {
-	if (r->nodes_on_platform != ROW_NONE && r->nodes_elsewhere != ROW_NONE)
-		return arena_printf(a, "; %lld nodes on it, %lld elsewhere", (long long)r->nodes_on_platform, (long long)r->nodes_elsewhere);
-	return "";
+	return r->placement_note ? arena_printf(a, "; %s", r->placement_note) : "";
+}
+
+// Success with every node on something else: what a provider does that takes nothing and says nothing.
+static bool ran_elsewhere(const struct row *r)
+{
+	if (r->nodes_on_platform != 0)
+		return false;
+	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0 : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }
 
 static void judge(struct checkup *c, const struct target *t, const struct cell_result *got)
@@ -81,13 +87,13 @@ static void judge(struct checkup *c, const struct target *t, const struct cell_r
 	const struct row *r = &got->row;
 	const char *device = r->device ? r->device : t->device ? t->device : t->route->device;
 	const char *reference = t->platform->reference;
-	bool all_elsewhere = r->nodes_on_platform == 0 && r->nodes_elsewhere > 0;
+	bool all_elsewhere = ran_elsewhere(r);
 
 	switch (got->verdict) {
 	case VERDICT_RIGHT:
 		c->works = !all_elsewhere;
 		if (all_elsewhere)
-			checkup_add(c, CHECK_BAD, "runs", r->hint, "every node ran elsewhere (%lld): the device took nothing", (long long)r->nodes_elsewhere);
+			checkup_add(c, CHECK_BAD, "runs", r->hint, "every node ran elsewhere: %s took nothing%s", device, where_it_ran(c->arena, r));
 		else
 			checkup_add(c, CHECK_OK, "runs", NULL, "a BERT of 2 layers is right on %s%s%s: largest error %.2g, judged by %s%s", device,
 				r->emulated == 1 ? " (EMULATED)" : "", isnan(r->latency_ms) ? "" : arena_printf(c->arena, ", %.3g ms", r->latency_ms), r->max_abs_error,
