@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
 	&command_ab,
 	&command_report,
 	&command_query,
+	&command_explain,
 	&command_build,
 	&command_fetch,
 	&command_synth,

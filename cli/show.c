@@ -94,9 +94,40 @@ static void add_nodes(struct text *t, const struct row *r)
 		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->requested);
 		if (r->nodes_fused != ROW_NONE && r->nodes_fused > 0)
 			text_addf(t, ", %lld fused into others", (long long)r->nodes_fused);
+		if (r->partitions != ROW_NONE && r->partitions > 1)
+			text_addf(t, ", in %lld partitions", (long long)r->partitions);
+		if (r->copies != ROW_NONE && r->copies > 0)
+			text_addf(t, ", %lld copies between devices", (long long)r->copies);
 	}
 	if (r->placement_note)
 		text_addf(t, " (%s)", r->placement_note);
+}
+
+// "12 of 284 nodes ran on cpu: 8 Gather int64, 4 Cast int64 (WebGPU has no int64)"
+static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
+{
+	enum { SHOWN = 4 };
+	json_t *refused = r->refused ? json_loads(r->refused, 0, NULL) : NULL, *one;
+	size_t i;
+
+	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)
+		text_addf(t, "%lld of %lld nodes %s elsewhere", (long long)r->nodes_elsewhere, (long long)r->nodes,
+			v == VERDICT_COMPILES || v == VERDICT_UNSUPPORTED ? "were left" : "ran");
+	json_array_foreach(refused, i, one) {
+		const char *op = json_string_value(json_object_get(one, "op")), *dtype = json_string_value(json_object_get(one, "dtype")),
+			*where = json_string_value(json_object_get(one, "where")), *reason = json_string_value(json_object_get(one, "reason"));
+
+		if (i == SHOWN) {
+			text_addf(t, " and %zu more kinds (`assay explain %lld`)", json_array_size(refused) - i, (long long)r->row);
+			break;
+		}
+		if (!i && where)
+			text_addf(t, ", on %s", where);
+		text_addf(t, "%s %lld %s%s%s", i ? "," : ":", (long long)json_integer_value(json_object_get(one, "count")), op ? op : "?", dtype ? " " : "", dtype ? dtype : "");
+		if (reason)
+			text_addf(t, " (%s)", reason);
+	}
+	json_decref(refused);
 }
 
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
@@ -192,6 +223,8 @@ static void add_shape(struct text *t, const struct row *r)
 		text_addf(t, "%s%s", t->length ? "; graph: " : "graph: ", r->form);
 	if (r->output_shape)
 		text_addf(t, "; output %s", r->output_shape);
+	if (r->form_why)
+		text_addf(t, "; not taken: %s", r->form_why);
 }
 
 static void add_device(struct text *t, const struct row *r)
@@ -210,8 +243,8 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	struct text t[14] = { 0 };
-	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "time", "latency", "tokens",
+	struct text t[16] = { 0 };
+	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "tokens",
 		"memory", "predicted", "weights", "shape", "conformance", "row" };
 
 	printf("%s on %s", r->model, r->requested);
@@ -221,24 +254,29 @@ void show_result(const struct cell_result *result, const char *db)
 	line(verdict_word(result->verdict), verdict_sentence(result->verdict));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
 		line("cause", r->cause);
+	if (r->hint)
+		line("hint", r->hint);
 	add_device(&t[0], r);
 	add_reference(&t[1], r, result->verdict);
 	add_error(&t[2], r);
 	if (result->verdict == VERDICT_WRONG && r->worst)
 		text_add(&t[3], r->worst);
 	add_nodes(&t[4], r);
-	add_time(&t[5], &a, result);
-	add_latency(&t[6], &a, r);
-	add_tokens(&t[7], &a, r);
-	add_memory(&t[8], r);
-	add_prediction(&t[9], r);
-	add_weights(&t[10], &a, r);
-	add_shape(&t[11], r);
+	add_elsewhere(&t[5], r, result->verdict);
+	if (r->fallback_reason)
+		text_add(&t[6], r->fallback_reason);
+	add_time(&t[7], &a, result);
+	add_latency(&t[8], &a, r);
+	add_tokens(&t[9], &a, r);
+	add_memory(&t[10], r);
+	add_prediction(&t[11], r);
+	add_weights(&t[12], &a, r);
+	add_shape(&t[13], r);
 	if (r->type_conformance)
-		text_addf(&t[12], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[14], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
-		text_addf(&t[13], "%lld in %s", (long long)r->row, db);
+		text_addf(&t[15], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
 		if (t[i].length)
 			line(labels[i], text_get(&t[i]));

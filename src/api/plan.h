@@ -23,6 +23,7 @@ struct question {                            // zero is the default of every mem
 	uint64_t seed;                       // of inputs and of synthetic weights
 	bool synthetic;                      // random weights where there are none
 	bool is_static;
+	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	bool no_conform;                     // leave type_conformance empty
 	double timeout_s;                    // 0: 600
 	int64_t memory_bytes;

@@ -312,6 +312,22 @@ enum status session_share_cache(struct session *s, struct error *err)
 	return STATUS_OK;
 }
 
+static void mark_elsewhere(const struct session *s, struct placement *p)
+{
+	const char *asked = session_option(s, "provider");
+	int64_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct placed_node *n = &p->nodes[i];
+
+		n->elsewhere |= n->reason || (asked && n->where && strcmp(n->where, asked));
+		n->elsewhere &= !n->fused_away;
+		count += n->elsewhere;
+	}
+	if (p->elsewhere < 0 && p->on_platform >= 0 && p->count)
+		p->elsewhere = count;
+}
+
 enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
 	struct placement *out, struct error *err)
 {
@@ -327,6 +343,7 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 	}
 	if ((st = s->backend->explain(s, a, in, &p, err)))
 		return error_prefix(err, "%s", s->backend->name);
+	mark_elsewhere(s, &p);
 	*out = p;
 	return STATUS_OK;
 }

@@ -56,8 +56,9 @@ void device_add(struct device_list *l, const struct device *d);      // copies t
 void device_absent(struct device_list *l, const char *provider, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // Which node ran where. `where` is a provider's or a device's name as the engine spells it. `dtype`: of the first input, or
-// NULL. `reason`: why it is not on the asked device, where the engine tells.
-struct placed_node { const char *name, *op, *dtype, *where, *kernel, *reason; bool fused_away; };
+// NULL. `reason`: why it is not on the asked device, where the engine tells. `elsewhere`: it is not; session_explain sets it too
+// where there is a reason, or where `where` is another than the session's option "provider". `ms`: of one profiled run; 0: not known.
+struct placed_node { const char *name, *op, *dtype, *where, *kernel, *reason; bool fused_away, elsewhere; double ms; };
 struct placement {
 	struct arena *arena;
 	struct placed_node *nodes;           // of the graph as drawn; joined by node name

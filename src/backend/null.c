@@ -8,18 +8,23 @@
 //   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms       clock=told               says so and takes none: figures on which no
 //   other program has an influence
+//   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
+//   keeps_quiet=1            does not tell where nodes ran
 //
-// Rows of it say engine null, emulated: nobody can take them for a measurement.
+// Its devices: NULL; EMULATED, which says that it is a stand-in for other hardware; VIRTUAL, for which it only compiles.
+// Rows of it say engine null: nobody can take them for a measurement.
 #include "backend/backend.h"
 
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/outline.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -40,6 +45,9 @@ static const struct option options[] = {
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
 	{ "clock", "real", "told: a run only says that it took so long" },
+	{ "refuse", NULL, "an operator: a graph that has it does not open" },
+	{ "leave", NULL, "an operator, or all: its nodes are left to the CPU" },
+	{ "keeps_quiet", "off", "does not tell where nodes ran" },
 	{ NULL, NULL, NULL },
 };
 
@@ -49,19 +57,26 @@ struct null {
 	int64_t fits;              // -1: any batch
 	enum status status;        // of `fail`
 	double sleep_ms, noise_ms;
-	bool wrong, tells;
+	bool wrong, tells, keeps_quiet;
 	void **data; // of the outputs
 	size_t *capacity;
 };
 
 static const struct provider providers[] = { { "null", "null", NULL, NULL }, { NULL, NULL, NULL, NULL } };
 
+static const struct device devices[] = {
+	{ .provider = "null", .name = "NULL", .description = "computes nothing" },
+	{ .provider = "null", .name = "EMULATED", .description = "computes nothing, and stands in for hardware", .emulated = true },
+	{ .provider = "null", .name = "VIRTUAL", .description = "is not there", .compiles_only = true },
+};
+
 static enum status null_devices(const char *build, struct device_list *out, struct error *err)
 {
 	(void)build;
 	(void)err;
 	out->version = "1";
-	device_add(out, &(struct device){ .provider = "null", .name = "NULL", .description = "computes nothing", .emulated = true });
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		device_add(out, &devices[i]);
 	return STATUS_OK;
 }
 
@@ -161,23 +176,42 @@ static enum status clock_of(struct session *s, bool *tells, struct error *err)
 	return st;
 }
 
+// As real engines say it: operator, type, node.
+static enum status refuse(const struct artifact *a, struct arena *arena, const char *op, struct error *err)
+{
+	struct outline drawn;
+	enum status st = a->graph ? outline_read(&drawn, arena, a->graph, a->graph_nbytes, err) : STATUS_OK;
+
+	for (size_t i = 0; a->graph && !st && i < drawn.node_count; i++)
+		if (text_is(drawn.nodes[i].op, op))
+			return error_set(err, STATUS_UNSUPPORTED, "%s is refused, as asked: node %s", op, drawn.nodes[i].name);
+	return st;
+}
+
 static enum status null_open(struct session *s, const struct artifact *a, struct error *err)
 {
 	struct null *n = s->state;
+	const struct device *d = NULL;
 	double gib;
 	bool dirty;
 	enum status st;
 
 	if (!s->device)
-		s->device = "NULL";
-	if (!text_is(s->device, "NULL"))
-		return error_set(err, STATUS_UNAVAILABLE, "no device %s; this engine's only device is NULL", s->device);
+		s->device = devices[0].name;
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		if (!strcasecmp(s->device, devices[i].name))
+			d = &devices[i];
+	if (!d)
+		return error_set(err, STATUS_UNAVAILABLE, "no device %s; this engine has NULL, EMULATED and VIRTUAL", s->device);
+	s->compiles_only = d->compiles_only;
+	s->compiled_bytes = d->compiles_only ? (int64_t)a->graph_nbytes : 0;
 	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
-		(st = session_option_bool(s, "wrong", &n->wrong, err)))
+		(st = session_option_bool(s, "wrong", &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
+		(session_option(s, "refuse") && (st = refuse(a, &s->arena, session_option(s, "refuse"), err))))
 		return st;
 	if (!a->outputs || !a->output_count)
 		return error_set(
@@ -271,6 +305,38 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 	return st;
 }
 
+static enum status null_explain(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
+{
+	const struct null *n = s->state;
+	const char *leave = session_option(s, "leave");
+	struct outline drawn = { 0 };
+	bool before = false;
+
+	(void)in;
+	if (n->keeps_quiet) {
+		out->note = "it keeps quiet, as asked";
+		return STATUS_OK;
+	}
+	enum status st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
+	if (st)
+		return st;
+	out->nodes = ARENA_ARRAY(out->arena, drawn.node_count + 1, struct placed_node);
+	out->count = drawn.node_count;
+	out->on_platform = out->elsewhere = out->partitions = out->copies = 0;
+	for (size_t i = 0; i < drawn.node_count; i++) {
+		bool left = leave && (text_is(leave, "all") || text_is(leave, drawn.nodes[i].op));
+
+		out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name, .op = drawn.nodes[i].op, .where = left ? "cpu" : "null",
+			.reason = left ? "left, as asked" : NULL };
+		*(left ? &out->elsewhere : &out->on_platform) += 1;
+		out->partitions += !left && !before;
+		before = !left;
+	}
+	out->note = "as asked: nothing ran anywhere";
+	return STATUS_OK;
+}
+
 static void null_close(struct session *s)
 {
 	struct null *n = s->state;
@@ -291,4 +357,5 @@ const struct backend backend_null = {
 	.open = null_open,
 	.run = null_run,
 	.close = null_close,
+	.explain = null_explain,
 };

@@ -43,6 +43,7 @@ static void join(
 		}
 		p->nodes[i].where = arena_strdup(p->arena, devices);
 		p->nodes[i].kernel = arena_strdup(p->arena, hit->exec_type);
+		p->nodes[i].ms = (double)hit->real_time / 1e3;
 		p->on_platform++;
 	}
 	if (unnamed) {

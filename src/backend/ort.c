@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "backend/compiled.h"
 #include "backend/host.h"
 #include "backend/ort_plugin.h"
@@ -36,12 +37,6 @@ static const struct option options[] = {
 
 enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err)
 {
-	// A kernel or an operator that is missing is a fact about this engine, whatever code it comes under.
-	static const char *const unsupported[] = { "Could not find an implementation", "is not a registered function/op",
-		"NOT_IMPLEMENTED", "is not supported", "unsupported data type", "Unrecognized attribute",
-		"ONNX Runtime only *guarantees* support" };
-	static const char *const memory[] = { "Failed to allocate memory", "bad_alloc", "bad allocation",
-		"Cannot allocate memory" };
 	enum status st = STATUS_FAILED;
 	char text[1600];
 
@@ -50,12 +45,8 @@ enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, s
 	snprintf(text, sizeof text, "%s", api->GetErrorMessage(status));
 	if (api->GetErrorCode(status) == ORT_NOT_IMPLEMENTED)
 		st = STATUS_UNSUPPORTED;
-	for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
-		if (strstr(text, unsupported[i]))
-			st = STATUS_UNSUPPORTED;
-	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-		if (strstr(text, memory[i]))
-			st = STATUS_NO_MEMORY;
+	// A kernel or an operator that is missing is a fact about this engine, whatever code it comes under.
+	st = cause_status("ort", NULL, text, st);
 	api->ReleaseStatus(status);
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '\r')

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -72,6 +73,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	hash_number(&h, (double)c->memory_bytes);
 	if (c->force)
 		hash_add_text(&h, "force");
+	if (c->no_fallback)
+		hash_add_text(&h, "no fallback");
 	hash_hex(&h, hex);
 	return hex;
 }
@@ -126,9 +129,12 @@ static int64_t mapped_bytes(struct arena *a, const char *path)
 
 static void take_times(struct row *r, const struct heard *h)
 {
+	if (h->sample_count || h->outputs)
+		r->samples = (int64_t)h->sample_count;
+	if (h->outputs && h->sample_count < STATS_STABLE_LEAST)
+		r->stability = "n too small";
 	if (!h->sample_count)
 		return;
-	r->samples = (int64_t)h->sample_count;
 	r->latency_ms = stats_median(h->sample_ms, h->sample_count);
 	r->latency_min_ms = stats_min(h->sample_ms, h->sample_count);
 	r->latency_max_ms = stats_max(h->sample_ms, h->sample_count);
@@ -200,6 +206,43 @@ static enum status judge(const struct cell *c, struct reference *ref, const char
 	return STATUS_OK;
 }
 
+// What the engine said, in the words of the table; its own stay beside them.
+static void explain_cause(const struct cell *c, struct arena *a, struct cell_result *out)
+{
+	const struct platform *p = platform_find(c->platform);
+	const struct route *route = p ? platform_route(p, c->device) : NULL;
+	const char *engine = route ? route->engine : NULL, *provider = route ? route->provider : NULL, *said = out->row.cause;
+	struct cause cause;
+	bool found;
+
+	if (!said || (out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
+		out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_CRASHED))
+		return;
+	found = cause_find(&cause, a, engine, provider, said);
+	// A process that died has said why to standard error, if at all.
+	if (!found && out->verdict == VERDICT_CRASHED && (found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
+		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
+	if (!found)
+		return;
+	out->row.hint = cause.hint;
+	if (cause.status != STATUS_OK)
+		out->verdict = verdict_of_status(cause.status);
+	if (cause.text) {
+		out->row.raw_error = said;
+		out->row.cause = cause.text;
+	}
+}
+
+// A device that is not here: is there anything that was compiled for it?
+static void check_compiled(struct cell_result *out, struct arena *a)
+{
+	if (out->row.nodes_on_platform != 0 || out->row.nodes_elsewhere == ROW_NONE || out->row.nodes_elsewhere <= 0)
+		return;
+	out->verdict = VERDICT_UNSUPPORTED;
+	out->row.cause = arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others", (long long)out->row.nodes_elsewhere);
+	out->row.fallback_reason = NULL;
+}
+
 static void drop_json(void *json)
 {
 	json_decref(json);
@@ -226,7 +269,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
 		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
-		.force = c->force, .is_static = c->is_static };
+		.force = c->force, .is_static = c->is_static, .no_fallback = c->no_fallback };
 
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);
@@ -246,8 +289,14 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	take_times(&result.row, &heard);
 	take_memory(&result.row, &heard, &report, a);
 	child_report_done(&report);
+	explain_cause(c, a, &result);
+	if (result.verdict == VERDICT_COMPILES)
+		check_compiled(&result, a);
+	struct cell judged = *c;
+	if (result.row.emulated == 1 && judged.sequence <= 0)
+		judged.sequence = heard.sequence;                // a short one was taken: the reference gets the same
 	if (result.verdict == VERDICT_RIGHT)
-		st = judge(c, &ref, outputs_path, watch, a, &result, err);
+		st = judge(&judged, &ref, outputs_path, watch, a, &result, err);
 	unlink(outputs_path);
 	if (st)
 		return st;

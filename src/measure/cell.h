@@ -7,6 +7,8 @@
 //   object a line; sample /proc in the      {"event":"row", ...fields of struct row...}      (may come in pieces; later wins)
 //   untimed phases; kill the group at the   {"event":"samples","ms":[...]}
 //   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
+//                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
+//                                           {"event":"compiled"}: for a device that is not here; nothing runs
 //                                           {"event":"done"}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
 // Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.
@@ -34,6 +36,7 @@ struct cell {
 	uint64_t seed;                       // of the inputs (weights have their own)
 	bool synthetic;                      // weights are synthetic
 	bool is_static;                      // fixed shapes
+	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	double timeout_s;                    // wall, for the whole cell
 	int64_t memory_bytes;                // limit; 0: none
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
@@ -47,7 +50,7 @@ struct cell_result {
 	enum verdict verdict;
 	double *sample_ms;
 	size_t sample_count;
-	json_t *placement;                   // array of {name, op, where, kernel, fused}; may be NULL; freed with the arena
+	json_t *placement;                   // array of {name, op, dtype, where, kernel, reason, fused, elsewhere, ms}; may be NULL; freed with the arena
 	json_t *checks;                      // array, one object an output: name, max_abs_error, ...; may be NULL
 };
 

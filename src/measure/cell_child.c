@@ -3,6 +3,8 @@
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
 //   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> done
+//   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
+//   a device that is not here:       build -> load -> explain -> done
 //
 // "memory" is one more run with the parent sampling; in "warm" nobody samples, and between two runs there is nothing but
 // three looks at the clock. "explain" comes last and may fail or die without harm: the answer is out by then.
@@ -103,6 +105,8 @@ static enum status first_runs(struct work *w, struct error *err)
 		return st;
 	say_row(json_pack("{s:f}", "first_ms", (double)ns / 1e6));
 	say_memory("first");
+	if (w->is_quick)
+		return STATUS_OK;
 	say_phase("memory");
 	if ((st = run_once(w, err)))
 		return st;
@@ -150,39 +154,17 @@ static enum status give_outputs(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-// ---- explain ------------------------------------------------------------------------------------------------------------
-
-static void explain(struct work *w)
+// For a device that is not here: what was to be learned is learned.
+static enum status say_compiled(struct work *w)
 {
-	struct placement p = { .arena = &w->arena, .on_platform = -1 };
-	struct error err = { 0 };
-	struct machine m;
-	json_t *nodes;
+	int64_t bytes = 0;
 
-	say_phase("explain");
-	machine_detect(&m, &w->arena);
-	if (w->ask.second_bytes > 0 && (uint64_t)w->ask.second_bytes + predict_margin(&m) > (uint64_t)m.memory_available_bytes) {
-		say_row(json_pack("{s:s}", "placement_note", arena_printf(&w->arena, "not asked: the engine would open the model a second time, which needs %s more",
-			predict_amount(&w->arena, (uint64_t)w->ask.second_bytes))));
-		return;
-	}
-	if (session_explain(&w->part->session, &w->part->artifact, w->in, w->part->session.input_count, &p, &err)) {
-		struct text clean = { 0 };
-
-		child_clean(&clean, err.text, strlen(err.text));
-		say_row(json_pack("{s:s}", "placement_note", text_get(&clean)));
-		text_done(&clean);
-		return;
-	}
-	nodes = json_array();
-	for (size_t i = 0; i < p.count; i++)
-		json_array_append_new(nodes, json_pack("{s:s?, s:s?, s:s?, s:s?, s:b}", "name", p.nodes[i].name, "op", p.nodes[i].op, "where", p.nodes[i].where,
-			"kernel", p.nodes[i].kernel, "fused", (int)p.nodes[i].fused_away));
-	say(json_pack("{s:s, s:o}", "event", "placement", "nodes", nodes));
-	if (!w->part->artifact.summary.node_count && p.count)          // a user's .onnx: the engine has counted them
-		say_row(json_pack("{s:I}", "nodes", (json_int_t)p.count));
-	say_row(json_pack("{s:o, s:o, s:s?}", "nodes_on_platform", p.on_platform < 0 ? json_null() : json_integer(p.on_platform), "nodes_fused",
-		p.on_platform < 0 ? json_null() : json_integer(p.fused), "placement_note", p.note));
+	for (size_t i = 0; i < w->part_count; i++)
+		bytes += w->part[i].session.compiled_bytes;
+	say_row(json_pack("{s:o}", "compiled_bytes", bytes > 0 ? json_integer(bytes) : json_null()));
+	say(json_pack("{s:s}", "event", "compiled"));
+	work_explain(w, w->part, NULL);
+	return STATUS_OK;
 }
 
 // ---- the two ways through -----------------------------------------------------------------------------------------------
@@ -191,13 +173,15 @@ static enum status measure(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_load(w, err)))
+	if ((st = work_open_engine(w, err)) || (st = work_open(w, err)))
 		return st;
+	if (work_compiles_only(w))
+		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (st = warm_runs(w, err)) ||
+	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
 	    (st = give_outputs(w, err)))
 		return st;
-	explain(w);
+	work_explain(w, w->part, w->in);
 	return STATUS_OK;
 }
 
@@ -205,9 +189,9 @@ static enum status measure_generation(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_load(w, err)))
+	if ((st = work_open_engine(w, err)) || (st = work_open(w, err)))
 		return st;
-	return work_generate(w, err);
+	return work_compiles_only(w) ? say_compiled(w) : work_generate(w, err);
 }
 
 static const char *reference_path(struct work *w)
@@ -276,18 +260,6 @@ static enum status make_reference(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-// Engines say it in words.
-static enum status told_status(const struct error *err)
-{
-	static const char *const words[] = { "bad_alloc", "Failed to allocate memory", "Cannot allocate memory", "out of memory", "Out of memory",
-		"not enough memory" };
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (err->status == STATUS_FAILED && strstr(err->text, words[i]))
-			return STATUS_NO_MEMORY;
-	return err->status;
-}
-
 int cell_child(void)
 {
 	static struct work w = { .part_count = 1 };              // ends with the process
@@ -313,7 +285,7 @@ int cell_child(void)
 			st = w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
 	}
 	if (st)
-		say_error(told_status(&err), err.text);
+		say_error(err.status, err.text);
 	say_done();
 	// Not exit(): engines' own threads and destructors have nothing left to say, and some of them crash here.
 	_exit(0);

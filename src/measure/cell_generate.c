@@ -134,7 +134,7 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 		memcpy(step + count * steps, again.step_ms, steps * sizeof *step);
 		count++;
 		arena_done(&a);
-		if (w->ask.runs <= 0 && count >= GENERATIONS_LEAST && clock_ns() - begin >= GENERATIONS_NS)
+		if (w->is_quick || (w->ask.runs <= 0 && count >= GENERATIONS_LEAST && clock_ns() - begin >= GENERATIONS_NS))
 			break;
 	}
 	say_phase("outputs");

@@ -4,29 +4,33 @@
 #include <string.h>
 #include <strings.h>
 
+#include "backend/cause.h"
 #include "base/clock.h"
 #include "measure/cell_work.h"
 #include "measure/predict.h"
 
+enum { SEQUENCE_EMULATED = 16 };
+
 // ---- build --------------------------------------------------------------------------------------------------------------
 
-static const char *form_text(struct arena *a, const struct graph_form *f)
+// An emulator takes seconds for what the hardware does in milliseconds: nobody asked for a length, so a short one is enough.
+static int64_t usual_sequence(const struct work *w)
 {
-	static const char *const linear[] = { "gemm", "fused-matmul", "matmul" };
-	static const char *const attention[] = { "plain", "mha" };
-	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
-	static const char *const norm[] = { "rms-plain", "rms-fused" };
-	static const char *const cache[] = { "", " cache-shared" };
+	int64_t most = w->hints.max_sequence, n = SEQUENCE_EMULATED + w->hints.image_tokens;
 
-	return arena_printf(a, "%s %s %s %s %s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
-		norm[f->norm], cache[f->cache]);
+	return !w->device || !w->device->emulated ? 0 : most > 0 && n > most ? most : n;
 }
 
 static enum status decide_shape(struct work *w, struct error *err)
 {
-	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, w->ask.golden ? 0 : w->ask.sequence, err);
+	int64_t sequence = w->ask.golden ? 0 : w->ask.sequence > 0 ? w->ask.sequence : usual_sequence(w);
+	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, sequence, err);
 
-	return st || !w->ask.golden ? st : inputs_file_shape(&w->shape, w->ask.golden, err);
+	if (!st && w->ask.golden)
+		st = inputs_file_shape(&w->shape, w->ask.golden, err);
+	if (!st)
+		say(json_pack("{s:s, s:I}", "event", "shape", "sequence", (json_int_t)w->shape.sequence));
+	return st;
 }
 
 static void free_graph(void *graph)
@@ -84,9 +88,9 @@ static enum status draw_part(struct work *w, struct part *p, const struct spec *
 	return st;
 }
 
-static enum status draw(struct work *w, struct error *err)
+// What does not depend on the form, once.
+static enum status resolve(struct work *w, struct error *err)
 {
-	struct graph_form form = w->target.platform->forms[w->form];
 	struct spec *spec;
 	enum status st = checkpoint_open(&w->checkpoint, w->ask.path, err);
 
@@ -101,18 +105,37 @@ static enum status draw(struct work *w, struct error *err)
 			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
 		say_row(json_pack("{s:I}", "layers", (json_int_t)w->ask.layers));
 	}
-	w->spec = spec;
 	arch_input_hints(spec, &w->hints);
-	if ((st = decide_shape(w, err)))
+	if ((st = decide_shape(w, err)) || (st = choose_parts(w, spec, err)))
 		return st;
+	w->spec = spec;
+	return STATUS_OK;
+}
+
+static struct graph_form form_at(const struct work *w, size_t i)
+{
+	struct graph_form form = w->target.platform->forms[i];
+
 	form.is_static |= w->ask.is_static != 0;
-	if ((st = choose_parts(w, spec, err)))
+	return form;
+}
+
+static enum status draw(struct work *w, struct error *err)
+{
+	struct graph_form form = form_at(w, w->form);
+	enum status st = w->spec ? STATUS_OK : resolve(w, err);
+
+	if (st)
 		return st;
-	choose_cache(w, spec, &form);
+	w->drawn_form = form;
+	if (form.is_static && w->ask.new_tokens > 0)
+		return error_set(err, STATUS_UNSUPPORTED, "--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
+	choose_cache(w, w->spec, &form);
+	w->drawn_form = form;
 	for (size_t i = 0; i < w->part_count; i++)
-		if ((st = draw_part(w, &w->part[i], spec, &form, err)))
+		if ((st = draw_part(w, &w->part[i], w->spec, &form, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
-	say_row(json_pack("{s:s, s:I, s:s}", "form", form_text(&w->arena, &form), "nodes", (json_int_t)w->part->artifact.summary.node_count, "weights_dtype",
+	say_row(json_pack("{s:s, s:I, s:s}", "form", graph_form_text(&w->arena, &form), "nodes", (json_int_t)w->part->artifact.summary.node_count, "weights_dtype",
 		w->part->artifact.weights_dtype ? dtype_word(w->part->artifact.weights_dtype) : "f32"));
 	return st;
 }
@@ -179,6 +202,18 @@ enum status work_open_engine(struct work *w, struct error *err)
 	return !d && why ? error_set(err, STATUS_UNAVAILABLE, "%s", why) : STATUS_OK;
 }
 
+bool work_compiles_only(const struct work *w)
+{
+	return w->part->session.compiles_only || (w->device && w->device->compiles_only);
+}
+
+static const char *asked_provider(const struct work *w)
+{
+	const char *provider = session_option(&w->part->session, "provider");
+
+	return provider ? provider : w->provider->name;
+}
+
 enum status work_load(struct work *w, struct error *err)
 {
 	const char *compute;
@@ -191,19 +226,87 @@ enum status work_load(struct work *w, struct error *err)
 		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options, &w->part[i].artifact, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
 	w->is_open = true;
+	w->is_quick = w->device && w->device->emulated && w->ask.runs <= 0;
 	compute = session_option(&w->part->session, "compute_dtype");
-	say_row(json_pack("{s:f, s:O?, s:s, s:s}", "load_ms", clock_ms() - begin, "options", w->part->session.options, "compute_dtype", compute ? compute : "f32",
-		"actual", w->target.platform->name));
+	say_row(json_pack("{s:f, s:O?, s:s, s:s?, s:s}", "load_ms", clock_ms() - begin, "options", w->part->session.options, "compute_dtype",
+		compute ? compute : "f32", "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	say_memory("load");
 	return STATUS_OK;
 }
 
+// ---- one form after the other -------------------------------------------------------------------------------------------
+
+static enum status try_form(struct work *w, bool *of_form, struct error *err)
+{
+	struct cause cause;
+	enum status st = work_build(w, err);
+
+	if (!st)
+		st = work_load(w, err);
+	if (!st)
+		return w->ask.no_fallback ? work_check_fallback(w, of_form, err) : STATUS_OK;
+	// What the family itself cannot draw is as little there in the next form, but for shapes.
+	*of_form = st == STATUS_UNSUPPORTED && w->spec;
+	if (cause_find(&cause, &w->arena, w->backend->name, w->provider->name, err->text))
+		*of_form = cause.of_form;
+	return st;
+}
+
+// The next form that is another one than all before it; form_count: there is none.
+static size_t next_form(const struct work *w)
+{
+	size_t count = w->target.platform->form_count;
+
+	for (size_t i = w->form + 1; i < count && w->spec; i++) {
+		struct graph_form f = form_at(w, i);
+		const char *text = graph_form_text((struct arena *)(uintptr_t)&w->arena, &f);
+		bool tried = false;
+
+		for (size_t k = 0; k < i && !tried; k++) {
+			struct graph_form other = form_at(w, k);
+			tried = text_is(graph_form_text((struct arena *)(uintptr_t)&w->arena, &other), text);
+		}
+		if (!tried)
+			return i;
+	}
+	return count;
+}
+
+enum status work_open(struct work *w, struct error *err)
+{
+	for (;;) {
+		struct error why = { 0 };
+		struct cause cause;
+		bool of_form = false;
+		enum status st = try_form(w, &of_form, &why);
+		size_t next;
+
+		if (!st)
+			return STATUS_OK;
+		next = of_form ? next_form(w) : w->target.platform->form_count;
+		if (next == w->target.platform->form_count)
+			return error_set(err, st, "%s", why.text);
+		if (!cause_find(&cause, &w->arena, w->backend->name, w->provider->name, why.text) || !cause.text)
+			cause.text = why.text;
+		w->form_why = arena_printf(&w->arena, "%s%s%s: %s", w->form_why ? w->form_why : "", w->form_why ? "; " : "",
+			graph_form_text(&w->arena, &w->drawn_form), cause.text);
+		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->form_why, "actual", "nodes_on_platform", "nodes_elsewhere", "partitions",
+			"copies", "refused", "fallback_reason"));
+		for (size_t i = 0; i < w->part_count; i++) {
+			session_close(&w->part[i].session);
+			w->part[i] = (struct part){ .which = w->part[i].which };
+		}
+		w->is_open = false;
+		w->form = next;
+	}
+}
+
 enum status work_reopen_plain(struct work *w, struct error *err)
 {
 	struct part *p = w->part;
-	struct graph_form form = w->target.platform->forms[w->form];
+	struct graph_form form = form_at(w, w->form);
 	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
 	struct error unknown;
 	enum status st;

@@ -16,6 +16,9 @@ struct work {
 	struct checkpoint checkpoint;
 	struct spec *spec;                   // NULL for a user's .onnx
 	size_t form;                         // which of the platform's forms is drawn
+	struct graph_form drawn_form;        // it, with what the question adds
+	const char *form_why;                // why earlier ones were not taken
+	bool is_quick;                       // an emulated device, and nobody asked for runs: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;
@@ -43,6 +46,15 @@ enum status work_build(struct work *w, struct error *err);           // graph or
 enum status work_check_memory(struct work *w, struct error *err);    // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
+// Builds and loads: the platform's forms in order, the next one when an operator, a type or a shape of this one is refused, or,
+// with --no-fallback, when some of its nodes would run elsewhere.
+enum status work_open(struct work *w, struct error *err);
+bool work_compiles_only(const struct work *w);
+
+// cell_place.c: where the nodes are, into the row. `p`: which of the graphs. NULL inputs: before anything ran.
+void work_explain(struct work *w, struct part *p, const struct tensor *in);
+// UNSUPPORTED when a node of any graph is elsewhere, or when that cannot be known; *of_form: another form may be better.
+enum status work_check_fallback(struct work *w, bool *of_form, struct error *err);
 // What a shared cache is held against: the same model drawn with a plain one, opened in the place of what is open, with its
 // weights read where they lie. Two open at once would need the memory twice.
 enum status work_reopen_plain(struct work *w, struct error *err);

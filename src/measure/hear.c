@@ -115,6 +115,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 	}
 	if (text_is(name, "outputs"))
 		return h->outputs = true;
+	if (text_is(name, "compiled"))
+		return h->compiled = true;
+	if (text_is(name, "shape"))
+		return (h->sequence = json_integer_value(json_object_get(event, "sequence"))) >= 0;
 	if (text_is(name, "error"))
 		return hear_error(h, event);
 	return text_is(name, "done") && (h->done = true);
@@ -220,12 +224,12 @@ enum verdict heard_verdict(const struct heard *h, const struct child_report *r, 
 		return verdict_of_status(h->status);
 	}
 	end = end_of(h, r, l, cause);
-	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && h->outputs && text_is(h->phase, "explain")) {
+	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && (h->outputs || h->compiled) && text_is(h->phase, "explain")) {
 		*note = *cause;
 		*cause = NULL;
-		return VERDICT_RIGHT;
+		end = VERDICT_RIGHT;
 	}
-	return end;
+	return end == VERDICT_RIGHT && h->compiled ? VERDICT_COMPILES : end;
 }
 
 enum status hear_child(struct heard *h, const char *const *arguments, const char *request, const struct child_limits *l, struct child_report *r,

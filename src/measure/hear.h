@@ -17,7 +17,8 @@ struct heard {
 	json_t *placement, *probe;           // die with the arena
 	const char *reference_path;
 	double pss_mib, anonymous_mib, resident_mib;         // largest told; NaN: none
-	bool outputs, done;
+	bool outputs, compiled, done;
+	int64_t sequence;                    // of the inputs; 0: not told
 	enum status status;                  // of its error event
 	const char *error;
 	const char *rubbish;                 // a sentence about the first line that is not an event; NULL
@@ -27,7 +28,7 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 // on_line of child_run; `context` is a struct heard.
 enum child_watch heard_line(void *context, const char *line, size_t length);
 
-// RIGHT: it came to its end without an error (nothing is judged yet). Otherwise *cause says what happened and where. A child
+// RIGHT: it came to its end without an error (nothing is judged yet). COMPILES: likewise, and nothing ran. Otherwise *cause says what happened and where. A child
 // that died in "explain" has given its answer: RIGHT, and *note says how it ended.
 enum verdict heard_verdict(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note);
 

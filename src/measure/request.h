@@ -32,7 +32,8 @@
 	X(INTEGER, second_bytes)                                                                                          \
 	X(INTEGER, force)                                                                                                 \
 	X(INTEGER, memory_bytes)                                                                                          \
-	X(INTEGER, is_static)
+	X(INTEGER, is_static)                                                                                             \
+	X(INTEGER, no_fallback)
 
 struct request {
 #define REQUEST_TEXT const char *

@@ -74,7 +74,7 @@
 	X(REAL, latency_max_ms, "slowest warm run")                                                                        \
 	X(REAL, latency_p90_ms, "90th percentile; null below 64 samples: n too small")                                     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
-	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %; null below 9 runs")                      \
+	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %; 'n too small' below 9 runs")               \
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
 	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \

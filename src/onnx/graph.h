@@ -41,7 +41,11 @@ struct graph_form {
 	enum norm_form norm;
 	bool is_static;                      // every symbol has a number
 	enum cache_form cache;               // of causal language models
+	bool index32;                        // Gather by int32 indices; the model's inputs stay int64
 };
+
+// "static gemm plain gelu-erf rms-plain": one word a choice. In `a`.
+const char *graph_form_text(struct arena *a, const struct graph_form *f);
 
 struct graph;
 

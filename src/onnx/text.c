@@ -3,6 +3,18 @@
 //   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, behind the first
 #include "onnx/inside.h"
 
+const char *graph_form_text(struct arena *a, const struct graph_form *f)
+{
+	static const char *const linear[] = { "gemm", "fused-matmul", "matmul" };
+	static const char *const attention[] = { "plain", "mha" };
+	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
+	static const char *const norm[] = { "rms-plain", "rms-fused" };
+	static const char *const cache[] = { "", " cache-shared" };
+
+	return arena_printf(a, "%s %s %s %s %s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
+		norm[f->norm], cache[f->cache], f->index32 ? " index32" : "");
+}
+
 static void type_text(const struct graph *g, const struct value_info *v, struct text *out)
 {
 	text_addf(out, "%s[", dtype_word(v->dtype));

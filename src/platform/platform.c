@@ -21,6 +21,7 @@
 #include "base/text.h"
 
 #define CHOSEN_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN }
+#define GELU_OP_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN }
 #define STATIC_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN }
 #define STATIC_GELU_OP { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN }
 
@@ -157,8 +158,8 @@ static const struct platform platforms[] = {
 		.flags = PLATFORM_EXTRA,
 		.routes = { { "null", "null", NULL, "NULL", NULL } },
 		.reference = "null", // without options: what a healthy one gives
-		.forms = { CHOSEN_FORM },
-		.form_count = 1,
+		.forms = { CHOSEN_FORM, GELU_OP_FORM, STATIC_GELU_OP },
+		.form_count = 3,
 	},
 };
 

@@ -280,6 +280,13 @@ static enum status add_samples(struct db *d, const struct cell_result *r, int64_
 	return insert_end(&in, err);
 }
 
+static double json_real_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
 static enum status add_placement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
 {
 	struct arena a = { 0 };
@@ -290,24 +297,19 @@ static enum status add_placement(struct db *d, const struct cell_result *r, int6
 
 	insert_begin(&in, d, "placement");
 	json_array_foreach(r->placement, i, node) {
-		const json_t *fused = json_object_get(node, "fused");
+		const json_t *fused = json_object_get(node, "fused"), *elsewhere = json_object_get(node, "elsewhere");
 		const struct db_value row[] = {
 			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("node", json_text(&a, node, "name")),
 			V_TEXT("op", json_text(&a, node, "op")), V_TEXT("place", json_text(&a, node, "where")), V_TEXT("kernel", json_text(&a, node, "kernel")),
-			V_BOOLEAN("fused", json_is_boolean(fused) ? json_is_true(fused) : -1),
+			V_BOOLEAN("fused", json_is_boolean(fused) ? json_is_true(fused) : -1), V_TEXT("dtype", json_text(&a, node, "dtype")),
+			V_TEXT("reason", json_text(&a, node, "reason")), V_BOOLEAN("elsewhere", json_is_boolean(elsewhere) ? json_is_true(elsewhere) : -1),
+			V_REAL("ms", json_real_of(node, "ms")),
 		};
 		insert_row(&in, row, sizeof row / sizeof row[0]);
 	}
 	status = insert_end(&in, err);
 	arena_done(&a);
 	return status;
-}
-
-static double json_real_of(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
 static enum status add_checks(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)

@@ -54,6 +54,9 @@ const struct migration schema_migrations[] = {
 	"  metric VARCHAR NOT NULL, pairs BIGINT, samples_a BIGINT, samples_b BIGINT, a_ms DOUBLE, b_ms DOUBLE, ratio DOUBLE, low DOUBLE, high DOUBLE,"
 	"  low95 DOUBLE, high95 DOUBLE, verdict VARCHAR NOT NULL, cause VARCHAR, rows_a VARCHAR, rows_b VARCHAR, load_before DOUBLE, load_after DOUBLE,"
 	"  compared_at VARCHAR);" },
+	{ 4, "what a node works in, why it is elsewhere, its time",
+	"ALTER TABLE placement ADD COLUMN dtype VARCHAR; ALTER TABLE placement ADD COLUMN reason VARCHAR; ALTER TABLE placement ADD COLUMN elsewhere BOOLEAN;"
+	"ALTER TABLE placement ADD COLUMN ms DOUBLE;" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 

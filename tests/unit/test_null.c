@@ -59,9 +59,13 @@ static void test_devices(void **state)
 
 	(void)state;
 	assert_int_equal(backend_devices(&backend_null, "null", &list, &err), STATUS_OK);
-	assert_int_equal(list.count, 1);
+	assert_int_equal(list.count, 3);
 	assert_string_equal(list.items[0].name, "NULL");
-	assert_true(list.items[0].emulated);
+	assert_false(list.items[0].emulated);
+	assert_string_equal(list.items[1].name, "EMULATED");
+	assert_true(list.items[1].emulated);
+	assert_string_equal(list.items[2].name, "VIRTUAL");
+	assert_true(list.items[2].compiles_only);
 	assert_int_equal(session_open(&s, &backend_null, NULL, "GPU", NULL, &art, &err), STATUS_UNAVAILABLE);
 	session_close(&s);
 	arena_done(&a);

@@ -77,6 +77,14 @@ static int64_t add(struct fixture *f, const char *model, const char *platform, s
 	return row;
 }
 
+static const char *newest_version(void)
+{
+	static char text[16];
+
+	snprintf(text, sizeof text, "%d", schema_migrations[schema_migration_count - 1].version);
+	return text;
+}
+
 static const char *one(struct fixture *f, const char *sql)
 {
 	static struct table t;
@@ -286,7 +294,7 @@ static void test_file_of_the_original(void **state)
 	expect(f, "SELECT count(*) FROM hardware_results", "0");
 	expect(f, "SELECT model_id FROM old_hardware_results", "x");
 	expect(f, "SELECT count(*) FROM old_hardware_detection", "0");
-	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_text);
+	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_version());
 }
 
 // A file whose `measurement` was made before some fields of ROW_LIST existed.
@@ -316,28 +324,29 @@ static void test_views_are_renewed(void **state)
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	expect(f, "SELECT model_id FROM hardware_results", "m");
 	expect(f, "SELECT id FROM result", "1");
-	expect(f, "SELECT count(*) FROM schema_version", newest_text);
+	expect(f, "SELECT max(version) FROM schema_version", newest_version());
 }
 
 static void test_migration_steps(void **state)
 {
 	struct fixture *f = *state;
-	enum { MOST = 30 };
-	struct migration steps[MOST], broken[MOST];
+	struct migration steps[16], broken[16];
 	const size_t n = schema_migration_count;
-	const int now = schema_migrations[n - 1].version;
+	const int newest = schema_migrations[n - 1].version;
+	char refusal[32];
 	const struct db_api *api;
 	struct db d = { 0 };
 	enum schema_state s;
 	int version;
 	bool locked;
 
-	assert_true(n + 2 <= MOST);
+	assert_true(n + 2 <= sizeof steps / sizeof steps[0]);
 	memcpy(steps, schema_migrations, n * sizeof *steps);
 	memcpy(broken, schema_migrations, n * sizeof *broken);
-	steps[n] = (struct migration){ now + 1, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" };
-	steps[n + 1] = (struct migration){ now + 2, "and another", "CREATE TABLE more(x INTEGER)" };
-	broken[n] = (struct migration){ now + 1, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" };
+	steps[n] = (struct migration){ newest + 1, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" };
+	steps[n + 1] = (struct migration){ newest + 2, "and another", "CREATE TABLE more(x INTEGER)" };
+	broken[n] = (struct migration){ newest + 1, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" };
+	snprintf(refusal, sizeof refusal, "version %d", newest + 1);
 	open_with_run(f);
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
 	store_close(&f->store);
@@ -345,16 +354,16 @@ static void test_migration_steps(void **state)
 	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
 	OK(f, schema_look(&d, steps, n + 2, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_OLD);
-	REFUSED(f, schema_migrate(&d, broken, n + 1, &f->err), "version");
+	REFUSED(f, schema_migrate(&d, broken, n + 1, &f->err), refusal);
 	db_close(&d);
 	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));           // a step that fails leaves nothing behind
 	OK(f, schema_look(&d, schema_migrations, n, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
-	assert_int_equal(version, now);
+	assert_int_equal(version, newest);
 	OK(f, schema_migrate(&d, steps, n + 2, &f->err));
 	OK(f, schema_look(&d, steps, n + 2, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
-	assert_int_equal(version, now + 2);
+	assert_int_equal(version, newest + 2);
 	db_close(&d);
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "newer assay");
 	OK(f, store_open(&f->store, f->path, true, &f->err));               // reading still works

@@ -164,7 +164,7 @@ static void test_two_writers_and_a_reader(void **state)
 	expect(f->path, "SELECT count(DISTINCT id) || ' ' || max(id) || ' ' || count(*) FROM event", "124 124 124");
 	expect(f->path, "SELECT count(*) FROM run", "2");
 	expect(f->path, "SELECT count(*) FROM sample", "220");
-	expect(f->path, "SELECT count(*) FROM schema_version", "2");
+	expect(f->path, "SELECT count(*) - count(DISTINCT version) FROM schema_version", "0");
 }
 
 static int notices;

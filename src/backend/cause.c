@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// cause.h. Patterns are POSIX extended expressions that may match anywhere in a message; \1 to \9 in a sentence are what their
+// brackets caught. The first row that matches counts, so what is special stands before what is general. A row is added when a
+// message was seen, with that message as a case in tests/unit/test_cause.c.
+#include "backend/cause.h"
+
+#include <regex.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { FORM = 1 };                           // another form of the graph may be taken
+enum { CAPTURES = 10 };
+
+struct signature {
+	const char *engine, *provider;       // NULL: any
+	const char *pattern;
+	enum status status;
+	int flags;
+	const char *text, *hint;             // text NULL: the message itself
+};
+
+#define SMALLER "take a smaller --batch or --seq, or fewer --layers"
+#define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
+
+static const struct signature table[] = {
+	// ---- libraries and drivers
+	{ NULL, NULL, "libmigraphx_c\\.so[.0-9]*: cannot open shared object", STATUS_UNAVAILABLE, 0, "MIGraphX, which AMD's GPUs are used through, is not installed: libmigraphx_c.so is missing",
+		"install ROCm with the package migraphx; `assay doctor rocm` says which version is wanted" },
+	{ NULL, NULL, "(libcudnn[^ :]*): cannot open shared object", STATUS_UNAVAILABLE, 0, "cuDNN is not installed: \\1 is missing", "`assay setup cuda` brings it" },
+	{ NULL, NULL, "(lib(cudart|cublas|cublasLt|cufft|curand|nvrtc|cuda)\\.so[.0-9]*): cannot open shared object", STATUS_UNAVAILABLE, 0,
+		"a library of CUDA is missing: \\1", "`assay setup cuda` brings those of the toolkit; libcuda.so comes with the NVIDIA driver" },
+	{ NULL, NULL, "(libnvinfer[^ :]*): cannot open shared object", STATUS_UNAVAILABLE, 0, "TensorRT is not installed: \\1 is missing", DOCTOR },
+	{ NULL, NULL, "([^ /:']+\\.so[.0-9]*): cannot open shared object file: No such file", STATUS_UNAVAILABLE, 0, "the library \\1 is missing", DOCTOR },
+	{ NULL, NULL, "version `([^']+)' not found \\(required by ([^)]+)\\)", STATUS_UNAVAILABLE, 0, "\\2 needs \\1, which this system's library has not",
+		"take a build of the engine that was made for this system, or a newer system" },
+	{ NULL, NULL, "undefined symbol: ([^ ,]+)", STATUS_UNAVAILABLE, 0, "two libraries do not fit together: \\1 is missing in one of them",
+		"their versions must be of one release; " DOCTOR },
+	{ NULL, NULL, "CUDA driver version is insufficient for CUDA runtime version|CUDA failure 35|cudaErrorInsufficientDriver", STATUS_UNAVAILABLE, 0,
+		"the NVIDIA driver is older than what this build of CUDA needs", "update the driver, or take a build for an older CUDA" },
+	{ NULL, NULL, "no CUDA-capable device is detected|CUDA failure 100|cudaErrorNoDevice", STATUS_UNAVAILABLE, 0, "CUDA finds no GPU",
+		"is one hidden by CUDA_VISIBLE_DEVICES, or the driver not loaded? `assay doctor cuda`" },
+	{ NULL, NULL, "no kernel image is available for execution on the device|CUDA failure 209", STATUS_UNSUPPORTED, 0,
+		"this build has no kernels for the GPU's compute capability", "take a build of the engine for this generation of GPUs" },
+	{ NULL, NULL, "hipErrorNoDevice|no ROCm-capable device is detected", STATUS_UNAVAILABLE, 0, "HIP finds no GPU",
+		"is one hidden by HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES, or is /dev/kfd not to be opened? `assay doctor rocm`" },
+	{ NULL, NULL, "hipErrorNoBinaryForGpu|Cannot find Symbol|no kernel image is available", STATUS_UNSUPPORTED, 0, "this build has no kernels for the GPU's architecture",
+		"HSA_OVERRIDE_GFX_VERSION may stand in for a near relation; the row would have to say so" },
+	{ NULL, NULL, "(/dev/(kfd|dri/[a-zA-Z0-9]+|nvidia[0-9a-z-]*|accel/[a-z0-9]+))[^a-zA-Z]+[Pp]ermission denied", STATUS_UNAVAILABLE, 0, "\\1 may not be opened",
+		"add this user to the group that owns it (render, video), then log in anew" },
+	{ NULL, NULL, "VK_ERROR_INCOMPATIBLE_DRIVER|vkCreateInstance.*failed", STATUS_UNAVAILABLE, 0, "no Vulkan driver is installed",
+		"install one (mesa-vulkan-drivers), or name one: VK_ICD_FILENAMES" },
+	{ "openvino", NULL, "Device with \"?([A-Za-z0-9.]+)\"? name is not registered in the OpenVINO Runtime", STATUS_UNAVAILABLE, 0, "OpenVINO has no device \\1 here", "`assay detect` lists those it has" },
+	{ "openvino", NULL, "(Cannot load library|[Ff]ailed to load|Could not find|[Cc]annot find).*npu_(driver_)?compiler", STATUS_UNAVAILABLE, 0, "the compiler for Intel's NPUs is not here: it comes with their driver, not with OpenVINO",
+		"install the NPU driver's package with its compiler" },
+	{ "openvino", NULL, "(ZE_RESULT_ERROR_[A-Z_]*|zeInit|level[-_ ]zero)", STATUS_UNAVAILABLE, 0, "Level Zero, which Intel's NPUs and GPUs are used through, says \\1", "`assay doctor openvino`" },
+	{ NULL, NULL, "Conflicting lock is held in ([^ ]+) \\(PID ([0-9]+)\\)", STATUS_UNAVAILABLE, 0, "the database is held by another process: \\1, PID \\2", "end it, or wait: assay itself holds the file for milliseconds" },
+
+	// ---- memory
+	{ NULL, NULL, "CUDA_ERROR_OUT_OF_MEMORY|CUDA failure 2:|cudaErrorMemoryAllocation|CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", STATUS_NO_MEMORY, 0,
+		"the GPU's memory is full", SMALLER "; gpu_mem_limit bounds the arena, and other programs may hold memory" },
+	{ NULL, NULL, "hipErrorOutOfMemory|HIP failure 2:", STATUS_NO_MEMORY, 0, "the GPU's memory is full", SMALLER },
+	{ "openvino", NULL, "CL_OUT_OF_RESOURCES|CL_MEM_OBJECT_ALLOCATION_FAILURE|CL_OUT_OF_HOST_MEMORY|Exceeded max size of memory (object )?allocation", STATUS_NO_MEMORY, 0,
+		"OpenCL could not give the memory", SMALLER },
+	{ NULL, NULL, "Failed to allocate memory for requested buffer of size ([0-9]+)", STATUS_NO_MEMORY, 0, "a buffer of \\1 bytes could not be had", SMALLER },
+	{ NULL, NULL, "[Bb]uffer size \\(([0-9]+)\\) exceeds the (max buffer size|maximum buffer size)( limit)? \\(([0-9]+)\\)", STATUS_NO_MEMORY, 0,
+		"a buffer of \\1 bytes is larger than the adapter allows: maxBufferSize is \\4", "the largest tensor must be smaller: a smaller model or --seq; another adapter may allow more" },
+	{ NULL, NULL, "[Bb]inding size \\(([0-9]+)\\).*(exceeds|larger than).*binding size( limit)? \\(([0-9]+)\\)", STATUS_NO_MEMORY, 0,
+		"a tensor of \\1 bytes is larger than the adapter can bind: maxStorageBufferBindingSize is \\4", "a smaller model or --seq; another adapter may allow more" },
+	{ NULL, NULL, "Array buffer allocation failed|WebAssembly\\.Memory\\(\\)?:? could not allocate|could not allocate memory|Invalid (typed )?array (buffer )?length", STATUS_NO_MEMORY, 0,
+		"the browser's page could not have the memory", SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
+	{ "browser", NULL, "Aborted\\(OOM\\)|Cannot enlarge memory|memory access out of bounds|RangeError: offset is out of bounds", STATUS_NO_MEMORY, 0,
+		"WebAssembly's memory was not enough", SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
+	{ NULL, NULL, "bad_alloc|bad allocation|Failed to allocate memory|Cannot allocate memory|[Oo]ut of memory|not enough memory", STATUS_NO_MEMORY, 0, NULL, SMALLER },
+
+	// ---- Qualcomm
+	{ "ort", "qnn", "QNN_COMMON_ERROR_MEM_ALLOC|[Ee]rror( code)?:? ?1002", STATUS_FAILED, 0, "QNN gives QNN_COMMON_ERROR_MEM_ALLOC, which its emulator says of an architecture it was not told, or does not have: it is not the host's memory",
+		"name a SoC: --on qnn:57; `assay detect` lists those that are known to work" },
+	{ "ort", "qnn", "[Dd]ynamic shape", STATUS_UNSUPPORTED, FORM, "QNN takes no dynamic shapes", "draw the graph with --static" },
+	{ "ort", "qnn", "Failed to finalize QNN graph.*([Ee]rror code:? ?[0-9]+)", STATUS_UNSUPPORTED, FORM, "QNN's compiler refuses the graph (\\1)", NULL },
+	{ "ort", "qnn", "(Failed to|Unable to) (load|open).*(libQnn[A-Za-z0-9]*\\.so|backend library)", STATUS_UNAVAILABLE, 0, "a library of QNN cannot be loaded", "`assay setup qnn` brings it" },
+	{ "ort", "qnn", "QnnDsp|DspTransport|[Ss]kel.*(not found|failed)", STATUS_UNAVAILABLE, 0, "the NPU's own part of QNN (its skeleton library) cannot be reached", "ADSP_LIBRARY_PATH must name the folder of the skeleton library" },
+
+	// ---- operators, types, shapes
+	{ "ort", NULL, "Could not find an implementation for ([A-Za-z0-9_.]+)\\(([0-9]+)\\) node with name '([^']*)'", STATUS_UNSUPPORTED, FORM,
+		"there is no kernel for \\1 of opset \\2 with these types: node \\3", NULL },
+	{ "ort", NULL, "Type '([^']*)' of (input|output) parameter \\(([^)]*)\\) of operator \\(([^)]*)\\) in node \\(([^)]*)\\) is invalid", STATUS_UNSUPPORTED, FORM,
+		"\\4 does not take \\1: node \\5", NULL },
+	{ "ort", NULL, "([A-Za-z0-9_.:]+)\\(([0-9-]+)\\) is not a registered function/op", STATUS_UNSUPPORTED, FORM, "this version does not know the operator \\1 of opset \\2", "a newer version of the engine may" },
+	{ "ort", NULL, "Opset ([0-9]+) is under development.*domain ([^ ]+) is till opset ([0-9]+)", STATUS_UNSUPPORTED, FORM,
+		"the graph has opset \\1; this version takes up to \\3 of \\2", "a newer version of the engine, or a graph of an older opset" },
+	{ "ort", NULL, "ONNX Runtime only \\*guarantees\\* support", STATUS_UNSUPPORTED, FORM, NULL, "a newer version of the engine, or a graph of an older opset" },
+	{ NULL, NULL, "[Uu]nsupported model IR version: ([0-9]+), max supported IR version: ([0-9]+)", STATUS_UNSUPPORTED, 0, "the file has IR version \\1; this version takes up to \\2", "a newer version of the engine" },
+	{ "ort", NULL, "Unrecognized attribute: ([^ ]+) for operator ([A-Za-z0-9_]+)", STATUS_UNSUPPORTED, FORM, "this version's \\2 has no attribute \\1", "a newer version of the engine may" },
+	{ "ort", NULL, "assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled", STATUS_UNSUPPORTED, FORM, "some nodes would be left to the CPU, and that was forbidden", NULL },
+	{ NULL, NULL, "[Nn]o importer registered for op: ([A-Za-z0-9_]+)", STATUS_UNSUPPORTED, FORM, "TensorRT does not know the operator \\1", NULL },
+	{ NULL, NULL, "[Uu]nsupported operator:? ([A-Za-z0-9_.]+)|[Uu]nknown operator:? ([A-Za-z0-9_.]+)", STATUS_UNSUPPORTED, FORM, "the engine does not know the operator \\1\\2", NULL },
+	{ "openvino", NULL, "OpenVINO does not support the following ONNX operations?: ([A-Za-z0-9_., -]+)", STATUS_UNSUPPORTED, FORM, "OpenVINO does not know \\1", NULL },
+	{ "openvino", NULL, "to_shape was called on a dynamic shape|[Dd]ynamic shapes? (is|are) not supported|upper bounds? (is|are) not specified", STATUS_UNSUPPORTED, FORM, "this device takes no dynamic shapes", "draw the graph with --static" },
+	{ "openvino", NULL, "While validating ONNX node '<Node\\(([A-Za-z0-9_]+)\\): ([^>']*)", STATUS_UNSUPPORTED, FORM, "OpenVINO cannot convert \\1: node \\2", NULL },
+	{ NULL, NULL, "CoreML.*(zero elements|dynamic|[Uu]nsupported)|MLModel.*(could not|[Ff]ailed)|Error in building plan", STATUS_UNSUPPORTED, FORM, "Core ML refuses the model", NULL },
+	{ "browser", NULL, "Failed to execute '([A-Za-z0-9]+)' on 'MLGraphBuilder': (.+)", STATUS_UNSUPPORTED, FORM, "WebNN refuses \\1: \\2", NULL },
+	{ "browser", NULL, "\\[WebNN\\]|[Tt]ensor[Ff]low ?[Ll]ite|TFLite", STATUS_UNSUPPORTED, FORM, NULL, NULL },
+	{ "browser", NULL, "freeDimensionOverrides|[Dd]ynamic (shape|dimension)s? (is|are) not supported", STATUS_UNSUPPORTED, FORM, "this backend takes no dynamic shapes", "draw the graph with --static" },
+	{ "browser", NULL, "(WebGPU|WebNN|webgpu|webnn)( is not supported in| is not available in|.*not support.*) ?(the )?current environment", STATUS_UNAVAILABLE, 0, "this browser has no \\1", "a flag may switch it on; `assay doctor` knows the flags" },
+	{ "browser", NULL, "[Ff]ailed to get GPU adapter|requestAdapter.*null|[Nn]o (available|suitable|compatible|appropriate) (GPU ?)?[Aa]dapters?|Unable to find a compatible adapter", STATUS_UNAVAILABLE, 0, "the browser gives no WebGPU adapter", "a software one is there with --use-webgpu-adapter=swiftshader" },
+	{ "browser", NULL, "device (was |is )?lost|DeviceLost|A valid external Instance reference no longer exists", STATUS_FAILED, 0, "the browser lost the GPU device", "the driver was reset, mostly by one kernel that took too long or by memory: " SMALLER },
+	{ "browser", NULL, "no available backend found\\. ERR: \\[([a-z]+)\\] (.+)", STATUS_UNAVAILABLE, 0, "onnxruntime-web has no backend: \\1 says \\2", NULL },
+	{ "browser", NULL, "^([a-z]+: )*(Uncaught |Error: |exception: )*[0-9]{5,10}$", STATUS_FAILED, 0, "WebAssembly threw a C++ exception that carries no words: the number is its address",
+		"such numbers are nearly always memory that was not enough: " SMALLER },
+	{ NULL, NULL, "exceed(s|ed) maximum protobuf size|larger than 2 ?GB|[Ss]erialized.*2147483647", STATUS_UNSUPPORTED, 0, "a file of protobuf cannot be larger than 2 GiB", "`assay build` keeps the weights outside of it" },
+	{ NULL, NULL, "[Pp]rotobuf parsing failed", STATUS_FAILED, 0, "the file is no ONNX graph, or is cut off", NULL },
+	{ "ort", NULL, "Non-zero status code returned while running ([A-Za-z0-9_]+) node\\. Name:'([^']*)' Status Message: (.*)", STATUS_OK, 0, "\\1 failed while it ran, node \\2: \\3", NULL },
+	{ "ort", NULL, "NOT_IMPLEMENTED|is not supported|unsupported data type", STATUS_UNSUPPORTED, FORM, NULL, NULL },
+	{ "openvino", NULL, "[Nn]ot (supported|implemented)|[Uu]nsupported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
+	{ "browser", NULL, "NotSupportedError|[Nn]ot supported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
+	{ NULL, NULL, "No space left on device", STATUS_NO_SPACE, 0, "the disk is full", "`assay cache --trim` makes room" },
+};
+
+size_t cause_count(void)
+{
+	return sizeof table / sizeof *table;
+}
+
+const char *cause_pattern(size_t i)
+{
+	return table[i].pattern;
+}
+
+static bool matches(const struct signature *s, const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
+{
+	regex_t compiled;
+	bool hit;
+
+	if ((s->engine && engine && strcmp(s->engine, engine)) || (s->provider && !text_is(s->provider, provider)))
+		return false;
+	if (regcomp(&compiled, s->pattern, REG_EXTENDED))
+		return false;
+	hit = !regexec(&compiled, message, CAPTURES, found, 0);
+	regfree(&compiled);
+	return hit;
+}
+
+static const struct signature *look_up(const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
+{
+	for (size_t i = 0; message && i < cause_count(); i++)
+		if (matches(&table[i], engine, provider, message, found))
+			return &table[i];
+	return NULL;
+}
+
+static const char *fill_in(struct arena *a, const char *text, const char *message, const regmatch_t found[CAPTURES])
+{
+	struct text t = { 0 };
+	const char *out;
+
+	for (const char *c = text; *c; c++) {
+		const regmatch_t *m = *c == '\\' && c[1] >= '1' && c[1] <= '9' ? &found[c[1] - '0'] : NULL;
+
+		if (!m) {
+			text_add_bytes(&t, c, 1);
+			continue;
+		}
+		if (m->rm_so >= 0)
+			text_add_bytes(&t, message + m->rm_so, (size_t)(m->rm_eo - m->rm_so));
+		c++;
+	}
+	out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+bool cause_find(struct cause *out, struct arena *a, const char *engine, const char *provider, const char *message)
+{
+	regmatch_t found[CAPTURES];
+	const struct signature *s = look_up(engine, provider, message, found);
+
+	if (!s)
+		return false;
+	*out = (struct cause){ .status = s->status, .of_form = s->flags & FORM, .text = s->text ? fill_in(a, s->text, message, found) : NULL, .hint = s->hint };
+	return true;
+}
+
+size_t cause_row(const char *engine, const char *provider, const char *message)
+{
+	regmatch_t found[CAPTURES];
+	const struct signature *s = look_up(engine, provider, message, found);
+
+	return s ? (size_t)(s - table) : cause_count();
+}
+
+enum status cause_status(const char *engine, const char *provider, const char *message, enum status told)
+{
+	regmatch_t found[CAPTURES];
+	const struct signature *s = look_up(engine, provider, message, found);
+
+	return s && s->status != STATUS_OK ? s->status : told;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes: what engines, drivers and browsers say when something goes wrong, each known message once, with what it means and
+// what to do about it. Engines ask it for the status of a message, the child whether another graph form is worth a try, the
+// parent for the sentence in the row. The words of the engine are never thrown away: the row keeps them as raw_error.
+#ifndef ASSAY_BACKEND_CAUSE_H
+#define ASSAY_BACKEND_CAUSE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct cause {
+	enum status status;                  // what it is
+	bool of_form;                        // an operator, a type or a shape is refused: another drawing of the graph may be taken
+	const char *text;                    // a sentence; NULL: the message says it well enough
+	const char *hint;                    // what to do; NULL: nothing is known
+};
+
+// `engine`, `provider`: where the message came from; NULL: not known, then rows of any engine and of no provider count. False: not a known one. Texts are in `a`.
+bool cause_find(struct cause *out, struct arena *a, const char *engine, const char *provider, const char *message);
+// Its status, or `told` for an unknown one.
+enum status cause_status(const char *engine, const char *provider, const char *message, enum status told);
+
+// For tests and documents.
+size_t cause_count(void);
+const char *cause_pattern(size_t i);
+size_t cause_row(const char *engine, const char *provider, const char *message);        // the row that counts; cause_count() for none
+
+#endif
