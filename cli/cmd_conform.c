@@ -29,6 +29,8 @@ static void print_case(const struct conform_case *c)
 		printf("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
 	if (c->reason)
 		printf("  %s", c->reason);
+	if (c->passed && c->elsewhere > 0)
+		printf("  %s", c->placement);
 	putchar('\n');
 }
 
@@ -43,9 +45,10 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	for (size_t i = 0; i < count; i++) {
 		const struct conform_case *c = &cases[i];
 		json_array_append_new(
-			all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "folder", c->folder,
+			all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?}", "name", c->name, "folder", c->folder,
 				     "model_type", c->model_type, "platform", on, "passed", c->passed, "reason", c->reason,
-				     "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
+				     "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse),
+				     "nodes_elsewhere", c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement));
 	}
 	show_json(all);
 	json_decref(all);

@@ -316,8 +316,14 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 			json_array_foreach(devices, n, d)
 			{
 				const char *name = json_string_value(json_object_get(d, "name"));
+				if (json_is_true(json_object_get(d, "compiles_only")))       // taken only when it is asked for by name
+					continue;
 				if (!device || text_is(name, t->platform->routes[0].device))
 					device = name;
+			}
+			if (!device) {
+				t->absent = "only devices that a graph can be compiled for, which are asked for by name";
+				continue;
 			}
 			const struct route *r = platform_route(t->platform, device);
 			t->options = options_over(a, t, r);

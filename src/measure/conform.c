@@ -34,6 +34,7 @@ static void set_answer(struct listening *l, bool passed, const char *reason, dou
 	c->reason = passed ? NULL : reason ? reason : "no reason was given";
 	c->max_abs_error = max_abs_error;
 	c->nmse = nmse;
+	c->elsewhere = -1;
 	l->started = false;
 	if (l->each)
 		l->each(l->context, c);
@@ -52,6 +53,10 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	} else if (text_is(name, "case") && index == l->next && l->started) {
 		set_answer(l, json_is_true(json_object_get(event, "passed")), arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
 			real_of(json_object_get(event, "max_abs_error")), real_of(json_object_get(event, "nmse")));
+		struct conform_case *c = &l->cases[l->next - 1];
+		c->elsewhere = json_integer_value(json_object_get(event, "elsewhere"));
+		c->placement = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note")));
+		c->form = (int)json_integer_value(json_object_get(event, "form"));
 	} else if (text_is(name, "engine")) {
 		l->engine->version = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "version")));
 		l->engine->library = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "library")));

@@ -20,26 +20,72 @@ struct case_work {
 	struct session session;
 	struct graph *graph;
 	struct row row;
+	int64_t elsewhere;                                       // nodes that were not on the platform; -1: not known
+	const char *note;
+	size_t form;                                             // which of the platform's
 };
 
-static enum status run_case(struct case_work *w, const struct target *t, const struct backend *b, const char *folder, int64_t rows, struct error *err)
+// A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
+static enum status bind(struct case_work *w, struct graph *g, const struct graph_form *form, const struct spec *spec, const char *io, struct error *err)
 {
+	struct graph_form open = *form;
+	struct artifact dynamic;
+	struct graph *shaped;
+	struct tensor *in;
+	enum status st;
+
+	open.is_static = false;
+	shaped = graph_new(&open);
+	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, shaped, err))) {
+		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
+		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, err);
+		for (size_t i = 0; i < dynamic.input_count && !st; i++)
+			for (int axis = 0; axis < in[i].rank; axis++) {
+				const char *symbol = graph_input_symbol(shaped, i, axis);
+
+				if (symbol)
+					graph_bind(g, symbol, in[i].dim[axis]);
+			}
+	}
+	graph_free(shaped);
+	return st;
+}
+
+// Cases are float32; an engine that says it computes in less is judged by that.
+static enum dtype compute_of(const struct session *s)
+{
+	const char *word = session_option(s, "compute_dtype");
+
+	return word ? dtype_find(word) : DTYPE_F32;
+}
+
+static enum status run_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, int64_t rows, struct error *err)
+{
+	const struct backend *b = route_backend(t->route);
 	const char *made, *io = arena_printf(&w->arena, "%s/io.safetensors", folder);
+	struct placement p = { .arena = &w->arena };
 	struct tensor *in, *out;
 	struct reference ref;
 	struct spec *spec;
+	struct error why;
 	enum status st;
 
 	if ((st = conform_materialise(&made, &w->arena, folder, err)) || (st = checkpoint_open(&w->checkpoint, made, err)) ||
 	    (st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
-	w->graph = graph_new(&t->platform->forms[0]);
-	if ((st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
+	w->graph = graph_new(form);
+	if ((form->is_static && (st = bind(w, w->graph, form, spec, io, err))) ||
+	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
 		return st;
 	if (((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact)) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
 		return st;
 	if ((st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
+	// Asked where a form is to be chosen by it: engines may open a second session for it.
+	if (t->platform->form_count > 1 && !session_explain(&w->session, &w->artifact, NULL, 0, &p, &why)) {
+		w->elsewhere = p.elsewhere;
+		w->note = p.note;
+	}
 	in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor);
 	out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
 	if ((st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err)))
@@ -51,10 +97,61 @@ static enum status run_case(struct case_work *w, const struct target *t, const s
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
 		out[i].name = w->session.outputs[i].name;
-	if (reference_judge(&ref, out, w->session.output_count, DTYPE_F32, &w->arena, &w->row, NULL) != VERDICT_RIGHT)
+	if (reference_judge(&ref, out, w->session.output_count, compute_of(&w->session), &w->arena, &w->row, NULL) != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
-	if (file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
+	// A session with fixed shapes cannot generate: its cache does not grow.
+	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
 		return conform_generate(folder, spec, &w->checkpoint, t, b, &w->session, &w->arena, err);
+	return STATUS_OK;
+}
+
+static void close_form(struct case_work *w)
+{
+	session_close(&w->session);
+	graph_free(w->graph);
+	checkpoint_close(&w->checkpoint);
+	w->graph = NULL;
+	memset(&w->checkpoint, 0, sizeof w->checkpoint);
+}
+
+// The forms of the platform in their order, until one is right and wholly on it; else the one that was right, else the first
+// error. Where a platform has one form, so many tries there are.
+static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
+{
+	struct case_work best = { 0 };
+	struct error first = { 0 };
+	bool right = false;
+
+	for (size_t i = 0; i < t->platform->form_count; i++) {
+		struct error why = { 0 };
+		enum status st;
+
+		row_init(&w->row);
+		w->elsewhere = -1;
+		w->note = NULL;
+		w->form = i;
+		st = run_form(w, t, &t->platform->forms[i], folder, rows, &why);
+		close_form(w);
+		if (st && i == 0)
+			first = why;
+		if (!st && (!right || (w->elsewhere >= 0 && w->elsewhere < best.elsewhere))) {
+			best.row = w->row;
+			best.elsewhere = w->elsewhere;
+			best.note = w->note;
+			best.form = w->form;
+			right = true;
+		}
+		if (!st && w->elsewhere <= 0)
+			break;
+	}
+	if (!right) {
+		*err = first;
+		return first.status;
+	}
+	w->row = best.row;
+	w->elsewhere = best.elsewhere;
+	w->note = best.note;
+	w->form = best.form;
 	return STATUS_OK;
 }
 
@@ -63,23 +160,20 @@ static json_t *real_or_null(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void answer(const struct target *t, const struct backend *b, size_t index, const char *folder, int64_t rows)
+static void answer(const struct target *t, size_t index, const char *folder, int64_t rows)
 {
 	struct case_work w = { 0 };
 	struct error err = { 0 };
 	struct text clean = { 0 };
 	bool passed;
 
-	row_init(&w.row);
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	passed = run_case(&w, t, b, folder, rows, &err) == STATUS_OK;
+	passed = run_case(&w, t, folder, rows, &err) == STATUS_OK;
 	child_clean(&clean, err.text, strlen(err.text));
-	say(json_pack("{s:s, s:I, s:b, s:s?, s:o, s:o}", "event", "case", "index", (json_int_t)index, "passed", (int)passed, "reason",
-		passed ? NULL : text_get(&clean), "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse)));
+	say(json_pack("{s:s, s:I, s:b, s:s?, s:o, s:o, s:I, s:s?, s:I}", "event", "case", "index", (json_int_t)index, "passed", (int)passed, "reason",
+		passed ? NULL : text_get(&clean), "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
+		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", (json_int_t)w.form));
 	text_done(&clean);
-	session_close(&w.session);
-	graph_free(w.graph);
-	checkpoint_close(&w.checkpoint);
 	arena_done(&w.arena);
 }
 
@@ -118,7 +212,7 @@ int conform_child(void)
 		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
 		cases = json_object_get(request, "cases");
 		for (size_t i = 0; i < json_array_size(cases); i++)
-			answer(&t, b, i, json_string_value(json_array_get(cases, i)), json_integer_value(json_object_get(request, "rows")));
+			answer(&t, i, json_string_value(json_array_get(cases, i)), json_integer_value(json_object_get(request, "rows")));
 	}
 	if (st)
 		say_error(err.status, err.text);

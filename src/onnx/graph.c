@@ -557,6 +557,11 @@ size_t graph_inputs(const struct graph *g, const struct tensor_type **out)
 	return (size_t)g->input_count;
 }
 
+const char *graph_input_symbol(const struct graph *g, size_t input, int axis)
+{
+	return graph_symbol_name(g, value_dim(g, (value){ g->inputs[input] }, axis));
+}
+
 size_t graph_outputs(const struct graph *g, const struct tensor_type **out)
 {
 	*out = g->output_types;

@@ -97,6 +97,7 @@ struct graph_summary {
 };
 void graph_summarise(const struct graph *g, struct graph_summary *out);
 size_t graph_inputs(const struct graph *g, const struct tensor_type **out);      // symbols are -1
+const char *graph_input_symbol(const struct graph *g, size_t input, int axis);      // of the input of that number; NULL for a number
 size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
 
 // memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound to.

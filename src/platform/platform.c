@@ -94,10 +94,11 @@ static const struct platform platforms[] = {
 	{
 		.name = "webgpu",
 		.summary = "WebGPU, natively or in a browser",
-		.routes = { { "ort", "webgpu", "native", "native", NULL }, { "browser", "webgpu", NULL, "chromium", NULL } },
+		.routes = { { "ort", "webgpu", "native", "native", "enableInt64=on" }, { "ort", "webgpu-virtual", "virtual", "virtual", NULL },
+			{ "browser", "webgpu", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { CHOSEN_FORM },
-		.form_count = 1,
+		.forms = { STATIC_FORM, CHOSEN_FORM },
+		.form_count = 2,
 		.fallback = { "webnn", "cpu" },
 	},
 	{
