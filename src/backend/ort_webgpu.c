@@ -19,7 +19,7 @@
 const struct option ort_webgpu_options[] = {
 	{ "preferredLayout", NULL, "NHWC or NCHW" },
 	{ "enableGraphCapture", NULL, "on: the commands of a run are recorded once and played again; every node must be on WebGPU" },
-	{ "enableInt64", NULL, "on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor" },
+	{ "enableInt64", "on", "on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor" },
 	{ "storageBufferCacheMode", NULL, "bucket, disabled, lazyRelease or simple" },
 	{ "validationMode", NULL, "disabled, wgpuOnly, basic or full" },
 	{ "forceCpuNodeNames", NULL, "names of nodes, with + between them, that are left to the processor" },

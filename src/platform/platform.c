@@ -94,7 +94,7 @@ static const struct platform platforms[] = {
 	{
 		.name = "webgpu",
 		.summary = "WebGPU, natively or in a browser",
-		.routes = { { "ort", "webgpu", "native", "native", "enableInt64=on" }, { "ort", "webgpu-virtual", "virtual", "virtual", NULL },
+		.routes = { { "ort", "webgpu", "native", "native", NULL }, { "ort", "webgpu-virtual", "virtual", "virtual", NULL },
 			{ "browser", "webgpu", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
 		.forms = { STATIC_FORM, CHOSEN_FORM },
