@@ -141,7 +141,9 @@ static const char *reason_of(struct arena *a, const struct route *r, const json_
 {
 	const char *own = json_string_value(json_object_get(json_object_get(probe, "absent"), r->provider));
 	const char *whole = json_string_value(json_object_get(probe, "reason"));
-	const char *other = other_devices(a, r, probe);
+	// Of the very device ("openvino:NPU"), where the engine tells.
+	const char *device = json_string_value(json_object_get(json_object_get(probe, "absent"), arena_printf(a, "%s:%s", r->provider, r->device)));
+	const char *other = device ? device : other_devices(a, r, probe);
 	return own ? own : whole ? whole : other ? other : "the engine lists no device for it";
 }
 

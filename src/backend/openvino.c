@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "backend/outline.h"
 #include "base/text.h"
@@ -142,6 +141,7 @@ static enum status ov_devices(const char *build, struct device_list *out, struct
 			l.ov_free(description);
 			l.ov_free(features);
 		}
+		ov_list_absent(out, &found);
 		l.ov_available_devices_free(&found);
 	}
 	l.ov_core_free(core);
@@ -149,38 +149,6 @@ static enum status ov_devices(const char *build, struct device_list *out, struct
 }
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
-
-bool ov_is_meta(const char *device)
-{
-	return strchr(device, ':') || text_is(device, "AUTO") || text_is(device, "HETERO") || text_is(device, "MULTI");
-}
-
-// Its own message for an absent device speaks of plugins and registries; ours lists what there is. "GPU" is the first of "GPU.0".
-static enum status choose_device(struct session *s, const ov_available_devices_t *found, struct error *err)
-{
-	struct text names = { 0 };
-	enum status st = STATUS_OK;
-	bool here;
-
-	if (!s->device)
-		s->device = "CPU";
-	here = ov_is_meta(s->device);
-	for (size_t i = 0; i < found->size; i++) {
-		size_t n = strlen(s->device);
-
-		text_addf(&names, "%s%s", i ? ", " : "", found->devices[i]);
-		if (!strcasecmp(found->devices[i], s->device)) {
-			s->device = arena_strdup(&s->arena, found->devices[i]);
-			here = true;
-		}
-		here |= !strncasecmp(found->devices[i], s->device, n) && found->devices[i][n] == '.';
-	}
-	if (!here)
-		st = error_set(err, STATUS_UNAVAILABLE, "no device %s; OpenVINO's devices here: %s", s->device,
-			names.length ? text_get(&names) : "none");
-	text_done(&names);
-	return st;
-}
 
 static enum status configure(struct session *s, struct error *err)
 {
@@ -191,7 +159,7 @@ static enum status configure(struct session *s, struct error *err)
 
 	if (st)
 		return st;
-	if (!(st = choose_device(s, &found, err)))
+	if (!(st = ov_choose_device(s, &found, err)))
 		st = ov_set_options(s, &found, err);
 	o->library.ov_available_devices_free(&found);
 	return st;
@@ -299,7 +267,7 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 
 	if ((st = load_library(&o->library, &s->arena, err)) ||
 		(st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) || (st = configure(s, err)) ||
-		(st = ov_compile(s, a, &o->model, err)) ||
+		(st = ov_open_cache(s, a, err)) || (st = ov_compile(s, a, &o->model, err)) || (st = ov_keep_cache(s, err)) ||
 		(st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
 		(st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
 		return st;

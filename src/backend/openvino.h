@@ -71,10 +71,17 @@ struct openvino {
 	ov_compiled_model_t *model;
 	struct ov_turn now, other;           // other.request is NULL until it is needed
 	ov_output_const_port_t **ports;      // of the outputs
+	struct compiled *compiled;           // option cache=on; else NULL
 };
 
+// openvino_devices.c
 // "AUTO", "HETERO:GPU,CPU": a device that hands the work to others.
 bool ov_is_meta(const char *device);
+// Its own message for an absent device speaks of plugins and registries; this one lists what there is, and what is missing.
+enum status ov_choose_device(struct session *s, const ov_available_devices_t *found, struct error *err);
+// Why there is no GPU, no NPU: as the absence of "openvino:GPU".
+void ov_list_absent(struct device_list *out, const ov_available_devices_t *found);
+
 enum dtype ov_dtype(ov_element_type_e t);                    // DTYPE_NONE: not one of ours
 // OK for 0; else its last words as one of our errors.
 enum status ov_check(const struct ov_library *l, ov_status_e code, const char *doing, struct error *err);
@@ -91,6 +98,9 @@ extern const struct option ov_options[];
 // Puts the session's options into the core, in OpenVINO's names, for the session's device or, when that is AUTO or the like,
 // for all of `devices`. What a device does not have is left out, and the option "not_supported" lists it.
 enum status ov_set_options(struct session *s, const ov_available_devices_t *devices, struct error *err);
+// Option cache=on: names the folder to the core before it compiles; notes what lies there afterwards.
+enum status ov_open_cache(struct session *s, const struct artifact *a, struct error *err);
+enum status ov_keep_cache(struct session *s, struct error *err);
 // The compiled model's own word on every property that decides speed or accuracy, into the options.
 void ov_read_back(struct session *s);
 

@@ -6,6 +6,8 @@
 //     in one "Subgraph"), under a new name ("MVN_53" for LayerNormalization), or by its own name with the kernel "undef".
 // So a node of ours is "on the device" when a counter of its name has a kernel, and "fused away" otherwise. The counters' status
 // is no help: a node that takes less than a microsecond is EXECUTED in one run and NOT_RUN in the next.
+// HETERO cuts the graph into submodels and writes "subgraph3: " before a counter's name; which submodel went to which device it
+// does not tell, so with more than one device a node's place is the submodel, and how many are on the asked device is not known.
 #include "backend/openvino.h"
 
 #include <stdlib.h>
@@ -14,57 +16,113 @@
 #include "backend/outline.h"
 #include "base/text.h"
 
+struct counter {
+	const char *name, *kernel;
+	int64_t submodel;                    // -1: the graph is one
+	double ms;
+};
+
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const ov_profiling_info_t *)a)->node_name, ((const ov_profiling_info_t *)b)->node_name);
+	return strcmp(((const struct counter *)a)->name, ((const struct counter *)b)->name);
 }
 
-static void join(
-	struct session *s, const struct outline *drawn, const ov_profiling_info_t *counters, size_t count, struct placement *p)
+// "subgraph3: layers.0/attn/MatMul" -> 3 and the rest.
+static void split_name(struct arena *a, const char *name, struct counter *out)
 {
-	const char *devices = session_option(s, "EXECUTION_DEVICES");
+	const char *colon = text_starts(name, "subgraph") ? strchr(name, ':') : NULL;
+	const size_t prefix = strlen("subgraph");
+
+	out->submodel = -1;
+	out->name = arena_strdup(a, name);
+	if (colon && colon[1] == ' ' && text_to_int(arena_strndup(a, name + prefix, (size_t)(colon - name) - prefix), 0, 1000000, &out->submodel))
+		out->name += colon + 2 - name;
+}
+
+static struct counter *sort_counters(struct arena *a, const ov_profiling_info_list_t *list, int64_t *submodels)
+{
+	struct counter *out = ARENA_ARRAY(a, list->size + 1, struct counter);
+
+	*submodels = 1;
+	for (size_t i = 0; i < list->size; i++) {
+		split_name(a, list->profiling_infos[i].node_name, &out[i]);
+		out[i].kernel = arena_strdup(a, list->profiling_infos[i].exec_type);
+		out[i].ms = (double)list->profiling_infos[i].real_time / 1e3;
+		if (out[i].submodel >= *submodels)
+			*submodels = out[i].submodel + 1;
+	}
+	qsort(out, list->size, sizeof *out, by_name);
+	return out;
+}
+
+static void join(const struct outline *drawn, const struct counter *counters, size_t count, const char *devices, int64_t submodels, struct placement *p)
+{
+	bool one = !strpbrk(devices, " ,");          // device
 	size_t joined = 0, unnamed = 0;
+	int64_t placed = 0;
 
 	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
 	p->count = drawn->node_count;
-	p->on_platform = 0;
 	for (size_t i = 0; i < drawn->node_count; i++) {
-		ov_profiling_info_t key = { .node_name = drawn->nodes[i].name };
-		const ov_profiling_info_t *hit =
-			*key.node_name ? bsearch(&key, counters, count, sizeof *counters, by_name) : NULL;
+		struct counter key = { .name = drawn->nodes[i].name };
+		const struct counter *hit = *key.name ? bsearch(&key, counters, count, sizeof *counters, by_name) : NULL;
 
-		unnamed += !*key.node_name;
+		unnamed += !*key.name;
 		joined += hit != NULL;
 		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op };
-		if (!hit || text_starts(hit->exec_type, "undef")) {
+		if (!hit || text_starts(hit->kernel, "undef")) {
 			p->nodes[i].fused_away = true;
 			p->fused++;
 			continue;
 		}
-		p->nodes[i].where = arena_strdup(p->arena, devices);
-		p->nodes[i].kernel = arena_strdup(p->arena, hit->exec_type);
-		p->nodes[i].ms = (double)hit->real_time / 1e3;
-		p->on_platform++;
+		p->nodes[i].where = one || hit->submodel < 0 ? arena_strdup(p->arena, devices)
+							     : arena_printf(p->arena, "submodel %lld of %s", (long long)hit->submodel, devices);
+		p->nodes[i].kernel = hit->kernel;
+		p->nodes[i].ms = hit->ms;
+		placed++;
 	}
 	if (unnamed) {
-		p->on_platform = -1;
 		p->note = arena_printf(
 			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
-	} else {
-		p->note = arena_printf(p->arena,
-			"performance counters of a second compile, all on %s: %zu of %zu nodes by name, %zu of OpenVINO's own",
-			devices, joined, drawn->node_count, count - joined);
+		return;
 	}
+	p->partitions = submodels;
+	p->on_platform = one ? placed : -1;
+	p->elsewhere = one ? 0 : -1;
+	p->copies = one && submodels == 1 ? 0 : -1;
+	p->note = arena_printf(p->arena, "performance counters of a second compile, %s%s: %zu of %zu nodes by name, %zu of OpenVINO's own%s",
+		one ? "all on " : "on ", devices, joined, drawn->node_count, count - joined,
+		one ? "" : "; which submodel is on which device it does not tell");
 }
 
-static enum status profile(struct session *s, const struct artifact *a, const struct tensor *in, ov_infer_request_t **request,
+// The properties of a device that hands the work to others are theirs.
+static enum status count_on(struct session *s, const char *devices, struct error *err)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+	enum status st = STATUS_OK;
+
+	if (!ov_is_meta(s->device))
+		return ov_check(l, l->ov_core_set_property(o->core, s->device, "PERF_COUNT", "YES"), "PERF_COUNT", err);
+	for (const char *at = devices; *at && !st;) {
+		size_t n = strcspn(at, " ,");
+
+		if (n)
+			st = ov_check(l, l->ov_core_set_property(o->core, arena_strndup(&s->arena, at, n), "PERF_COUNT", "YES"), "PERF_COUNT", err);
+		at += n + (at[n] != 0);
+	}
+	return st;
+}
+
+static enum status profile(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
 	ov_compiled_model_t **model, ov_tensor_t **held, ov_profiling_info_list_t *counters, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
 	enum status st;
 
-	if ((st = ov_check(l, l->ov_core_set_property(o->core, s->device, "PERF_COUNT", "YES"), "PERF_COUNT", err)) ||
+	// A blob with counters is another one: it must not lie among those that are kept.
+	if ((st = count_on(s, devices, err)) || (st = ov_check(l, l->ov_core_set_property(o->core, "", "CACHE_DIR", ""), "CACHE_DIR", err)) ||
 		(st = ov_compile(s, a, model, err)) ||
 		(st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
 		(st = ov_give_inputs(s, *request, in, held, NULL, err)) ||
@@ -85,20 +143,16 @@ enum status ov_explain(
 	struct outline drawn;
 	enum status st;
 
-	if (ov_is_meta(s->device) || !devices || strpbrk(devices, " ,")) {
-		out->note = arena_printf(out->arena, "%s ran on %s; OpenVINO does not tell which node ran on which", s->device,
-			devices ? devices : "an unknown device");
+	if (!devices || !*devices) {
+		out->note = arena_printf(out->arena, "%s does not tell on which devices it ran", s->device);
 		return STATUS_OK;
 	}
 	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
-	if (!st && !(st = profile(s, a, in, &request, &model, held, &counters, err))) {
-		ov_profiling_info_t *sorted = ARENA_ARRAY(out->arena, counters.size + 1, ov_profiling_info_t);
+	if (!st && !(st = profile(s, a, devices, in, &request, &model, held, &counters, err))) {
+		int64_t submodels;
+		struct counter *sorted = sort_counters(out->arena, &counters, &submodels);
 
-		// A copy, because the list's own order may matter to whoever frees it.
-		if (counters.size)
-			memcpy(sorted, counters.profiling_infos, counters.size * sizeof *sorted);
-		qsort(sorted, counters.size, sizeof *sorted, by_name);
-		join(s, &drawn, sorted, counters.size, out);
+		join(&drawn, sorted, counters.size, devices, submodels, out);
 		l->ov_profiling_info_list_free(&counters);
 	}
 	for (size_t i = 0; i < s->input_count; i++)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "backend/compiled.h"
 #include "backend/host.h"
 #include "base/text.h"
 
@@ -16,6 +17,7 @@ const struct option ov_options[] = {
 	{ "threads", NULL, "threads; default: the CPUs this process may use (INFERENCE_NUM_THREADS)" },
 	{ "streams", NULL, "inferences at the same time; default: by the hint (NUM_STREAMS)" },
 	{ "hint", "LATENCY", "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT (PERFORMANCE_HINT)" },
+	{ "cache", "off", "compiled models are kept in assay's cache and used again until driver, library or graph change (CACHE_DIR)" },
 	{ "mmap", "on", "weights are mapped while they are read (ENABLE_MMAP)" },
 	{ NULL, NULL, NULL },
 };
@@ -103,11 +105,75 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 	return st;
 }
 
+enum status ov_open_cache(struct session *s, const struct artifact *a, struct error *err)
+{
+	static const char *const shaping[] = { "precision", "kv_cache_precision", "dynamic_quantization", "threads", "streams", "hint" };
+	struct openvino *o = s->state;
+	struct compiled *c;
+	json_t *target, *makers;
+	char model[256];
+	bool on;
+	enum status st = session_option_bool(s, "cache", &on, err);
+
+	if (st || !on)
+		return st;
+	// A blob of the CPU holds code for this processor; what a GPU's or NPU's driver is, its plugin compares itself.
+	target = json_pack("{s:s, s:s}", "device", s->device, "processor", host_cpuinfo("", "model name", model, sizeof model));
+	for (size_t i = 0; i < sizeof shaping / sizeof *shaping; i++)
+		if (session_option(s, shaping[i]))
+			json_object_set_new(target, shaping[i], json_string(session_option(s, shaping[i])));
+	makers = json_pack("{s:s}", "openvino", o->library.version);
+	c = ARENA_NEW(&s->arena, struct compiled);
+	if ((st = compiled_open(c, &s->arena, "openvino", a->key ? a->key : "unknown", target, makers, err)))
+		return st;
+	o->compiled = c;
+	session_set_option(s, "cache", c->state);
+	return ov_check(&o->library, o->library.ov_core_set_property(o->core, "", "CACHE_DIR", c->folder), "CACHE_DIR", err);
+}
+
+enum status ov_keep_cache(struct session *s, struct error *err)
+{
+	struct openvino *o = s->state;
+
+	return o->compiled ? compiled_keep(o->compiled, &s->compiled_bytes, err) : STATUS_OK;
+}
+
+// "{CPU:{...,INFERENCE_PRECISION_HINT:f32,...}}" -> "f32": the first device's. For devices that hand the work to others.
+static const char *device_property(struct arena *a, const char *all, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = all; (at = strstr(at, name)); at += n)
+		if (at[n] == ':')
+			return arena_strndup(a, at + n + 1, strcspn(at + n + 1, ",}"));
+	return NULL;
+}
+
+static void read_back_meta(struct session *s)
+{
+	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION", "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+		"INFERENCE_NUM_THREADS", "NUM_STREAMS" };
+	struct openvino *o = s->state;
+	const char *devices = session_option(s, "EXECUTION_DEVICES");
+	char *all = NULL;
+
+	// With several devices there are several answers: the row has none then.
+	if (!devices || strpbrk(devices, " ,") || o->library.ov_compiled_model_get_property(o->model, "DEVICE_PROPERTIES", &all) || !all)
+		return;
+	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+		const char *text = device_property(&s->arena, all, properties[i]);
+
+		if (text && !session_option(s, properties[i]))
+			session_set_option(s, properties[i], text);
+	}
+	o->library.ov_free(all);
+}
+
 void ov_read_back(struct session *s)
 {
 	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION",
 		"DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS", "NUM_STREAMS", "PERFORMANCE_HINT",
-		"EXECUTION_MODE_HINT", "EXECUTION_DEVICES", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
+		"EXECUTION_MODE_HINT", "EXECUTION_DEVICES", "LOADED_FROM_CACHE", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
 		"SCHEDULING_CORE_TYPE" };
 	struct openvino *o = s->state;
 	const char *precision;
@@ -120,6 +186,8 @@ void ov_read_back(struct session *s)
 		session_set_option(s, properties[i], text);
 		o->library.ov_free(text);
 	}
+	if (ov_is_meta(s->device))
+		read_back_meta(s);
 	precision = session_option(s, "INFERENCE_PRECISION_HINT");
 	session_set_option(
 		s, "compute_dtype", precision && dtype_find(precision) ? dtype_word(dtype_find(precision)) : "unknown");
