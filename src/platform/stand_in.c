@@ -43,7 +43,7 @@ static void make(const struct platform *rows, size_t count, const char *asked)
 		return;
 	}
 	memcpy(made.rows, rows, count * sizeof *rows);
-	strcpy(made.words, asked);
+	memcpy(made.words, asked, strlen(asked) + 1);
 	for (char *word = strtok_r(made.words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		char *options = strchr(word, ':');
 		size_t i = 0;
