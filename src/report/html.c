@@ -478,6 +478,9 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 		matrix(s, a, &page);
 		has_chart = chart(s, a, &page);
 		failures(s, a, &page);
+	}
+	report_comparisons_html(s, esc, a, &page);
+	if (s->cell_count > 0) {
 		notes(s, a, &page);
 		text_add(&page, "<h2 id=\"cells\">Everything that was measured</h2><p class=\"hint\">One entry for each cell.</p>\n");
 		for (size_t i = 0; i < s->cell_count; i++)

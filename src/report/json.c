@@ -72,9 +72,20 @@ static json_t *matrix_json(const struct summary *s)
 	return json_pack("{s:o, s:o}", "columns", columns, "lines", lines);
 }
 
+static json_t *comparison_of(const struct report_comparison *r)
+{
+	json_t *out = comparison_json(&r->line);
+
+	json_object_set_new(out, "where", text_json(r->where));
+	json_object_set_new(out, "answer", text_json(r->answer));
+	json_object_set_new(out, "notes", text_json(r->notes));
+	return out;
+}
+
 json_t *report_json(const struct summary *s)
 {
-	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array();
+	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array(),
+	       *comparisons = json_array();
 
 	for (size_t i = 0; i < s->machine_count; i++) {
 		const struct report_machine *m = &s->machines[i];
@@ -100,8 +111,10 @@ json_t *report_json(const struct summary *s)
 		json_array_append_new(failures, json_pack("{s:s, s:b, s:o, s:o, s:o}", "verdict", verdict_word(f->verdict), "ran_elsewhere", f->is_elsewhere, "cause",
 			text_json(f->cause), "models", list_json(f->models, f->model_count), "platforms", list_json(f->platforms, f->platform_count)));
 	}
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
+	for (size_t i = 0; i < s->comparison_count; i++)
+		json_array_append_new(comparisons, comparison_of(&s->comparisons[i]));
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
 		(json_int_t)s->rows, "models", (json_int_t)s->models_total, "models_that_run", (json_int_t)s->models_good, "machines", machines, "platforms",
-		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "notes", list_json(s->notes, s->note_count),
+		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "comparisons", comparisons, "notes", list_json(s->notes, s->note_count),
 		"memory_sampling", list_json(s->methods, s->method_count), "runs", runs);
 }

@@ -149,6 +149,22 @@ static void memory_md(const struct summary *s, struct arena *a, struct text *out
 		text_add(out, "\n");
 }
 
+static void comparisons_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	if (s->comparison_count > 0)
+		text_add(out, "## Comparisons\n\nTwo sides of one question, turn about, each time in a process of its own. B/A is B's time over A's with its 99 % interval; faster and slower are said\n"
+			"only when the interval leaves out 1, the ratio is off by more than 2 % and there are six processes a side.\n\n"
+			"| comparison | model | in | time of | A | B | B/A (99 %) | answer | claimed before | notes |\n| --- | --- | --- | --- | ---: | ---: | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < s->comparison_count; i++) {
+		const struct report_comparison *r = &s->comparisons[i];
+		text_addf(out, "| %s | %s | %s | %s | %s (%s) | %s (%s) | %s | %s | %s | %s |\n", esc(a, r->name), esc(a, r->model), esc(a, r->where), esc(a, r->line.metric),
+			r->a_ms ? r->a_ms : "", esc(a, r->line.side_a), r->b_ms ? r->b_ms : "", esc(a, r->line.side_b), r->interval ? r->interval : "", esc(a, r->answer),
+			esc(a, r->line.claim), esc(a, r->notes));
+	}
+	if (s->comparison_count > 0)
+		text_add(out, "\n");
+}
+
 static void machine_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "## The machine\n\n");
@@ -182,6 +198,7 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 	failures_md(s, a, out);
 	figures_md(s, a, out);
 	memory_md(s, a, out);
+	comparisons_md(s, a, out);
 	if (s->note_count > 0)
 		text_add(out, "## Before quoting a number\n\n");
 	for (size_t i = 0; i < s->note_count; i++)

@@ -445,6 +445,8 @@ enum status summary_make(struct store *s, struct summary *out, struct error *err
 		status = take_runs(s, out, err);
 	if (status == STATUS_OK)
 		status = take_cells(s, out, err);
+	if (status == STATUS_OK)
+		status = report_comparisons(s, &out->comparisons, &out->comparison_count, err);
 	if (status != STATUS_OK)
 		return error_prefix(err, "report");
 	place_cells(out, &s->arena);

@@ -5,6 +5,7 @@
 #define ASSAY_REPORT_SUMMARY_H
 
 #include "report/report.h"
+#include "store/comparison.h"
 
 // One answered question: the latest of its rows.
 struct report_cell {
@@ -57,6 +58,15 @@ struct report_machine {
 
 struct report_run { const char *command, *version, *started_at; int64_t id, cells; };
 
+// Two sides of one question, turn about; comparison.c.
+struct report_comparison {
+	struct store_comparison line;
+	const char *name, *model, *where;    // of the preset; as shown; "chromium", or both
+	const char *a_ms, *b_ms, *interval;  // "12.3 ms"; "0.871 (0.840 to 0.902)"; NULL where nothing was compared
+	const char *answer;                  // "faster: B takes 13 % less"
+	const char *notes;                   // what to know before quoting it; NULL: nothing
+};
+
 struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, good, total; };
 
 struct summary {
@@ -78,6 +88,8 @@ struct summary {
 	size_t failure_count;
 	struct report_counts counts;
 	size_t synthetic;                                // cells with synthetic weights
+	struct report_comparison *comparisons;           // latest answer to each question
+	size_t comparison_count;
 	const char **notes;                              // what to know before quoting a number; sentences
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
@@ -87,6 +99,13 @@ struct summary {
 
 // Everything in the store's arena.
 enum status summary_make(struct store *s, struct summary *out, struct error *err);
+
+// Latest answers, in the order in which the questions came.
+enum status report_comparisons(struct store *s, struct report_comparison **out, size_t *count, struct error *err);
+
+// html_comparison.c; nothing where there are none. Texts that are not ours go through `esc`.
+typedef const char *report_escape(struct arena *a, const char *s);
+void report_comparisons_html(const struct summary *s, report_escape *esc, struct arena *a, struct text *out);
 
 // words.c: numbers with their units, in the arena.
 const char *report_ms(struct arena *a, double ms);           // "12.3 ms", "1.25 s"; NULL when NaN

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/report.h"
+#include "store/comparison.h"
 #include "store_rows.h"
 
 #define HOSTILE "<script>alert('x')</script>\"&|`*"
@@ -347,12 +348,75 @@ static void test_what_to_know(void **state)
 	says(&f->html, "assay run m --on qnn --batch 1 --seq 128 --layers 2 --synthetic");
 }
 
+static void add_comparison(struct fixture *f, const char *preset, const char *model, double ratio, double low, double high, const char *verdict, const char *cause)
+{
+	struct store_comparison c;
+
+	comparison_init(&c);
+	c.preset = preset;
+	c.what = "one thing against " HOSTILE;
+	c.claim = text_is(preset, "parallel-loading") ? "30-45 % less load time" : NULL;
+	c.model = model;
+	c.side_a = "webgpu:chromium layout=NCHW";
+	c.side_b = "webgpu:chromium layout=NHWC";
+	c.requested_a = c.requested_b = "webgpu";
+	c.device_a = c.device_b = "chromium";
+	c.emulated_a = c.emulated_b = 1;
+	c.synthetic = 1;
+	c.layers = 2;
+	c.metric = "latency_ms";
+	c.pairs = 6;
+	c.a_ms = 100;
+	c.b_ms = 100 * ratio;
+	c.ratio = ratio;
+	c.low = low;
+	c.high = high;
+	c.verdict = verdict;
+	c.cause = cause;
+	c.load_before = 3.5;
+	c.load_after = 4;
+	if (store_comparisons(&f->store, &c, 1, &f->err))
+		fail_msg("%s", f->err.text);
+}
+
+// Of each question the latest answer that has a figure; claims stand beside what was measured; software adapters are called so.
+static void test_comparisons(void **state)
+{
+	struct fixture *f = *state;
+
+	add_comparison(f, "layout", "m", 2, 1.9, 2.1, "slower", NULL);
+	add_comparison(f, "layout", "m", 0.8, 0.75, 0.85, "faster", NULL);
+	add_comparison(f, "layout", "m", (double)NAN, (double)NAN, (double)NAN, "cannot tell", "B did not run: crashed");
+	add_comparison(f, "parallel-loading", HOSTILE, 1.01, 0.9, 1.13, "cannot tell", "n too small: 2 of 6 pairs");
+	add_comparison(f, "workgroup", "m", (double)NAN, (double)NAN, (double)NAN, "cannot tell", "the API does not allow it");
+	write_all(f);
+	const json_t *all = json_object_get(f->root, "comparisons");
+	assert_int_equal(json_array_size(all), 3);
+	assert_true(json_real_value(json_object_get(json_array_get(all, 0), "ratio")) == 0.8);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(all, 0), "answer")), "faster: B takes 20 % less");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(all, 1), "answer")), "cannot tell");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(all, 2), "answer")), "not measured");
+	says(&f->md, "0.800 (0.750 to 0.850)");
+	says(&f->html, "0.800 (0.750 to 0.850)");
+	says(&f->md, "30-45 % less load time");
+	says(&f->html, "30-45 % less load time");
+	says(&f->md, "a software adapter on both sides");
+	says(&f->html, "a software adapter on both sides");
+	says(&f->md, "only 2 layers");
+	says(&f->html, "n too small: 2 of 6 pairs");
+	says(&f->html, "the API does not allow it");
+	never_says(&f->html, "2.000 (");
+	never_says(&f->html, "<script>alert");
+	never_says(&f->html, "nan");
+	never_says(&f->md, "nan");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count),
-		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know),
+		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

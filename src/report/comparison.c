@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons of two sides for the report: the latest answer to each question, put into words once. html_comparison.c, md.c and
+// json.c write them down.
+#include <math.h>
+
+#include "report/summary.h"
+
+static bool same_question(const struct store_comparison *x, const struct store_comparison *y)
+{
+	return text_is(x->preset, y->preset) && text_is(x->model, y->model) && text_is(x->side_a, y->side_a) && text_is(x->side_b, y->side_b) &&
+		text_is(x->metric, y->metric) && x->layers == y->layers && x->batch == y->batch && x->sequence == y->sequence && x->synthetic == y->synthetic;
+}
+
+// Lines of one question that was asked again are told apart by their numbers; a failed try hides no older answer.
+static bool is_newer(const struct store_comparison *x, const struct store_comparison *than)
+{
+	if (isnan(x->ratio) != isnan(than->ratio))
+		return isnan(than->ratio);
+	return x->id > than->id;
+}
+
+static const char *percent(struct arena *a, double ratio)
+{
+	double off = fabs(ratio - 1) * 100;
+
+	return arena_printf(a, off < 10 ? "%.1f %% %s" : "%.0f %% %s", off, ratio < 1 ? "less" : "more");
+}
+
+static const char *answer_of(struct arena *a, const struct store_comparison *c)
+{
+	if (isnan(c->ratio))
+		return "not measured";
+	if (text_is(c->verdict, "faster") || text_is(c->verdict, "slower"))
+		return arena_printf(a, "%s: B takes %s", c->verdict, percent(a, c->ratio));
+	return c->verdict;
+}
+
+static const char *interval_of(struct arena *a, const struct store_comparison *c)
+{
+	if (isnan(c->ratio))
+		return NULL;
+	if (isnan(c->low) || isnan(c->high))
+		return arena_printf(a, "%.3f", c->ratio);
+	return arena_printf(a, "%.3f (%.3f to %.3f)", c->ratio, c->low, c->high);
+}
+
+static const char *where_of(struct arena *a, const struct store_comparison *c)
+{
+	const char *x = c->device_a && *c->device_a ? c->device_a : c->requested_a, *y = c->device_b && *c->device_b ? c->device_b : c->requested_b;
+
+	if (!x || !y || text_is(x, y))
+		return x ? x : y;
+	return arena_printf(a, "%s, %s", x, y);
+}
+
+static const char *add_note(struct arena *a, const char *notes, const char *note)
+{
+	return notes ? arena_printf(a, "%s; %s", notes, note) : note;
+}
+
+static const char *notes_of(struct arena *a, const struct store_comparison *c)
+{
+	const char *notes = c->cause;
+
+	if (c->emulated_a == 1 || c->emulated_b == 1)
+		notes = add_note(a, notes, c->emulated_a == c->emulated_b ? "a software adapter on both sides: not the speed of a GPU" : "one side is a software adapter");
+	if (c->synthetic == 1)
+		notes = add_note(a, notes, "synthetic weights");
+	if (c->layers != ROW_NONE)
+		notes = add_note(a, notes, arena_printf(a, "only %lld layer%s", (long long)c->layers, c->layers == 1 ? "" : "s"));
+	if (c->load_before > 0 || c->load_after > 0)
+		notes = add_note(a, notes, arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
+	return notes;
+}
+
+static void put_into_words(struct report_comparison *r, struct arena *a)
+{
+	const struct store_comparison *c = &r->line;
+
+	r->name = c->preset ? c->preset : "A/B";
+	r->model = report_model_name(c->model);
+	r->where = where_of(a, c);
+	r->a_ms = report_ms(a, c->a_ms);
+	r->b_ms = report_ms(a, c->b_ms);
+	r->interval = interval_of(a, c);
+	r->answer = answer_of(a, c);
+	r->notes = notes_of(a, c);
+}
+
+enum status report_comparisons(struct store *s, struct report_comparison **out, size_t *count, struct error *err)
+{
+	struct store_comparison *lines;
+	size_t n, kept = 0;
+	enum status st = store_comparison_list(s, &lines, &n, err);
+
+	*count = 0;
+	if (st)
+		return st;
+	*out = ARENA_ARRAY(&s->arena, n + 1, struct report_comparison);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < kept && !same_question(&(*out)[k].line, &lines[i]))
+			k++;
+		if (k == kept || is_newer(&lines[i], &(*out)[k].line))
+			(*out)[k].line = lines[i];
+		kept += k == kept;
+	}
+	for (size_t i = 0; i < kept; i++)
+		put_into_words(&(*out)[i], &s->arena);
+	*count = kept;
+	return STATUS_OK;
+}
