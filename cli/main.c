@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_detect,
 	&command_doctor,
 	&command_setup,
+	&command_platforms,
 	&command_inspect,
 	&command_run,
 	&command_matrix,

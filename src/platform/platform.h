@@ -60,6 +60,8 @@ bool platform_is_stand_in(const struct platform *p);
 // The table with its stand-ins; `rows` itself where there are none. A variable that cannot be read gives NULL and *err,
 // or with a NULL `err` the rows as they are: platform_target tells of it.
 const struct platform *platform_stand_ins(const struct platform *rows, size_t count, struct error *err);
+// table_json.c: every row with its routes, their options, forms and chain.
+json_t *platform_table_json(void);
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
 // memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.
