@@ -112,9 +112,14 @@ static int check_task(struct cells *c)
 
 static void warn_stand_ins(void)
 {
+	struct text names = { 0 };
+
 	for (size_t i = 0; i < platform_count(); i++)
 		if (platform_is_stand_in(platform_get(i)))
-			fprintf(stderr, "assay: ASSAY_NULL: the null engine stands in for %s; nothing is computed\n", platform_get(i)->name);
+			text_addf(&names, "%s%s", names.length ? ", " : "", platform_get(i)->name);
+	if (names.length)
+		fprintf(stderr, "assay: ASSAY_NULL: the null engine stands in for %s; nothing is computed\n", text_get(&names));
+	text_done(&names);
 }
 
 int cells_plan(struct cells *c, const char *const *models, size_t model_count)

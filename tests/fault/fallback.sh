@@ -19,13 +19,25 @@ npu: openvino cpu
 xnnpack: cpu'
 
 unavailable=fail=open,status=unavailable
+"$ASSAY" platforms >"$work/out"
+known=$(sed -n 's/^\([a-z0-9-]*\) .*/\1/p' "$work/out")
+[ "$(wc -w <<<"$known")" -ge 9 ] || fail "fewer platforms than eight and null"
+
+# Stand-ins for all the others too: then no engine is loaded to see what is here, which is most of the time of a run.
+others()
+{
+	local name
+	for name in $known; do
+		[ "$name" = null ] || grep -Eq "(^| )$name(:| |$)" <<<"$ASSAY_NULL" || printf ' %s' "$name"
+	done
+}
 
 # fallback WANTED PLATFORM [ARGUMENT...]: asks for it, with its chain.
 fallback()
 {
 	local wanted=$1 platform=$2
 	shift 2
-	code "$wanted" "$ASSAY" run "$model" --on "$platform" --fallback --runs 3 --no-conform --json "$@"
+	ASSAY_NULL="$ASSAY_NULL$(others)" code "$wanted" "$ASSAY" run "$model" --on "$platform" --fallback --runs 3 --no-conform --json "$@"
 }
 
 # database SQL LINE...: the rows of an answer, without its header.
@@ -45,9 +57,6 @@ fresh()
 
 # ---- every chain, to its end -----------------------------------------------------------------------------------------------
 
-"$ASSAY" platforms >"$work/out"
-known=$(sed -n 's/^\([a-z0-9-]*\) .*/\1/p' "$work/out")
-[ "$(wc -w <<<"$known")" -ge 9 ] || fail "fewer platforms than eight and null"
 for name in $known; do
 	! sed -n "/^$name /,/^[a-z]/p" "$work/out" | sed 1d | grep -q 'falls back to' || grep -q "^$name:" <<<"$chains" || fail "no chain is expected of $name"
 done
@@ -83,7 +92,7 @@ while IFS=: read -r asked rest; do
 	is attempt $attempts
 	is actual $actual
 	is engine $(for name in $chain; do echo null; done)
-	grep -q "the null engine stands in for $asked; nothing is computed" "$work/err" || fail "nobody said that $asked is the null engine"
+	grep -q "ASSAY_NULL: the null engine stands in for .*$asked.*; nothing is computed" "$work/err" || fail "nobody said that $asked is the null engine"
 	database "SELECT requested, COALESCE(actual, '-'), verdict, attempt, COALESCE(fallback_of, 0), engine FROM result ORDER BY id" \
 		$(n=0; for name in $chain; do n=$((n + 1)); if [ "$name" = "$last" ]; then echo "$asked,$name,right,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; \
 			else echo "$asked,-,unavailable,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; fi; done)
@@ -160,7 +169,7 @@ resume()
 {
 	local wanted=$1
 	shift
-	code "$wanted" "$ASSAY" matrix --models "$model" --on cuda --fallback --runs 3 --no-conform --db "$ASSAY_DB" --output-dir "$work/matrix" --resume "$@"
+	ASSAY_NULL="$ASSAY_NULL$(others)" code "$wanted" "$ASSAY" matrix --models "$model" --on cuda --fallback --runs 3 --no-conform --db "$ASSAY_DB" --output-dir "$work/matrix" --resume "$@"
 }
 # Killed in the second try: the next run takes the chain up there, and the one after that finds it finished.
 ASSAY_NULL="cuda:$unavailable openvino:hang=run@1 cpu" "$ASSAY" matrix --models "$model" --on cuda --fallback --runs 3 --no-conform --db "$ASSAY_DB" \

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does not run, by cause: models and platforms that fail alike are one entry.
+#include <stdlib.h>
+
+#include "report/gather.h"
+
+static bool same_list(const char *const *x, size_t x_count, const char *const *y, size_t y_count)
+{
+	for (size_t i = 0; i < x_count && x_count == y_count; i++) {
+		if (!text_is(x[i], y[i]))
+			return false;
+	}
+	return x_count == y_count;
+}
+
+static void add_once(const char **list, size_t *count, const char *item)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (text_is(list[i], item))
+			return;
+	}
+	list[(*count)++] = item;
+}
+
+// What is worse stands first: wrong answers, then what broke, then what could not be had.
+static int rank_of(const struct report_failure *f)
+{
+	static const int ranks[VERDICT_COUNT] = {
+		[VERDICT_WRONG] = 0, [VERDICT_CRASHED] = 1, [VERDICT_FAILED] = 2, [VERDICT_NO_MEMORY] = 3, [VERDICT_TIMEOUT] = 4,
+		[VERDICT_UNSUPPORTED] = 6, [VERDICT_UNAVAILABLE] = 7, [VERDICT_INTERRUPTED] = 8,
+	};
+
+	return f->is_elsewhere ? 5 : ranks[f->verdict];
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct report_failure *f = x, *g = y;
+
+	return rank_of(f) != rank_of(g) ? rank_of(f) - rank_of(g) : (g->model_count > f->model_count) - (g->model_count < f->model_count);
+}
+
+// First by model and cause, collecting platforms; then models that fail alike on the same platforms become one entry.
+void summary_gather_failures(struct summary *out, struct arena *a)
+{
+	struct report_failure *f = out->failures = ARENA_ARRAY(a, out->cell_count + 1, struct report_failure);
+	size_t count = 0;
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const struct report_cell *c = &out->cells[i];
+		bool elsewhere = !c->is_running && verdict_exit_code(c->verdict) == 0;
+		size_t k = 0;
+		if (c->is_good || c->is_running)
+			continue;
+		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == elsewhere && text_is(f[k].cause, c->cause)
+			&& text_is(f[k].models[0], report_model_name(c->row.model))))
+			k++;
+		if (k == count) {
+			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = elsewhere,
+				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *) };
+			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
+		}
+		add_once(f[k].platforms, &f[k].platform_count, c->platform);
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t k = 0;
+		while (k < out->failure_count && !(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere && text_is(f[k].cause, f[i].cause)
+			&& same_list(f[k].platforms, f[k].platform_count, f[i].platforms, f[i].platform_count)))
+			k++;
+		if (k == out->failure_count)
+			f[out->failure_count++] = f[i];
+		else
+			add_once(f[k].models, &f[k].model_count, f[i].models[0]);
+	}
+	qsort(f, out->failure_count, sizeof *f, by_rank);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that was measured of one cell.
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/html.h"
+
+static const char *integer_text(struct arena *a, int64_t x)
+{
+	return x != ROW_NONE ? arena_printf(a, "%lld", (long long)x) : NULL;
+}
+
+// {"a": "1", "b": 2} as "a 1, b 2"; anything else as it is.
+static const char *options_text(struct arena *a, const char *options)
+{
+	json_t *object = options != NULL ? json_loads(options, 0, NULL) : NULL, *item;
+	const char *key, *out = "";
+
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return options;
+	}
+	json_object_foreach(object, key, item) {
+		char *text = json_is_string(item) ? NULL : json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+		out = arena_printf(a, "%s%s%s %s", out, *out != '\0' ? ", " : "", key, text != NULL ? text : json_string_value(item));
+		free(text);
+	}
+	json_decref(object);
+	return out;
+}
+
+void html_cell_details(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
+{
+	const struct row *r = &c->row;
+	const char *latency = report_ms(a, r->latency_ms);
+
+	text_addf(out, "<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s %s</span><span class=\"right\">%s</span></summary><dl>",
+		(long long)r->row, html_esc(a, report_model_name(r->model)), html_esc(a, c->platform), html_cell_class(c), report_verdict_mark(c), report_verdict_word(c), latency != NULL ? latency : "");
+	html_fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));
+	html_fact(out, a, "Cause", c->cause != NULL && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)) ? c->cause : NULL);
+	html_fact(out, a, "Agreement", html_with(a, c->agreement, "; reference: ", r->reference));
+	html_fact(out, a, "Errors", r->max_abs_error == r->max_abs_error ? arena_printf(a, "max abs %s%s%s%s%s", report_error(a, r->max_abs_error),
+		isnan(r->nmse) ? "" : ", NMSE ", isnan(r->nmse) ? "" : report_error(a, r->nmse), isnan(r->cosine) ? "" : ", cosine ",
+		isnan(r->cosine) ? "" : arena_printf(a, "%.7g", r->cosine)) : NULL);
+	html_fact(out, a, "Bound", r->bound);
+	html_fact(out, a, "Worst element", r->worst);
+	html_fact(out, a, "NaN and infinite", r->non_finite != ROW_NONE && r->non_finite > 0 ? arena_printf(a, "%lld values", (long long)r->non_finite) : NULL);
+	html_fact(out, a, "Conformance of the type", r->type_conformance != NULL ? arena_printf(a, "%s cases pass", r->type_conformance) : NULL);
+	html_fact(out, a, "Latency", report_latency(a, r));
+	html_fact(out, a, "90th percentile", c->p90);
+	html_fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);
+	html_fact(out, a, "Building the graph", report_ms(a, r->build_ms));
+	html_fact(out, a, "Loading", report_ms(a, r->load_ms));
+	html_fact(out, a, "First run", report_ms(a, r->first_ms));
+	html_fact(out, a, "Peak anonymous memory", report_mib(a, r->peak_anonymous_mib));
+	html_fact(out, a, "Peak proportional set size", report_mib(a, r->peak_pss_mib));
+	html_fact(out, a, "Peak resident memory", report_mib(a, r->peak_resident_mib));
+	html_fact(out, a, "Predicted peak", html_with(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
+	html_fact(out, a, "Placement", report_placement(a, r));
+	html_fact(out, a, "Model", html_with(a, html_with(a, html_with(a, r->model, ": ", r->model_type), ", ", r->head), ", ", s->lines[c->line].variant));
+	html_fact(out, a, "Weights", html_with(a, html_with(a, html_with(a, r->weights, ", ", r->weights_dtype), ", ", report_bytes(a, r->weights_bytes)), "; given to the engine by ", r->placed_by));
+	html_fact(out, a, "Shortened", r->shortened == 1 ? html_with(a, "yes, layers: ", "", integer_text(a, r->layers)) : NULL);
+	html_fact(out, a, "Engine", html_with(a, html_with(a, report_engine_name(r->engine), " ", r->engine_version), ", ", html_with(a, r->device, ": ", r->device_description)));
+	html_fact(out, a, "Emulated device", r->emulated == 1 ? "yes: a software stand-in for other hardware" : NULL);
+	html_fact(out, a, "Graph variant", r->form);
+	html_fact(out, a, "Engine options", options_text(a, r->options));
+	html_fact(out, a, "Attempts", r->attempts != ROW_NONE && r->attempts > 1 ? integer_text(a, r->attempts) : NULL);
+	html_fact(out, a, "Started", r->started_at);
+	if (r->stderr_tail != NULL && *r->stderr_tail != '\0' && !c->is_good)
+		text_addf(out, "<dt>Standard error</dt><dd><pre>%s</pre></dd>", html_esc(a, r->stderr_tail));
+	text_addf(out, "<dt>Ask again</dt><dd><code>%s</code></dd><dt>Row</dt><dd>%lld</dd></dl></details>\n", html_esc(a, report_command(a, c)), (long long)r->row);
+}

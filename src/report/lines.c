@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix of a report: which cells stand in one line and may be compared, who is fastest in it, how many models run.
+#include <math.h>
+
+#include "report/gather.h"
+
+static void count_cell(struct report_counts *n, const struct report_cell *c)
+{
+	n->total++;
+	n->good += c->is_good;
+	if (c->is_running)
+		n->running++;
+	else if (!c->is_good && verdict_exit_code(c->verdict) == 0)
+		n->elsewhere++;
+	else
+		n->of[c->verdict]++;
+}
+
+static bool same_or_unknown(const char *x, const char *y)
+{
+	return x == NULL || y == NULL || text_is(x, y);
+}
+
+static bool fits_line(const struct report_line *l, const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+
+	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights)
+		&& same_or_unknown(l->compute_dtype, r->compute_dtype) && l->layers == r->layers
+		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
+		&& (l->sequence == r->sequence || l->sequence == ROW_NONE || r->sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
+}
+
+static void add_to_line(struct report_line *l, const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+
+	l->model = r->model;
+	l->name = report_model_name(r->model);
+	l->machine = c->machine;
+	l->layers = r->layers;
+	l->new_tokens = r->new_tokens;
+	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
+	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
+	l->weights = l->weights != NULL ? l->weights : r->weights;
+	l->compute_dtype = l->compute_dtype != NULL ? l->compute_dtype : r->compute_dtype;
+	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
+	l->sequence = l->sequence != ROW_NONE ? l->sequence : r->sequence;
+}
+
+static const char *variant_of(struct arena *a, const struct report_line *l, bool many_machines)
+{
+	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
+
+	if (l->sequence != ROW_NONE)
+		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
+	if (l->new_tokens != ROW_NONE)
+		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
+	if (l->compute_dtype != NULL)
+		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->compute_dtype);
+	if (many_machines)
+		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
+	return out;
+}
+
+static const char *warning_of(struct arena *a, const struct report_line *l)
+{
+	bool synthetic = text_is(l->weights, "synthetic"), shortened = l->layers != ROW_NONE && l->layers > 0;
+
+	if (!synthetic && !shortened)
+		return NULL;
+	return arena_printf(a, "%s%s%s", synthetic ? "synthetic weights" : "", synthetic && shortened ? ", " : "",
+		shortened ? arena_printf(a, "only %lld layer%s", (long long)l->layers, l->layers == 1 ? "" : "s") : "");
+}
+
+// A platform's name says its device only where cells asked for more than one.
+static void name_platforms(struct summary *out, struct arena *a)
+{
+	for (size_t i = 0; i < out->cell_count; i++) {
+		struct report_cell *c = &out->cells[i];
+		c->platform = c->row.requested != NULL ? c->row.requested : "?";
+		for (size_t k = 0; k < out->cell_count; k++) {
+			const struct report_cell *o = &out->cells[k];
+			if (text_is(o->row.requested, c->row.requested) && !text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
+				c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
+		}
+	}
+}
+
+void summary_place_cells(struct summary *out, struct arena *a)
+{
+	out->columns = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+	out->column_counts = ARENA_ARRAY(a, out->cell_count + 1, struct report_counts);
+	out->lines = ARENA_ARRAY(a, out->cell_count + 1, struct report_line);
+	name_platforms(out, a);
+	for (size_t i = 0; i < out->cell_count; i++) {
+		struct report_cell *c = &out->cells[i];
+		while (c->column < out->column_count && !text_is(out->columns[c->column], c->platform))
+			c->column++;
+		if (c->column == out->column_count)
+			out->columns[out->column_count++] = c->platform;
+	}
+	for (size_t i = 0; i < out->cell_count; i++) {
+		struct report_cell *c = &out->cells[i];
+		// Two answers of one line and column differ in something that has no place in a line (options): each has its own.
+		while (c->line < out->line_count && (!fits_line(&out->lines[c->line], c) || out->lines[c->line].cell[c->column] != 0))
+			c->line++;
+		struct report_line *l = &out->lines[c->line];
+		if (c->line == out->line_count) {
+			out->line_count++;
+			l->batch = l->sequence = l->new_tokens = ROW_NONE;
+			l->cell = ARENA_ARRAY(a, out->column_count, size_t);
+		}
+		add_to_line(l, c);
+		l->cell[c->column] = i + 1;
+		count_cell(&out->counts, c);
+		count_cell(&out->column_counts[c->column], c);
+	}
+	for (size_t i = 0; i < out->line_count; i++) {
+		out->lines[i].variant = variant_of(a, &out->lines[i], out->machine_count > 1);
+		out->lines[i].warning = warning_of(a, &out->lines[i]);
+	}
+}
+
+// The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
+// from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
+static bool is_unstable(const struct report_cell *c)
+{
+	return text_is(c->row.stability, "unstable");
+}
+
+void summary_rank_line(struct summary *out, const struct report_line *l)
+{
+	struct report_cell *best = NULL, *cpu = NULL;
+	size_t timed = 0;
+
+	for (size_t k = 0; k < out->column_count; k++) {
+		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
+		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+			continue;
+		timed++;
+		if (best == NULL || c->row.latency_ms < best->row.latency_ms)
+			best = c;
+		if (text_is(c->platform, "cpu"))
+			cpu = c;
+	}
+	if (timed < 2)
+		return;
+	bool alone = true;
+	for (size_t k = 0; k < out->column_count; k++) {
+		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
+		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+			continue;
+		if (cpu != NULL && c != cpu)
+			c->times_cpu = cpu->row.latency_ms / c->row.latency_ms;
+		bool overlaps = !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
+		if (c != best && (overlaps || is_unstable(c) || is_unstable(best))) {
+			c->is_near_fastest = true;
+			alone = false;
+		}
+	}
+	best->is_fastest = alone;
+	best->is_near_fastest = !alone;
+}
+
+void summary_count_models(struct summary *out)
+{
+	for (size_t i = 0; i < out->line_count; i++) {
+		bool seen = false, good = false;
+		for (size_t k = 0; k < out->line_count; k++) {
+			if (!text_is(out->lines[i].model, out->lines[k].model))
+				continue;
+			seen = seen || k < i;
+			for (size_t c = 0; c < out->column_count; c++)
+				good = good || (out->lines[k].cell[c] && out->cells[out->lines[k].cell[c] - 1].is_good && report_ran(out->cells[out->lines[k].cell[c] - 1].verdict));
+		}
+		out->models_total += !seen;
+		out->models_good += !seen && good;
+	}
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to know before a number is quoted.
+#include "report/gather.h"
+
+void summary_gather_notes(struct summary *out, struct arena *a)
+{
+	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0;
+	const char **n = out->notes = ARENA_ARRAY(a, 16, const char *);
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const struct row *r = &out->cells[i].row;
+		out->synthetic += text_is(r->weights, "synthetic");
+		shortened += r->shortened == 1;
+		emulated += r->emulated == 1;
+		if (!report_ran(out->cells[i].verdict))
+			continue;
+		timed++;
+		unstable += text_is(r->stability, "unstable");
+		shared_graph += out->cells[i].agreement != NULL && !text_is(r->reference, "golden");
+		unjudged += out->cells[i].verdict == VERDICT_UNJUDGED;
+		unknown += r->nodes_on_platform == ROW_NONE;
+		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE && r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
+	}
+#define NOTE(count, ...) if ((count) > 0) n[out->note_count++] = arena_printf(a, __VA_ARGS__)
+	NOTE(out->synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
+		out->synthetic, out->cell_count);
+	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.", shortened, out->cell_count);
+	NOTE(emulated, "%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the hardware.", emulated, out->cell_count);
+	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers\" compares with the original implementation.",
+		shared_graph, timed);
+	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
+	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their last windows of runs differ by more than 10\u00a0%%.", unstable, timed);
+	NOTE(split, "In %zu of %zu cells that ran, some nodes ran elsewhere than on the platform that was asked for.", split, timed);
+	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
+	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
+		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");
+	NOTE(out->machine_count > 1 ? out->machine_count : 0, "The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
+#undef NOTE
+	out->methods = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const char *m = out->cells[i].row.memory_sampling;
+		size_t k = 0;
+		while (m != NULL && k < out->method_count && !text_is(out->methods[k], m))
+			k++;
+		if (m != NULL && k == out->method_count)
+			out->methods[out->method_count++] = m;
+	}
+}
