@@ -409,6 +409,8 @@ static int check_use(struct command_line *l, int words)
 		return cli_bad_use("--web is all presets, --preset some of them");
 	if (named && (l->a || l->b || l->against.count || l->cells.on.count))
 		return cli_bad_use("a preset names its sides: --on, --against, --a and --b are for sides of your own");
+	if (l->cells.question.fallback)
+		return cli_bad_use("--fallback: a side that ran on another platform would be compared under the wrong name");
 	return take_metrics(l);
 }
 
