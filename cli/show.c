@@ -91,7 +91,7 @@ static void add_nodes(struct text *t, const struct row *r)
 	if (r->nodes_on_platform == ROW_NONE) {
 		text_addf(t, "%lld in the graph; where they ran is not known", (long long)r->nodes);
 	} else {
-		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->requested);
+		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->attempt > 1 && r->actual ? r->actual : r->requested);
 		if (r->nodes_fused != ROW_NONE && r->nodes_fused > 0)
 			text_addf(t, ", %lld fused into others", (long long)r->nodes_fused);
 		if (r->partitions != ROW_NONE && r->partitions > 1)

@@ -50,6 +50,8 @@ static bool gave_nothing(enum verdict v)
 
 static const char *reason_of(const struct fallback *f, enum verdict v, const struct row *r)
 {
+	if (is_silent(f, v, r) && r->fallback_reason && f->attempt.number == 1)
+		return r->fallback_reason;           // what the child saw
 	if (is_silent(f, v, r))
 		return arena_printf(f->arena, "%s was asked for and %s ran, silently", f->target.platform->name, r->actual);
 	return arena_printf(f->arena, "%s: %s", verdict_word(v), r->cause ? r->cause : verdict_sentence(v));

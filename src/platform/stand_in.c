@@ -29,7 +29,7 @@ static void stand_in(struct platform *p, const char *options)
 {
 	p->summary = "the null engine stands in for it (ASSAY_NULL): computes nothing";
 	memset(p->routes, 0, sizeof p->routes);
-	p->routes[0] = (struct route){ "null", "null", NULL, "NULL", options && *options ? options : NULL };
+	p->routes[0] = (struct route){ "null", "null", NULL, "EMULATED", options && *options ? options : NULL };
 	p->reference = "null";
 	p->environment = NULL;
 }

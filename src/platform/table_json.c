@@ -40,14 +40,6 @@ static json_t *route_json(const struct route *r)
 		words_json(r->devices), "device", r->device, "defaults", r->options, "options", options);
 }
 
-static const char *form_text(struct arena *a, const struct graph_form *f)
-{
-	static const char *const linear[] = { "gemm", "fused-matmul", "matmul" }, *const attention[] = { "plain", "mha" };
-	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" }, *const norm[] = { "rms-plain", "rms-fused" };
-
-	return arena_printf(a, "%s %s %s %s %s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu], norm[f->norm]);
-}
-
 static json_t *one_json(const struct platform *p)
 {
 	json_t *routes = json_array(), *fallback = json_array(), *forms = json_array();
@@ -59,7 +51,7 @@ static json_t *one_json(const struct platform *p)
 	for (size_t i = 0; i < sizeof p->fallback / sizeof *p->fallback && p->fallback[i]; i++)
 		json_array_append_new(fallback, json_string(p->fallback[i]));
 	for (size_t i = 0; i < p->form_count; i++) {
-		json_array_append_new(forms, json_string(form_text(&a, &p->forms[i])));
+		json_array_append_new(forms, json_string(graph_form_text(&a, &p->forms[i])));
 		is_static &= p->forms[i].is_static;
 	}
 	arena_done(&a);

@@ -122,6 +122,14 @@ is verdict wrong
 ASSAY_NULL="cuda openvino" fallback 0 cuda
 is verdict right
 is attempt 1
+# Success with every node elsewhere is none; some of them elsewhere is one.
+ASSAY_NULL="cuda:leave=all openvino" fallback 0 cuda
+is verdict right right
+is actual cpu openvino
+says fallback_reason '^cuda took none of the graph: '
+ASSAY_NULL="cuda:leave=Softmax openvino" fallback 0 cuda
+is verdict right
+is actual cuda
 # Without --fallback nothing is tried.
 ASSAY_NULL="cuda:fail=open openvino" code 2 "$ASSAY" run "$model" --on cuda --runs 3 --json
 is verdict failed
