@@ -251,11 +251,17 @@ static enum status look_up(struct loop *l, const struct fallback *f, struct aren
 	return STATUS_OK;
 }
 
+static void show_notice(void *context, const char *text)
+{
+	(void)context;
+	say_notice(text);
+}
+
 static enum status prepare_and_run(struct loop *l, struct plan_model *m, const struct fallback *f, struct arena *weights, struct arena *a,
 	struct outcome *out, struct error *err)
 {
 	struct cells *c = l->cells;
-	struct cell_watch watch = { .phase = show_phase, .context = l, .stop = &cli_stop };
+	struct cell_watch watch = { .phase = show_phase, .notice = show_notice, .context = l, .stop = &cli_stop };
 	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
 	const char *what = arena_printf(a, "%s: writing synthetic weights", l->label);
 	struct cell_result result;

@@ -44,10 +44,20 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/web_assets.c"
 	COMMAND assay_embed report/web_asset.h web_asset web_assets "${ASSAY_GENERATED}/web_assets.c" ${web_rows}
 	DEPENDS assay_embed ${web_files} VERBATIM)
 
+# The page that a browser is given (src/serve).
+file(GLOB page_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/page/*")
+foreach(file IN LISTS page_files)
+	get_filename_component(name "${file}" NAME)
+	list(APPEND page_rows "${name}=${file}")
+endforeach()
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/page_assets.c"
+	COMMAND assay_embed serve/page_asset.h page_asset page_assets "${ASSAY_GENERATED}/page_assets.c" ${page_rows}
+	DEPENDS assay_embed ${page_files} VERBATIM)
+
 add_custom_command(OUTPUT "${ASSAY_GENERATED}/defaults.c"
 	COMMAND assay_embed arch/defaults.h arch_defaults arch_defaults_rows "${ASSAY_GENERATED}/defaults.c"
 		"defaults.jsonl=${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl"
 	DEPENDS assay_embed "${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl" VERBATIM)
 
-set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
+set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/page_assets.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
 add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})

@@ -30,6 +30,7 @@ struct artifact {
 	size_t input_count, output_count;
 	struct graph_summary summary;
 	uint64_t weights_nbytes;             // of the tensors the graph uses
+	const struct artifact_parts *parts;  // the same as files that a browser can fetch; NULL until artifact_cut (parts.h)
 	enum dtype weights_dtype;            // the dtype of most weight bytes
 };
 

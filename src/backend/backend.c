@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "artifact/parts.h"
 #include "base/text.h"
 
 static const struct backend *const backends[] = { &backend_ort, &backend_openvino, &backend_browser, &backend_null };
@@ -355,6 +356,46 @@ void session_close(struct session *s)
 	if (s->state)
 		s->backend->close(s);
 	json_decref(s->options);
+	json_decref(s->adapter);
 	arena_done(&s->arena);
 	memset(s, 0, sizeof *s);
+}
+
+// ---- around sessions ----------------------------------------------------------------------------------------------------
+
+enum status backend_prepare(const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
+{
+	struct artifact_parts *parts;
+	enum status st;
+
+	if (((b->caps & BACKEND_NEEDS_PATH) || (artifact_needs_path(art) && !(b->caps & BACKEND_NEEDS_PARTS))) && (st = artifact_place(art, a, c, err)))
+		return st;
+	if (!(b->caps & BACKEND_NEEDS_PARTS))
+		return STATUS_OK;
+	parts = ARENA_NEW(a, struct artifact_parts);
+	if ((st = artifact_cut(parts, a, art, c, PART_NBYTES, err)))
+		return st;
+	art->parts = parts;
+	art->placed_by = "parts";
+	return STATUS_OK;
+}
+
+void backend_end(void)
+{
+	for (size_t i = 0; i < backend_count(); i++)
+		if (backend_get(i)->end)
+			backend_get(i)->end();
+}
+
+static void (*notice)(const char *);
+
+void backend_set_notice(void (*listener)(const char *text))
+{
+	notice = listener;
+}
+
+void backend_notice(const char *text)
+{
+	if (notice)
+		notice(text);
 }

@@ -86,6 +86,8 @@ struct session {
 	int64_t run_count;
 	int64_t run_ns;                      // BACKEND_TIMES_ITSELF: how long the last run took by the engine's own clock
 	bool compiles_only;                  // set by open: it was compiled for a device that is not here, and is not run
+	json_t *adapter;                     // may be set by open: what the device says of itself (version, limits, features); freed with the session
+	int emulated;                        // may be set by open: 1 a software stand-in, -1 it is not; 0: devices() has said it
 	int64_t compiled_bytes;              // set by open: size of what was compiled, where a file of it is kept; 0: unknown
 	void *state;                         // session_size bytes, zeroed
 };
@@ -105,6 +107,7 @@ struct backend {
 	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
 	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 		struct error *err);
+	void (*end)(void);                                                 // may be NULL: what was kept for a next session ends
 };
 
 extern const struct backend backend_ort, backend_openvino, backend_browser, backend_null;
@@ -134,6 +137,15 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 	struct placement *out, struct error *err);
 void session_close(struct session *s);                               // zeroed or half-open is fine
 const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
+
+// What an engine of this kind takes beside the graph: a path (BACKEND_NEEDS_PATH, or weights in several folders), parts
+// (BACKEND_NEEDS_PARTS). `c` NULL: a user's .onnx file.
+enum status backend_prepare(const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
+// Before a process ends: what engines kept running ends.
+void backend_end(void);
+// Words for the person that waits ("open this address ..."), from an engine to whoever set the listener; NULL: to nobody.
+void backend_set_notice(void (*listener)(const char *text));
+void backend_notice(const char *text);
 
 // For engines. A value that an option cannot take is BAD_INPUT, in words that name the option.
 void session_set_option(struct session *s, const char *name, const char *text);      // what turned out to be effective

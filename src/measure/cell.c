@@ -275,6 +275,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	ask_about(&heard.row, c, a);
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
 		return st;
+	scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));     // a browser's profile, where the child could not remove it
 	result.row = heard.row;
 	result.sample_ms = heard.sample_ms;
 	result.sample_count = heard.sample_count;

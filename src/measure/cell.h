@@ -9,7 +9,7 @@
 //   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
 //                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
 //                                           {"event":"compiled"}: for a device that is not here; nothing runs
-//                                           {"event":"done"}
+//                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
 // Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.
 #ifndef ASSAY_MEASURE_CELL_H
@@ -57,6 +57,7 @@ struct cell_result {
 // What a caller may watch; every member may be NULL.
 struct cell_watch {
 	void (*phase)(void *context, const char *phase);
+	void (*notice)(void *context, const char *text);     // something that the person must do: open an address in a browser
 	void *context;
 	volatile sig_atomic_t *stop;         // non-zero: end the child, verdict interrupted
 };

@@ -267,6 +267,7 @@ int cell_child(void)
 	struct text line = { 0 };
 	enum status st = child_begin(&line, &err);
 
+	backend_set_notice(say_notice);
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);
 	text_done(&line);
@@ -287,6 +288,7 @@ int cell_child(void)
 	if (st)
 		say_error(err.status, err.text);
 	say_done();
+	backend_end();
 	// Not exit(): engines' own threads and destructors have nothing left to say, and some of them crash here.
 	_exit(0);
 }

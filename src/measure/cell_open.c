@@ -64,7 +64,7 @@ static void choose_cache(struct work *w, const struct spec *spec, struct graph_f
 
 	if (w->ask.new_tokens <= 0)
 		return;
-	if (w->target.platform->cache == CACHE_SHARED && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
+	if (w->target.platform->cache == CACHE_SHARED && (w->backend->caps & BACKEND_WRITES_IN_PLACE) && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
 		why = arch_unshared(spec);
 		w->shares_cache = !why;
 		if (why)
@@ -83,9 +83,7 @@ static enum status draw_part(struct work *w, struct part *p, const struct spec *
 	if (form->is_static)
 		inputs_bind(g, &w->hints, &w->shape);
 	st = artifact_build(&p->artifact, &w->arena, &w->checkpoint, spec, p->which, g, err);
-	if (!st && ((w->backend->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&p->artifact)))
-		st = artifact_place(&p->artifact, &w->arena, &w->checkpoint, err);
-	return st;
+	return st ? st : backend_prepare(w->backend, &p->artifact, &w->arena, &w->checkpoint, err);
 }
 
 // What does not depend on the form, once.
@@ -150,6 +148,8 @@ enum status work_build(struct work *w, struct error *err)
 		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
 		if (!st)
 			st = decide_shape(w, err);
+		if (!st)
+			st = backend_prepare(w->backend, &w->part->artifact, &w->arena, NULL, err);
 		say_row(json_pack("{s:s, s:s?}", "form", "as given", "cache_form", w->ask.new_tokens > 0 ? "plain" : NULL));
 	} else {
 		st = draw(w, err);
@@ -232,6 +232,10 @@ enum status work_load(struct work *w, struct error *err)
 		compute ? compute : "f32", "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
+	if (w->part->session.adapter)
+		say_row(json_pack("{s:O}", "adapter", w->part->session.adapter));
+	if (w->part->session.emulated)
+		say_row(json_pack("{s:b}", "emulated", w->part->session.emulated > 0));
 	say_memory("load");
 	return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of a conformance run.
+#include "base/file.h"
 #include "measure/conform.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 
 #include "measure/conform_case.h"
 #include "measure/hear.h"
+#include "measure/scratch.h"
 
 #define CASE_LIMIT_S 60.0        // seconds without an answer: tiny models take milliseconds, a first compile a few seconds
 
@@ -104,6 +106,7 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 		if (heard_verdict(&l.heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && l.next < l.count)
 			cause = "its process was done before this case had an answer";
 		child_report_done(&report);
+		scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));
 		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It died
 		// between two cases: the rest starts anew.
 		if (l.started)

@@ -77,9 +77,7 @@ static enum status run_form(struct case_work *w, const struct target *t, const s
 	if ((form->is_static && (st = bind(w, w->graph, form, spec, io, err))) ||
 	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
 		return st;
-	if (((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&w->artifact)) && (st = artifact_place(&w->artifact, &w->arena, &w->checkpoint, err)))
-		return st;
-	if ((st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
+	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) || (st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
 	// Asked where a form is to be chosen by it: engines may open a second session for it.
 	if (t->platform->form_count > 1 && !session_explain(&w->session, &w->artifact, NULL, 0, &p, &why)) {
@@ -217,5 +215,6 @@ int conform_child(void)
 	if (st)
 		say_error(err.status, err.text);
 	say_done();
+	backend_end();
 	_exit(0);                                                // cell_child.c says why
 }

@@ -182,8 +182,8 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	for (size_t i = 0; parted && i < 3 && !st; i++) {
 		graphs[i] = graph_new(&t->platform->forms[0]);
 		st = artifact_build(&artifacts[i], a, c, spec, which[i], graphs[i], err);
-		if (!st && (b->caps & BACKEND_NEEDS_PATH))
-			st = artifact_place(&artifacts[i], a, c, err);
+		if (!st)
+			st = backend_prepare(b, &artifacts[i], a, c, err);
 		if (!st)
 			st = session_open(&sessions[i], b, route_provider(t->route), t->device, t->options, &artifacts[i], err);
 		if (st)
@@ -201,13 +201,13 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	json_array_foreach(runs, i, run)
 		if (!st && (st = one_run(&g, g.first, run, folder, a, err)))
 			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
-	if (!st && !parted && t->platform->cache == CACHE_SHARED && !arch_unshared(spec)) {
+	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
 		struct graph_form form = t->platform->forms[0];
 		form.cache = CACHE_SHARED;
 		graphs[0] = graph_new(&form);
 		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
-		if (!st && ((b->caps & BACKEND_NEEDS_PATH) || artifact_needs_path(&artifacts[0])))
-			st = artifact_place(&artifacts[0], a, c, err);
+		if (!st)
+			st = backend_prepare(b, &artifacts[0], a, c, err);
 		if (!st && !(st = session_open(&sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
 			st = session_share_cache(&sessions[0], err);
 		g.first = g.next = &sessions[0];

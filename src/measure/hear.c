@@ -91,6 +91,13 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 			h->watch->phase(h->watch->context, h->phase);
 		return true;
 	}
+	if (text_is(name, "notice")) {
+		const char *text = json_string_value(json_object_get(event, "text"));
+
+		if (text && h->watch && h->watch->notice)
+			h->watch->notice(h->watch->context, text);
+		return text != NULL;
+	}
 	if (text_is(name, "row"))
 		return row_from_json(&h->row, h->arena, event, NULL) == STATUS_OK;
 	if (text_is(name, "samples"))

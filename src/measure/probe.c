@@ -12,6 +12,7 @@
 #include "measure/child.h"
 #include "measure/hear.h"
 #include "measure/request.h"
+#include "measure/scratch.h"
 #include "platform/facts.h"
 
 #define PROBE_TIMEOUT_S 60.0
@@ -45,6 +46,7 @@ int cell_child_probe(const char *engine_build)
 		json_object_set_new(absent, list.absent[i].provider, json_string(list.absent[i].reason));
 	say(json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices, "absent", absent));
 	say_done();
+	backend_end();
 	_exit(0);                                                // cell_child.c says why
 }
 
@@ -107,6 +109,7 @@ json_t *cell_probe(const struct backend *b, const char *build)
 	if (hear_child(&heard, arguments, "{}", &limits, &report, &err)) {
 		reason = err.text;
 	} else {
+		scratch_sweep(arena_printf(&a, "%s/run", file_cache_dir(&a)));
 		available = heard_verdict(&heard, &report, &limits, &reason, &note) == VERDICT_RIGHT;
 		child_report_done(&report);
 	}

@@ -86,6 +86,15 @@ void say_error(enum status status, const char *text)
 	text_done(&clean);
 }
 
+void say_notice(const char *text)
+{
+	struct text clean = { 0 };
+
+	child_clean(&clean, text, strlen(text));
+	say(json_pack("{s:s, s:s}", "event", "notice", "text", text_get(&clean)));
+	text_done(&clean);
+}
+
 void say_done(void)
 {
 	say(json_pack("{s:s}", "event", "done"));

@@ -51,6 +51,7 @@ void say(json_t *event);
 void say_phase(const char *phase);
 void say_error(enum status status, const char *text);                // cleans the text
 void say_done(void);
+void say_notice(const char *text);               // words for the person that waits
 // {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is neither.
 void say_memory(const char *phase);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -38,7 +39,9 @@ void scratch_sweep(const char *folder)
 		long pid = owner(e->d_name);
 
 		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			file_remove_tree(arena_printf(&a, "%s/%s", folder, e->d_name), NULL);
+			// Processes of it that were just killed may still be finishing a write into it.
+			for (int i = 0; i < 20 && file_remove_tree(arena_printf(&a, "%s/%s", folder, e->d_name), NULL); i++)
+				usleep(10000);
 	}
 	if (d)
 		closedir(d);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where onnxruntime-web put each node: it tells in its log alone, so the page makes the session a second time with the log on.
+//   ... Node placements
+//   ... All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 12
+//   ...  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 3
+//   ...   Gather (embeddings/word_embeddings/Gather)
+// Nodes are those of the rewritten graph: one of ours that is not named was folded into another.
+#include "backend/browser.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/outline.h"
+#include "base/text.h"
+
+struct assigned {
+	const char *name, *op, *where;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct assigned *)a)->name, ((const struct assigned *)b)->name);
+}
+
+static bool is_copy(const char *op)
+{
+	return text_is(op, "MemcpyToHost") || text_is(op, "MemcpyFromHost");
+}
+
+// "  Gather (embeddings/Gather)" behind the log's own prefix.
+static bool read_node(struct arena *a, const char *line, struct assigned *out)
+{
+	const char *close = strrchr(line, ')'), *open = close ? strstr(line, " (") : NULL, *op;
+
+	// The prefix has words in parentheses of its own; the node's are the last.
+	for (const char *next = open; next && next < close; next = strstr(next + 1, " ("))
+		open = next;
+	if (!open || open == line || close < open + 2)
+		return false;
+	for (op = open; op > line && op[-1] != ' ' && op[-1] != ']'; op--)
+		;
+	if (op == open)
+		return false;
+	out->op = arena_strndup(a, op, (size_t)(open - op));
+	out->name = arena_strndup(a, open + 2, (size_t)(close - open - 2));
+	return true;
+}
+
+void browser_assign(const char *const *lines, size_t line_count, const char *ep, struct placement *p)
+{
+	struct assigned *all = ARENA_ARRAY(p->arena, line_count + 1, struct assigned);
+	const char *where = NULL, *alone = NULL;
+	size_t count = 0, on = 0, elsewhere = 0, own = 0;
+	int64_t copies = 0, partitions = -1;
+	bool told = false;
+
+	for (size_t i = 0; i < line_count; i++) {
+		const char *placed = strstr(lines[i], "placed on ["), *number = strstr(lines[i], "number of partitions supported by ");
+
+		if (number && (number = strstr(number, ": ")))
+			partitions = strtoll(number + 2, NULL, 10);
+		if (placed) {
+			const char *begin = placed + strlen("placed on ["), *end = strchr(begin, ']');
+
+			where = end ? arena_strndup(p->arena, begin, (size_t)(end - begin)) : NULL;
+			told |= where != NULL;
+			if (strstr(lines[i], "All nodes placed"))
+				alone = where;
+		} else if (where && read_node(p->arena, lines[i], &all[count])) {
+			all[count].where = where;
+			copies += is_copy(all[count].op);
+			count++;
+		}
+	}
+	if (!told) {
+		p->note = "onnxruntime-web's log does not tell where nodes run";
+		return;
+	}
+	qsort(all, count, sizeof *all, by_name);
+	for (size_t i = 0; i < p->count; i++) {
+		struct placed_node *n = &p->nodes[i];
+		struct assigned key = { .name = n->name };
+		const struct assigned *hit = *n->name ? bsearch(&key, all, count, sizeof *all, by_name) : NULL;
+
+		if (alone) {
+			n->where = alone;
+			on += text_is(alone, ep);
+			elsewhere += !text_is(alone, ep);
+			continue;
+		}
+		n->fused_away = !hit;
+		if (!hit) {
+			p->fused++;
+			continue;
+		}
+		own++;
+		n->where = hit->where;
+		n->kernel = hit->op;
+		on += text_is(hit->where, ep);
+		elsewhere += !text_is(hit->where, ep);
+	}
+	// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
+	for (size_t i = 0; i < count && !alone; i++) {
+		bool ours = false;
+
+		for (size_t k = 0; k < p->count && !ours; k++)
+			ours = text_is(p->nodes[k].name, all[i].name);
+		if (!ours && !is_copy(all[i].op) && !text_is(all[i].where, ep))
+			elsewhere++;
+	}
+	p->on_platform = (int64_t)on;
+	p->elsewhere = (int64_t)elsewhere;
+	p->copies = copies;
+	p->partitions = partitions >= 0 ? partitions : alone && text_is(alone, ep) ? 1 : -1;
+	p->note = alone ? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", alone)
+			: arena_printf(p->arena, "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after its rewrites", own, p->count, count);
+}
+
+enum status browser_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
+{
+	struct browser_session *b = s->state;
+	json_t *command = json_pack("{s:s, s:I}", "op", "explain", "id", (json_int_t)b->id), *head = NULL;
+	struct text reply = { 0 };
+	struct outline drawn;
+	size_t at;
+	enum status st;
+
+	(void)in;
+	if (!(st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) && !(st = page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, err))) {
+		const json_t *list = json_object_get(head, "lines");
+		size_t n = json_array_size(list);
+		const char **lines = ARENA_ARRAY(out->arena, n + 1, const char *);
+
+		for (size_t i = 0; i < n; i++) {
+			const char *line = json_string_value(json_array_get(list, i));
+
+			lines[i] = arena_strdup(out->arena, line ? line : "");
+		}
+		out->nodes = ARENA_ARRAY(out->arena, drawn.node_count + 1, struct placed_node);
+		out->count = drawn.node_count;
+		for (size_t i = 0; i < drawn.node_count; i++)
+			out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name, .op = drawn.nodes[i].op };
+		browser_assign(lines, n, s->provider->detail, out);
+	}
+	text_done(&reply);
+	json_decref(head);
+	json_decref(command);
+	return st;
+}

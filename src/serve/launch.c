@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a browser needs to run without a person, and how all of its processes are ended. Its processes stay in our process group, so
+// whoever kills the group ends them; those that outlive the first one come to us as children, because we ask to be their reaper.
+#include "serve/launch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum { ARGUMENTS = 48, FOUND_MOST = 16, END_MS = 10000 };
+
+extern char **environ;
+
+// ---- finding ------------------------------------------------------------------------------------------------------------
+
+static const struct { const char *name; enum browser_kind kind; } known[] = {
+	{ "chromium", BROWSER_CHROMIUM }, { "chromium-browser", BROWSER_CHROMIUM }, { "google-chrome", BROWSER_CHROMIUM },
+	{ "google-chrome-stable", BROWSER_CHROMIUM }, { "chrome", BROWSER_CHROMIUM }, { "microsoft-edge", BROWSER_CHROMIUM },
+	{ "firefox-esr", BROWSER_FIREFOX }, { "firefox", BROWSER_FIREFOX }, { "firefox-bin", BROWSER_FIREFOX },
+};
+
+struct finding {
+	struct arena *arena;
+	struct browser *items;
+	dev_t device[FOUND_MOST];
+	ino_t inode[FOUND_MOST];
+	size_t count;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+// A small script that starts one that was found already: Debian's "firefox" is `exec firefox-esr`.
+static bool names_other(const char *path, const struct stat *st, const char *other)
+{
+	struct arena a = { 0 };
+	char *text;
+	size_t nbytes;
+	bool does = st->st_size < 1024 && !file_read(&a, path, 1024, &text, &nbytes, NULL) && text_starts(text, "#!") &&
+		strstr(text, arena_printf(&a, "exec %s", other));
+
+	arena_done(&a);
+	return does;
+}
+
+static void add_program(struct finding *f, const char *path, bool any_name)
+{
+	const char *name = base_name(path);
+	enum browser_kind kind = strcasestr(name, "firefox") ? BROWSER_FIREFOX : BROWSER_CHROMIUM;
+	struct stat st;
+	bool is_known = any_name;
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		is_known |= text_is(known[i].name, name);
+	if (!is_known || f->count == FOUND_MOST || access(path, X_OK) || stat(path, &st) || !S_ISREG(st.st_mode))
+		return;
+	for (size_t i = 0; i < f->count; i++)
+		if ((f->device[i] == st.st_dev && f->inode[i] == st.st_ino) || names_other(path, &st, f->items[i].name))
+			return;
+	f->device[f->count] = st.st_dev;
+	f->inode[f->count] = st.st_ino;
+	f->items[f->count++] = (struct browser){ .kind = kind, .path = arena_strdup(f->arena, path), .name = arena_strdup(f->arena, name),
+		.identity = arena_printf(f->arena, "%s %lld %lld.%09ld", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) };
+}
+
+static void add_folder(struct finding *f, const char *folder)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		add_program(f, arena_printf(f->arena, "%s/%s", folder, known[i].name), false);
+}
+
+static void add_list(struct finding *f, const char *list, bool programs)
+{
+	for (const char *at = list; at && *at;) {
+		size_t n = strcspn(at, ":");
+		const char *item = arena_strndup(f->arena, at, n);
+
+		if (n && file_is_dir(item))
+			add_folder(f, item);
+		else if (n && programs)
+			add_program(f, item, true);
+		at += n + (at[n] == ':');
+	}
+}
+
+size_t browser_find(struct arena *a, const char *const *more, struct browser **out)
+{
+	struct finding f = { .arena = a, .items = ARENA_ARRAY(a, FOUND_MOST, struct browser) };
+
+	add_list(&f, getenv("ASSAY_BROWSER_PATH"), true);
+	add_list(&f, getenv("PATH"), false);
+	for (size_t i = 0; more && more[i]; i++)
+		add_program(&f, more[i], true);
+	*out = f.items;
+	return f.count;
+}
+
+// ---- starting -----------------------------------------------------------------------------------------------------------
+
+static const char firefox_prefs[] =
+	"user_pref('dom.webgpu.enabled', true);\n"
+	"user_pref('dom.webgpu.workers.enabled', true);\n"
+	"user_pref('gfx.webgpu.ignore-blocklist', true);\n"
+	"user_pref('dom.max_script_run_time', 0);\n"
+	"user_pref('dom.max_chrome_script_run_time', 0);\n"
+	"user_pref('app.update.enabled', false);\n"
+	"user_pref('app.update.auto', false);\n"
+	"user_pref('app.normandy.enabled', false);\n"
+	"user_pref('app.shield.optoutstudies.enabled', false);\n"
+	"user_pref('browser.aboutwelcome.enabled', false);\n"
+	"user_pref('browser.cache.disk.enable', false);\n"
+	"user_pref('browser.newtabpage.enabled', false);\n"
+	"user_pref('browser.safebrowsing.malware.enabled', false);\n"
+	"user_pref('browser.safebrowsing.phishing.enabled', false);\n"
+	"user_pref('browser.sessionstore.resume_from_crash', false);\n"
+	"user_pref('browser.shell.checkDefaultBrowser', false);\n"
+	"user_pref('browser.startup.homepage_override.mstone', 'ignore');\n"
+	"user_pref('browser.tabs.crashReporting.sendReport', false);\n"
+	"user_pref('browser.tabs.unloadOnLowMemory', false);\n"
+	"user_pref('datareporting.healthreport.uploadEnabled', false);\n"
+	"user_pref('datareporting.policy.dataSubmissionEnabled', false);\n"
+	"user_pref('extensions.update.enabled', false);\n"
+	"user_pref('network.captive-portal-service.enabled', false);\n"
+	"user_pref('network.connectivity-service.enabled', false);\n"
+	"user_pref('network.http.response.timeout', 0);\n"
+	"user_pref('network.proxy.type', 0);\n"
+	"user_pref('services.settings.server', 'data:,');\n"
+	"user_pref('toolkit.telemetry.enabled', false);\n"
+	"user_pref('toolkit.startup.max_resumed_crashes', -1);\n"
+	"user_pref('trailhead.firstrun.didSeeAboutWelcome', true);\n";
+
+struct command {
+	struct arena *arena;
+	const char *argv[ARGUMENTS];
+	size_t count;
+};
+
+static void add(struct command *c, const char *argument)
+{
+	if (c->count + 1 < ARGUMENTS)
+		c->argv[c->count++] = argument;
+}
+
+static void chromium_arguments(struct command *c, const char *profile, const struct launch_how *how)
+{
+	static const char *const always[] = { "--headless=new", "--no-first-run", "--no-default-browser-check", "--disable-extensions", "--disable-sync",
+		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-breakpad", "--disable-crash-reporter",
+		"--disable-hang-monitor", "--disable-dev-shm-usage", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+		"--disable-renderer-backgrounding", "--mute-audio", "--password-store=basic", "--use-mock-keychain", "--no-proxy-server", "--noerrdialogs",
+		"--enable-unsafe-webgpu" };
+
+	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+		add(c, always[i]);
+	add(c, "--enable-features=Vulkan,WebMachineLearningNeuralNetwork");
+	if (how->software) {
+		add(c, "--use-webgpu-adapter=swiftshader");
+		add(c, "--use-vulkan=swiftshader");
+	}
+	if (geteuid() == 0)                      // its sandbox refuses to work for the super-user
+		add(c, "--no-sandbox");
+	add(c, arena_printf(c->arena, "--user-data-dir=%s", profile));
+	add(c, how->url);
+}
+
+static void firefox_arguments(struct command *c, const char *profile, const struct launch_how *how)
+{
+	add(c, "--headless");
+	add(c, "--no-remote");
+	add(c, "--new-instance");
+	add(c, "--profile");
+	add(c, profile);
+	add(c, how->url);
+}
+
+// What the browser's processes inherit: ours, but everything that is written goes into the profile folder.
+static char **make_environment(struct arena *a, const struct browser *b, const char *profile, const struct launch_how *how)
+{
+	static const char *const replaced[] = { "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_DATA_HOME=", "TMPDIR=", "MOZ_HEADLESS=", "MOZ_CRASHREPORTER_DISABLE=",
+		"LD_PRELOAD=", "ASAN_OPTIONS=" };
+	size_t n = 0, count = 0;
+	char **out;
+
+	while (environ[n])
+		n++;
+	out = ARENA_ARRAY(a, n + 12, char *);
+	for (size_t i = 0; i < n; i++) {
+		bool ours = how->software_vulkan && (text_starts(environ[i], "VK_ICD_FILENAMES=") || text_starts(environ[i], "VK_DRIVER_FILES="));
+
+		for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
+			ours |= text_starts(environ[i], replaced[k]);
+		if (!ours)
+			out[count++] = environ[i];
+	}
+	out[count++] = arena_printf(a, "HOME=%s", profile);
+	if (strlen(profile) < 60)                // the name of a socket in it has room for 108 bytes
+		out[count++] = arena_printf(a, "TMPDIR=%s", profile);
+	out[count++] = "MOZ_HEADLESS=1";
+	out[count++] = "MOZ_CRASHREPORTER_DISABLE=1";
+	if (how->software_vulkan)
+		out[count++] = arena_printf(a, "VK_ICD_FILENAMES=%s", how->software_vulkan);
+	// A browser that came with libraries of its own has them in lib/.
+	const char *slash = strrchr(b->path, '/'), *own = slash ? arena_printf(a, "%.*s/lib/libnss3.so", (int)(slash - b->path), b->path) : NULL;
+	if (own && file_exists(own)) {
+		const char *before = getenv("LD_LIBRARY_PATH");
+
+		out[count++] = arena_printf(a, "LD_LIBRARY_PATH=%.*s/lib%s%s", (int)(slash - b->path), b->path, before && *before ? ":" : "", before ? before : "");
+	}
+	return out;
+}
+
+static enum status make_profile(struct launch *l, struct error *err)
+{
+	static atomic_uint counter;
+	struct arena a = { 0 };
+	const char *run = arena_printf(&a, "%s/run", file_cache_dir(&a));
+	char real[PATH_MAX];
+	enum status st = file_mkdirs(run, err);
+
+	if (!st && !realpath(run, real))
+		st = error_errno(err, "%s", run);
+	if (!st) {
+		const char *path = arena_printf(&a, "%s/browser%u.%d.part", real, atomic_fetch_add(&counter, 1), (int)getpid());
+
+		if (mkdir(path, 0700) && errno != EEXIST)
+			st = error_errno(err, "%s: cannot be made; name another folder in ASSAY_CACHE", path);
+		else if (!(l->profile = strdup(path)))
+			abort();
+	}
+	if (!st && l->browser->kind == BROWSER_FIREFOX)
+		st = file_put(arena_printf(&a, "%s/user.js", l->profile), firefox_prefs, sizeof firefox_prefs - 1, err);
+	arena_done(&a);
+	return st;
+}
+
+// Behind fork: nothing but system calls.
+static void become(char *const *argv, char *const *environment, int null, int log, pid_t parent)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(126);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	dup2(null, 0);
+	dup2(log, 1);
+	dup2(log, 2);
+	syscall(SYS_close_range, 3U, ~0U, 0U);   // the pipe to our own parent among them
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);                       // a kernel before 5.9
+	execve(argv[0], argv, environment);
+	_exit(127);
+}
+
+enum status launch_start(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err)
+{
+	struct arena a = { 0 };
+	struct command c = { .arena = &a };
+	int null = -1, log = -1;
+	enum status st;
+
+	*l = (struct launch){ .browser = b };
+	if ((st = make_profile(l, err)))
+		return st;
+	add(&c, b->path);
+	if (b->kind == BROWSER_FIREFOX)
+		firefox_arguments(&c, l->profile, how);
+	else
+		chromium_arguments(&c, l->profile, how);
+	char **environment = make_environment(&a, b, l->profile, how);
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	log = open(arena_printf(&a, "%s/output.log", l->profile), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid_t parent = getpid(), pid = null >= 0 && log >= 0 ? fork() : -1;
+	if (pid == 0)
+		become((char *const *)(uintptr_t)c.argv, environment, null, log, parent);
+	if (pid < 0)
+		st = error_errno(err, "cannot start %s", b->path);
+	else
+		l->pid = pid;
+	if (null >= 0)
+		close(null);
+	if (log >= 0)
+		close(log);
+	arena_done(&a);
+	if (st)
+		launch_end(l);
+	return st;
+}
+
+// ---- watching -----------------------------------------------------------------------------------------------------------
+
+// The last lines of its output, without what Chromium says about every machine without a desktop.
+static void last_words(const struct launch *l, struct text *out)
+{
+	struct arena a = { 0 };
+	const uint8_t *bytes;
+	size_t nbytes, end, lines = 0;
+
+	if (!l->profile || file_map(&a, arena_printf(&a, "%s/output.log", l->profile), &bytes, &nbytes, NULL))
+		nbytes = 0;
+	for (end = nbytes; end && lines < 3;) {
+		size_t begin = end;
+
+		while (begin && bytes[begin - 1] != '\n')
+			begin--;
+		if (end - begin > 1 && !memmem(bytes + begin, end - begin, "dbus", 4) && !memmem(bytes + begin, end - begin, "/bus/", 5)) {
+			text_addf(out, "%s'%.*s'", lines ? ", before it " : "; it said last: ", (int)(end - begin < 300 ? end - begin : 300), (const char *)bytes + begin);
+			lines++;
+		}
+		end = begin ? begin - 1 : 0;
+	}
+	arena_done(&a);
+}
+
+enum status launch_alive(struct launch *l, struct error *err)
+{
+	struct text words = { 0 };
+	enum status st = STATUS_OK;
+	int how;
+
+	if (!l->pid)
+		return error_set(err, STATUS_FAILED, "the browser is not running");
+	if (waitpid(l->pid, &how, WNOHANG) != l->pid)
+		return STATUS_OK;
+	l->pid = 0;
+	last_words(l, &words);
+	if (WIFSIGNALED(how))
+		st = error_set(err, STATUS_FAILED, "%s died of signal %d, %s%s", l->browser->path, WTERMSIG(how), strsignal(WTERMSIG(how)), text_get(&words));
+	else
+		st = error_set(err, STATUS_FAILED, "%s ended with exit code %d%s", l->browser->path, WEXITSTATUS(how), text_get(&words));
+	text_done(&words);
+	return st;
+}
+
+// Parent of a process, from /proc/PID/stat: "PID (NAME) STATE PPID"; 0 when it is gone.
+static pid_t parent_of(const char *pid)
+{
+	char path[64], text[512], *behind;
+	int fd, parent = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return 0;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	behind = strrchr(text, ')');
+	return behind && sscanf(behind + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+// Every process below `top`, by generations; at most `most`.
+static size_t descendants(pid_t top, pid_t *out, size_t most)
+{
+	size_t count = 0;
+	bool grew = true;
+
+	while (grew) {
+		DIR *d = opendir("/proc");
+
+		grew = false;
+		for (struct dirent *e; d && (e = readdir(d));) {
+			pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent = pid > 0 ? parent_of(e->d_name) : 0;
+			bool below = parent == top, known_already = false;
+
+			for (size_t i = 0; i < count; i++) {
+				below |= out[i] == parent;
+				known_already |= out[i] == pid;
+			}
+			if (parent && below && !known_already && count < most) {
+				out[count++] = pid;
+				grew = true;
+			}
+		}
+		if (d)
+			closedir(d);
+	}
+	return count;
+}
+
+void launch_end(struct launch *l)
+{
+	pid_t pids[512];
+	double until = clock_ms() + END_MS;
+
+	// The browser's children come to us when it ends; each round ends what is there, until nothing is.
+	for (bool left = l->pid > 0 || l->profile; left && clock_ms() < until;) {
+		size_t n = descendants(getpid(), pids, sizeof pids / sizeof *pids);
+
+		for (size_t i = 0; i < n; i++)
+			kill(pids[i], SIGKILL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		left = n > 0;
+		if (left)
+			usleep(5000);
+	}
+	l->pid = 0;
+	if (l->profile) {
+		for (int i = 0; i < 20 && file_remove_tree(l->profile, NULL); i++)
+			usleep(10000);
+		free(l->profile);
+	}
+	l->profile = NULL;
+}
+
+bool launch_memory(const struct launch *l, long long *pss_kib, long long *anonymous_kib)
+{
+	pid_t pids[512];
+	size_t n = l->pid ? descendants(l->pid, pids, sizeof pids / sizeof *pids - 1) : 0;
+	bool any = false;
+
+	*pss_kib = *anonymous_kib = 0;
+	if (l->pid)
+		pids[n++] = l->pid;
+	for (size_t i = 0; i < n; i++) {
+		char path[64], line[256];
+		long long kib;
+		FILE *f;
+
+		snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pids[i]);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof line, f)) {
+			if (sscanf(line, "Pss: %lld", &kib) == 1) {
+				*pss_kib += kib;
+				any = true;
+			} else if (sscanf(line, "Pss_Anon: %lld", &kib) == 1) {
+				*anonymous_kib += kib;
+			}
+		}
+		if (f)
+			fclose(f);
+	}
+	return any;
+}
