@@ -9,16 +9,40 @@
 #include "base/clock.h"
 #include "command.h"
 #include "fetching.h"
+#include "pipeline/inputs.h"
 #include "platform/platform.h"
 #include "show.h"
 
 struct build {
 	const char *folder, *platform, *graph;
 	bool link, explain, text, is_static;
-	int64_t batch, sequence, layers;
+	int64_t batch, sequence, layers, form;
 };
 
 // One line a choice: what stands in the graph, and why there. The platform's row decides; this only puts it in words.
+// In which case a form is taken that is not the first: by what it differs in from the one before.
+static const char *why_form(const struct graph_form *f, const struct graph_form *before)
+{
+	if (f->is_static != before->is_static)
+		return f->is_static ? "fixed shapes, where dynamic ones are refused" : "dynamic shapes, where a length has to stay open, as in generation";
+	if (f->gelu != before->gelu)
+		return f->gelu == GELU_ERF ? "Gelu taken apart, where the operator is refused" : "Gelu as one operator, where Erf is refused";
+	if (f->index32 != before->index32)
+		return f->index32 ? "int32 indices, where int64 is refused" : "int64 indices";
+	if (f->attention != before->attention)
+		return f->attention == ATTENTION_PLAIN ? "attention taken apart, where the operator is refused" : "attention as one operator";
+	if (f->norm != before->norm)
+		return f->norm == NORM_PLAIN_RMS ? "RMS norm taken apart, where the operator is refused" : "RMS norm as one operator";
+	return f->linear != before->linear ? "another form of the linear layers" : "the same";
+}
+
+static void explain_variants(const struct platform *p, size_t drawn, struct arena *a)
+{
+	printf("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n", p->name);
+	for (size_t i = 0; i < p->form_count; i++)
+		printf("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]), i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
+}
+
 static void explain(const struct platform *p, const struct graph_form *f, const struct spec *spec)
 {
 	const char *unshared = arch_unshared(spec);
@@ -44,7 +68,7 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		[NORM_PLAIN_RMS] = "LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
 		[NORM_FUSED_RMS] = "LayerNormalization fused; RMS norm as SimplifiedLayerNormalization, one kernel",
 	};
-	printf("forms for platform %s (%s):\n", p->name, p->summary);
+	printf("choices in the one that was drawn (%s):\n", p->summary);
 	printf("  linear       %s\n", linear[f->linear]);
 	printf("  attention    %s\n", attention[f->attention]);
 	printf("  gelu         %s\n", gelu[f->gelu]);
@@ -57,6 +81,7 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 			printf("               `run --task generate`: likewise, because %s\n",
 				p->cache == CACHE_SHARED ? unshared : "no other form is known to be right here");
 	}
+	printf("  indices      %s\n", f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
 	printf("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
@@ -105,10 +130,25 @@ static enum status draw_one(const struct build *b, struct checkpoint *c, const s
 	return s;
 }
 
+// As `assay run` takes it: 128 tokens, or what the model takes if that is less.
+static enum status usual_sequence(const struct build *b, const struct spec *spec, struct build *out, struct error *err)
+{
+	struct input_hints hints = { 0 };
+	struct input_shape shape;
+
+	*out = *b;
+	arch_input_hints(spec, &hints);
+	enum status s = inputs_shape(&shape, &hints, b->batch, b->sequence, err);
+	if (s == STATUS_OK)
+		out->sequence = shape.sequence;
+	return s;
+}
+
 static enum status draw(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
-	struct graph_form form = p->forms[0];
+	struct graph_form form;
+	struct build sized;
 	struct artifact arts[ARCH_GRAPH_COUNT];
 	enum arch_graph which[ARCH_GRAPH_COUNT];
 	size_t count;
@@ -116,6 +156,9 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	const char *placed_by = NULL;
 	double begin = clock_ms();
 
+	if (b->form > (int64_t)p->form_count)
+		return error_set(err, STATUS_BAD_INPUT, "--form %lld: %s has %zu", (long long)b->form, p->name, p->form_count);
+	form = p->forms[b->form - 1];
 	enum status s = arch_resolve(&spec, a, c, err);
 	if (s != STATUS_OK)
 		return s;
@@ -125,16 +168,20 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 			hub->asked);
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", hub->asked, (long long)b->layers);
-	s = choose(b, spec, hub->asked, which, &count, err);
+	s = usual_sequence(b, spec, &sized, err);
+	if (s == STATUS_OK)
+		s = choose(b, spec, hub->asked, which, &count, err);
 	form.is_static = form.is_static || b->is_static;
 	if (s == STATUS_OK)
 		checkpoint_plain_locations(c);
 	for (size_t i = 0; s == STATUS_OK && i < count; i++)
-		s = draw_one(b, c, spec, &form, which[i], &arts[i], a, err);
+		s = draw_one(&sized, c, spec, &form, which[i], &arts[i], a, err);
 	if (s == STATUS_OK && b->folder)
 		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
-	if (s == STATUS_OK && b->explain)
+	if (s == STATUS_OK && b->explain) {
+		explain_variants(p, (size_t)b->form - 1, a);
 		explain(p, &form, spec);
+	}
 	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
 		printf("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
 			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),
@@ -165,9 +212,16 @@ static enum status build(const struct build *b, const char *model, struct arena 
 	return s;
 }
 
+static bool is_static_form(const struct build *b)
+{
+	const struct platform *p = platform_find(b->platform);
+
+	return p && b->form <= (int64_t)p->form_count && p->forms[b->form - 1].is_static;
+}
+
 static int run(int argc, char **argv)
 {
-	struct build b = { .platform = "cpu", .batch = 1, .sequence = 128 };
+	struct build b = { .platform = "cpu", .batch = 1, .form = 1 };
 	int64_t batch = 0, sequence = 0;
 	const struct cli_option options[] = {
 		{ "o", CLI_TEXT, &b.folder, "DIR", "the folder to write (--output DIR is the same)" },
@@ -178,6 +232,7 @@ static int run(int argc, char **argv)
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
+		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1, 16 },
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },
@@ -205,12 +260,11 @@ static int run(int argc, char **argv)
 		return code;
 	if (!b.folder && !b.text && !b.explain)
 		return cli_bad_use("where to? Add -o DIR, or --text to print the graph");
-	if ((batch || sequence) && !b.is_static)
+	if ((batch || sequence) && !b.is_static && !is_static_form(&b))
 		return cli_bad_use("--batch and --seq need --static: without it they are decided at run time");
 	if (batch)
 		b.batch = batch;
-	if (sequence)
-		b.sequence = sequence;
+	b.sequence = sequence;
 	if ((code = fetching_ensure(argv[1], FETCH_MODEL, false)) >= 0)
 		return code;
 	enum status s = build(&b, argv[1], &arena, &err);

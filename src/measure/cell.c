@@ -150,7 +150,8 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		r->peak_anonymous_mib = report->peak_anonymous_mib;
 	r->peak_pss_mib = h->pss_mib;
 	r->peak_resident_mib = h->resident_mib;
-	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first and one extra run, smaps_rollup and VmHWM at their ends, nothing in timed runs%s%s",
+	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
+		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
 }
 

@@ -231,6 +231,27 @@ value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
 	return slice(g, x, at, begin, end, dim ? dim : graph_unknown(g));
 }
 
+// With graph_form.index32: what is gathered by int64 is gathered by the same numbers in int32. Sizes read off a shape stay as they are.
+static value narrow_indices(struct graph *g, value table, value indices)
+{
+	const struct value_info i = *VALUE(g, indices), t = *VALUE(g, table);
+	int32_t *small;
+
+	if (!g->form.index32 || i.dtype != DTYPE_I64 || t.dtype == DTYPE_I64)
+		return indices;
+	if (!i.constant)
+		return op_cast(g, indices, DTYPE_I32);
+	size_t count = i.constant->nbytes / sizeof(int64_t);
+	small = ARENA_ARRAY(graph_arena(g), count + 1, int32_t);
+	for (size_t k = 0; k < count; k++) {
+		int64_t n = ((const int64_t *)i.constant->data)[k];
+		if (n < INT32_MIN || n > INT32_MAX)
+			return indices;
+		small[k] = (int32_t)n;
+	}
+	return graph_constant(g, DTYPE_I32, i.rank, i.dim, small);
+}
+
 value op_gather(struct graph *g, value table, value indices, int axis)
 {
 	if (!graph_alive(g, table) || !graph_alive(g, indices))
@@ -253,6 +274,9 @@ value op_gather(struct graph *g, value table, value indices, int axis)
 		dim[rank++] = i.dim[k];
 	for (int k = at + 1; k < t.rank; k++)
 		dim[rank++] = t.dim[k];
+	indices = narrow_indices(g, table, indices);
+	if (!graph_alive(g, indices))
+		return NO_VALUE;
 	return graph_node(g, "Gather", "", (value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype, rank, dim);
 }
 

@@ -24,6 +24,7 @@
 #define GELU_OP_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN }
 #define STATIC_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN }
 #define STATIC_GELU_OP { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN }
+#define STATIC_INDEX32 { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, true }
 
 static const struct platform platforms[] = {
 	{
@@ -60,8 +61,8 @@ static const struct platform platforms[] = {
 		.summary = "Apple GPUs, by ONNX Runtime with Core ML",
 		.routes = { { "ort", "coreml", NULL, "GPU", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { STATIC_FORM, CHOSEN_FORM },
-		.form_count = 2,
+		.forms = { STATIC_FORM, STATIC_INDEX32, CHOSEN_FORM },
+		.form_count = 3,
 		.fallback = { "openvino", "cpu" },
 	},
 	{
@@ -87,8 +88,8 @@ static const struct platform platforms[] = {
 		.summary = "WebNN in a browser",
 		.routes = { { "browser", "webnn", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { STATIC_FORM, STATIC_GELU_OP },
-		.form_count = 2,
+		.forms = { STATIC_FORM, STATIC_GELU_OP, STATIC_INDEX32 },
+		.form_count = 3,
 		.fallback = { "cpu" },
 	},
 	{
