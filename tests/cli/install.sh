@@ -51,6 +51,10 @@ cd "$scratch"
 "$prefix/bin/assay" run bert-base-uncased --synthetic --layers 1 --runs 3 --seq 16 --on cpu --db "$scratch/rows.duckdb" --json >"$scratch/rows.json" ||
 	{ cat "$scratch/rows.json"; exit 1; }
 grep -q '"verdict": "right"' "$scratch/rows.json" || { cat "$scratch/rows.json"; exit 1; }
+"$prefix/bin/assay" doctor cpu:CPU >"$scratch/doctor" || { cat "$scratch/doctor"; exit 1; }
+grep -q "  ok    library      $prefix/lib/assay/engines/onnxruntime/libonnxruntime" "$scratch/doctor" || { cat "$scratch/doctor"; exit 1; }
+"$prefix/bin/assay" setup qnn --list >"$scratch/setup" || { cat "$scratch/setup"; exit 1; }
+grep -qx "into $scratch/.local/share/assay" "$scratch/setup" && grep -q 'Qualcomm' "$scratch/setup" || { cat "$scratch/setup"; exit 1; }
 LD_LIBRARY_PATH=$lib ./example | tee "$scratch/said"
 grep -q 'right' "$scratch/said"
 ASSAY_PROGRAM=$prefix/bin/assay ./example-static | grep -q right
