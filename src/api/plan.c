@@ -420,6 +420,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	if (s != STATUS_OK)
 		return s;
 	fill_row(&out->row, m, &c, q, out->verdict, key);
+	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
+		out->row.hint = arena_printf(a, "`assay doctor %s` walks what it needs and names the package that brings what is missing", c.platform);
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = number;

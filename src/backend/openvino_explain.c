@@ -147,6 +147,15 @@ enum status ov_explain(
 		out->note = arena_printf(out->arena, "%s does not tell on which devices it ran", s->device);
 		return STATUS_OK;
 	}
+	if (!in) {
+		// The counters need a run. But a model is compiled for one device as a whole, or not at all.
+		bool single = !strpbrk(devices, " ,");
+
+		out->elsewhere = single ? 0 : -1;
+		out->note = single ? arena_printf(out->arena, "compiled for %s alone: what it does not take is an error there", devices)
+				   : arena_printf(out->arena, "compiled for %s; which node is on which shows only when it runs", devices);
+		return STATUS_OK;
+	}
 	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
 	if (!st && !(st = profile(s, a, devices, in, &request, &model, held, &counters, err))) {
 		int64_t submodels;

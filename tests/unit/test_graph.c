@@ -71,6 +71,40 @@ static void what_convnets_need(void **state)
 	graph_free(g);
 }
 
+// For engines that gather by int32 only: indices are narrowed where they are read, sizes and inputs stay int64.
+static void indices_may_be_int32(void **state)
+{
+	(void)state;
+	for (int narrow = 0; narrow < 2; narrow++) {
+		struct graph_form form = { .index32 = narrow };
+		struct graph *g = graph_new(&form);
+		struct text t = { 0 };
+		value table = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
+		value ids = graph_input(g, "ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence") });
+		int64_t fixed[] = { 3, 1 };
+		value a = op_gather(g, table, ids, 0);
+		value b = op_gather(g, table, graph_i64s(g, 2, fixed), 0);
+		value huge = op_gather(g, table, graph_i64s(g, 1, (int64_t[]){ (int64_t)1 << 40 }), 0);
+		value size = op_gather(g, op_shape(g, ids), graph_i64s(g, 1, (int64_t[]){ 0 }), 0);
+
+		assert_int_equal(value_dim(g, a, 2), 8);
+		assert_int_equal(value_dim(g, b, 0), 2);
+		assert_int_equal(value_dtype(g, size), DTYPE_I64);
+		graph_output(g, "a", a);
+		graph_output(g, "b", b);
+		graph_output(g, "huge", huge);
+		finish(g);
+		graph_text(g, &t);
+		assert_non_null(strstr(text_get(&t), "ids : i64"));
+		assert_int_equal(strstr(text_get(&t), "Cast(ids) to=6 : i32") != NULL, narrow);
+		assert_int_equal(strstr(text_get(&t), ": i32[2] {3 1}") != NULL, narrow);
+		assert_int_equal(strstr(text_get(&t), ": i64[2] {3 1}") != NULL, !narrow);
+		assert_non_null(strstr(text_get(&t), ": i64[1]"));               // what no int32 holds stays
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
 static void a_static_graph_has_no_shape_nodes(void **state)
 {
 	(void)state;
@@ -315,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_inferred),
 		cmocka_unit_test(what_convnets_need),
+		cmocka_unit_test(indices_may_be_int32),
 		cmocka_unit_test(a_static_graph_has_no_shape_nodes),
 		cmocka_unit_test(integers_are_folded),
 		cmocka_unit_test(equal_nodes_are_one),
