@@ -45,6 +45,7 @@ struct cells {
 	{ "new-tokens", CLI_INTEGER, &(c).question.new_tokens, "N", "of generate: tokens that come out; default 32", 2, 1 << 20 }, \
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1e6 }, \
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
+	{ "quiet-wait", CLI_REAL, &(c).question.quiet_wait_s, "S", "before each cell, wait up to S seconds for a calm machine", 0.1, 1e6 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \
 	{ "force", CLI_FLAG, &(c).question.force, NULL, "try what is predicted not to fit into memory; default: such a cell is no_memory" }, \
 	{ "fallback", CLI_FLAG, &(c).question.fallback, NULL, "where a platform gives nothing, try the next of its chain, as a row of its own" }, \

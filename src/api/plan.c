@@ -188,6 +188,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.is_static = q->is_static,
 		.no_fallback = q->no_fallback,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
+		.quiet_wait_s = q->quiet_wait_s,
 		.memory_bytes = q->memory_bytes,
 		.force = q->force,
 		.golden = q->golden,

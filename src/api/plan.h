@@ -26,6 +26,7 @@ struct question {                            // zero is the default of every mem
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	bool no_conform;                     // leave type_conformance empty
 	double timeout_s;                    // 0: 600
+	double quiet_wait_s;                 // 0: do not wait for a calm machine
 	int64_t memory_bytes;
 	bool force;                          // try what does not fit
 	bool fallback;                       // what gives nothing goes to the next platform: fallback.h

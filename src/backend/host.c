@@ -159,8 +159,27 @@ static double left_at(const char *root, const char *folder, bool v2)
 	return left < 1 ? 1 : left < limit ? left : limit;
 }
 
-// The smallest limit that `at` finds from the group up to the root of its mount; 0: none.
-static double smallest(const char *root, const char *controller, double (*at)(const char *, const char *, bool))
+// Microseconds for which a group was held back by its quota.
+static double throttled_at(const char *root, const char *folder, bool v2)
+{
+	char name[3 * PATH_SIZE], line[256];
+	double us = 0;
+
+	snprintf(name, sizeof name, "%s%s/cpu.stat", root, folder);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		if (v2 && text_starts(line, "throttled_usec "))
+			us = strtod(line + strlen("throttled_usec "), NULL);
+		else if (!v2 && text_starts(line, "throttled_time "))
+			us = strtod(line + strlen("throttled_time "), NULL) / 1000;
+	}
+	if (f)
+		fclose(f);
+	return us;
+}
+
+// What `at` finds from the group up to the root of its mount: the smallest limit, or the sum; 0: none.
+static double walk(const char *root, const char *controller, double (*at)(const char *, const char *, bool), bool sum)
 {
 	char group[PATH_SIZE], mount_root[PATH_SIZE], point[PATH_SIZE], folder[2 * PATH_SIZE];
 	double least = 0;
@@ -179,7 +198,9 @@ static double smallest(const char *root, const char *controller, double (*at)(co
 		double limit = at(root, folder, controller == NULL);
 		char *slash;
 
-		if (limit > 0 && (least <= 0 || limit < least))
+		if (sum)
+			least += limit;
+		else if (limit > 0 && (least <= 0 || limit < least))
 			least = limit;
 		slash = strrchr(folder, '/');
 		if (strlen(folder) <= floor || !slash)
@@ -191,7 +212,7 @@ static double smallest(const char *root, const char *controller, double (*at)(co
 
 static double smallest_of_both(const char *root, const char *controller, double (*at)(const char *, const char *, bool))
 {
-	double v1 = smallest(root, controller, at), v2 = smallest(root, NULL, at);
+	double v1 = walk(root, controller, at, false), v2 = walk(root, NULL, at, false);
 
 	return v1 > 0 && (v2 <= 0 || v1 < v2) ? v1 : v2;
 }
@@ -230,6 +251,11 @@ int host_cpus(const char *root)
 double host_cpu_quota(const char *root)
 {
 	return smallest_of_both(root, "cpu", quota_at);
+}
+
+int64_t host_throttled_us(const char *root)
+{
+	return (int64_t)(walk(root, "cpu", throttled_at, true) + walk(root, NULL, throttled_at, true));
 }
 
 const char *host_cgroup(const char *root)

@@ -24,6 +24,7 @@
 #include "measure/request.h"
 #include "measure/scratch.h"
 #include "measure/stats.h"
+#include "platform/state.h"
 
 static void hash_number(struct hash *h, double x)
 {
@@ -249,6 +250,17 @@ static void drop_json(void *json)
 	json_decref(json);
 }
 
+static const char *state_text(struct arena *a, const struct state_sample *before, const struct state_sample *after, const struct calm *calm)
+{
+	json_t *json = state_json(before, after, calm);
+	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	const char *out = arena_strdup(a, text);
+
+	free(text);
+	json_decref(json);
+	return out;
+}
+
 enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	// A golden file holds the outputs of one forward pass.
@@ -259,6 +271,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct reference ref = { 0 };
 	struct child_report report;
 	struct heard heard;
+	struct state_sample before, after;
+	struct calm calm = { 0 };
 	double begin = clock_ms();
 	enum status st;
 
@@ -274,10 +288,18 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);
+	if (c->quiet_wait_s > 0) {
+		if (watch && watch->phase)
+			watch->phase(watch->context, "quiet");
+		state_wait(&calm, c->quiet_wait_s, watch ? watch->stop : NULL);
+	}
+	state_read(&before, a, "");
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
 		return st;
+	state_read(&after, a, "");
 	scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));     // a browser's profile, where the child could not remove it
 	result.row = heard.row;
+	result.row.machine_state = state_text(a, &before, &after, &calm);
 	result.sample_ms = heard.sample_ms;
 	result.sample_count = heard.sample_count;
 	result.placement = heard.placement;
@@ -309,7 +331,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);
-	result.row.wall_ms = clock_ms() - begin;
+	result.row.wall_ms = clock_ms() - begin - calm.waited_s * 1000;
 	*out = result;
 	return STATUS_OK;
 }

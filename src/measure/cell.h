@@ -38,6 +38,7 @@ struct cell {
 	bool is_static;                      // fixed shapes
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	double timeout_s;                    // wall, for the whole cell
+	double quiet_wait_s;                 // wait at most so long for a calm machine before it begins
 	int64_t memory_bytes;                // limit; 0: none
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
 	bool force;                          // try what does not fit

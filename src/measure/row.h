@@ -104,6 +104,7 @@
 	X(TEXT, inputs_hash, "SHA-256 of the inputs")                                                                      \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key")                                      \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error")                                          \
+	X(JSON, machine_state, "while the cell's child lived: governor, load, CPUs that others used, heat, what held it back; before and after") \
 	X(TEXT, started_at, "UTC, ISO 8601")                                                                               \
 	X(REAL, wall_ms, "the whole cell, as the parent saw it")
 

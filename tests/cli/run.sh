@@ -17,6 +17,10 @@ json "all(k in d[0] for k in '''$keys'''.split())"
 json 'd[0]["samples"] == 3 == len(d[0]["samples_ms"]) and d[0]["row"] == 1 and d[0]["weights"] == "synthetic"'
 json 'isinstance(d[0]["options"], dict) and d[0]["batch"] == 1 and d[0]["attempts"] == 1'
 [ -s "$ASSAY_DB" ] || fail "no database"
+# The machine's state stands beside the times; a wait that was asked for says how it ended.
+json 'isinstance(d[0]["machine_state"]["disturbed"], list) and d[0]["machine_state"]["other_cpus"] >= 0 and "calm" not in d[0]["machine_state"]'
+code 0 "$ASSAY" run "$work/bert" --on null $quick --quiet-wait 0.2 --json --db "$work/quiet.duckdb"
+json 'd[0]["machine_state"]["calm"] is False and 0.2 <= d[0]["machine_state"]["waited_s"]'
 
 code 2 "$ASSAY" run "$work/bert" --on null:fail=run@2 $quick --json
 json 'd[0]["verdict"] == "failed" and d[0]["cause"] and d[0]["row"] == 2'
