@@ -6,7 +6,10 @@
 // What was seen of plugin 2.7.0 and decides the code below:
 //   - it takes any value of any option and says nothing, so values are checked here;
 //   - where the backend cannot be set up it logs an error, and the session opens with every node on the processor. Placement
-//     shows it; device 73-none is such a case on purpose: an architecture without a chip;
+//     shows it. htp_share_resource_optimization=on is such a case on purpose, since the emulator does not have it;
+//   - an architecture without a chip (73-none) is float32 arithmetic, and larger graphs fail with QNN_COMMON_ERROR_MEM_ALLOC. With
+//     enable_htp_fp16_precision=on the provider refuses to be made; Python's wrapper then goes on with the processor alone, the C
+//     interface does not;
 //   - a compiled context made for one chip loads for another without a word: the chip is part of its name in the cache.
 #include "backend/compiled.h"
 #include "backend/ort_plugin.h"
@@ -40,6 +43,8 @@ const struct option ort_qnn_options[] = {
 		"sustained_high_performance" },
 	{ "htp_graph_finalization_optimization_mode", NULL, "0 to 3: how long the compiler tries" },
 	{ "qnn_context_priority", NULL, "low, normal, normal_high or high" },
+	{ "enable_htp_fp16_precision", NULL, "on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked" },
+	{ "htp_share_resource_optimization", NULL, "on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor" },
 	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again" },
 	{ "compile_only", "off", "on: the graph is compiled for the chip and not run" },
 	{ NULL, NULL, NULL },
@@ -140,7 +145,15 @@ static enum status read_options(struct session *s, struct ort_pairs *pairs, stru
 		{ "qnn_context_priority", priorities, 4 },
 		{ "htp_graph_finalization_optimization_mode", finals, 4 },
 	};
+	static const char *const switches[] = { "enable_htp_fp16_precision", "htp_share_resource_optimization" };
 	enum status st = session_option_bool(s, "compile_only", &s->compiles_only, err);
+
+	for (size_t i = 0; i < sizeof switches / sizeof *switches && !st; i++) {
+		bool on;
+
+		if (session_option(s, switches[i]) && !(st = session_option_bool(s, switches[i], &on, err)))
+			ort_pairs_add(pairs, switches[i], on ? "1" : "0");
+	}
 
 	for (size_t i = 0; i < sizeof takes / sizeof *takes && !st; i++) {
 		size_t word;
@@ -194,7 +207,8 @@ static enum status qnn_append(struct session *s, OrtSessionOptions *o, struct er
 	if (s->compiles_only)
 		ort_pairs_add(&pairs, "enable_htp_prepare_only", "1");
 	for (size_t i = 0; i < pairs.count; i++)
-		session_set_option(s, pairs.keys[i], pairs.values[i]);
+		if (!session_option(s, pairs.keys[i]))
+			session_set_option(s, pairs.keys[i], pairs.values[i]);
 	session_set_option(s, "plugin_version", ort_plugin_version(&own->library, devices[0]));
 	session_set_option(s, "compute_dtype", !chip || chip->half ? "f16" : "f32");
 	s->device = chip ? chip->device : "HTP";
