@@ -118,6 +118,30 @@ static void print_bandwidth(const json_t *b, struct arena *a)
 
 // ---- platforms ----------------------------------------------------------------------------------------------------------
 
+// An adapter's limits and features; of WebNN's contexts how many operators each takes (--json has which, with types and ranks).
+static void print_device_facts(const json_t *facts, struct arena *a)
+{
+	json_t *shown = json_copy((json_t *)facts), *counts = json_object(), *context;
+	const char *name;
+
+	json_object_foreach(json_object_get(facts, "contexts"), name, context)
+	{
+		const char *key;
+		json_t *one;
+		json_int_t operators = 0;
+
+		json_object_foreach(json_object_get(context, "limits"), key, one)
+			operators += json_is_object(one) && !text_is(key, "input") && !text_is(key, "constant") && !text_is(key, "output");
+		json_object_set_new(counts, name, json_integer(operators));
+	}
+	json_object_del(shown, "contexts");
+	if (json_object_size(counts))
+		json_object_set(shown, "operators_taken", counts);
+	show_facts(a, "                       ", shown);
+	json_decref(counts);
+	json_decref(shown);
+}
+
 // `text` behind `used` columns, broken between words; further lines begin at column `indent`.
 static void print_wrapped(const char *text, int used, int indent)
 {
@@ -162,6 +186,8 @@ static void print_platform(const json_t *p, bool verbose, struct arena *a)
 		print_wrapped(arena_printf(a, "%s%s%s%s%s%s%s", text_of(one, "name"), description ? ": " : "",
 			description ? description : "", json_is_true(json_object_get(one, "emulated")) ? " (EMULATED)" : "",
 			json_is_true(json_object_get(one, "compiles_only")) ? " (compiles only)" : "", words ? "; " : "", words ? words : ""), 21, 23);
+		if (verbose && json_is_object(json_object_get(one, "facts")))
+			print_device_facts(json_object_get(one, "facts"), a);
 	}
 	json_array_foreach(json_object_get(facts, "findings"), i, one)
 		if ((verbose || i == 0) && !(reason && strstr(reason, json_string_value(one)))) {

@@ -224,7 +224,12 @@ json_t *detect_platforms(void)
 	struct machine machine;
 	const struct wanted all = { NULL, 0 };
 	machine_detect(&machine, &a);
-	json_t *out = detect_wanted(&all, &machine, &a);
+	json_t *out = detect_wanted(&all, &machine, &a), *platform, *device;
+	size_t i, k;
+	// Each run keeps what was found; every operator that a browser's WebNN takes would be most of the database.
+	json_array_foreach(out, i, platform)
+		json_array_foreach(json_object_get(platform, "devices"), k, device)
+			json_object_del(device, "facts");
 	arena_done(&a);
 	return out;
 }

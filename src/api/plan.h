@@ -102,7 +102,7 @@ json_t *plan_json(const struct cell_result *r);
 // all at once; no engine is loaded here.
 json_t *detect_all(void);
 json_t *detect_some(const char *const *names, size_t count);         // of platforms by name, each in the table; 0: all
-json_t *detect_platforms(void);
+json_t *detect_platforms(void);                                      // without the facts of single devices
 // How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
 enum status detect_bandwidth(json_t **out, struct error *err);
 

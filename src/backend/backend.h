@@ -42,6 +42,7 @@ struct device {
 	bool emulated;                       // a software stand-in for other hardware
 	bool compiles_only;                  // it is not here: a session can be opened on it and not run
 	const char *features;                // words, or NULL
+	const json_t *facts;                 // what the engine learned of it: adapter, limits, contexts; NULL. Lives as long as the list's arena
 };
 struct absence { const char *provider, *reason; };     // of a provider that this build should have: a sentence, and what to do
 struct device_list {

@@ -377,6 +377,7 @@ static void describe(struct arena *a, const struct found *f, const char *provide
 	const json_t *part = part_of(f, provider), *info = json_object_get(part, "info");
 	const char *version = browser_version(a, f->facts);
 
+	d->facts = part;
 	if (text_is(provider, "webgpu")) {
 		const char *vendor = json_string_value(json_object_get(info, "vendor")), *architecture = json_string_value(json_object_get(info, "architecture"));
 		const char *words = json_string_value(json_object_get(info, "description"));

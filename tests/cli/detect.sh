@@ -16,6 +16,9 @@ json 'd["machine"]["usable_cpus"] <= d["machine"]["threads"]'
 json 'all(isinstance(p["facts"], dict) for p in d["platforms"])'
 json 'all(isinstance(s, str) and s for p in d["platforms"] for s in p["facts"].get("findings", []))'
 json '[p for p in d["platforms"] if p["name"] == "cpu"][0]["facts"]["limits"]["allowed_cpus"]'
+# What a browser's adapter and WebNN's contexts are stands with its devices.
+json 'all(v["facts"]["limits"]["maxBufferSize"] > 0 for p in d["platforms"] if p["name"] == "webgpu" for v in p["devices"] if v["engine"] == "browser")'
+json 'all(any(c.get("limits") for c in v["facts"]["contexts"].values()) for p in d["platforms"] if p["name"] == "webnn" for v in p["devices"])'
 # What hides a device is shown, set or not.
 code 0 env CUDA_VISIBLE_DEVICES=-1 HIP_VISIBLE_DEVICES= "$ASSAY" detect cuda rocm --json
 json '[p["name"] for p in d["platforms"]] == ["cuda", "rocm"]'
@@ -51,5 +54,6 @@ for name in onnxruntime openvino_c; do
 	echo 'not a library' >"$work/engines/lib$name.so.99.99.99"
 done
 code 0 env ASSAY_ENGINE_PATH="$work/engines" "$ASSAY" detect --json
-json 'all(not p["available"] and ("lib" + n) in p["reason"] for p in d["platforms"] for m, n in (("cpu", "onnxruntime"), ("openvino", "openvino_c")) if p["name"] == m)'
+json 'all("libonnxruntime" in p["features"]["absent_routes"]["CPU"] and not any(v["engine"] == "ort" for v in p["devices"]) for p in d["platforms"] if p["name"] == "cpu")'
+json 'all(not p["available"] and "libopenvino_c" in p["reason"] for p in d["platforms"] if p["name"] == "openvino")'
 finish
