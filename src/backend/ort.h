@@ -47,7 +47,7 @@ struct ort_provider {
 	enum status (*append)(struct session *s, OrtSessionOptions *o, struct error *err);
 	bool compiles;                       // takes stretches of the graph as a whole, instead of having kernels for single nodes
 };
-extern const struct ort_provider ort_cuda, ort_tensorrt, ort_tensorrt_rtx, ort_migraphx, ort_coreml, ort_xnnpack;
+extern const struct ort_provider ort_cuda, ort_tensorrt, ort_tensorrt_rtx, ort_migraphx, ort_coreml, ort_xnnpack, ort_mlx;
 extern const struct option ort_cuda_options[], ort_tensorrt_options[], ort_tensorrt_rtx_options[], ort_migraphx_options[], ort_coreml_options[],
 	ort_xnnpack_options[];
 extern const struct provider ort_providers[];        // ort_providers.c; ends with a NULL name

@@ -43,6 +43,7 @@ const struct provider ort_providers[] = {
 	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx },
 	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml },
 	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack },
+	{ "mlx", "onnxruntime", NULL, &ort_mlx },
 	{ "qnn", "onnxruntime", ort_qnn_options, &ort_qnn },
 	{ "webgpu", "onnxruntime-webgpu", ort_webgpu_options, &ort_webgpu },
 	{ "webgpu-virtual", "onnxruntime", ort_webgpu_virtual_options, &ort_webgpu_virtual },

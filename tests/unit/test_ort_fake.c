@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Providers of ONNX Runtime whose hardware is not here (CUDA, TensorRT, MIGraphX, Core ML, XNNPACK), against a library that
+// Providers of ONNX Runtime whose hardware is not here (CUDA, TensorRT, MIGraphX, Core ML, XNNPACK, MLX), against a library that
 // records the calls (fake/ort.c) and vendors' libraries that claim to have GPUs (fake/vendor.c): options and their values, choice
 // of the device, order of the calls, I/O binding, kept compilations, release of every object. Then the real libraries, up to what
 // they miss. Each test is a child with folders of its own: what was opened once stays open.
@@ -668,6 +668,24 @@ static void xnnpack(void)
 	stop(&s);
 }
 
+static void mlx(void)
+{
+	const struct device *first = NULL;
+	struct session s;
+	struct tensor out;
+	size_t count;
+
+	must_fail("mlx", NULL, NULL, STATUS_UNAVAILABLE, "MLX needs macOS 14 or newer on Apple silicon");
+	CHECK_TEXT(look("onnxruntime", "mlx", &count, NULL), "MLX needs macOS");
+	put("engines/onnxruntime-ep-mlx/libonnxruntime_mlx_ep.dylib", FAKE_PROVIDER);
+	CHECK(!look("onnxruntime", "mlx", &count, &first) && count == 1);
+	CHECK(text_is(first->name, "GPU") && text_is(first->features, "plugin 0.31.0"));
+	must_start(&s, "mlx", NULL, NULL);
+	ORDER(calls, "RegisterExecutionProviderLibrary MLXExecutionProvider", "append plugin, 1 device", "CreateSession");
+	run_rows(&s, 2, 1, &out);
+	session_close(&s);                               // the environment stays where a plugin is registered
+}
+
 // ---- the real libraries -----------------------------------------------------------------------------------------------------------
 
 // Every key that the stand-in takes is a word of the real provider's library.
@@ -758,6 +776,7 @@ TEST(migraphx)
 TEST(migraphx_devices)
 TEST(coreml)
 TEST(xnnpack)
+TEST(mlx)
 TEST(real_keys)
 TEST(real_missing)
 
@@ -778,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_migraphx_devices),
 		cmocka_unit_test(test_coreml),
 		cmocka_unit_test(test_xnnpack),
+		cmocka_unit_test(test_mlx),
 		cmocka_unit_test(test_real_keys),
 		cmocka_unit_test(test_real_missing),
 	};

@@ -126,13 +126,6 @@ static OrtStatus *create_logged_env(OrtLoggingFunction log, void *parameter, Ort
 	(void)parameter;
 	return create_env(level, id, out);
 }
-static OrtStatus *register_library(OrtEnv *env, const char *name, const char *path)
-{
-	(void)env;
-	(void)name;
-	(void)path;
-	FAIL("it takes no providers from libraries of their own");
-}
 static void release_env(OrtEnv *e) { drop(ENV, e); }
 
 static OrtStatus *get_available_providers(char ***out, int *count)
@@ -502,12 +495,58 @@ static OrtStatus *bound_values(const OrtIoBinding *b, OrtAllocator *a, OrtValue 
 	return NULL;
 }
 
+// ---- a provider in a library of its own -----------------------------------------------------------------------------------------
+
+struct OrtEpDevice { int unused; };
+struct OrtKeyValuePairs { char library[512]; };
+static struct OrtEpDevice plugin_device;
+static struct OrtKeyValuePairs plugin_metadata;
+
+static OrtStatus *register_library(OrtEnv *e, const char *name, const char *path)
+{
+	(void)e;
+	if (strcmp(name, "MLXExecutionProvider"))
+		FAIL("it takes no other provider from a library of its own than MLX");
+	note("RegisterExecutionProviderLibrary %s\n", name);
+	snprintf(plugin_metadata.library, sizeof plugin_metadata.library, "%s", path);
+	return NULL;
+}
+static OrtStatus *get_devices(const OrtEnv *e, const OrtEpDevice *const **out, size_t *count)
+{
+	static const OrtEpDevice *const all[] = { &plugin_device };
+
+	(void)e;
+	*out = all;
+	*count = *plugin_metadata.library ? 1 : 0;
+	return NULL;
+}
+static const OrtKeyValuePairs *metadata_of(const OrtEpDevice *d) { return (void)d, &plugin_metadata; }
+static const char *value_of(const OrtKeyValuePairs *p, const char *key)
+{
+	return !strcmp(key, "library_path") ? p->library : !strcmp(key, "version") ? "0.31.0" : NULL;
+}
+static OrtStatus *append_devices(OrtSessionOptions *so, OrtEnv *e, const OrtEpDevice *const *devices, size_t count, const char *const *keys,
+	const char *const *values, size_t pairs)
+{
+	(void)so;
+	(void)e;
+	(void)devices;
+	for (size_t i = 0; i < pairs; i++)
+		note("plugin %s=%s\n", keys[i], values[i]);
+	note("append plugin, %zu device\n", count);
+	return NULL;
+}
+
 static const OrtApi api = {
+	.RegisterExecutionProviderLibrary = register_library,
+	.GetEpDevices = get_devices,
+	.EpDevice_EpMetadata = metadata_of,
+	.GetKeyValue = value_of,
+	.SessionOptionsAppendExecutionProvider_V2 = append_devices,
 	.GetErrorCode = get_error_code,
 	.GetErrorMessage = get_error_message,
 	.ReleaseStatus = release_status,
 	.CreateEnv = create_env,
-	.RegisterExecutionProviderLibrary = register_library,
 	.CreateEnvWithCustomLogger = create_logged_env,
 	.ReleaseEnv = release_env,
 	.GetAvailableProviders = get_available_providers,
