@@ -268,7 +268,7 @@ enum status ort_create_session(struct session *s, const struct artifact *a, enum
 	if (!st)
 		st = o->context && purpose == ORT_MEASURE ? load_compiled(s, a, so, out, err) : load(o, a, so, out, err);
 	api->ReleaseSessionOptions(so);
-	if (!st && o->compiled && purpose == ORT_MEASURE)
+	if (!st && o->compiled && (!o->context || purpose == ORT_MEASURE))
 		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
 	return st;
 }
@@ -422,14 +422,12 @@ enum status ort_show_output(struct session *s, const struct tensor_type *type, O
 	return STATUS_OK;
 }
 
-static enum status ort_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
+static enum status run_on_host(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
 	enum status st = STATUS_OK;
 
-	if (o->binding)
-		return ort_binding_run(s, in, out, err);
 	release_values(api, o->in, s->input_count);
 	if (s->keeps_outputs) {
 		OrtValue **spare = o->older ? o->older : ARENA_ARRAY(&s->arena, s->output_count + 1, OrtValue *);
@@ -460,6 +458,17 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 			"running", err);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = ort_show_output(s, &s->outputs[i], o->out[i], &out[i], err);
+	return st;
+}
+
+static enum status ort_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct ort *o = s->state;
+	enum status st = o->binding ? ort_binding_run(s, in, out, err) : run_on_host(s, in, out, err);
+
+	// A provider may compile once more, for the shapes of its first run, and keep that too.
+	if (!st && o->compiled && !o->context && s->run_count == 1)
+		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
 	return st;
 }
 

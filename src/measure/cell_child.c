@@ -90,7 +90,7 @@ static enum status run_timed(struct work *w, int64_t *ns, struct error *err)
 	enum status st = run_once(w, err);
 
 	*ns = clock_ns() - before;
-	if (w->backend->caps & BACKEND_TIMES_ITSELF)
+	if ((w->backend->caps & BACKEND_TIMES_ITSELF) || w->part->session.run_ns > 0)
 		*ns = w->part->session.run_ns;
 	return st;
 }

@@ -509,6 +509,9 @@ static void tensorrt(void)
 	CHECK(text_is(session_option(&s, "engine_cache"), "new") && text_is(session_option(&s, "compute_dtype"), "f32"));
 	run_rows(&s, 2, 1, &out);
 	stop(&s);
+	must_start(&s, "tensorrt", "1", "workspace=1g,builder_level=5,min_subgraph=3"); // what the run compiled is known too
+	CHECK(text_is(session_option(&s, "engine_cache"), "found") && called("compiled found"));
+	stop(&s);
 
 	mine = cache_of(NULL, "0", "new");
 	CHECK(text_starts(mine, in_folder("cache/compiled/")));

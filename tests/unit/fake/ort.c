@@ -22,7 +22,7 @@ enum { ENV, OPTIONS, SESSION, MEMORY, ALLOCATOR, BINDING, VALUE, TYPE, SHAPE, CU
 struct OrtStatus { OrtErrorCode code; char text[512]; };
 struct OrtEnv { int unused; };
 struct OrtSessionOptions { char cache[512]; char engine[64]; };
-struct OrtSession { int unused; };
+struct OrtSession { char cache[512]; };
 struct OrtMemoryInfo { char name[32]; int device; };
 struct OrtTypeInfo { int unused; };
 struct OrtTensorTypeAndShapeInfo { int64_t dim[8]; size_t rank; };
@@ -263,6 +263,7 @@ static OrtStatus *open_session(const OrtSessionOptions *o, OrtSession **out)
 		}
 	}
 	*out = make(SESSION, sizeof **out);
+	snprintf((*out)->cache, sizeof (*out)->cache, "%s", o->cache);
 	note("CreateSession\n");
 	return NULL;
 }
@@ -377,8 +378,13 @@ static void compute(const OrtValue *x, const OrtValue *y)
 static OrtStatus *run(OrtSession *s, const OrtRunOptions *o, const char *const *in_names, const OrtValue *const *in, size_t in_count,
 	const char *const *out_names, size_t out_count, OrtValue **out)
 {
-	(void)s;
+	char path[640];
+	FILE *f;
+
 	(void)o;
+	snprintf(path, sizeof path, "%s/fake.late", s->cache);
+	if (*s->cache && access(path, F_OK) && (f = fopen(path, "w"))) // TensorRT compiles once more for the shapes of a run
+		fclose(f);
 	if (in_count != 1 || out_count != 1 || strcmp(*in_names, "x") || strcmp(*out_names, "y"))
 		FAIL("x and y are expected");
 	note("Run\n");
