@@ -363,6 +363,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 {
 	r->model = m->model;
 	r->requested = c->requested ? c->requested : c->platform;
+	r->tried = c->platform;
 	r->attempt = c->attempt > 0 ? c->attempt : 1;
 	r->fallback_of = c->attempt > 1 ? c->fallback_of : ROW_NONE;
 	if (c->fallback_reason)              // else what the child said of a silent one

@@ -35,6 +35,7 @@
 	X(TEXT, hint, "what to do about it, where that is known")                                                          \
 	X(TEXT, raw_error, "what the engine said, word for word, where the cause was made from it")                        \
 	X(INTEGER, attempt, "1, or the number of this try in a chain of fallbacks")                                        \
+	X(TEXT, tried, "the platform that this try was made on: the one asked for, or a fallback")                         \
 	X(INTEGER, fallback_of, "row of the first try, which this one stands in for; null: this is what was asked for")     \
 	X(TEXT, fallback_reason, "verdict and cause of the try before")                                                    \
 	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for")         \

@@ -50,7 +50,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 		const struct report_cell *c = &out->cells[i];
 		bool elsewhere = !c->is_running && verdict_exit_code(c->verdict) == 0;
 		size_t k = 0;
-		if (c->is_good || c->is_running)
+		if (c->is_good || c->is_running || c->is_compiled)
 			continue;
 		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == elsewhere && text_is(f[k].cause, c->cause)
 			&& text_is(f[k].models[0], report_model_name(c->row.model))))

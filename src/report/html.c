@@ -32,6 +32,8 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 		html_matrix(s, a, &page);
 		has_chart = html_chart(s, a, &page);
 		html_failures(s, a, &page);
+		html_fallbacks(s, a, &page);
+		html_partials(s, a, &page);
 	}
 	report_comparisons_html(s, html_esc, a, &page);
 	if (s->cell_count > 0) {

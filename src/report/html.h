@@ -19,6 +19,8 @@ void html_first_screen(const struct summary *s, struct arena *a, struct text *ou
 void html_matrix(const struct summary *s, struct arena *a, struct text *out);
 bool html_chart(const struct summary *s, struct arena *a, struct text *out);
 void html_failures(const struct summary *s, struct arena *a, struct text *out);
+void html_fallbacks(const struct summary *s, struct arena *a, struct text *out);
+void html_partials(const struct summary *s, struct arena *a, struct text *out);
 void html_notes(const struct summary *s, struct arena *a, struct text *out);
 void html_cell_details(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out);
 void html_platforms(const struct summary *s, struct arena *a, struct text *out);

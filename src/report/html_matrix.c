@@ -11,8 +11,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 
 	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform), html_cell_class(c), (long long)c->row.row,
 		report_verdict_mark(c), report_verdict_word(c));
-	if (c->row.emulated == 1)
-		text_add(out, " <span class=\"tag warn\">emulated</span>");
+	if (report_software(&c->row) != NULL)
+		text_addf(out, " <span class=\"tag warn\">%s</span>", report_software(&c->row));
 	if (latency != NULL) {
 		text_addf(out, "<span class=\"latency\">%s", latency);
 		if (c->is_fastest)
@@ -29,6 +29,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 		text_addf(out, "<span class=\"sub\">%s the speed of cpu</span>", times);
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", c->agreement);
+	if (c->fallback != NULL && c->fallback->try_count > 0)
+		text_addf(out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
 	if (c->cause != NULL)
 		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px\">%s</span>", html_esc(a, c->cause));
 	text_add(out, "</div></td>");
@@ -72,7 +74,10 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
 			if (c == NULL || isnan(c->row.latency_ms) || c->row.latency_ms <= 0)
 				continue;
-			const char *flag = c->verdict == VERDICT_WRONG ? ", wrong" : !c->is_good ? ", ran elsewhere" : "";
+			const char *software = report_software(&c->row);
+			const char *flag = c->verdict == VERDICT_WRONG ? ", wrong" : !c->is_good && software == NULL ? ", ran elsewhere" : "";
+			if (software != NULL)
+				flag = arena_printf(a, "%s, %s", flag, software);
 			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms", c->row.latency_ms, "text",
 				json_string(arena_printf(a, "%s%s", report_ms(a, c->row.latency_ms), flag)));
 			if (c->row.latency_min_ms > 0 && !isnan(c->row.latency_max_ms)) {

@@ -38,7 +38,7 @@ static void card_runs(const struct summary *s, struct arena *a, struct text *out
 	text_add(out, "<section class=\"card\"><h2>What runs</h2><ul>");
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct report_counts *n = &s->column_counts[k];
-		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu cells</span></div>", html_esc(a, s->columns[k]), n->good, n->total);
+		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu cells</span></div>", html_esc(a, s->columns[k]), n->good, n->total - n->of[VERDICT_COMPILES]);
 		meter(out, n);
 		text_addf(out, "<span class=\"sub\" style=\"margin-top:5px\">%s</span></li>", counts_text(a, n));
 	}
@@ -54,7 +54,7 @@ static const char *fastest_text(const struct summary *s, const struct report_lin
 
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+		if (c == NULL || !c->is_good || isnan(c->row.latency_ms) || (c->row.emulated == 1 && !text_is(c->row.engine, "null")))
 			continue;
 		if (best == NULL || c->row.latency_ms < best->row.latency_ms) {
 			next = best;

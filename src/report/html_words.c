@@ -46,7 +46,7 @@ const char *html_verdict_class(enum verdict v, bool elsewhere)
 
 const char *html_cell_class(const struct report_cell *c)
 {
-	return html_verdict_class(c->verdict, !c->is_running && !c->is_good && verdict_exit_code(c->verdict) == 0);
+	return html_verdict_class(c->verdict, !c->is_running && !c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0);
 }
 
 void html_fact(struct text *out, struct arena *a, const char *name, const char *content)

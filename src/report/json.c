@@ -43,6 +43,7 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "machine", text_json(c->machine));
 	json_object_set_new(out, "state", json_string(c->is_running ? "running" : "finished"));
 	json_object_set_new(out, "good", json_boolean(c->is_good));
+	json_object_set_new(out, "software", text_json(report_software(&c->row)));
 	json_object_set_new(out, "agreement", text_json(c->agreement));
 	json_object_set_new(out, "why_not", text_json(c->cause));
 	json_object_set_new(out, "fastest", json_boolean(c->is_fastest));
@@ -82,6 +83,29 @@ static json_t *comparison_of(const struct report_comparison *r)
 	return out;
 }
 
+static json_t *fallback_json(const struct report_fallback *f)
+{
+	json_t *tries = json_array();
+
+	for (size_t k = 0; k < f->try_count; k++) {
+		json_t *row = row_to_json(&f->tries[k].row);
+		json_object_set_new(row, "platform", text_json(f->tries[k].platform));
+		json_array_append_new(tries, row);
+	}
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "row", integer_json(f->cell->row.row), "model", text_json(f->cell->row.model), "requested",
+		text_json(f->cell->row.requested), "chain", text_json(f->chain), "actual", f->answer != NULL ? text_json(f->answer->row.actual) : f->try_count == 0 ? text_json(f->cell->row.actual) : json_null(),
+		"got", text_json(f->got), "tries", tries);
+}
+
+static json_t *fallbacks_json(const struct summary *s)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < s->fallback_count; i++)
+		json_array_append_new(out, fallback_json(&s->fallbacks[i]));
+	return out;
+}
+
 json_t *report_json(const struct summary *s)
 {
 	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array(),
@@ -113,8 +137,8 @@ json_t *report_json(const struct summary *s)
 	}
 	for (size_t i = 0; i < s->comparison_count; i++)
 		json_array_append_new(comparisons, comparison_of(&s->comparisons[i]));
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
 		(json_int_t)s->rows, "models", (json_int_t)s->models_total, "models_that_run", (json_int_t)s->models_good, "machines", machines, "platforms",
-		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "comparisons", comparisons, "notes", list_json(s->notes, s->note_count),
+		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "fallbacks", fallbacks_json(s), "comparisons", comparisons, "notes", list_json(s->notes, s->note_count),
 		"memory_sampling", list_json(s->methods, s->method_count), "runs", runs);
 }

@@ -10,7 +10,7 @@ static void count_cell(struct report_counts *n, const struct report_cell *c)
 	n->good += c->is_good;
 	if (c->is_running)
 		n->running++;
-	else if (!c->is_good && verdict_exit_code(c->verdict) == 0)
+	else if (!c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0)
 		n->elsewhere++;
 	else
 		n->of[c->verdict]++;
@@ -124,6 +124,12 @@ void summary_place_cells(struct summary *out, struct arena *a)
 
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
 // from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
+// An emulator's time is no hardware's: it has no place among the fastest.
+static bool is_ranked(const struct report_cell *c)
+{
+	return c->is_good && !isnan(c->row.latency_ms) && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
+}
+
 static bool is_unstable(const struct report_cell *c)
 {
 	return text_is(c->row.stability, "unstable");
@@ -136,7 +142,7 @@ void summary_rank_line(struct summary *out, const struct report_line *l)
 
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+		if (c == NULL || !is_ranked(c))
 			continue;
 		timed++;
 		if (best == NULL || c->row.latency_ms < best->row.latency_ms)
@@ -149,7 +155,7 @@ void summary_rank_line(struct summary *out, const struct report_line *l)
 	bool alone = true;
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !c->is_good || isnan(c->row.latency_ms))
+		if (c == NULL || !is_ranked(c))
 			continue;
 		if (cpu != NULL && c != cpu)
 			c->times_cpu = cpu->row.latency_ms / c->row.latency_ms;
@@ -163,6 +169,14 @@ void summary_rank_line(struct summary *out, const struct report_line *l)
 	best->is_near_fastest = !alone;
 }
 
+// On the platform that was asked for, or in the open on another.
+static bool runs(const struct report_cell *c)
+{
+	const struct report_try *y = c->fallback != NULL ? c->fallback->answer : NULL;
+
+	return (c->is_good && report_ran(c->verdict)) || (y != NULL && (y->verdict == VERDICT_RIGHT || y->verdict == VERDICT_UNJUDGED) && !c->is_stand_in && !text_is(y->row.engine, "null"));
+}
+
 void summary_count_models(struct summary *out)
 {
 	for (size_t i = 0; i < out->line_count; i++) {
@@ -172,7 +186,7 @@ void summary_count_models(struct summary *out)
 				continue;
 			seen = seen || k < i;
 			for (size_t c = 0; c < out->column_count; c++)
-				good = good || (out->lines[k].cell[c] && out->cells[out->lines[k].cell[c] - 1].is_good && report_ran(out->cells[out->lines[k].cell[c] - 1].verdict));
+				good = good || (out->lines[k].cell[c] && runs(&out->cells[out->lines[k].cell[c] - 1]));
 		}
 		out->models_total += !seen;
 		out->models_good += !seen && good;

@@ -56,8 +56,10 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
 		text_addf(out, ", %s", c->agreement);
-	if (c->row.emulated == 1)
-		text_add(out, ", EMULATED");
+	if (report_software(&c->row) != NULL)
+		text_addf(out, ", %s", text_is(report_software(&c->row), "emulated") ? "EMULATED" : "NOTHING COMPUTED");
+	if (c->fallback != NULL && c->fallback->try_count > 0)
+		text_addf(out, "; instead %s", esc(a, c->fallback->got));
 }
 
 static void matrix_md(const struct summary *s, struct arena *a, struct text *out)
@@ -101,6 +103,34 @@ static void failures_md(const struct summary *s, struct arena *a, struct text *o
 	text_add(out, "\n");
 }
 
+static void fallbacks_md(const struct summary *s, struct arena *a, struct text *out)
+{
+	if (s->fallback_count > 0)
+		text_add(out, "## Fallbacks\n\n| model | asked for | chain | tries | got |\n| --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < s->fallback_count; i++) {
+		const struct report_fallback *f = &s->fallbacks[i];
+		text_addf(out, "| %s | %s | %s | %s%s%s", esc(a, report_model_name(f->cell->row.model)), esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
+			f->cell->cause != NULL ? ": " : "", esc(a, f->cell->cause));
+		for (size_t k = 0; k < f->try_count; k++)
+			text_addf(out, "; %s", esc(a, report_try_words(a, &f->tries[k])));
+		text_addf(out, " | %s |\n", esc(a, f->got));
+	}
+	text_add(out, s->fallback_count > 0 ? "\n" : "");
+	if (s->partial_count > 0)
+		text_add(out, "## Ran only in part on the platform\n\n| model | on | nodes elsewhere | which |\n| --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < s->partial_count; i++)
+		text_addf(out, "| %s | %s | %s | %s |\n", esc(a, report_model_name(s->partials[i].cell->row.model)), esc(a, s->partials[i].cell->platform), s->partials[i].nodes,
+			esc(a, s->partials[i].ops));
+	text_add(out, s->partial_count > 0 ? "\n" : "");
+}
+
+static const char *on_words(struct arena *a, const struct report_cell *c)
+{
+	const char *software = report_software(&c->row);
+
+	return software != NULL ? arena_printf(a, "%s (%s)", c->platform, software) : c->platform;
+}
+
 static void figures_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	bool begun = false;
@@ -115,7 +145,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
-		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, s->lines[c->line].variant), esc(a, c->platform), load ? load : "",
+		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, s->lines[c->line].variant), esc(a, on_words(a, c)), load ? load : "",
 			first ? first : "", report_latency(a, r), text_is(r->stability, "unstable") ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);
@@ -142,7 +172,7 @@ static void memory_md(const struct summary *s, struct arena *a, struct text *out
 				"| model | on | predicted | measured | predicted / measured |\n| --- | --- | ---: | ---: | ---: |\n");
 		begun = true;
 		text_addf(out, "| %s (%s%s%s) | %s | %s | %s | %s |\n", esc(a, report_model_name(c->row.model)), esc(a, s->lines[c->line].variant),
-			s->lines[c->line].warning != NULL ? "; " : "", esc(a, s->lines[c->line].warning), esc(a, c->platform), predicted,
+			s->lines[c->line].warning != NULL ? "; " : "", esc(a, s->lines[c->line].warning), esc(a, on_words(a, c)), predicted,
 			measured != NULL ? measured : c->row.attempts == 0 ? "not tried" : report_verdict_word(c), ratio != NULL ? ratio : "");
 	}
 	if (begun)
@@ -196,6 +226,7 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 	if (s->cell_count > 0)
 		matrix_md(s, a, out);
 	failures_md(s, a, out);
+	fallbacks_md(s, a, out);
 	figures_md(s, a, out);
 	memory_md(s, a, out);
 	comparisons_md(s, a, out);

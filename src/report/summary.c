@@ -20,8 +20,10 @@ bool report_ran(enum verdict v)
 
 static const char *cause_of(struct arena *a, const struct report_cell *c)
 {
-	if (c->is_good || c->is_running)
+	if (c->is_good || c->is_running || c->is_compiled)
 		return NULL;
+	if (c->is_stand_in && verdict_exit_code(c->verdict) == 0)
+		return arena_printf(a, "the null engine stood in for %s (ASSAY_NULL): nothing was computed", c->row.requested);
 	if (c->row.cause != NULL && *c->row.cause != '\0')
 		return c->row.cause;
 	if (c->row.actual != NULL && !text_is(c->row.actual, c->row.requested))
@@ -42,7 +44,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 {
 	// What tells questions apart on the same machine. Failed cells lack what only a run could tell, so those are not here.
 	static const char sql[] =
-		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id"
+		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
 		" QUALIFY row_number() OVER (PARTITION BY r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens"
 		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict = 'interrupted' THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
 	struct arena *a = &s->arena;
@@ -64,7 +66,9 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 			return error_set(err, STATUS_BAD_INPUT, "row %lld has the verdict '%s', which this assay does not know: use a newer one",
 				(long long)c->row.row, c->row.verdict);
 		bool here = c->row.actual == NULL || text_is(c->row.actual, c->row.requested);
-		c->is_good = !c->is_running && verdict_exit_code(c->verdict) == 0 && here;
+		c->is_stand_in = text_is(c->row.engine, "null") && !text_is(c->row.requested, "null");
+		c->is_compiled = c->verdict == VERDICT_COMPILES;
+		c->is_good = !c->is_running && !c->is_compiled && verdict_exit_code(c->verdict) == 0 && here && !c->is_stand_in;
 		if (c->verdict == VERDICT_RIGHT)
 			c->agreement = text_is(c->row.reference, "golden") ? "agrees with transformers" : "engines agree";
 		c->cause = cause_of(a, c);
@@ -152,6 +156,8 @@ enum status summary_make(struct store *s, struct summary *out, struct error *err
 	if (status == STATUS_OK)
 		status = take_cells(s, out, err);
 	if (status == STATUS_OK)
+		status = summary_take_fallbacks(s, out, err);
+	if (status == STATUS_OK)
 		status = report_comparisons(s, &out->comparisons, &out->comparison_count, err);
 	if (status != STATUS_OK)
 		return error_prefix(err, "report");
@@ -160,6 +166,7 @@ enum status summary_make(struct store *s, struct summary *out, struct error *err
 		summary_rank_line(out, &out->lines[i]);
 	summary_count_models(out);
 	summary_gather_failures(out, &s->arena);
+	summary_gather_partials(out, &s->arena);
 	summary_gather_notes(out, &s->arena);
 	return STATUS_OK;
 }

@@ -14,14 +14,34 @@ struct report_cell {
 	const char *machine;                 // id
 	const char *asked_device;
 	bool is_running;                     // no verdict yet
+	bool is_stand_in;                    // the null engine in a platform's place: nothing was computed
 	enum verdict verdict;                // VERDICT_COUNT while running
-	bool is_good;                        // right, unjudged or compiles, and on the platform that was asked for
+	bool is_good;                        // right or unjudged, and on the platform that was asked for
+	bool is_compiled;                    // it compiles: neither a success nor a failure
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *agreement;               // "agrees with transformers", "engines agree"; NULL where it was not judged right
 	const char *cause;                   // for everything that is not good: a sentence, never NULL there
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
 	size_t line, column;
+	const struct report_fallback *fallback;          // what was tried instead; NULL: nothing was
+};
+
+// What was tried where a cell gave nothing, or gave it elsewhere; fallbacks.c.
+struct report_try { struct row row; const char *platform; enum verdict verdict; bool is_running; };
+struct report_fallback {
+	const struct report_cell *cell;      // what was asked for: the first try
+	const char *chain;                   // as the platform's row has it: "cuda, openvino, cpu"
+	struct report_try *tries;            // the second on; none: a silent fallback that nobody followed
+	size_t try_count;
+	const struct report_try *answer;     // the try that answered; NULL: none did
+	const char *got;                     // "cpu: right, 12.3 ms, 1.4x slower than cuda's row 17"
+};
+
+// Some of the nodes ran on something else than the asked platform.
+struct report_partial {
+	const struct report_cell *cell;
+	const char *nodes, *ops;             // "12 of 854"; "Gather i64 (4): REASON, ..."
 };
 
 // A model in one variant: what must be equal for two latencies to be compared.
@@ -88,6 +108,10 @@ struct summary {
 	size_t failure_count;
 	struct report_counts counts;
 	size_t synthetic;                                // cells with synthetic weights
+	struct report_fallback *fallbacks;
+	size_t fallback_count;
+	struct report_partial *partials;
+	size_t partial_count;
 	struct report_comparison *comparisons;           // latest answer to each question
 	size_t comparison_count;
 	const char **notes;                              // what to know before quoting a number; sentences
@@ -126,6 +150,10 @@ const char *report_command(struct arena *a, const struct report_cell *c);
 const char *report_latency(struct arena *a, const struct row *r);
 // "AMD EPYC, 2 of 4 processors usable, 23.4 GiB of memory, Debian 12".
 const char *report_machine_line(struct arena *a, const struct report_machine *m);
+// "emulated", "nothing computed": what no table and no chart shows without; NULL for hardware.
+const char *report_software(const struct row *r);
+// "cpu: right, 12.3 ms, 1.40 times as slow as the last of cuda (row 17)"; fallbacks.c.
+const char *report_try_words(struct arena *a, const struct report_try *t);
 // "ONNX Runtime" for "ort".
 const char *report_engine_name(const char *engine);
 // "412 of 500 nodes on it, 88 fused away", "not known: REASON"; NULL when nothing ran.

@@ -89,6 +89,11 @@ const char *report_machine_line(struct arena *a, const struct report_machine *m)
 	return m->os != NULL ? arena_printf(a, "%s, %s", out, m->os) : out;
 }
 
+const char *report_software(const struct row *r)
+{
+	return text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL;
+}
+
 const char *report_engine_name(const char *engine)
 {
 	return text_is(engine, "ort") ? "ONNX Runtime" : text_is(engine, "openvino") ? "OpenVINO" : engine;
@@ -139,7 +144,7 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 
 static bool is_elsewhere(const struct report_cell *c)
 {
-	return !c->is_running && !c->is_good && verdict_exit_code(c->verdict) == 0;
+	return !c->is_running && !c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0;
 }
 
 const char *report_verdict_mark(const struct report_cell *c)
@@ -160,7 +165,7 @@ static const char *word_of(enum verdict v)
 
 const char *report_verdict_word(const struct report_cell *c)
 {
-	return c->is_running ? "running" : is_elsewhere(c) ? "ran elsewhere" : word_of(c->verdict);
+	return c->is_running ? "running" : c->is_stand_in && is_elsewhere(c) ? "stood in" : is_elsewhere(c) ? "ran elsewhere" : word_of(c->verdict);
 }
 
 const char *report_failure_word(const struct report_failure *f)

@@ -96,6 +96,9 @@ while IFS=: read -r asked rest; do
 	database "SELECT requested, COALESCE(actual, '-'), verdict, attempt, COALESCE(fallback_of, 0), engine FROM result ORDER BY id" \
 		$(n=0; for name in $chain; do n=$((n + 1)); if [ "$name" = "$last" ]; then echo "$asked,$name,right,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; \
 			else echo "$asked,-,unavailable,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; fi; done)
+	"$ASSAY" report --format md -o "$work/report.md"
+	[ "$asked" = "$last" ] || grep -Eq "^\\| model \\| $asked \\| $(echo $chain | sed 's/ /, /g') \\| unavailable: .*; $last: right, .*nothing computed[)] \\|$" "$work/report.md" ||
+		fail "the report does not say that $last answered for $asked: $(grep "^| model | $asked " "$work/report.md")"
 	# The tables of the original system count none of it as a success of that hardware.
 	database "SELECT DISTINCT hardware, success FROM hardware_results" "$asked,false"
 	# And all of it may fail: the last try's verdict is the chain's.
