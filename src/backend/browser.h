@@ -20,6 +20,8 @@ struct found {
 	const char *failure;                 // why
 };
 
+// Of ASSAY_BROWSER_PATH and PATH, and the one that `assay setup webnn` brings; none is started.
+size_t browser_installed(struct arena *a, struct browser **out);
 // From the cache where the browser's file is the one that was asked; else each is started and asked, all at the same time.
 enum status browser_probe(struct arena *a, struct found **out, size_t *count, struct error *err);
 enum status browser_devices(const char *build, struct device_list *out, struct error *err);

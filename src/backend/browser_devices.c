@@ -21,31 +21,26 @@ enum { FAILURE_S = 600, FACTS_S = 30 * 86400 };
 
 // ---- where things lie ---------------------------------------------------------------------------------------------------
 
-// Beside the engines; in a build tree also in the folders that hold what is no library.
-static const char *find_file(struct arena *a, const char *build, const char *file, const char *tree, struct error *err)
+// What tools/deps unpacked lies beside the folder of the engines, in a build tree and where `assay setup` puts it.
+size_t browser_installed(struct arena *a, struct browser **out)
 {
-	const char *path;
+	const char *own = NULL, *more[] = { NULL, NULL };
+	struct error ignored = { 0 };
 
-	if (!library_find(a, build, file, &path, err))
-		return path;
-#ifdef ASSAY_BUILD_ENGINES
-	path = arena_printf(a, ASSAY_BUILD_ENGINES "/../%s/%s/%s", tree, build, file);
-	if (file_exists(path))
-		return path;
-#else
-	(void)tree;
-#endif
-	return NULL;
+	if (!library_find(a, "../browsers/chromium-webnn", "chromium", &own, &ignored))
+		more[0] = own;
+	return browser_find(a, more, out);
 }
 
 enum status browser_runtime(struct arena *a, const char **folder, const char **version, struct error *err)
 {
-	const char *path = find_file(a, BROWSER_BUILD, "ort.webgpu.bundle.min.mjs", "web", err);
+	const char *path;
 	const uint8_t *bytes;
 	size_t nbytes;
+	enum status st = library_find(a, BROWSER_BUILD, "ort.webgpu.bundle.min.mjs", &path, err);
 
-	if (!path)
-		return STATUS_UNAVAILABLE;
+	if (st)
+		return st;
 	*folder = arena_strndup(a, path, (size_t)(strrchr(path, '/') - path));
 	*version = NULL;
 	// "/*! ... * ONNX Runtime Web v1.30.0 ..."
@@ -239,10 +234,9 @@ static bool lacks_webgpu(const struct found *f)
 
 enum status browser_probe(struct arena *a, struct found **out, size_t *count, struct error *err)
 {
-	const char *chromium = find_file(a, "chromium-webnn", "chromium", "browsers", NULL), *more[] = { chromium, NULL };
 	struct probing asked[SERVE_PAGES] = { 0 };
 	struct browser *browsers;
-	size_t n = browser_find(a, more, &browsers), open = 0;
+	size_t n = browser_installed(a, &browsers), open = 0;
 	struct found *all = ARENA_ARRAY(a, n + 1, struct found);
 	enum status st = STATUS_OK;
 

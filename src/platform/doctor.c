@@ -45,12 +45,14 @@ static const struct part {
 	{ "openvino", NULL, "NPU*", "openvino", "libopenvino_intel_npu_plugin.so", "openvino" },
 	{ "openvino", NULL, "AUTO*", "openvino", "libopenvino_auto_plugin.so", "openvino" },
 	{ "openvino", NULL, "HETERO*", "openvino", "libopenvino_hetero_plugin.so", "openvino" },
-	{ "browser", NULL, NULL, "onnxruntime-web", "ort.all.bundle.min.mjs", "webgpu" },
+	{ "browser", "webgpu", NULL, "onnxruntime-web", "ort.webgpu.bundle.min.mjs", "webgpu" },
+	{ "browser", "webnn", NULL, "onnxruntime-web", "ort.all.bundle.min.mjs", "webnn" },
+	{ "browser", "wasm", NULL, "onnxruntime-web", "ort.wasm.bundle.min.mjs", "web" },
 };
 
 // Groups of deps.lock by what a person asks for.
 static const struct { const char *word, *groups; } setups[] = {
-	{ "cpu", "base" }, { "openvino", "base" }, { "qnn", "base qnn" }, { "webgpu", "base webgpu web" }, { "webnn", "base web" },
+	{ "cpu", "base" }, { "openvino", "base" }, { "qnn", "base qnn" }, { "webgpu", "base webgpu web" }, { "webnn", "base web" }, { "web", "base web" },
 	{ "cuda", "base cuda" }, { "tensorrt", "base cuda" }, { "rocm", "base rocm" }, { "npu", "base" }, { "xnnpack", "base" },
 };
 
@@ -279,4 +281,6 @@ void doctor_route(struct checkup *out, struct arena *a, const struct target *t, 
 	doctor_devices(out, t, root);
 	if (text_is(r->engine, "ort") && text_is(r->provider, "webgpu"))
 		doctor_vulkan(out, root);
+	if (text_is(r->engine, "browser"))
+		doctor_browsers(out, t);
 }

@@ -41,5 +41,6 @@ const char *doctor_groups(const char *platform);
 void doctor_devices(struct checkup *c, const struct target *t, const char *root);
 void doctor_environment(struct checkup *c, const struct target *t);
 void doctor_vulkan(struct checkup *c, const char *root);
+void doctor_browsers(struct checkup *c, const struct target *t);
 
 #endif

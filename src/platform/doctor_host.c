@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// doctor.h: device files and who may use them, variables that hide devices, Vulkan's drivers.
+// doctor.h: device files and who may use them, variables that hide devices, Vulkan's drivers, browsers.
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/browser.h"
 #include "backend/vulkan.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/doctor.h"
+#include "platform/elf.h"
 
 static const struct node {
 	const char *engine, *provider, *device;      // device NULL, or a pattern
@@ -156,4 +158,44 @@ void doctor_vulkan(struct checkup *c, const char *root)
 	checkup_add(c, CHECK_BAD, "vulkan", named ? arena_printf(c->arena, "unset %s, or correct it", named)
 		: "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's); for a software adapter: apt-get install chromium",
 		"no Vulkan driver%s%s%s", named ? ": " : " is installed: no file in vulkan/icd.d", named ? named : "", named ? " names none that is here" : "");
+}
+
+// A program that is a script starts one that is not looked at here.
+static bool check_browser(struct checkup *c, const struct browser *b)
+{
+	struct error err = { 0 };
+	struct elf_chain chain;
+
+	if (elf_walk(&chain, c->arena, b->path, NULL, &err)) {
+		checkup_add(c, CHECK_OK, "browser", NULL, "%s", b->path);
+		return true;
+	}
+	for (size_t i = 0; i < chain.gap_count; i++)
+		checkup_add(c, CHECK_BAD, "browser", chain.gaps[i].bringer, "%s cannot start: %s", b->path, chain.gaps[i].sentence);
+	if (!chain.gap_count)
+		checkup_add(c, CHECK_OK, "browser", NULL, "%s: %zu libraries, all here", b->path, chain.path_count);
+	return !chain.gap_count;
+}
+
+void doctor_browsers(struct checkup *c, const struct target *t)
+{
+	const char *device = t->device ? t->device : t->route->device;
+	bool firefox = text_starts(device, "firefox"), webnn = text_is(t->route->provider, "webnn");
+	struct browser *all;
+	size_t count = browser_installed(c->arena, &all), usable = 0, seen = 0;
+
+	if (text_starts(device, "remote")) {
+		checkup_add(c, CHECK_NONE, "browser", NULL, "a browser somewhere else opens the address that is printed");
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if ((all[i].kind == BROWSER_FIREFOX) != firefox)
+			continue;
+		seen++;
+		usable += check_browser(c, &all[i]);
+	}
+	c->hopeless |= !usable;
+	if (!seen)
+		checkup_add(c, CHECK_BAD, "browser", webnn ? "run: assay setup webnn" : firefox ? "apt-get install firefox-esr" : "apt-get install chromium",
+			"no %s is in PATH, in ASSAY_BROWSER_PATH or beside the engines", firefox ? "Firefox" : webnn ? "Chromium with WebNN" : "Chromium");
 }

@@ -137,7 +137,35 @@ else
 	skip "no control group can be made here"
 fi
 
-# 13. The library is missing, and 14. no permission on a device file: with folders laid over this machine's.
+# 13. No browser, and one that lacks a library. The first needs a mount namespace where tools/deps has brought a browser.
+mkdir -p "$work/empty" "$work/browser"
+library "$work/other/libvendor.so.13" libvendor.so.13 V13
+library "$work/browser/chromium" chromium V1 "$work/other/libvendor.so.13"
+rm "$work/other/libvendor.so.13"
+if [ -f "$deps/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs" ]; then
+	cat >"$work/no_browser.sh" <<'END'
+[ ! -d "$deps/browsers" ] || mount -t tmpfs none "$deps/browsers"
+export PATH=$work/empty
+exec "$ASSAY" doctor "$@"
+END
+	export work ASSAY deps
+	if unshare -m true 2>/dev/null; then
+		got=0
+		unshare -m bash -e "$work/no_browser.sh" webgpu:chromium >"$work/out" 2>"$work/err" </dev/null || got=$?
+		[ $got = 2 ] || fail "exit code $got, not 2, without a browser"
+		finds "no browser" bad browser 'no Chromium is in PATH, in ASSAY_BROWSER_PATH or beside the engines' 'apt-get install chromium'
+		got=0
+		ASSAY_BROWSER_PATH=$work/browser unshare -m bash -e "$work/no_browser.sh" webgpu:chromium >"$work/out" 2>"$work/err" </dev/null || got=$?
+		[ $got = 2 ] || fail "exit code $got, not 2, with a browser that cannot start"
+		finds "a browser that lacks a library" bad browser 'chromium cannot start: libvendor\.so\.13 is missing' ''
+	else
+		skip "no mount namespace: no browser"
+	fi
+else
+	skip "onnxruntime-web is not in $deps: no browser"
+fi
+
+# 14. The library is missing, and 15. no permission on a device file: with folders laid over this machine's.
 if unshare -m true 2>/dev/null; then
 	unshare -m sh -c 'mount -t tmpfs none "$1" && exec "$2" doctor openvino' sh "$deps/engines" "$ASSAY" >"$work/out" 2>"$work/err" </dev/null && fail "it works without its library"
 	finds "a missing library" bad library 'libopenvino_c\.so\* is not installed: looked in' 'assay setup openvino'
