@@ -86,6 +86,7 @@ struct session {
 	const int *past_of;                  // [output_count]: the input in whose memory this output is written, or -1; NULL: none is
 	int64_t run_count;
 	int64_t run_ns;                      // of the last run by the engine's own clock: BACKEND_TIMES_ITSELF, and a session that says so (not 0)
+	int64_t open_ns;                     // may be set by open: how long that took by the engine's own clock; 0: as long as the call
 	bool compiles_only;                  // set by open: it was compiled for a device that is not here, and is not run
 	json_t *adapter;                     // may be set by open: what the device says of itself (version, limits, features); freed with the session
 	int emulated;                        // may be set by open: 1 a software stand-in, -1 it is not; 0: devices() has said it

@@ -231,6 +231,16 @@ static enum status take_types(struct session *s, const json_t *list, const struc
 	return STATUS_OK;
 }
 
+// Loading as a page's user has it: files, runtime, session, and the warm-up run where there is one; without the start of the browser,
+// and without the first visit, which fills the cache.
+static int64_t opened_ns(const json_t *times)
+{
+	double ms = json_number_value(json_object_get(times, "load_ms")) + json_number_value(json_object_get(times, "warmup_ms")) -
+		json_number_value(json_object_get(times, "first_visit_ms"));
+
+	return ms > 0 ? (int64_t)(ms * 1e6) : 0;
+}
+
 static enum status take_opened(struct session *s, const struct artifact *a, const json_t *head, struct error *err)
 {
 	struct browser_session *b = s->state;
@@ -256,6 +266,7 @@ static enum status take_opened(struct session *s, const struct artifact *a, cons
 	for (size_t i = s->output_count; i-- > 0;)
 		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16)
 			session_set_option(s, "compute_dtype", dtype_word(s->outputs[i].dtype));
+	s->open_ns = opened_ns(json_object_get(head, "times"));
 	s->emulated = h->software ? 1 : -1;
 	s->adapter = json_pack("{s:s, s:b, s:O, s:O?, s:O?, s:b}", "browser", h->version, "software", (int)h->software, "page", h->hello, "times",
 		json_object_get(head, "times"), "runtime", json_object_get(head, "version"), "remote", (int)h->is_remote);
