@@ -298,6 +298,9 @@ static enum status run_job(struct command_line *l, struct job *j, const struct p
 	ab.model = m;
 	ab.pairs = (size_t)l->pairs;
 	ab.metrics = l->metrics ? l->metrics : j->ab.metrics;
+	for (int k = 0; k < 2; k++)          // an emulated device runs once when nothing is asked for; load and first run need no more
+		if (ab.side[k].question.runs == 0)
+			ab.side[k].question.runs = ab.metrics && !(ab.metrics & 1u << AB_LATENCY) ? 1 : 11;
 	ab.store = &l->store;
 	ab.watch = &watch;
 	ab.progress = show_cell;

@@ -50,8 +50,8 @@ struct run_side {
 	struct row first;                                    // of the first cell, for what both sides were
 	enum verdict worst;
 	bool has_run, is_emulated;
+	int64_t elsewhere;                                   // nodes that the first cell left to another provider; ROW_NONE
 	const char *cause;                                   // why it cannot go on
-	int64_t cause_row;
 };
 
 struct run {
@@ -105,7 +105,10 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	struct run_side *s = &r->side[side];
 	struct arena a = { 0 };
 	struct cell_result result;
-	enum status st = plan_run(ab->model, &ab->side[side].target, &ab->side[side].question, &r->memory[side], NULL, ab->store, ab->watch, &a,
+	struct question q = ab->side[side].question;
+
+	q.no_explain = pair > 0;             // a second compilation, untimed; once is enough
+	enum status st = plan_run(ab->model, &ab->side[side].target, &q, &r->memory[side], NULL, ab->store, ab->watch, &a,
 		&result, err);
 
 	if (st) {
@@ -118,6 +121,7 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 		s->first.batch = result.row.batch;
 		s->first.sequence = result.row.sequence;
 		s->first.device = arena_strdup(r->arena, result.row.device);
+		s->elsewhere = result.row.nodes_elsewhere;
 	}
 	s->has_run = true;
 	s->is_emulated = s->is_emulated || result.row.emulated == 1;
@@ -126,7 +130,8 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	} else if (!ran(result.verdict)) {
 		s->cause = arena_printf(r->arena, "%c did not run: %s%s%s", "AB"[side], verdict_word(result.verdict), result.row.cause ? ": " : "",
 			result.row.cause ? result.row.cause : "");
-		s->cause_row = result.row.row;
+	} else if (result.row.actual && !text_is(result.row.actual, result.row.requested)) {
+		s->cause = arena_printf(r->arena, "%c was asked for on %s and ran on %s", "AB"[side], result.row.requested, result.row.actual);
 	} else if (pair > 0) {
 		take(r, side, pair, &result);
 	}
@@ -229,12 +234,20 @@ static void describe(const struct run *r, double load_before, struct store_compa
 	out->compared_at = utc_now(r->arena);
 }
 
+static const char *count_text(struct arena *a, int64_t n)
+{
+	return n == ROW_NONE ? "an unknown number" : arena_printf(a, "%lld", (long long)n);
+}
+
 // What to know before believing the figure.
 static const char *warning(const struct run *r)
 {
 	for (int k = 0; k < 2; k++)
 		if (r->side[k].has_run && r->side[k].worst == VERDICT_WRONG)
 			return arena_printf(r->arena, "the outputs of %c are wrong", "AB"[k]);
+	if (r->side[0].elsewhere > 0 || r->side[1].elsewhere > 0)
+		return arena_printf(r->arena, "nodes that ran on another provider: %s of A, %s of B", count_text(r->arena, r->side[0].elsewhere),
+			count_text(r->arena, r->side[1].elsewhere));
 	return NULL;
 }
 

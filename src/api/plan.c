@@ -187,6 +187,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,
 		.no_fallback = q->no_fallback,
+		.no_explain = q->no_explain,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
 		.quiet_wait_s = q->quiet_wait_s,
 		.memory_bytes = q->memory_bytes,
@@ -213,6 +214,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
 	if (c->force)
 		hash_add_text(&h, "force");
+	if (c->no_explain)
+		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
 	hash_hex(&h, hex);

@@ -24,6 +24,7 @@ struct question {                            // zero is the default of every mem
 	bool synthetic;                      // random weights where there are none
 	bool is_static;
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
+	bool no_explain;                     // leave placement out: a cell before has told it
 	bool no_conform;                     // leave type_conformance empty
 	double timeout_s;                    // 0: 600
 	double quiet_wait_s;                 // 0: do not wait for a calm machine

@@ -181,7 +181,10 @@ static enum status measure(struct work *w, struct error *err)
 	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
 	    (st = give_outputs(w, err)))
 		return st;
-	work_explain(w, w->part, w->in);
+	if (w->ask.no_explain && !w->ask.no_fallback)
+		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
+	else
+		work_explain(w, w->part, w->in);
 	return STATUS_OK;
 }
 

@@ -33,7 +33,8 @@
 	X(INTEGER, force)                                                                                                 \
 	X(INTEGER, memory_bytes)                                                                                          \
 	X(INTEGER, is_static)                                                                                             \
-	X(INTEGER, no_fallback)
+	X(INTEGER, no_fallback)                                                                                           \
+	X(INTEGER, no_explain)
 
 struct request {
 #define REQUEST_TEXT const char *
