@@ -182,6 +182,9 @@ static void test_outline(void **state)
 	assert_true(o.node_count >= 2);
 	for (size_t i = 0; i < o.node_count; i++)
 		assert_true(*o.nodes[i].name && *o.nodes[i].op);
+	outline_types(&o, &a, bytes, n);
+	for (size_t i = 0; i < o.node_count; i++)
+		assert_int_equal(o.nodes[i].dtype, DTYPE_F32);
 	// Cut anywhere, and with any byte changed: read or refused, never beyond its end (the copy is exactly as long).
 	for (size_t cut = 0; cut < n; cut++) {
 		copy = malloc(cut ? cut : 1);
@@ -193,7 +196,8 @@ static void test_outline(void **state)
 		copy = malloc(n);
 		memcpy(copy, bytes, n);
 		copy[i] ^= 0xff;
-		outline_read(&o, &a, copy, n, NULL);
+		if (!outline_read(&o, &a, copy, n, NULL))
+			outline_types(&o, &a, copy, n);
 		free(copy);
 	}
 	assert_int_equal(outline_read(&o, &a, "not onnx", 8, NULL), STATUS_BAD_INPUT);
