@@ -45,6 +45,7 @@ struct ort_provider {
 	enum status (*devices)(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err);
 	// Checks s->device, puts the provider with its options into the session's options; session_set_option for what is effective.
 	enum status (*append)(struct session *s, OrtSessionOptions *o, struct error *err);
+	bool unrecorded;                     // its nodes are missing in the assignment record, or some are: the log tells
 	bool compiles;                       // takes stretches of the graph as a whole, instead of having kernels for single nodes
 };
 extern const struct ort_provider ort_cuda, ort_tensorrt, ort_tensorrt_rtx, ort_migraphx, ort_coreml, ort_xnnpack, ort_mlx;

@@ -220,7 +220,7 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 	struct ort *o = s->state;
 	const struct ort_provider *own = s->provider->detail;
 	int64_t every = 0;
-	bool listened = !own->compiles && o->recorded && !p->partitions;
+	bool listened = own->unrecorded && o->recorded;
 
 	if (listened) {
 		listen(s, a, p->arena);

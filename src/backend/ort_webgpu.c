@@ -160,7 +160,7 @@ static enum status native_append(struct session *s, OrtSessionOptions *o, struct
 	return ort_check(api, api->SessionOptionsAppendExecutionProvider(o, "WebGPU", pairs.keys, pairs.values, pairs.count), "giving the session its provider", err);
 }
 
-const struct ort_provider ort_webgpu = { EP, native_devices, native_append };
+const struct ort_provider ort_webgpu = { EP, native_devices, native_append, .unrecorded = true };
 
 // ---- a GPU that is not here ---------------------------------------------------------------------------------------------
 
