@@ -313,15 +313,19 @@ enum status session_share_cache(struct session *s, struct error *err)
 	return STATUS_OK;
 }
 
+// An engine that spells places otherwise than the provider marks the nodes itself.
 static void mark_elsewhere(const struct session *s, struct placement *p)
 {
 	const char *asked = session_option(s, "provider");
+	bool comparable = p->on_platform == 0 && p->elsewhere > 0;
 	int64_t count = 0;
 
+	for (size_t i = 0; i < p->count; i++)
+		comparable |= asked && p->nodes[i].where && !strcmp(p->nodes[i].where, asked);
 	for (size_t i = 0; i < p->count; i++) {
 		struct placed_node *n = &p->nodes[i];
 
-		n->elsewhere |= n->reason || (asked && n->where && strcmp(n->where, asked));
+		n->elsewhere |= n->reason || (comparable && asked && n->where && strcmp(n->where, asked));
 		n->elsewhere &= !n->fused_away;
 		count += n->elsewhere;
 	}

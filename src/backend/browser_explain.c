@@ -85,7 +85,7 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		if (alone) {
 			n->where = alone;
 			on += text_is(alone, ep);
-			elsewhere += !text_is(alone, ep);
+			elsewhere += n->elsewhere = !text_is(alone, ep);
 			continue;
 		}
 		n->fused_away = !hit;
@@ -97,7 +97,7 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		n->where = hit->where;
 		n->kernel = hit->op;
 		on += text_is(hit->where, ep);
-		elsewhere += !text_is(hit->where, ep);
+		elsewhere += n->elsewhere = !text_is(hit->where, ep);
 	}
 	// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
 	for (size_t i = 0; i < count && !alone; i++) {
