@@ -33,6 +33,12 @@ static const struct option options[] = {
 	{ NULL, NULL, NULL },
 };
 
+#ifdef __APPLE__
+#define LIBRARY "libonnxruntime.*dylib"
+#else
+#define LIBRARY "libonnxruntime.so*"
+#endif
+
 // ---- library ------------------------------------------------------------------------------------------------------------
 
 enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, struct error *err)
@@ -79,7 +85,7 @@ enum status ort_load(struct ort_library *out, struct arena *a, const char *build
 	// Builds since 1.31 keep a device id and a database of events under HOME, and know an address to send them to. Measuring
 	// somebody's machine must not do that. This process is a child of our own, so its environment is ours to change.
 	setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-	enum status st = library_open(a, build, "libonnxruntime.so*", &handle, &out->path, err);
+	enum status st = library_open(a, build, LIBRARY, &handle, &out->path, err);
 
 	if (st)
 		return missing_build(build, st, err);

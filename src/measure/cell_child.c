@@ -150,6 +150,8 @@ static enum status give_outputs(struct work *w, struct error *err)
 		return st;
 	if (w->part->session.output_count)
 		say_row(json_pack("{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));
+	if (w->part->session.compiled_bytes > 0)
+		say_row(json_pack("{s:I}", "compiled_bytes", (json_int_t)w->part->session.compiled_bytes));
 	say(json_pack("{s:s}", "event", "outputs"));
 	return STATUS_OK;
 }

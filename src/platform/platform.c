@@ -135,6 +135,16 @@ static const struct platform platforms[] = {
 		.fallback = { "mps", "cpu" },
 	},
 	{
+		.name = "mlx",
+		.summary = "Apple GPUs, by ONNX Runtime with MLX",
+		.flags = PLATFORM_EXTRA,
+		.routes = { { "ort", "mlx", NULL, "GPU", NULL } },
+		.reference = "cpu:optimisation=none",
+		.forms = { CHOSEN_FORM, STATIC_FORM },
+		.form_count = 2,
+		.fallback = { "mps", "cpu" },
+	},
+	{
 		.name = "npu",
 		.summary = "Intel NPUs, by OpenVINO",
 		.flags = PLATFORM_EXTRA,
