@@ -384,6 +384,23 @@ enum status backend_prepare(const struct backend *b, struct artifact *art, struc
 	return STATUS_OK;
 }
 
+bool backend_memory(int64_t *pss_kib, int64_t *anonymous_kib)
+{
+	bool any = false;
+
+	*pss_kib = *anonymous_kib = 0;
+	for (size_t i = 0; i < backend_count(); i++) {
+		int64_t pss, anonymous;
+
+		if (backend_get(i)->memory && backend_get(i)->memory(&pss, &anonymous)) {
+			*pss_kib += pss;
+			*anonymous_kib += anonymous;
+			any = true;
+		}
+	}
+	return any;
+}
+
 void backend_end(void)
 {
 	for (size_t i = 0; i < backend_count(); i++)

@@ -109,6 +109,7 @@ struct backend {
 	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
 	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 		struct error *err);
+	bool (*memory)(int64_t *pss_kib, int64_t *anonymous_kib);          // may be NULL: of processes beside this one that sessions run in
 	void (*end)(void);                                                 // may be NULL: what was kept for a next session ends
 };
 
@@ -143,6 +144,8 @@ const char *session_option(const struct session *s, const char *name);   // effe
 // What an engine of this kind takes beside the graph: a path (BACKEND_NEEDS_PATH, or weights in several folders), parts
 // (BACKEND_NEEDS_PARTS). `c` NULL: a user's .onnx file.
 enum status backend_prepare(const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
+// What processes take that engines run in beside this one; false: there are none.
+bool backend_memory(int64_t *pss_kib, int64_t *anonymous_kib);
 // Before a process ends: what engines kept running ends.
 void backend_end(void);
 // Words for the person that waits ("open this address ..."), from an engine to whoever set the listener; NULL: to nobody.

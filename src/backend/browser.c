@@ -37,7 +37,7 @@ static const struct option webnn_options[] = {
 };
 static const struct provider providers[] = {
 	{ "webgpu", "web", webgpu_options, "WebGpuExecutionProvider" },
-	{ "webnn", "web", webnn_options, "WEBNNExecutionProvider" },
+	{ "webnn", "web", webnn_options, "WebNNExecutionProvider" },
 	{ "wasm", "web", NULL, "CPUExecutionProvider" },
 	{ NULL, NULL, NULL, NULL },
 };
@@ -123,6 +123,8 @@ static enum status add_options(struct session *s, json_t *command, struct error 
 		return st;
 	if (!text_is(s->provider->name, "wasm") && (st = word(s, command, "power", "power", powers, powers, 3, err)))
 		return st;
+	// As the engine's log calls it; the older WebGPU runs under another name.
+	session_set_option(s, "provider", webgpu && text_is(session_option(s, "runtime"), "jsep") ? "JsExecutionProvider" : (const char *)s->provider->detail);
 	if (!webgpu)
 		return STATUS_OK;
 	if ((st = word(s, command, "runtime", "runtime", runtimes, files, 2, err)) || (st = word(s, command, "layout", "layout", layouts, layouts, 2, err)) ||
@@ -262,7 +264,6 @@ static enum status take_opened(struct session *s, const struct artifact *a, cons
 		snprintf(number, sizeof number, "%lld", (long long)json_integer_value(threads));
 		session_set_option(s, "threads", number);
 	}
-	session_set_option(s, "provider", s->provider->name);
 	for (size_t i = s->output_count; i-- > 0;)
 		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16)
 			session_set_option(s, "compute_dtype", dtype_word(s->outputs[i].dtype));
@@ -417,5 +418,6 @@ const struct backend backend_browser = {
 	.run = browser_run,
 	.close = browser_close,
 	.explain = browser_explain,
+	.memory = page_host_memory,
 	.end = page_host_end,
 };

@@ -52,6 +52,8 @@ struct page_host {
 
 // The running one if it was started for the same device and options, else a new one. `emulated` and the like are in hello.
 enum status page_host_get(struct session *s, struct page_host **out, struct error *err);
+// Of the browser's processes; false where none runs here.
+bool page_host_memory(int64_t *pss_kib, int64_t *anonymous_kib);
 void page_host_end(void);                    // whatever runs ends
 // The host that a session was opened in; NULL when it has ended.
 struct page_host *page_host_of(int64_t generation);

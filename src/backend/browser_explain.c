@@ -85,7 +85,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		if (alone) {
 			n->where = alone;
 			on += text_is(alone, ep);
-			elsewhere += n->elsewhere = !text_is(alone, ep);
+			n->elsewhere = !text_is(alone, ep);
+			elsewhere += n->elsewhere;
 			continue;
 		}
 		n->fused_away = !hit;
@@ -97,7 +98,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		n->where = hit->where;
 		n->kernel = hit->op;
 		on += text_is(hit->where, ep);
-		elsewhere += n->elsewhere = !text_is(hit->where, ep);
+		n->elsewhere = !text_is(hit->where, ep);
+		elsewhere += n->elsewhere;
 	}
 	// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
 	for (size_t i = 0; i < count && !alone; i++) {
@@ -140,7 +142,7 @@ enum status browser_explain(struct session *s, const struct artifact *a, const s
 		out->count = drawn.node_count;
 		for (size_t i = 0; i < drawn.node_count; i++)
 			out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name, .op = drawn.nodes[i].op };
-		browser_assign(lines, n, s->provider->detail, out);
+		browser_assign(lines, n, session_option(s, "provider"), out);
 	}
 	text_done(&reply);
 	json_decref(head);

@@ -46,6 +46,17 @@ struct page_host *page_host_of(int64_t generation)
 	return running && running->generation == generation ? running : NULL;
 }
 
+bool page_host_memory(int64_t *pss_kib, int64_t *anonymous_kib)
+{
+	long long pss, anonymous;
+
+	if (!running || running->is_remote || !launch_memory(&running->launch, &pss, &anonymous))
+		return false;
+	*pss_kib = pss;
+	*anonymous_kib = anonymous;
+	return true;
+}
+
 static enum status parse_hello(struct page_host *h, const char *hello, struct error *err)
 {
 	enum status st = json_bytes("the page", hello, strlen(hello), &h->hello, err);

@@ -153,6 +153,12 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		r->peak_anonymous_mib = report->peak_anonymous_mib;
 	r->peak_pss_mib = h->pss_mib;
 	r->peak_resident_mib = h->resident_mib;
+	if (h->memory_beside) {
+		r->peak_anonymous_mib = h->anonymous_mib;
+		r->peak_resident_mib = (double)NAN;
+		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first run and the extra run; peaks between them are not seen";
+		return;
+	}
 	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
 		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");

@@ -103,6 +103,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 	if (text_is(name, "samples"))
 		return hear_samples(h, json_object_get(event, "ms"));
 	if (text_is(name, "memory")) {
+		if (json_is_true(json_object_get(event, "beside")) && !h->memory_beside) {
+			h->memory_beside = true;     // what was told before is of the child alone
+			h->pss_mib = h->anonymous_mib = h->resident_mib = (double)NAN;
+		}
 		larger(&h->pss_mib, json_object_get(event, "pss_kib"));
 		larger(&h->anonymous_mib, json_object_get(event, "anonymous_kib"));
 		larger(&h->resident_mib, json_object_get(event, "resident_peak_kib"));

@@ -17,6 +17,7 @@ struct heard {
 	json_t *placement, *probe;           // die with the arena
 	const char *reference_path;
 	double pss_mib, anonymous_mib, resident_mib;         // largest told; NaN: none
+	bool memory_beside;                  // those are of the engine's own processes too
 	bool outputs, compiled, done;
 	int64_t sequence;                    // of the inputs; 0: not told
 	enum status status;                  // of its error event

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "measure/child.h"
 
 static json_t *put_TEXT(const char *text)
 {
-	json_t *value = text ? json_string(text) : json_null();
+	json_t *given = text ? json_string(text) : json_null();
 
-	return value ? value : json_null();
+	return given ? given : json_null();
 }
 
 static json_t *put_INTEGER(int64_t n)
@@ -35,15 +36,15 @@ char *request_text(struct arena *a, const struct request *r)
 	return text;
 }
 
-static const char *take_TEXT(struct arena *a, const json_t *value)
+static const char *take_TEXT(struct arena *a, const json_t *given)
 {
-	return arena_strdup(a, json_string_value(value));
+	return arena_strdup(a, json_string_value(given));
 }
 
-static int64_t take_INTEGER(struct arena *a, const json_t *value)
+static int64_t take_INTEGER(struct arena *a, const json_t *given)
 {
 	(void)a;
-	return json_integer_value(value);
+	return json_integer_value(given);
 }
 
 enum status request_parse(struct request *out, struct arena *a, const char *text, size_t length, struct error *err)
@@ -125,8 +126,16 @@ void say_memory(const char *phase)
 {
 	long long pss = read_kib("/proc/self/smaps_rollup", "Pss"), anonymous = read_kib("/proc/self/smaps_rollup", "Anonymous"),
 		resident = read_kib("/proc/self/status", "VmHWM");
+	int64_t pss_beside, anonymous_beside;
+	bool beside = backend_memory(&pss_beside, &anonymous_beside);
+
+	if (beside) {                            // the kernel keeps no high-water mark of several processes
+		pss += pss_beside;
+		anonymous += anonymous_beside;
+		resident = -1;
+	}
 
 	if (pss >= 0 || resident >= 0)
-		say(json_pack("{s:s, s:s, s:o, s:o, s:o}", "event", "memory", "phase", phase, "pss_kib", known(pss), "anonymous_kib", known(anonymous),
-			"resident_peak_kib", known(resident)));
+		say(json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "event", "memory", "phase", phase, "pss_kib", known(pss), "anonymous_kib", known(anonymous),
+			"resident_peak_kib", known(resident), "beside", (int)beside));
 }

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# A browser that dies, hangs or is closed in the middle of a cell: a row with the cause, no process, no profile folder.
+. "$SOURCE/tests/browser/lib.sh"
+
+# start OPTIONS...: a cell that has work for longer than this test needs; $parent, $cell, $browser and $all its processes.
+start()
+{
+	"$ASSAY" run "$model" --on "$on" --runs 1000000 --json "$@" >"$work/out" 2>"$work/err" </dev/null &
+	parent=$!
+	started="$started $parent"
+	until_true a_page_is_there "$parent"
+	all=$(below "$parent")
+	started="$started $all"
+}
+
+# The profile is there, and the process that shows the page.
+a_page_is_there()
+{
+	a_browser_runs "$1" || return 1
+	page=$(for p in $(below "$browser"); do
+		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
+	done)
+	[ -n "$page" ] && grep -q . "$ASSAY_CACHE"/run/browser*.part/output.log 2>/dev/null || [ -n "$page" ]
+}
+
+# ended VERDICT CAUSE: the run comes to its end with this row, and nothing is left.
+ended()
+{
+	local got=0
+	wait "$parent" || got=$?
+	[ "$got" -eq 2 ] || fail "exit code $got"
+	is verdict "$1"
+	says cause "$2"
+	until_true none_of "$all"
+	nothing_left '*'
+	left=$(find "$ASSAY_CACHE/run" -mindepth 1 2>/dev/null || true)
+	[ -z "$left" ] || fail "left behind: $left"
+}
+
+any=
+for kind in chromium firefox; do
+	(needs wasm $kind) || continue
+	any=1
+	on=cpu:$kind
+
+	# The whole browser dies.
+	start
+	kill -9 "$browser"
+	ended failed 'died of signal 9'
+
+	# The process of the page dies, the browser lives.
+	start
+	for p in $page; do
+		kill -9 "$p" 2>/dev/null || true
+	done
+	ended failed 'page was closed or reloaded, or its process died|died of signal|ended with exit code'
+
+	# It is closed in order.
+	start
+	kill -TERM "$browser"
+	ended failed 'ended with exit code|died of signal 15|page was closed'
+
+	# It hangs: all of it stops.
+	start --timeout 40
+	for p in $browser $(below "$browser"); do
+		kill -STOP "$p" 2>/dev/null || true
+	done
+	ended timeout 'not finished when the limit'
+
+	# assay itself is killed: nobody is left to end the browser but the kernel.
+	start
+	kill -9 "$parent"
+	wait "$parent" 2>/dev/null || true
+	until_true none_of "$all"
+done
+[ -n "$any" ] || exit 77
+# What a killed run left goes with the next one.
+code 0 "$ASSAY" run "$model" --on null --runs 3 --json
+left=$(find "$ASSAY_CACHE/run" -mindepth 1 2>/dev/null || true)
+[ -z "$left" ] || fail "left behind: $left"
+echo good

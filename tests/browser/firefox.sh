@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+browser=firefox providers="wasm webgpu"
+. "$SOURCE/tests/browser/lib_cells.sh"

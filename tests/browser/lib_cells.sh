@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced with $browser (chromium or firefox) and $providers ("wasm webgpu"): conformance cases judged by their golden outputs, then a
+# cell whose row says what ran.
+: "${browser:?}" "${providers:?}"
+kind=$browser
+. "$SOURCE/tests/browser/lib.sh"
+cases="bert vit t5"
+for provider in $providers; do
+	needs "$provider" "$kind"
+	on=$provider
+	[ "$provider" != wasm ] || on=cpu
+	paths=
+	for c in $cases; do
+		paths="$paths $SOURCE/tests/conform/cases/$c"
+	done
+	# shellcheck disable=SC2086
+	"$ASSAY" conform --on "$on:$kind" $paths >"$work/out" 2>"$work/err" || fail "$on:$kind: not every case passes"
+	grep -q "^$(echo "$cases" | wc -w) passed, 0 failed$" "$work/out" || fail "$on:$kind: not every case was counted"
+	code 0 "$ASSAY" run "$model" --on "$on:$kind" --runs 2 --json
+	is verdict right
+	is engine browser
+	is device "$kind"
+	is placed_by parts
+	is nodes_elsewhere 0
+	says browser '[0-9]+\.[0-9]+'
+	grep -Eq '"isolated": true' "$work/out" || fail "the page is not isolated"
+	grep -Eq '"create_ms": [0-9.]+' "$work/out" || fail "no time of making the session"
+	case $provider in
+	wasm) is emulated false ;;
+	webnn) is emulated true ;;
+	webgpu)
+		grep -q '"maxBufferSize": [0-9]' "$work/out" || fail "the row has no limits of the adapter"
+		# The row must call a software adapter one.
+		if grep -q '"isFallbackAdapter": true' "$work/out"; then
+			is emulated true
+		fi ;;
+	esac
+	nothing_left '*'
+done
+echo "$kind: $providers: $cases"
