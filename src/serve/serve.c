@@ -22,7 +22,7 @@
 #include "serve/page_asset.h"
 #include "serve/range.h"
 
-enum { CONNECTIONS = 64, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250 };
+enum { CONNECTIONS = 64, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000 };
 #define HELLO_LIMIT ((size_t)4 << 20)
 #define NOTE_LIMIT ((size_t)64 << 10)
 #define REPLY_LIMIT ((size_t)2 << 30)
@@ -653,7 +653,7 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 {
 	struct page *p = &s->pages[page];
 	enum status st = STATUS_OK;
-	double looked = clock_ms();
+	double looked = clock_ms(), gone_since = 0;
 
 	pthread_mutex_lock(&s->lock);
 	p->command = command;
@@ -663,12 +663,14 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 	p->replied = false;
 	pthread_cond_broadcast(&s->changed);
 	while (!p->replied && !st) {
-		// A process that ended says more than a page that is gone.
+		// A process that ended says more than a page that is gone, and may take a moment longer to be seen.
+		if (p->gone && !(gone_since > 0))
+			gone_since = clock_ms();
 		if (p->gone || clock_ms() - looked >= 2 * LOOK_MS) {
 			st = look(s, alive, context, err);
 			looked = clock_ms();
 		}
-		if (!st && p->gone && !p->replied)
+		if (!st && p->gone && !p->replied && clock_ms() - gone_since > GONE_MS)
 			st = error_set(err, STATUS_FAILED, "the page was closed or reloaded, or its process died");
 		if (!st && !p->replied)
 			wait_ms(s, LOOK_MS);

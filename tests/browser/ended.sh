@@ -18,7 +18,7 @@ a_page_is_there()
 {
 	a_browser_runs "$1" || return 1
 	page=$(for p in $(below "$browser"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
+		{ tr '\0' ' ' <"/proc/$p/cmdline"; } 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
 	done)
 	[ -n "$page" ] && grep -q . "$ASSAY_CACHE"/run/browser*.part/output.log 2>/dev/null || [ -n "$page" ]
 }
@@ -43,11 +43,13 @@ for kind in chromium firefox; do
 	any=1
 	on=cpu:$kind
 
+	echo "$kind: The whole browser dies"
 	# The whole browser dies.
 	start
 	kill -9 "$browser"
 	ended failed 'died of signal 9'
 
+	echo "$kind: The process of the page dies"
 	# The process of the page dies, the browser lives.
 	start
 	for p in $page; do
@@ -55,11 +57,13 @@ for kind in chromium firefox; do
 	done
 	ended failed 'page was closed or reloaded, or its process died|died of signal|ended with exit code'
 
+	echo "$kind: It is closed in order"
 	# It is closed in order.
 	start
 	kill -TERM "$browser"
 	ended failed 'ended with exit code|died of signal 15|page was closed'
 
+	echo "$kind: It hangs"
 	# It hangs: all of it stops.
 	start --timeout 40
 	for p in $browser $(below "$browser"); do
@@ -67,6 +71,7 @@ for kind in chromium firefox; do
 	done
 	ended timeout 'not finished when the limit'
 
+	echo "$kind: assay itself is killed"
 	# assay itself is killed: nobody is left to end the browser but the kernel.
 	start
 	kill -9 "$parent"
