@@ -61,7 +61,7 @@ static const struct preset presets[] = {
 		.what = "float16 against float32",
 		.metrics = METRIC(LOAD) | METRIC(LATENCY),
 		.why_not = "the graph is drawn in float32 only so far: weights of 16 bits are cast up, nothing is cast down; and SwiftShader, the only WebGPU adapter of a "
-			   "machine without a GPU, has no shader-f16, so that it could not be run there either",
+			   "machine without a GPU, has no shader-f16 in Chromium, so that it could not be run there either",
 	},
 	{
 		.name = "static-shapes",
