@@ -26,7 +26,7 @@ bad "--batch wants a whole number from 1 to 65536, not '1e3'" run x --batch 1e3
 bad '--batch wants a value: N' run x --batch
 bad "--timeout wants a number from 0.1" run x --timeout never
 bad '--json takes no value' run x --json=yes
-bad "unexpected argument 'extra'" detect extra
+bad "no platform is called extra" detect extra
 bad '--golden .*: no such file' run x --golden "$work/none"
 bad '.*no-such-model' run no-such-model
 bad '.*bert-base-uncased' run bert-base-uncasd
@@ -37,7 +37,7 @@ bad 'where to' synth bert-base-uncased
 bad 'where to' build bert-base-uncased
 bad "--dtype wants f32, f16 or bf16, not 'f64'" synth bert-base-uncased -o "$work/x" --dtype f64
 bad '--batch and --seq need --static' build bert-base-uncased -o "$work/x" --batch 2
-bad '--probe and --conform' cell --probe ort --conform
+bad '--probe, --driver and --conform' cell --probe ort --conform
 bad '--key and --models' matrix --key --models bert-base-uncased
 
 # Nothing was written by any of them.
