@@ -94,6 +94,7 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 	if (h->is_remote) {
 		backend_notice(arena_printf(&h->arena, "open this address in the browser that shall run it: %s", url));
 	} else {
+		serve_alone(h->serve, 0);
 		struct launch_how how = { .url = url, .software = found->software, .software_vulkan = found->software_vulkan };
 
 		if (text_is(adapter, "hardware")) {

@@ -46,7 +46,7 @@ struct page {
 	const void *command;
 	size_t command_nbytes;
 	uint64_t number;                         // of the last command
-	bool asked, replied, gone;
+	bool asked, replied, gone, alone;
 	char url[512];
 };
 
@@ -322,6 +322,8 @@ static enum MHD_Result take(struct serve *s, struct page *p, struct MHD_Connecti
 		return answer_words(c, MHD_HTTP_CONTENT_TOO_LARGE, "too large\n");
 	pthread_mutex_lock(&s->lock);
 	if (!is_ours(p, c, !strcmp(what, "hello"))) {
+		p->gone |= p->alone && !strcmp(what, "hello");
+		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);
 		return answer_words(c, MHD_HTTP_CONFLICT, "another browser has joined\n");
 	}
@@ -613,6 +615,13 @@ void serve_remove(struct serve *s, const char *prefix)
 
 // ---- asking -------------------------------------------------------------------------------------------------------------
 
+void serve_alone(struct serve *s, int page)
+{
+	pthread_mutex_lock(&s->lock);
+	s->pages[page].alone = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
 bool serve_has_hello(struct serve *s, int page)
 {
 	pthread_mutex_lock(&s->lock);
@@ -708,6 +717,6 @@ void serve_reset(struct serve *s, int page)
 	p->hello = p->notes = p->reply = (struct text){ 0 };
 	p->instance[0] = 0;
 	p->number = 0;
-	p->asked = p->replied = p->gone = false;
+	p->asked = p->replied = p->gone = p->alone = false;
 	pthread_mutex_unlock(&s->lock);
 }

@@ -45,6 +45,8 @@ typedef enum status serve_alive(void *context, struct error *err);
 
 // Waits until page K has said what it is: *hello is its JSON, the server's. `timeout_s` 0: for ever.
 enum status serve_hello(struct serve *s, int page, double timeout_s, serve_alive *alive, void *context, const char **hello, struct error *err);
+// Only one browser has this page's address: a second page there is the first one, loaded again (Firefox does that when its process dies).
+void serve_alone(struct serve *s, int page);
 bool serve_has_hello(struct serve *s, int page);
 // One command, one reply. A page that is closed, reloaded or dies is FAILED.
 enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context, struct text *reply,
