@@ -22,7 +22,7 @@
 #include "serve/page_asset.h"
 #include "serve/range.h"
 
-enum { CONNECTIONS = 64, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000 };
+enum { CONNECTIONS = 64, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000, SILENT_MS = 60000 };
 #define HELLO_LIMIT ((size_t)4 << 20)
 #define NOTE_LIMIT ((size_t)64 << 10)
 #define REPLY_LIMIT ((size_t)2 << 30)
@@ -47,6 +47,7 @@ struct page {
 	size_t command_nbytes;
 	uint64_t number;                         // of the last command
 	bool asked, replied, gone, alone;
+	double beat;                             // when its worker was last heard, ms; 0: never
 	char url[512];
 };
 
@@ -330,6 +331,9 @@ static enum MHD_Result take(struct serve *s, struct page *p, struct MHD_Connecti
 	if (!strcmp(what, "hello") && !p->hello.length) {
 		p->hello = r->body;
 		r->body = (struct text){ 0 };
+		taken = true;
+	} else if (!strcmp(what, "beat")) {
+		p->beat = clock_ms();
 		taken = true;
 	} else if (!strcmp(what, "note")) {
 		if (p->notes.length < NOTE_LIMIT) {
@@ -672,6 +676,8 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 	p->replied = false;
 	pthread_cond_broadcast(&s->changed);
 	while (!p->replied && !st) {
+		if (p->beat > 0 && clock_ms() - p->beat > SILENT_MS)
+			p->gone = true;
 		// A process that ended says more than a page that is gone, and may take a moment longer to be seen.
 		if (p->gone && !(gone_since > 0))
 			gone_since = clock_ms();
@@ -680,7 +686,7 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 			looked = clock_ms();
 		}
 		if (!st && p->gone && !p->replied && clock_ms() - gone_since > GONE_MS)
-			st = error_set(err, STATUS_FAILED, "the page was closed or reloaded, or its process died");
+			st = error_set(err, STATUS_FAILED, "the page was closed or reloaded, or its process died or said nothing for a minute");
 		if (!st && !p->replied)
 			wait_ms(s, LOOK_MS);
 	}
@@ -718,5 +724,6 @@ void serve_reset(struct serve *s, int page)
 	p->instance[0] = 0;
 	p->number = 0;
 	p->asked = p->replied = p->gone = p->alone = false;
+	p->beat = 0;
 	pthread_mutex_unlock(&s->lock);
 }

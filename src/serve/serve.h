@@ -4,7 +4,7 @@
 // each page: commands go out, replies come in. Every answer isolates the page from other origins (COOP, COEP), so that it has
 // threads and a fine clock.
 //   /TOKEN/page/K/            the page of conversation K; ?facts=all|webgpu|webnn|none
-//   /TOKEN/page/K/{hello,next,reply,note,alive}
+//   /TOKEN/page/K/{hello,next,reply,note,beat,alive}
 //   /TOKEN/file/NAME          what serve_add has
 // Its threads end with serve_close. It knows nothing of engines or models.
 #ifndef ASSAY_SERVE_SERVE_H

@@ -13,12 +13,15 @@ start()
 	started="$started $all"
 }
 
-# The page is at work: the cell holds its connections (beside the request's socket and the one that listens), and the processes that
-# show pages are there; the page's own may be any of them.
+# The page is at work: waiting for it takes the cell next to no processor time, one run after the other does. The page's own process may
+# be any of those that show pages.
 a_page_is_there()
 {
 	a_browser_runs "$1" || return 1
-	[ "$(find "/proc/$cell/fd" -lname 'socket:*' 2>/dev/null | wc -l)" -ge 4 ] || return 1
+	{ read -r line <"/proc/$cell/stat"; } 2>/dev/null || return 1
+	# shellcheck disable=SC2086
+	set -- ${line##*) }
+	[ $((${12} + ${13})) -ge 40 ] || return 1
 	page=$(for p in $(below "$browser"); do
 		{ tr '\0' ' ' <"/proc/$p/cmdline"; } 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
 	done)

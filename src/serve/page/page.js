@@ -353,6 +353,7 @@ async function main() {
 		return;
 	}
 	fetch(here("alive")).catch(() => {});    // stays open: its end tells the server that this page is gone
+	new Worker("beat.js").postMessage(new URL(here("beat"), location.href).href);     // Firefox keeps connections of a process that died
 	for (let n = 1;;) {
 		show("Waiting for work...");
 		answer = await fetch(`${here("next")}&n=${n}`);
