@@ -29,6 +29,8 @@ static const char *why_form(const struct graph_form *f, const struct graph_form 
 		return f->gelu == GELU_ERF ? "Gelu taken apart, where the operator is refused" : "Gelu as one operator, where Erf is refused";
 	if (f->index32 != before->index32)
 		return f->index32 ? "int32 indices, where int64 is refused" : "int64 indices";
+	if (f->sine_tables != before->sine_tables)
+		return f->sine_tables ? "rotary angles by tables" : "rotary angles by Sin and Cos";
 	if (f->attention != before->attention)
 		return f->attention == ATTENTION_PLAIN ? "attention taken apart, where the operator is refused" : "attention as one operator";
 	if (f->norm != before->norm)
@@ -82,6 +84,8 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 				p->cache == CACHE_SHARED ? unshared : "no other form is known to be right here");
 	}
 	printf("  indices      %s\n", f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
+	if (f->sine_tables)
+		printf("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
 	printf("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }

@@ -42,6 +42,7 @@ struct graph_form {
 	bool is_static;                      // every symbol has a number
 	enum cache_form cache;               // of causal language models
 	bool index32;                        // Gather by int32 indices; the model's inputs stay int64
+	bool sine_tables;                    // rotary angles by tables: where Sin and Cos are not of float32's precision
 };
 
 // "static gemm plain gelu-erf rms-plain": one word a choice. In `a`.

@@ -24,6 +24,9 @@
 #define GELU_OP_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN }
 #define STATIC_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN }
 #define STATIC_GELU_OP { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN }
+// WGSL allows sin and cos an absolute error of 2^-11 within +-pi and any beyond (https://www.w3.org/TR/WGSL/#floating-point-accuracy).
+#define STATIC_SINE_TABLES { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, false, true }
+#define SINE_TABLES { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, false, true }
 #define STATIC_INDEX32 { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, true }
 
 static const struct platform platforms[] = {
@@ -98,7 +101,7 @@ static const struct platform platforms[] = {
 		.routes = { { "ort", "webgpu", "native", "native", NULL }, { "ort", "webgpu-virtual", "virtual", "virtual", NULL },
 			{ "browser", "webgpu", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { STATIC_FORM, CHOSEN_FORM },
+		.forms = { STATIC_SINE_TABLES, SINE_TABLES },
 		.form_count = 2,
 		.fallback = { "webnn", "cpu" },
 	},

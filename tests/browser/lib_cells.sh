@@ -4,7 +4,7 @@
 : "${browser:?}" "${providers:?}"
 kind=$browser
 . "$SOURCE/tests/browser/lib.sh"
-cases="bert vit t5"
+cases="bert vit t5 qwen2"
 for provider in $providers; do
 	needs "$provider" "$kind"
 	on=$provider

@@ -181,6 +181,28 @@ static void no_transpose_meets_a_weight(void **state)
 		}
 }
 
+// That the numbers are right is tested where Sin and Cos are not: on WebGPU (tests/browser).
+static void rotary_angles_may_be_tables(void **state)
+{
+	(void)state;
+	for (int tables = 0; tables < 2; tables++) {
+		struct checkpoint c;
+		struct graph *g;
+		struct text t = { 0 };
+		char config[256];
+
+		type_config(config, sizeof config, "llama");
+		fill(&c, "llama", config, &(struct graph_form){ .sine_tables = tables }, &g);
+		graph_text(g, &t);
+		assert_int_equal(strstr(text_get(&t), " = Sin(") == NULL, tables);
+		assert_int_equal(strstr(text_get(&t), " = Cos(") == NULL, tables);
+		assert_int_equal(strstr(text_get(&t), " = Floor(") != NULL, tables);
+		text_done(&t);
+		graph_free(g);
+		checkpoint_close(&c);
+	}
+}
+
 static void refusals_say_what_and_where(void **state)
 {
 	(void)state;
@@ -250,6 +272,7 @@ int main(void)
 		cmocka_unit_test(graphs_are_as_stored),
 		cmocka_unit_test(a_cache_is_shared_where_it_can_be),
 		cmocka_unit_test(no_transpose_meets_a_weight),
+		cmocka_unit_test(rotary_angles_may_be_tables),
 		cmocka_unit_test(refusals_say_what_and_where),
 		cmocka_unit_test(shapes_are_checked_against_the_file),
 	};

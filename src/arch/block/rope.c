@@ -99,6 +99,39 @@ static value counted_from_zero(struct build *b, value x)
 	return op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
 }
 
+enum { NEAR = 64 };
+
+// Rows [count, dim/2] of cos and sin at 0, step, 2 step ...
+static void turns(struct graph *g, const float *f, int64_t half, int64_t count, int64_t step, value *cos_rows, value *sin_rows)
+{
+	float *c = ARENA_ARRAY(graph_arena(g), (size_t)(count * half), float), *s = ARENA_ARRAY(graph_arena(g), (size_t)(count * half), float);
+	for (int64_t i = 0; i < count; i++)
+		for (int64_t k = 0; k < half; k++) {
+			double angle = (double)(i * step) * (double)f[k];
+			c[i * half + k] = (float)cos(angle);
+			s[i * half + k] = (float)sin(angle);
+		}
+	*cos_rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ count, half }, c);
+	*sin_rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ count, half }, s);
+}
+
+// graph_form.sine_tables. A position is NEAR * far + near; the angles of both parts are looked up and added by the addition theorems, so
+// that the tables have max / NEAR + NEAR rows. at: f32 [batch or 1, seq, 1]; cos, sin: [batch or 1, seq, 1, dim/2].
+static void looked_up(struct build *b, const float *f, int64_t half, value at, value *cos, value *sin)
+{
+	struct graph *g = b->g;
+	int64_t reach = value_dim(g, at, 1), most = b->s->max_positions > reach ? b->s->max_positions : reach;
+	value far = op_floor(g, op_scale(g, at, 1.0f / NEAR)), near = op_sub(g, at, op_scale(g, far, NEAR));
+	value part[2] = { far, near }, c[2], s[2];
+	for (int i = 0; i < 2; i++) {
+		value rows = op_cast(g, part[i], DTYPE_I64);                           // [batch or 1, seq, 1]
+		turns(g, f, half, i ? NEAR : most / NEAR + 1, i ? 1 : NEAR, &c[i], &s[i]);
+		c[i] = op_gather(g, c[i], rows, 0), s[i] = op_gather(g, s[i], rows, 0);  // [batch or 1, seq, 1, dim/2]
+	}
+	*cos = op_sub(g, op_mul(g, c[0], c[1]), op_mul(g, s[0], s[1]));
+	*sin = op_add(g, op_mul(g, s[0], c[1]), op_mul(g, c[0], s[1]));
+}
+
 void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value x, value positions, value *cos, value *sin)
 {
 	struct graph *g = b->g;
@@ -113,10 +146,16 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 		value last = op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true);       // [1]
 		value length = op_add(g, last, graph_f32(g, 1));
 		inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length) : longrope_frequencies(b, rope, dim, f, length);
+	} else if (graph_get_form(g)->sine_tables && !graph_failed(g)) {
+		looked_up(b, f, dim / 2, at, cos, sin);
+		inverse = NO_VALUE;
 	}
-	value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);                    // [batch or 1, seq, 1, dim/2]
-	*cos = op_scale(g, op_cos(g, angle), scale);
-	*sin = op_scale(g, op_sin(g, angle), b->s->traits.reversed_rope ? -scale : scale);
+	if (inverse.id) {
+		value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);            // [batch or 1, seq, 1, dim/2]
+		*cos = op_cos(g, angle), *sin = op_sin(g, angle);
+	}
+	*cos = op_scale(g, *cos, scale);
+	*sin = op_scale(g, *sin, b->s->traits.reversed_rope ? -scale : scale);
 	graph_leave(g);
 }
 
