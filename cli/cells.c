@@ -150,7 +150,7 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 			return cli_error(&err);
 	c->model_count = model_count;
 	progress_line("looking at the engines");
-	c->platforms = detect_platforms();
+	c->platforms = detect_platforms(c->counted ? NULL : c->targets, c->counted ? 0 : c->target_count, c->question.fallback);
 	plan_choose(c->targets, c->target_count, c->platforms, &c->arena);
 	progress_clear();
 	warn_stand_ins();

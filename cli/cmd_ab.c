@@ -351,7 +351,13 @@ static enum status begin(struct command_line *l, struct job *jobs, size_t count,
 	if ((st = store_open(&l->store, l->cells.db, false, err)) || (st = store_begin_run(&l->store, &machine, l->cells.command, err)))
 		return st;
 	progress_line("looking at the engines");
-	json_t *platforms = detect_platforms();
+	struct target *targets = ARENA_ARRAY(&l->cells.arena, 2 * count + 1, struct target);
+	size_t target_count = 0;
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < 2; k++)
+			if (jobs[i].ab.side[k].target.platform)
+				targets[target_count++] = jobs[i].ab.side[k].target;
+	json_t *platforms = detect_platforms(targets, target_count, false);
 	for (size_t i = 0; i < count; i++)
 		for (int k = 0; k < 2; k++)
 			if (jobs[i].ab.side[k].target.platform)

@@ -140,6 +140,7 @@ static int matrix(struct matrix *x)
 	if (!c->db)
 		c->db = arena_printf(a, "%s/assay.duckdb", x->folder);
 	c->fetch_nothing = x->dry_run;
+	c->counted = true;
 	int code = cells_plan(c, models, count);
 	if (code >= 0)
 		return code;
@@ -148,7 +149,7 @@ static int matrix(struct matrix *x)
 		return EXIT_GOOD;
 	if (file_mkdirs(x->folder, &err) != STATUS_OK)
 		return cli_error(&err);
-	c->quiet = c->counted = true;
+	c->quiet = true;
 	code = cells_run(c);
 	if (c->json) {
 		show_json(c->results);

@@ -69,7 +69,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 	if (s == STATUS_OK)
 		s = store_begin_run(&store, &machine, "assay_run", err);
 	if (s == STATUS_OK) {
-		json_t *platforms = detect_platforms();
+		json_t *platforms = detect_platforms(target, 1, false);
 		s = store_detection(&store, platforms, err);
 		json_decref(platforms);
 	}

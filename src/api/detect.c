@@ -33,11 +33,25 @@ struct probes {
 	size_t driver_count;
 };
 
-// Which platforms are wanted: all, or those named.
+// Which platforms are wanted: all, those named, or what some targets and their fallbacks need. For targets a route is asked only where
+// it could serve: the chosen one, else the first that has a device. Nobody waits for browsers who asked for the processor.
 struct wanted {
 	const char *const *names;
 	size_t count;
+	const struct target *targets;
+	size_t target_count;
+	bool fallback;
 };
+
+static bool wants_for(const struct wanted *w, const struct target *t, const struct platform *p)
+{
+	if (t->platform == p)
+		return true;
+	for (size_t i = 0; w->fallback && t->platform->fallback[i]; i++)
+		if (text_is(t->platform->fallback[i], p->name))
+			return true;
+	return false;
+}
 
 static bool wants(const struct wanted *w, const struct platform *p)
 {
@@ -45,7 +59,22 @@ static bool wants(const struct wanted *w, const struct platform *p)
 
 	for (size_t i = 0; i < w->count; i++)
 		named = named || text_is(w->names[i], p->name);
-	return w->count ? named : !platform_is_software(p);
+	for (size_t i = 0; i < w->target_count; i++)
+		named = named || (wants_for(w, &w->targets[i], p) && !platform_is_software(p));
+	return w->count || w->target_count ? named : !platform_is_software(p);
+}
+
+// In the first wave the chosen and the first routes, in the second the others of platforms that have no device by then.
+static bool wants_route(const struct wanted *w, const struct platform *p, const struct route *r, bool served)
+{
+	bool open = !w->target_count;
+
+	for (size_t i = 0; i < w->target_count; i++) {
+		if (w->targets[i].platform == p && w->targets[i].chosen && w->targets[i].route == r)
+			return true;
+		open = open || (wants_for(w, &w->targets[i], p) && !(w->targets[i].platform == p && w->targets[i].chosen));
+	}
+	return open && (!w->target_count || r == p->routes || !served);
 }
 
 static void *probe_thread(void *context)
@@ -70,6 +99,48 @@ static struct probe *find_probe(struct probes *all, const struct route *r)
 	return NULL;
 }
 
+static size_t add_devices(json_t *devices, const struct platform *p, const struct route *r, const json_t *probe);
+
+// Whether some route that was asked has a device. Before any was asked, nobody knows: then only first routes are wanted.
+static bool is_served(struct probes *all, const struct platform *p, bool first_wave)
+{
+	json_t *devices = json_array();
+
+	for (const struct route *r = p->routes; r->engine; r++) {
+		const struct probe *probe = find_probe(all, r);
+		if (probe)
+			add_devices(devices, p, r, probe->answer);
+	}
+	bool served = first_wave || json_array_size(devices) > 0;
+	json_decref(devices);
+	return served;
+}
+
+static void probe_routes(struct probes *all, const struct wanted *wanted, bool first_wave)
+{
+	size_t begin = all->count;
+
+	for (size_t i = 0; i < platform_count(); i++) {
+		const struct platform *p = platform_get(i);
+		if (!wants(wanted, p))
+			continue;
+		bool served = is_served(all, p, first_wave);
+		for (const struct route *r = p->routes; r->engine; r++) {
+			if (!wants_route(wanted, p, r, served) || find_probe(all, r) || all->count == PROBES_MOST)
+				continue;
+			struct probe *probe = &all->of[all->count++];
+			probe->backend = route_backend(r);
+			probe->build = route_provider(r)->build;
+			probe->threaded = pthread_create(&probe->thread, NULL, probe_thread, probe) == 0;
+			if (!probe->threaded)
+				probe_thread(probe);
+		}
+	}
+	for (size_t i = begin; i < all->count; i++)
+		if (all->of[i].threaded)
+			pthread_join(all->of[i].thread, NULL);
+}
+
 static void probe_all(struct probes *all, const struct wanted *wanted)
 {
 	for (size_t i = 0; driver_name(i) && all->driver_count < DRIVERS_MOST; i++) {
@@ -81,21 +152,9 @@ static void probe_all(struct probes *all, const struct wanted *wanted)
 		if (!d->threaded)
 			driver_thread(d);
 	}
-	for (size_t i = 0; i < platform_count(); i++) {
-		for (const struct route *r = platform_get(i)->routes; r->engine && wants(wanted, platform_get(i)); r++) {
-			if (find_probe(all, r) || all->count == PROBES_MOST)
-				continue;
-			struct probe *p = &all->of[all->count++];
-			p->backend = route_backend(r);
-			p->build = route_provider(r)->build;
-			p->threaded = pthread_create(&p->thread, NULL, probe_thread, p) == 0;
-			if (!p->threaded)
-				probe_thread(p);
-		}
-	}
-	for (size_t i = 0; i < all->count; i++)
-		if (all->of[i].threaded)
-			pthread_join(all->of[i].thread, NULL);
+	probe_routes(all, wanted, true);
+	if (wanted->target_count)
+		probe_routes(all, wanted, false);
 	for (size_t i = 0; i < all->driver_count; i++)
 		if (all->drivers[i].threaded)
 			pthread_join(all->drivers[i].thread, NULL);
@@ -172,11 +231,13 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 		routes++;
 	for (const struct route *r = p->routes; r->engine; r++) {
 		const struct probe *probe = find_probe(probes, r);
-		if (add_devices(devices, p, r, probe ? probe->answer : NULL)) {
+		if (!probe)
+			continue;                                // nobody asked, or too many builds
+		if (add_devices(devices, p, r, probe->answer)) {
 			first = first ? first : r;
 			continue;
 		}
-		const char *why = reason_of(&a, r, probe ? probe->answer : NULL);
+		const char *why = reason_of(&a, r, probe->answer);
 		json_object_set_new(absent, r->device, json_string(why));
 		text_addf(&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
 	}
@@ -218,13 +279,13 @@ static json_t *detect_wanted(const struct wanted *wanted, const struct machine *
 	return out;
 }
 
-json_t *detect_platforms(void)
+json_t *detect_platforms(const struct target *targets, size_t count, bool fallback)
 {
 	struct arena a = { 0 };
 	struct machine machine;
-	const struct wanted all = { NULL, 0 };
+	const struct wanted some = { .targets = targets, .target_count = count, .fallback = fallback };
 	machine_detect(&machine, &a);
-	json_t *out = detect_wanted(&all, &machine, &a), *platform, *device;
+	json_t *out = detect_wanted(&some, &machine, &a), *platform, *device;
 	size_t i, k;
 	// Each run keeps what was found; every operator that a browser's WebNN takes would be most of the database.
 	json_array_foreach(out, i, platform)
@@ -238,7 +299,7 @@ json_t *detect_some(const char *const *names, size_t count)
 {
 	struct arena a = { 0 };
 	struct machine machine;
-	const struct wanted wanted = { names, count };
+	const struct wanted wanted = { .names = names, .count = count };
 	machine_detect(&machine, &a);
 	json_t *out = json_pack("{s:o, s:o}", "machine", machine_json(&machine), "platforms", detect_wanted(&wanted, &machine, &a));
 	arena_done(&a);
