@@ -6,6 +6,23 @@
 
 enum { CARD_ITEMS = 4 };
 
+// A stand-in is called one wherever its platform is named.
+static const char *software_text(const struct summary *s, size_t column, struct arena *a)
+{
+	const char *what = NULL;
+	size_t count = 0, all = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		const char *software = text_is(c->platform, s->columns[column]) ? report_software(&c->row) : NULL;
+
+		all += text_is(c->platform, s->columns[column]);
+		count += software != NULL;
+		what = software != NULL ? software : what;
+	}
+	return count == 0 ? "" : count == all ? arena_printf(a, "; %s", what) : arena_printf(a, "; %zu %s", count, what);
+}
+
 static void meter(struct text *out, const struct report_counts *n)
 {
 	text_add(out, "<div class=\"meter\" aria-hidden=\"true\">");
@@ -40,7 +57,7 @@ static void card_runs(const struct summary *s, struct arena *a, struct text *out
 		const struct report_counts *n = &s->column_counts[k];
 		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu cells</span></div>", html_esc(a, s->columns[k]), n->good, n->total - n->of[VERDICT_COMPILES]);
 		meter(out, n);
-		text_addf(out, "<span class=\"sub\" style=\"margin-top:5px\">%s</span></li>", counts_text(a, n));
+		text_addf(out, "<span class=\"sub\" style=\"margin-top:5px\">%s%s</span></li>", counts_text(a, n), software_text(s, k, a));
 	}
 	text_add(out, "</ul></section>\n");
 }
