@@ -69,6 +69,15 @@ static void say_nodes(const struct placement *p)
 	say(json_pack("{s:s, s:o}", "event", "placement", "nodes", nodes));
 }
 
+// What the processor computes in: the type of the graph, as its floating-point outputs have it.
+static const char *graph_dtype(const struct session *s)
+{
+	for (size_t i = 0; i < s->output_count; i++)
+		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16 || s->outputs[i].dtype == DTYPE_BF16 || s->outputs[i].dtype == DTYPE_F64)
+			return dtype_word(s->outputs[i].dtype);
+	return "f32";
+}
+
 static void say_placement(struct work *w, const struct part *part, const struct placement *p, bool ran)
 {
 	struct refusal *refused;
@@ -93,6 +102,8 @@ static void say_placement(struct work *w, const struct part *part, const struct 
 			arena_printf(&w->arena, "%s took none of the graph: %lld nodes are on %s%s%s%s%s", w->target.platform->name, (long long)p->elsewhere, place,
 				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "", count && refused->dtype ? " " : "",
 				count && refused->dtype ? refused->dtype : "")));
+		if (ran && text_is(place, "cpu"))
+			say_row(json_pack("{s:s}", "compute_dtype", graph_dtype(&part->session)));     // and is judged by that, not by the device's
 	}
 }
 
