@@ -100,6 +100,8 @@ static int check_task(struct cells *c)
 		return cli_bad_use("--prompt-tokens and --new-tokens belong to --task generate");
 	if (generates && q->sequence)
 		return cli_bad_use("--seq is the length of a forward pass; --task generate has --prompt-tokens");
+	if (q->is_static && q->is_dynamic)
+		return cli_bad_use("--static and --dynamic do not go together");
 	if (generates && (q->golden || q->is_static))
 		return cli_bad_use("--task generate takes neither --golden nor --static");
 	if (generates) {

@@ -52,7 +52,8 @@ struct cells {
 	{ "synthetic", CLI_FLAG, &(c).question.synthetic, NULL, "seeded random weights where a model has none here" }, \
 	{ "layers", CLI_INTEGER, &(c).question.layers, "N", "only the first N layers; rows say shortened", 1, 100000 }, \
 	{ "seed", CLI_INTEGER, &(c).seed, "N", "of inputs and synthetic weights; default 0", 0, 9e15 }, \
-	{ "static", CLI_FLAG, &(c).question.is_static, NULL, "fixed shapes in the graph; default: dynamic batch and sequence" }, \
+	{ "static", CLI_FLAG, &(c).question.is_static, NULL, "fixed shapes in the graph; default: as the platform takes them" }, \
+	{ "dynamic", CLI_FLAG, &(c).question.is_dynamic, NULL, "batch and sequence open in the graph, also where the platform's first form has them fixed" }, \
 	{ "no-fallback", CLI_FLAG, &(c).question.no_fallback, NULL, "a node that would run elsewhere makes the cell unsupported; says which" }, \
 	{ "golden", CLI_TEXT, &(c).question.golden, "FILE", "safetensors: its in.NAME are the inputs, its out.NAME judge" }, \
 	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" }, \

@@ -47,9 +47,9 @@ static int take_words(struct command_line *l, const char *flag, const char *text
 			text_add(&t, t.length ? "," : "");
 			text_add_bytes(&t, at, n);
 		} else if (n == 6 && strncmp(at, "static", n) == 0) {
-			q->is_static = true;
+			q->is_static = true, q->is_dynamic = false;
 		} else if (n == 7 && strncmp(at, "dynamic", n) == 0) {
-			q->is_static = false;
+			q->is_static = false, q->is_dynamic = true;
 		} else if (n) {
 			code = cli_bad_use("%s: '%.*s' is no option: NAME=VALUE, static or dynamic", flag, (int)n, at);
 		}
@@ -116,6 +116,7 @@ static void preset_side(struct command_line *l, struct job *j, int k, const stru
 
 	side->question = question_of(l);
 	side->question.is_static = s->is_static || side->question.is_static;
+	side->question.is_dynamic = s->is_dynamic || side->question.is_dynamic;
 	if (!j->refused && make_side(l, side, &on, 1, s->options, &err))
 		j->refused = arena_strdup(&l->cells.arena, err.text);
 	if (!side->target.platform)
@@ -246,7 +247,7 @@ static int list_presets(bool as_json)
 		if (p->why_not)
 			printf("%-17s not measured: %s\n", "", p->why_not);
 		else
-			printf("%-17s A %s %s%s; B %s %s%s\n", "", p->a.on, p->a.options ? p->a.options : "", p->a.is_static ? " static" : "", p->b.on,
+			printf("%-17s A %s %s%s; B %s %s%s\n", "", p->a.on, p->a.options ? p->a.options : "", p->a.is_static ? " static" : p->a.is_dynamic ? " dynamic" : "", p->b.on,
 				p->b.options ? p->b.options : "", p->b.is_static ? " static" : "");
 		if (p->claim)
 			printf("%-17s claimed: %s\n", "", p->claim);

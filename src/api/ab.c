@@ -38,7 +38,7 @@ const char *ab_side_name(struct arena *a, const struct target *t, const struct q
 	const char *own = t->options ? t->options : "";
 
 	return arena_printf(a, "%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "", t->device ? t->device : "", *own ? " " : "", own,
-		q->is_static ? " static" : "");
+		q->is_static ? " static" : q->is_dynamic ? " dynamic" : "");
 }
 
 // ---- the cells -----------------------------------------------------------------------------------------------------------

@@ -186,6 +186,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.seed = q->seed,
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,
+		.is_dynamic = q->is_dynamic,
 		.no_fallback = q->no_fallback,
 		.no_explain = q->no_explain,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
@@ -212,6 +213,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
 	if (c->new_tokens > 0)
 		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
+	if (c->is_dynamic)
+		hash_add_text(&h, "dynamic");
 	if (c->force)
 		hash_add_text(&h, "force");
 	if (c->no_explain)

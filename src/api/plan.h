@@ -23,6 +23,7 @@ struct question {                            // zero is the default of every mem
 	uint64_t seed;                       // of inputs and of synthetic weights
 	bool synthetic;                      // random weights where there are none
 	bool is_static;
+	bool is_dynamic;                     // none of the platform's forms with fixed shapes
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	bool no_explain;                     // leave placement out: a cell before has told it
 	bool no_conform;                     // leave type_conformance empty

@@ -66,7 +66,7 @@ static const struct preset presets[] = {
 	{
 		.name = "static-shapes",
 		.what = "fixed shapes in the graph against dynamic ones",
-		.a = { "webgpu", NULL, false },
+		.a = { "webgpu", NULL, false, true },
 		.b = { "webgpu", NULL, true },
 		.metrics = METRIC(LOAD) | METRIC(FIRST) | METRIC(LATENCY),
 	},

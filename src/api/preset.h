@@ -9,7 +9,7 @@
 struct preset_side {
 	const char *on;                      // as --on takes it; without a device it gets the browser that was asked for
 	const char *options;                 // of the engine; NULL: none
-	bool is_static;
+	bool is_static, is_dynamic;
 };
 
 struct preset {

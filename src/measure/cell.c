@@ -74,6 +74,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	hash_number(&h, (double)c->memory_bytes);
 	if (c->force)
 		hash_add_text(&h, "force");
+	if (c->is_dynamic)
+		hash_add_text(&h, "dynamic");
 	if (c->no_explain)
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
@@ -292,7 +294,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
 		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
-		.force = c->force, .is_static = c->is_static, .no_fallback = c->no_fallback,
+		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
 		.no_explain = c->no_explain };
 
 	heard_init(&heard, a, watch);

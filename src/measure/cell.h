@@ -36,6 +36,7 @@ struct cell {
 	uint64_t seed;                       // of the inputs (weights have their own)
 	bool synthetic;                      // weights are synthetic
 	bool is_static;                      // fixed shapes
+	bool is_dynamic;                     // none of the platform's forms with fixed shapes
 	bool no_explain;                     // where its nodes ran is known from a cell before
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	double timeout_s;                    // wall, for the whole cell

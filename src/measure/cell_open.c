@@ -271,6 +271,11 @@ static enum status try_form(struct work *w, bool *of_form, struct error *err)
 	return st;
 }
 
+static bool is_wanted(const struct work *w, size_t form)
+{
+	return !w->ask.is_dynamic || !w->target.platform->forms[form].is_static;
+}
+
 // The next form that is another one than all before it; form_count: there is none.
 static size_t next_form(const struct work *w)
 {
@@ -285,7 +290,7 @@ static size_t next_form(const struct work *w)
 			struct graph_form other = form_at(w, k);
 			tried = text_is(graph_form_text((struct arena *)(uintptr_t)&w->arena, &other), text);
 		}
-		if (!tried)
+		if (!tried && is_wanted(w, i))
 			return i;
 	}
 	return count;
@@ -293,6 +298,10 @@ static size_t next_form(const struct work *w)
 
 enum status work_open(struct work *w, struct error *err)
 {
+	while (w->form < w->target.platform->form_count && !is_wanted(w, w->form))
+		w->form++;
+	if (w->form == w->target.platform->form_count)
+		return error_set(err, STATUS_UNSUPPORTED, "%s takes fixed shapes only", w->target.platform->name);
 	for (;;) {
 		struct error why = { 0 };
 		struct cause cause;

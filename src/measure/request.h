@@ -32,6 +32,7 @@
 	X(INTEGER, second_bytes)                                                                                          \
 	X(INTEGER, force)                                                                                                 \
 	X(INTEGER, memory_bytes)                                                                                          \
+	X(INTEGER, is_dynamic)                                                                                            \
 	X(INTEGER, is_static)                                                                                             \
 	X(INTEGER, no_fallback)                                                                                           \
 	X(INTEGER, no_explain)
