@@ -132,6 +132,20 @@ static void looked_up(struct build *b, const float *f, int64_t half, value at, v
 	*sin = op_add(g, op_mul(g, s[0], c[1]), op_mul(g, c[0], s[1]));
 }
 
+static void longrope_looked_up(struct build *b, const struct rope *rope, int64_t dim, const float *f, value at, value length, value *cos, value *sin)
+{
+	struct graph *g = b->g;
+	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2];           // [1]
+	float *own = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	for (int i = 0; i < 2; i++) {
+		for (int64_t k = 0; k < dim / 2; k++)
+			own[k] = (float)(f[k] / (float)(i ? rope->long_factors[k] : rope->short_factors[k]));
+		looked_up(b, own, dim / 2, at, &c[i], &s[i]);
+	}
+	*cos = op_where(g, is_long, c[1], c[0]);
+	*sin = op_where(g, is_long, s[1], s[0]);
+}
+
 void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value x, value positions, value *cos, value *sin)
 {
 	struct graph *g = b->g;
@@ -142,14 +156,20 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 		positions = counted_from_zero(b, x);
 	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2);             // [batch or 1, seq, 1]
 	value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
+	// Dynamic frequencies follow the length: no table holds them. Above a million positions tables would outgrow the graph.
+	bool tables = graph_get_form(g)->sine_tables && rope->kind != ROPE_DYNAMIC && b->s->max_positions <= 1 << 20;
 	if (rope->kind == ROPE_DYNAMIC || rope->kind == ROPE_LONGROPE) {
 		value last = op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true);       // [1]
 		value length = op_add(g, last, graph_f32(g, 1));
-		inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length) : longrope_frequencies(b, rope, dim, f, length);
-	} else if (graph_get_form(g)->sine_tables && !graph_failed(g)) {
+		if (tables)
+			longrope_looked_up(b, rope, dim, f, at, length, cos, sin);
+		else
+			inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length) : longrope_frequencies(b, rope, dim, f, length);
+	} else if (tables) {
 		looked_up(b, f, dim / 2, at, cos, sin);
-		inverse = NO_VALUE;
 	}
+	if (tables)
+		inverse = NO_VALUE;
 	if (inverse.id) {
 		value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);            // [batch or 1, seq, 1, dim/2]
 		*cos = op_cos(g, angle), *sin = op_sin(g, angle);
