@@ -15,6 +15,7 @@ webnn: cpu
 tensorrt: cuda openvino cpu
 tensorrt-rtx: cuda openvino cpu
 ane: mps cpu
+mlx: mps cpu
 npu: openvino cpu
 xnnpack: cpu'
 
