@@ -21,14 +21,16 @@ for provider in $providers; do
 	is engine browser
 	is device "$kind"
 	is placed_by parts
-	is nodes_elsewhere 0
 	says browser '[0-9]+\.[0-9]+'
 	grep -Eq '"isolated": true' "$work/out" || fail "the page is not isolated"
 	grep -Eq '"create_ms": [0-9.]+' "$work/out" || fail "no time of making the session"
 	case $provider in
-	wasm) is emulated false ;;
-	webnn) is emulated true ;;
-	webgpu)
+	wasm) is emulated false; is nodes_elsewhere 0 ;;
+	webnn) is emulated true; is nodes_elsewhere 0 ;;
+	webgpu)                                  # the Cast of int64 is not its: the row says so
+		grep -Eq '"nodes_on_platform": [1-9][0-9]' "$work/out" || fail "not on the adapter"
+		grep -Eq '"nodes_elsewhere": (0|1),' "$work/out" || fail "more than one node ran elsewhere"
+		grep -q '"nodes_elsewhere": 0,' "$work/out" || grep -q '"op": "Cast"' "$work/out" || fail "what ran elsewhere is not named"
 		grep -q '"maxBufferSize": [0-9]' "$work/out" || fail "the row has no limits of the adapter"
 		# The row must call a software adapter one.
 		if grep -q '"isFallbackAdapter": true' "$work/out"; then
