@@ -5,12 +5,30 @@
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16
 
 # needs PROVIDER DEVICE: a browser of that kind has wasm, webgpu or webnn, or the test is skipped with the reason.
+# Is its program on this machine at all?
+installed()
+{
+	case $1:$2 in
+	webnn:*) [ -x "$SOURCE/.deps/browsers/chromium-webnn/chromium" ] ;;
+	*:firefox) command -v firefox-esr || command -v firefox ;;
+	*) command -v "$2" ;;
+	esac >/dev/null
+}
+
+# needs PROVIDER KIND: skips where the browser is not installed. One that is installed and does not answer is a failure; on a machine with
+# much other work it is asked a second time.
 needs()
 {
-	[ -s "$work/detect" ] || "$ASSAY" detect --json >"$work/detect" 2>/dev/null
-	grep -A1 "\"provider\": \"$1\"" "$work/detect" | grep -q "\"name\": \"$2\"" && return
-	echo "skip: no $2 with $1 here: $(sed -n "s/^ *\"$2\": \"\(.*\)\",\{0,1\}$/\1/p" "$work/detect" | head -1)"
-	exit 77
+	local try
+	for try in 1 2; do
+		[ -s "$work/detect" ] || "$ASSAY" detect --json >"$work/detect" 2>/dev/null
+		grep -A1 "\"provider\": \"$1\"" "$work/detect" | grep -q "\"name\": \"$2\"" && return
+		why=$(sed -n "s/^ *\"$2\": \"\(.*\)\",\{0,1\}$/\1/p" "$work/detect" | head -1)
+		installed "$1" "$2" || { echo "skip: no $2 with $1 here: $why"; exit 77; }
+		echo "try $try: $2 with $1 does not answer: $why"
+		rm -rf "$work/detect" "$ASSAY_CACHE/browser"
+	done
+	fail "$2 is installed, and detect does not list it for $1: $why"
 }
 
 # Every process below PID.
