@@ -433,8 +433,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = number;
-	// On an emulated device the cases of a type would take longer than the cell.
-	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
+	// On an emulated device the cases of a type would take longer than the cell; a browser that somebody opened by hand was opened for this one.
+	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1 && !text_is(t->device, "remote");
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	if (store && c.attempt > 1 && !isnan(out->row.latency_ms) && (s = hold_against(&out->row, store, a, err)) != STATUS_OK)

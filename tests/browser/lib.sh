@@ -10,6 +10,7 @@ installed()
 {
 	case $1:$2 in
 	webnn:*) [ -x "$SOURCE/.deps/browsers/chromium-webnn/chromium" ] ;;
+	webgpu:firefox) { command -v firefox-esr || command -v firefox; } && ldconfig -p | grep "libvulkan\.so\.1 " ;;
 	*:firefox) command -v firefox-esr || command -v firefox ;;
 	*) command -v "$2" ;;
 	esac >/dev/null
