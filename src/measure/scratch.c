@@ -29,6 +29,24 @@ static long owner(const char *name)
 	return sscanf(name, "%ld-%*u.safetensors%n", &pid, &end) == 1 && end && !name[end] ? pid : 0;
 }
 
+// One that has ended and was not collected yet is over, too: not every init collects at once.
+static bool is_over(long pid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	if (kill((pid_t)pid, 0) < 0)
+		return errno == ESRCH;
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'Z' || state == 'X';
+}
+
 void scratch_sweep(const char *folder)
 {
 	struct arena a = { 0 };
@@ -38,7 +56,7 @@ void scratch_sweep(const char *folder)
 	while (d && (e = readdir(d))) {
 		long pid = owner(e->d_name);
 
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		if (pid > 0 && is_over(pid))
 			// Processes of it that were just killed may still be finishing a write into it.
 			for (int i = 0; i < 20 && file_remove_tree(arena_printf(&a, "%s/%s", folder, e->d_name), NULL); i++)
 				usleep(10000);
