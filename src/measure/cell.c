@@ -103,17 +103,6 @@ static enum status outputs_place(struct arena *a, const char **out, struct error
 
 // ---- what the parent adds to the row ------------------------------------------------------------------------------------
 
-static const char *utc_now(struct arena *a)
-{
-	char text[32];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return arena_strdup(a, text);
-}
-
 // Files that an engine may map privately: everything beside the model.
 static int64_t mapped_bytes(struct arena *a, const char *path)
 {
@@ -182,7 +171,7 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	}
 	r->batch = c->batch;
 	r->attempts = 1;
-	r->started_at = utc_now(a);
+	r->started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
 	r->cell_key = cell_key(c, a);
 }
 

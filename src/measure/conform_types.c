@@ -104,6 +104,8 @@ static enum status plain_target(struct target *plain, const struct target *t, co
 {
 	if (platform_is_software(t->platform))
 		return error_set(err, STATUS_UNAVAILABLE, "%s: no engine that computes serves it", t->platform->name);
+	if (text_is(t->device, "remote"))        // somebody would have to open it for every case
+		return error_set(err, STATUS_UNAVAILABLE, "%s:remote: a browser that is opened by hand runs one cell", t->platform->name);
 	if (!(*folder = conform_folder(a)))
 		return error_set(err, STATUS_UNAVAILABLE, "no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the folder with conform/");
 	*plain = *t;

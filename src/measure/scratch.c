@@ -2,8 +2,6 @@
 #include "measure/scratch.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 
 // The process that a name belongs to; 0 when the name is not one of ours.
@@ -29,24 +28,6 @@ static long owner(const char *name)
 	return sscanf(name, "%ld-%*u.safetensors%n", &pid, &end) == 1 && end && !name[end] ? pid : 0;
 }
 
-// One that has ended and was not collected yet is over, too: not every init collects at once.
-static bool is_over(long pid)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	if (kill((pid_t)pid, 0) < 0)
-		return errno == ESRCH;
-	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'Z' || state == 'X';
-}
-
 void scratch_sweep(const char *folder)
 {
 	struct arena a = { 0 };
@@ -56,7 +37,7 @@ void scratch_sweep(const char *folder)
 	while (d && (e = readdir(d))) {
 		long pid = owner(e->d_name);
 
-		if (pid > 0 && is_over(pid))
+		if (pid > 0 && process_is_over(pid))
 			// Processes of it that were just killed may still be finishing a write into it.
 			for (int i = 0; i < 20 && file_remove_tree(arena_printf(&a, "%s/%s", folder, e->d_name), NULL); i++)
 				usleep(10000);

@@ -137,6 +137,15 @@ static json_t *find_browsers(const struct sysfs *s)
 	return out;
 }
 
+static void add_browsers(json_t *out, const struct sysfs *s)
+{
+	json_t *found = find_browsers(s);
+
+	if (!json_array_size(found))
+		facts_finding(out, "no browser is installed: neither Chromium nor Firefox under one of their usual names");
+	facts_add(out, "browsers", found);
+}
+
 // ---- the two platforms --------------------------------------------------------------------------------------------------
 
 static json_t *manifests(const struct sysfs *s)
@@ -161,7 +170,7 @@ json_t *facts_webgpu(const struct facts_source *source)
 {
 	static const char *const variables[] = { "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT", NULL };
 	const struct sysfs *s = &source->files;
-	json_t *out = json_object(), *found = find_browsers(s), *vulkan = json_deep_copy(json_object_get(source->drivers, "vulkan"));
+	json_t *out = json_object(), *vulkan = json_deep_copy(json_object_get(source->drivers, "vulkan"));
 	const json_t *adapters = json_object_get(vulkan, "adapters"), *one;
 	const char *failed = json_string_value(json_object_get(vulkan, "error"));
 	size_t i, hardware = 0;
@@ -173,21 +182,17 @@ json_t *facts_webgpu(const struct facts_source *source)
 	else if (json_array_size(adapters) && !hardware)
 		facts_finding(out, "every Vulkan adapter is software (%s): right answers, meaningless speed",
 			json_string_value(json_object_get(json_array_get(adapters, 0), "name")));
-	if (!json_array_size(found))
-		facts_finding(out, "no browser is installed: neither Chromium nor Firefox under one of their usual names");
 	facts_environment(out, variables);
 	facts_add(out, "vulkan_drivers", manifests(s));
 	facts_add(out, "vulkan", vulkan);
-	facts_add(out, "browsers", found);
+	add_browsers(out, s);
 	return out;
 }
 
 json_t *facts_webnn(const struct facts_source *source)
 {
-	json_t *out = json_object(), *found = find_browsers(&source->files);
+	json_t *out = json_object();
 
-	if (!json_array_size(found))
-		facts_finding(out, "no browser is installed: neither Chromium nor Firefox under one of their usual names");
-	facts_add(out, "browsers", found);
+	add_browsers(out, &source->files);
 	return out;
 }

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum { ARGUMENTS = 48, FOUND_MOST = 16, END_MS = 10000 };
@@ -353,23 +354,6 @@ enum status launch_alive(struct launch *l, struct error *err)
 	return st;
 }
 
-// Parent of a process, from /proc/PID/stat: "PID (NAME) STATE PPID"; 0 when it is gone.
-static pid_t parent_of(const char *pid)
-{
-	char path[64], text[512], *behind;
-	int fd, parent = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return 0;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	behind = strrchr(text, ')');
-	return behind && sscanf(behind + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
-}
-
 // Every process below `top`, by generations; at most `most`.
 static size_t descendants(pid_t top, pid_t *out, size_t most)
 {
@@ -381,7 +365,7 @@ static size_t descendants(pid_t top, pid_t *out, size_t most)
 
 		grew = false;
 		for (struct dirent *e; d && (e = readdir(d));) {
-			pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent = pid > 0 ? parent_of(e->d_name) : 0;
+			pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent = pid > 0 ? (pid_t)process_parent(pid) : 0;
 			bool below = parent == top, known_already = false;
 
 			for (size_t i = 0; i < count; i++) {

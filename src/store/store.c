@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "store/process.h"
+#include "base/process.h"
 #include "store/schema.h"
 #include "store/transaction.h"
 

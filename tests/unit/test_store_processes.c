@@ -5,7 +5,7 @@
 #include <sys/mount.h>
 
 #include "store/db.h"
-#include "store/process.h"
+#include "base/process.h"
 #include "store_roles.h"
 
 // ---- roles -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the process that wrote a run still live? A process is named by pid, start time and boot, so that a pid used again
+// Does a process still live? The one that wrote a run is named by pid, start time and boot, so that a pid used again
 // is not taken for the old one. From another pid namespace (a container) nobody can tell: then it is left alone.
-#ifndef ASSAY_STORE_PROCESS_H
-#define ASSAY_STORE_PROCESS_H
+#ifndef ASSAY_BASE_PROCESS_H
+#define ASSAY_BASE_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +17,8 @@ struct process {
 void process_self(struct process *out);
 // False only when it is certain: another boot, or in our own namespace no such process, another start time, a zombie.
 bool process_may_live(const struct process *p);
+// No such process here, or one that has ended and was not collected yet: not every init collects at once.
+bool process_is_over(int64_t pid);
+int64_t process_parent(int64_t pid);         // 0 when it is gone
 
 #endif

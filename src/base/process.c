@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads /proc; starts and signals nothing.
-#include "store/process.h"
+#include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,8 @@ static bool read_small(const char *path, char *out, size_t size)
 	return true;
 }
 
-// State letter and start time; the command in field 2 may hold anything, so fields are counted behind its last ')'.
-static bool read_stat(int64_t pid, char *state, int64_t *start_ticks)
+// State letter, parent and start time; the command in field 2 may hold anything, so fields are counted behind its last ')'.
+static bool read_stat(int64_t pid, char *state, int64_t *parent, int64_t *start_ticks)
 {
 	char path[64], stat[1024], *p;
 
@@ -39,18 +41,26 @@ static bool read_stat(int64_t pid, char *state, int64_t *start_ticks)
 		if (p == NULL)
 			return false;
 		p++;
+		if (field == 3)
+			*parent = strtoll(p, NULL, 10);
 	}
 	*start_ticks = strtoll(p, NULL, 10);
 	return true;
 }
 
+static bool is_dead(char state)
+{
+	return state == 'Z' || state == 'X';
+}
+
 void process_self(struct process *out)
 {
 	struct stat ns;
+	int64_t parent;
 	char state;
 
 	*out = (struct process){ .pid = getpid() };
-	if (!read_stat(out->pid, &state, &out->start_ticks))
+	if (!read_stat(out->pid, &state, &parent, &out->start_ticks))
 		out->start_ticks = 0;
 	if (read_small("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof out->boot_id))
 		out->boot_id[strcspn(out->boot_id, "\n")] = '\0';
@@ -61,7 +71,7 @@ void process_self(struct process *out)
 bool process_may_live(const struct process *p)
 {
 	struct process self;
-	int64_t start_ticks;
+	int64_t start_ticks, parent;
 	char state;
 
 	process_self(&self);
@@ -69,7 +79,25 @@ bool process_may_live(const struct process *p)
 		return false;
 	if (p->pid_namespace != self.pid_namespace)
 		return true;
-	if (!read_stat(p->pid, &state, &start_ticks))
+	if (!read_stat(p->pid, &state, &parent, &start_ticks))
 		return false;
-	return start_ticks == p->start_ticks && state != 'Z' && state != 'X';
+	return start_ticks == p->start_ticks && !is_dead(state);
+}
+
+bool process_is_over(int64_t pid)
+{
+	int64_t start_ticks, parent;
+	char state;
+
+	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return true;
+	return read_stat(pid, &state, &parent, &start_ticks) && is_dead(state);
+}
+
+int64_t process_parent(int64_t pid)
+{
+	int64_t start_ticks, parent;
+	char state;
+
+	return read_stat(pid, &state, &parent, &start_ticks) ? parent : 0;
 }
