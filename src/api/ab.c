@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 static const struct { const char *word, *what; } metrics[] = {
@@ -180,17 +181,6 @@ static const char *rows_text(struct arena *a, const int64_t *rows, size_t count)
 	return out;
 }
 
-static const char *utc_now(struct arena *a)
-{
-	char text[32];
-	struct tm tm;
-	time_t now = time(NULL);
-
-	gmtime_r(&now, &tm);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return arena_strdup(a, text);
-}
-
 static double load_average(void)
 {
 	double load;
@@ -231,7 +221,7 @@ static void describe(const struct run *r, double load_before, struct store_compa
 	out->rows_b = rows_text(r->arena, b->rows, b->count);
 	out->load_before = load_before;
 	out->load_after = load_average();
-	out->compared_at = utc_now(r->arena);
+	out->compared_at = arena_strdup(r->arena, clock_utc((char[32]){ 0 }));
 }
 
 static const char *count_text(struct arena *a, int64_t n)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "artifact/artifact.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
@@ -340,16 +341,6 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 	}
 }
 
-static const char *utc_now(struct arena *a)
-{
-	char text[32];
-	struct tm tm;
-	time_t now = time(NULL);
-	gmtime_r(&now, &tm);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return arena_strdup(a, text);
-}
-
 // The row of a cell that was refused before a child was started.
 static void refused_row(const struct cell *c, enum status refused, const char *cause, struct arena *a, struct cell_result *out)
 {
@@ -360,7 +351,7 @@ static void refused_row(const struct cell *c, enum status refused, const char *c
 	if (c->sequence > 0)
 		out->row.sequence = c->sequence;
 	out->row.attempts = 0;
-	out->row.started_at = utc_now(a);
+	out->row.started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
 }
 
 // What the plan knows better than the child, or the child never got to say.
@@ -433,8 +424,8 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = number;
-	// On an emulated device the cases of a type would take longer than the cell; a browser that somebody opened by hand was opened for this one.
-	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1 && !text_is(t->device, "remote");
+	// On an emulated device the cases of a type would take longer than the cell.
+	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	if (store && c.attempt > 1 && !isnan(out->row.latency_ms) && (s = hold_against(&out->row, store, a, err)) != STATUS_OK)

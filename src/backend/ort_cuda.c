@@ -39,14 +39,10 @@ static const struct vendor vendor = {
 static enum status cuda_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
-	const char *without;
-	enum status st;
 
 	(void)env;
 	nvidia_list(&gpus, out->arena, &vendor);
-	if ((st = vendor_load(l, out->arena, &vendor, gpus.missing, &without, err)))
-		return st;
-	return gpu_add_all(&gpus, p->name, without, out, err);
+	return gpu_devices(&gpus, &vendor, p, l, out, err);
 }
 
 static enum status read_options(struct session *s, struct ep_options *o, int64_t device, struct error *err)
@@ -97,15 +93,24 @@ enum status ort_cuda_put(struct session *s, OrtSessionOptions *so, const struct 
 	return st;
 }
 
-enum status ort_cuda_memory(struct session *s, const struct vendor *v, int device, bool captured, struct error *err)
+enum status ort_cuda_binding(struct session *s, const struct vendor *v, int64_t device, bool *captured, struct error *err)
 {
 	struct ort *ort = s->state;
-	struct ort_device_memory *memory = ARENA_NEW(&s->arena, struct ort_device_memory);
+	struct ort_device_memory *memory;
 	const char *why;
-	enum status st = device_memory_of(memory, vendor_open(&s->arena, v, "libcudart.so.13", &why), "cuda", device, err);
+	bool bound;
+	enum status st;
 
+	if ((st = session_option_bool(s, "io_binding", &bound, err)) || (st = session_option_bool(s, "enable_cuda_graph", captured, err)))
+		return st;
+	if (*captured && !bound)
+		return error_set(err, STATUS_BAD_INPUT, "option enable_cuda_graph needs io_binding=on: a captured graph reads and writes fixed addresses");
+	if (!bound)
+		return STATUS_OK;
+	memory = ARENA_NEW(&s->arena, struct ort_device_memory);
+	st = device_memory_of(memory, vendor_open(&s->arena, v, "libcudart.so.13", &why), "cuda", (int)device, err);
 	memory->names[0] = "Cuda";
-	memory->captured = captured;
+	memory->captured = *captured;
 	ort->device_memory = memory;
 	return st;
 }
@@ -116,18 +121,13 @@ static enum status cuda_append(struct session *s, OrtSessionOptions *so, struct 
 	struct ep_options o = { 0 };
 	struct gpu_list gpus;
 	const char *without;
-	bool bound, captured;
+	bool captured;
 	int64_t device;
 	enum status st;
 
 	nvidia_list(&gpus, &s->arena, &vendor);
 	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) || (st = gpu_choose(s, &gpus, "CUDA's", &device, err)) ||
-		(st = read_options(s, &o, device, err)) || (st = session_option_bool(s, "io_binding", &bound, err)) ||
-		(st = session_option_bool(s, "enable_cuda_graph", &captured, err)))
-		return st;
-	if (captured && !bound)
-		return error_set(err, STATUS_BAD_INPUT, "option enable_cuda_graph needs io_binding=on: a captured graph reads and writes fixed addresses");
-	if (bound && (st = ort_cuda_memory(s, &vendor, (int)device, captured, err)))
+		(st = read_options(s, &o, device, err)) || (st = ort_cuda_binding(s, &vendor, device, &captured, err)))
 		return st;
 	session_set_option(s, "gpu", gpus.items[device].name);
 	if (gpus.driver)

@@ -97,14 +97,10 @@ static void hip_list(struct gpu_list *out, struct arena *a)
 static enum status migraphx_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
-	const char *without;
-	enum status st;
 
 	(void)env;
 	hip_list(&gpus, out->arena);
-	if ((st = vendor_load(l, out->arena, &vendor, gpus.missing, &without, err)))
-		return st;
-	return gpu_add_all(&gpus, p->name, without, out, err);
+	return gpu_devices(&gpus, &vendor, p, l, out, err);
 }
 
 static enum status read_options(struct session *s, struct ep_options *o, int64_t device, struct error *err)

@@ -14,7 +14,7 @@ const char *nvidia_tensorrt_version(struct arena *a, const struct vendor *v);   
 
 // ort_cuda.c. Creates the options, fills them, appends the provider and releases them; also behind TensorRT.
 enum status ort_cuda_put(struct session *s, OrtSessionOptions *so, const struct ep_options *o, struct error *err);
-// The memory of a GPU, for option io_binding.
-enum status ort_cuda_memory(struct session *s, const struct vendor *v, int device, bool captured, struct error *err);
+// Options io_binding and enable_cuda_graph, which needs the other: the memory of the GPU where inputs and outputs stay there.
+enum status ort_cuda_binding(struct session *s, const struct vendor *v, int64_t device, bool *captured, struct error *err);
 
 #endif

@@ -54,14 +54,10 @@ static const struct vendor vendor = {
 static enum status tensorrt_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
-	const char *without;
-	enum status st;
 
 	(void)env;
 	nvidia_list(&gpus, out->arena, &vendor);
-	if ((st = vendor_load(l, out->arena, &vendor, gpus.missing, &without, err)))
-		return st;
-	return gpu_add_all(&gpus, p->name, without, out, err);
+	return gpu_devices(&gpus, &vendor, p, l, out, err);
 }
 
 // An engine is good for one GPU, the driver and the libraries that it was built with, and the options that shape it.
@@ -85,15 +81,12 @@ static enum status open_cache(struct session *s, const char *what, const struct 
 
 static enum status binding_options(struct session *s, const struct vendor *v, int64_t device, struct ep_options *o, const char *graph_key, struct error *err)
 {
-	bool bound, captured;
-	enum status st;
+	bool captured;
+	enum status st = ort_cuda_binding(s, v, device, &captured, err);
 
-	if ((st = session_option_bool(s, "io_binding", &bound, err)) || (st = session_option_bool(s, "enable_cuda_graph", &captured, err)))
-		return st;
-	if (captured && !bound)
-		return error_set(err, STATUS_BAD_INPUT, "option enable_cuda_graph needs io_binding=on: a captured graph reads and writes fixed addresses");
-	ep_option(o, graph_key, captured ? "1" : "0");
-	return bound ? ort_cuda_memory(s, v, (int)device, captured, err) : STATUS_OK;
+	if (!st)
+		ep_option(o, graph_key, captured ? "1" : "0");
+	return st;
 }
 
 static enum status tensorrt_put(struct session *s, OrtSessionOptions *so, const struct ep_options *o, struct error *err)

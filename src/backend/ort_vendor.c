@@ -158,6 +158,15 @@ enum status gpu_add_all(const struct gpu_list *l, const char *provider, const ch
 	return STATUS_OK;
 }
 
+enum status gpu_devices(const struct gpu_list *l, const struct vendor *v, const struct provider *p, const struct ort_library *library,
+	struct device_list *out, struct error *err)
+{
+	const char *without;
+	enum status st = vendor_load(library, out->arena, v, l->missing, &without, err);
+
+	return st ? st : gpu_add_all(l, p->name, without, out, err);
+}
+
 // ---- options ------------------------------------------------------------------------------------------------------------
 
 void ep_option(struct ep_options *o, const char *key, const char *text)

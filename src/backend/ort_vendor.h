@@ -41,6 +41,10 @@ enum status gpu_choose(struct session *s, const struct gpu_list *l, const char *
 // Adds all of them, or gives the reason why there are none.
 enum status gpu_add_all(const struct gpu_list *l, const char *provider, const char *without, struct device_list *out, struct error *err);
 
+// Both: what a provider's `devices` does once the GPUs are listed.
+enum status gpu_devices(const struct gpu_list *l, const struct vendor *v, const struct provider *p, const struct ort_library *library,
+	struct device_list *out, struct error *err);
+
 // Keys and values of a provider, as its functions take them.
 struct ep_options { const char *keys[32], *values[32]; size_t count; };
 void ep_option(struct ep_options *o, const char *key, const char *text);
