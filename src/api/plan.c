@@ -195,6 +195,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.memory_bytes = q->memory_bytes,
 		.force = q->force,
 		.golden = q->golden,
+		.variant = q->variant,
 	};
 }
 
@@ -222,6 +223,7 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
+	variant_hash(&h, &c->variant);
 	hash_hex(&h, hex);
 	return hex;
 }

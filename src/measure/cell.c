@@ -80,6 +80,7 @@ const char *cell_key(const struct cell *c, struct arena *a)
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
+	variant_hash(&h, &c->variant);
 	hash_hex(&h, hex);
 	return hex;
 }
@@ -170,6 +171,12 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 		r->new_tokens = c->new_tokens;
 	}
 	r->batch = c->batch;
+#define SET_TEXT(x) (x)
+#define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
+#define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
+#define X(kind, name, meaning) r->name = SET_##kind(c->variant.name);
+	VARIANT_LIST(X)
+#undef X
 	r->attempts = 1;
 	r->started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
 	r->cell_key = cell_key(c, a);
@@ -284,7 +291,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
 		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
 		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
-		.no_explain = c->no_explain };
+		.no_explain = c->no_explain, .variant = c->variant };
 
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);

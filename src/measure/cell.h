@@ -18,6 +18,7 @@
 #include <signal.h>
 
 #include "measure/row.h"
+#include "measure/variant.h"
 #include "platform/platform.h"
 
 struct cell {
@@ -45,6 +46,7 @@ struct cell {
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
 	bool force;                          // try what does not fit
 	const char *golden;                  // safetensors with in.* and out.*, or NULL
+	struct variant variant;
 };
 
 // Everything measured. All memory in the caller's arena.

@@ -29,6 +29,7 @@ char *request_text(struct arena *a, const struct request *r)
 #define X(kind, name) json_object_set_new(object, #name, put_##kind(r->name));
 	REQUEST_LIST(X)
 #undef X
+	variant_put(object, &r->variant);
 	dumped = json_dumps(object, JSON_COMPACT);
 	text = arena_strdup(a, dumped);
 	free(dumped);
@@ -59,6 +60,7 @@ enum status request_parse(struct request *out, struct arena *a, const char *text
 #define X(kind, name) out->name = take_##kind(a, json_object_get(object, #name));
 	REQUEST_LIST(X)
 #undef X
+	variant_take(&out->variant, a, object);
 	json_decref(object);
 	return STATUS_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "measure/variant.h"
 
 // Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
 // to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many.
@@ -43,6 +44,7 @@ struct request {
 #define X(kind, name) REQUEST_##kind name;
 	REQUEST_LIST(X)
 #undef X
+	struct variant variant;
 };
 
 char *request_text(struct arena *a, const struct request *r);       // one line

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "measure/variant.h"
 
 #define ROW_NONE INT64_MIN
 
@@ -47,8 +48,16 @@
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
 	X(TEXT, weights_dtype, "what lies in the file")                                                                    \
 	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed")                                             \
+	X(TEXT, precision_by, "who makes the precision: graph (as drawn), engine (an option); null: nothing was asked")    \
+	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration")      \
+	X(INTEGER, converted_bytes, "of weights converted for it, in the cache")                                           \
+	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache")                                          \
+	X(REAL, perplexity, "of a language model on the small text of assay")                                              \
+	X(REAL, perplexity_float32, "the same of the reference")                                                           \
+	X(REAL, token_agreement, "share of greedy tokens that are the reference's")                                        \
 	X(INTEGER, batch, "batch size")                                                                                    \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
+	VARIANT_LIST(X)                                                                                                    \
 	X(TEXT, task, "generate; null: one forward pass")                                                                  \
 	X(INTEGER, prompt_tokens, "tokens that go in before the first new one; of an encoder-decoder the source's")        \
 	X(INTEGER, new_tokens, "tokens generated, greedily")                                                               \
@@ -70,15 +79,34 @@
 	X(REAL, build_ms, "drawing the graph and placing it")                                                              \
 	X(REAL, load_ms, "opening it in the engine")                                                                       \
 	X(REAL, first_ms, "first run")                                                                                     \
+	X(REAL, new_shape_ms, "first run of another shape, after the first one ran warm; null: the shapes of the graph are fixed") \
+	X(INTEGER, warmup_runs, "runs before the sample began")                                                            \
+	X(REAL, warmup_ms, "time of them")                                                                                 \
+	X(TEXT, warmup_end, "why they ended: three windows agree within 5 %, the limit of time, the limit of runs")        \
 	X(REAL, latency_ms, "median of the warm runs")                                                                     \
 	X(REAL, latency_min_ms, "fastest warm run")                                                                        \
 	X(REAL, latency_max_ms, "slowest warm run")                                                                        \
 	X(REAL, latency_p90_ms, "90th percentile; null below 64 samples: n too small")                                     \
+	X(REAL, latency_low_ms, "lower end of the 95 % interval of the median (bootstrap over the timed runs)")            \
+	X(REAL, latency_high_ms, "its upper end")                                                                          \
+	X(REAL, latency_p95_ms, "95th percentile; null below 130 samples")                                                 \
+	X(REAL, latency_p99_ms, "99th percentile; null below 662 samples")                                                 \
+	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean")                    \
+	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
+	X(REAL, device_ms, "median time on the device, where the engine tells it; null: it does not")                      \
+	X(REAL, clock_overhead_us, "median time of two looks at the clock")                                                \
+	X(REAL, harness_overhead_us, "median time between two timed runs that is neither")                                 \
+	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim")     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
 	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %; 'n too small' below 9 runs")               \
+	X(TEXT, stability_why, "which windows disagree and by how much; null: stable")                                     \
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
 	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \
+	X(REAL, device_memory_mib, "largest memory in use on the device, where there is a counter")                        \
+	X(REAL, leak_mib_per_cycle, "slope of anonymous memory after close over the cycles")                               \
+	X(REAL, leak_low_mib, "lower end of its 95 % interval")                                                            \
+	X(REAL, leak_high_mib, "its upper end")                                                                            \
 	X(REAL, predicted_mib, "peak_resident_mib as predicted before anything was loaded; null where it cannot be")        \
 	X(TEXT, memory_sampling, "how memory was sampled")                                                                 \
 	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses")                                              \
@@ -90,6 +118,12 @@
 	X(JSON, refused, "what was left to others: objects of op, dtype, count, first node, reason")                       \
 	X(INTEGER, compiled_bytes, "size of what was compiled for the device, where it is kept in a file")                 \
 	X(INTEGER, nodes_fused, "nodes folded into others by the engine")                                                  \
+	X(INTEGER, flops, "floating-point operations of one run as drawn, a multiplication and an addition are two")       \
+	X(INTEGER, moved_bytes, "bytes that one run must at least move: weights read, values made and read")               \
+	X(JSON, op_mix, "share of the operations by kind of node")                                                         \
+	X(REAL, peak_gflops, "largest rate of float operations that this engine reached on this machine, in the same run; of a profile") \
+	X(REAL, bandwidth_gb_s, "memory bandwidth measured in the same run; of a profile")                                 \
+	X(REAL, roofline_share, "time that these two allow over the time it took; of a profile")                           \
 	X(TEXT, placement_note, "how placement was learned, or why it was not")                                            \
 	X(REAL, max_abs_error, "largest absolute error over all outputs")                                                  \
 	X(REAL, max_rel_error, "largest relative error where the reference is not near zero")                              \
@@ -103,6 +137,7 @@
 	X(TEXT, placed_by, "how the engine got the weights: memory, hardlink, reflink, copy, file")                        \
 	X(TEXT, artifact_key, "SHA-256 of graph, weight headers and blob identities")                                      \
 	X(TEXT, inputs_hash, "SHA-256 of the inputs")                                                                      \
+	X(TEXT, source, "null: measured by assay; else the tool whose result was imported, which assay did not measure")    \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key")                                      \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error")                                          \
 	X(JSON, machine_state, "while the cell's child lived: governor, load, CPUs that others used, heat, what held it back; before and after") \

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of precision.h.
+#include "onnx/precision.h"
+
+#include "base/text.h"
+
+static const struct { const char *word, *what; } words[] = {
+#define X(code, word, what) { word, what },
+	PRECISION_LIST(X)
+#undef X
+};
+
+const char *precision_word(enum precision p)
+{
+	return words[p].word;
+}
+
+const char *precision_what(enum precision p)
+{
+	return words[p].what;
+}
+
+enum precision precision_find(const char *word)
+{
+	enum precision p = PRECISION_STORED;
+
+	while (word && p < PRECISION_COUNT && !text_is(word, words[p].word))
+		p++;
+	return p;
+}
