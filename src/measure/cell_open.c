@@ -158,6 +158,8 @@ enum status work_build(struct work *w, struct error *err)
 		return st;
 	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin, "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
 		"weights_bytes", (json_int_t)w->part->artifact.weights_nbytes));
+	if (!w->ask.reference_name)
+		work_say_cost(w);
 	return STATUS_OK;
 }
 

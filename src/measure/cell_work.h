@@ -51,6 +51,12 @@ enum status work_load(struct work *w, struct error *err);
 enum status work_open(struct work *w, struct error *err);
 bool work_compiles_only(const struct work *w);
 
+// cell_cost.c: what one pass over inputs of that shape computes and moves, of the form that was drawn. The names in *out live as long as *graph,
+// which the caller frees. The row's flops, moved_bytes and op_mix, where they can be known.
+struct graph_cost;
+enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out, struct graph **graph, struct error *err);
+void work_say_cost(struct work *w);
+
 // cell_place.c: where the nodes are, into the row. `p`: which of the graphs. NULL inputs: before anything ran.
 void work_explain(struct work *w, struct part *p, const struct tensor *in);
 // UNSUPPORTED when a node of any graph is elsewhere, or when that cannot be known; *of_form: another form may be better.

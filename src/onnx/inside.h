@@ -108,6 +108,8 @@ int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails
 void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out);    // what is known of the n numbers in a shape: numbers, symbols
 bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count);      // contents of a small i64 constant
 
+bool graph_is_view(const char *op);                          // memory.c: its result is its input's memory
+
 #define DOMAIN_MICROSOFT "com.microsoft"
 
 #endif

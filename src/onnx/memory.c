@@ -22,7 +22,7 @@ struct walk {
 	struct graph_memory m;
 };
 
-static bool is_view(const char *op)
+bool graph_is_view(const char *op)
 {
 	static const char *const views[] = { "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity" };
 
@@ -98,7 +98,7 @@ static void find_constants(struct walk *w)
 		for (int k = 0; k < n->output_count; k++)
 			w->constant[n->outputs[k]] = all;
 		// What a caller gets is a tensor of its own.
-		if (n->live && !all && is_view(n->op) && !is_output(g, n->outputs[0]))
+		if (n->live && !all && graph_is_view(n->op) && !is_output(g, n->outputs[0]))
 			w->root[n->outputs[0]] = w->root[n->inputs[0].id];
 		// Keys and values are written where the past ones lie (op_group_query_attention).
 		for (int k = 1; n->live && text_is(n->op, "GroupQueryAttention") && k < n->output_count; k++)

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// cost.h. The formulas follow the definitions of the operators (github.com/onnx/onnx, docs/Operators.md; com.microsoft:
+// github.com/microsoft/onnxruntime, docs/ContribOperators.md), counted as they stand there:
+//   product of [m, k] and [k, n]     2 m n k                        (Golub, Van Loan: Matrix Computations, 1.1.11)
+//   convolution                      2 x results x weights of one result channel
+//   attention of q on k and v        2 x queries x keys x (width of q and k + width of v) a head, and the softmax
+//   softmax                          5 an element: greatest, difference, exp, sum, division
+//   layer, instance, group norm      7 an element: mean, difference, square, variance, division, scale, shift
+//   RMS norm                         4 an element: square, mean, product, scale
+//   stored batch norm                2 an element: engines fold mean, variance, weight and bias into one scale and one shift
+//   Gelu                             5 by erf, 8 by tanh
+#include "onnx/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/inside.h"
+
+struct count {
+	const struct graph *g;
+	const bool *constant;                // of each value: an initializer, or made of initializers alone
+	struct node_cost *node;
+};
+
+// ---- sizes --------------------------------------------------------------------------------------------------------------
+
+static uint64_t dim_of(struct count *c, int64_t dim)
+{
+	int64_t symbol = -1 - dim;
+
+	if (dim < 0 && symbol < c->g->symbol_count && c->g->symbols[symbol].number >= 0)
+		dim = c->g->symbols[symbol].number;
+	c->node->unknown |= dim < 0;
+	return dim < 0 ? 1 : (uint64_t)dim;
+}
+
+static uint64_t elements(struct count *c, int id)
+{
+	const struct value_info *v = &c->g->values[id];
+	uint64_t n = 1;
+
+	for (int k = 0; id && k < v->rank; k++)
+		n *= dim_of(c, v->dim[k]);
+	return id ? n : 0;
+}
+
+static uint64_t bytes(struct count *c, int id)
+{
+	return id ? elements(c, id) * dtype_size(c->g->values[id].dtype) : 0;
+}
+
+static int input_of(const struct node *n, int i)
+{
+	return i < n->input_count ? n->inputs[i].id : 0;
+}
+
+// The axis counts from the end where it is negative.
+static uint64_t axis_of(struct count *c, int id, int axis)
+{
+	const struct value_info *v = &c->g->values[id];
+	int at = axis < 0 ? v->rank + axis : axis;
+
+	return id && at >= 0 && at < v->rank ? dim_of(c, v->dim[at]) : 1;
+}
+
+static int64_t attribute_of(const struct node *n, const char *name, int64_t otherwise)
+{
+	for (int i = 0; i < n->attribute_count; i++)
+		if (text_is(n->attributes[i].name, name) && n->attributes[i].kind == ATTRIBUTE_INT)
+			return n->attributes[i].i;
+	return otherwise;
+}
+
+static const char *text_of(const struct node *n, const char *name)
+{
+	for (int i = 0; i < n->attribute_count; i++)
+		if (text_is(n->attributes[i].name, name) && n->attributes[i].kind == ATTRIBUTE_TEXT)
+			return n->attributes[i].text;
+	return "";
+}
+
+static uint64_t window_of(const struct node *n)
+{
+	uint64_t size = 1;
+
+	for (int i = 0; i < n->attribute_count; i++)
+		for (int k = 0; text_is(n->attributes[i].name, "kernel_shape") && k < n->attributes[i].count; k++)
+			size *= (uint64_t)n->attributes[i].ints[k];
+	return size;
+}
+
+static bool is_float(enum dtype t)
+{
+	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
+}
+
+// ---- operations ---------------------------------------------------------------------------------------------------------
+
+static uint64_t product(struct count *c, const struct node *n)
+{
+	bool turned = attribute_of(n, "transA", 0) != 0;
+	uint64_t made = elements(c, n->outputs[0]), flops = 2 * made * axis_of(c, input_of(n, 0), turned ? -2 : -1);
+
+	return flops + (text_is(n->op, "Gemm") && input_of(n, 2) ? made : 0);
+}
+
+// K is the length of a row of the weight, which is stored in blocks of 2, 4 or 8 bits.
+static uint64_t blocks(struct count *c, const struct node *n)
+{
+	return 2 * elements(c, n->outputs[0]) * (uint64_t)attribute_of(n, "K", (int64_t)axis_of(c, input_of(n, 0), -1));
+}
+
+static uint64_t convolution(struct count *c, const struct node *n)
+{
+	bool back = text_is(n->op, "ConvTranspose");
+	int x = input_of(n, 0), w = input_of(n, 1);
+	uint64_t each = elements(c, w) / (axis_of(c, w, 0) ? axis_of(c, w, 0) : 1), made = elements(c, n->outputs[0]);
+
+	return 2 * each * (back ? elements(c, x) : made) + (input_of(n, 2) ? made : 0);
+}
+
+// query, key and value are [batch, length, heads*width]; the length of a cache goes before that of the keys.
+static uint64_t attention(struct count *c, const struct node *n)
+{
+	int q = input_of(n, 0), k = input_of(n, 1), v = input_of(n, 2);
+	bool shared = text_is(n->op, "GroupQueryAttention");
+	uint64_t heads = (uint64_t)attribute_of(n, "num_heads", 1), batch = axis_of(c, q, 0), queries = axis_of(c, q, 1), width = axis_of(c, q, 2),
+		 keys = shared ? axis_of(c, input_of(n, 3), 2) : axis_of(c, k, c->g->values[k].rank == 4 ? 2 : 1),
+		 value_width = shared ? width : c->g->values[v].rank == 4 ? heads * axis_of(c, v, 3) : axis_of(c, v, 2);
+
+	return 2 * batch * queries * keys * (width + value_width) + 5 * batch * heads * queries * keys;
+}
+
+static uint64_t resize(struct count *c, const struct node *n)
+{
+	const char *mode = text_of(n, "mode");
+	uint64_t made = elements(c, n->outputs[0]), taps = 1;
+	int each = text_is(mode, "cubic") ? 4 : text_is(mode, "linear") ? 2 : 0;
+
+	for (int k = 2; each && k < c->g->values[n->outputs[0]].rank; k++)
+		taps *= (uint64_t)each;
+	return each ? 2 * taps * made : 0;
+}
+
+// How many operations for each element of the result, or of the first input.
+static const struct { const char *op; int of_result, of_input; } each[] = {
+	{ "Add", 1, 0 }, { "Sub", 1, 0 }, { "Mul", 1, 0 }, { "Div", 1, 0 }, { "Pow", 1, 0 }, { "Max", 1, 0 }, { "Min", 1, 0 }, { "Mod", 1, 0 }, { "Neg", 1, 0 },
+	{ "Abs", 1, 0 }, { "Sqrt", 1, 0 }, { "Exp", 1, 0 }, { "Log", 1, 0 }, { "Floor", 1, 0 }, { "Sin", 1, 0 }, { "Cos", 1, 0 }, { "Tanh", 1, 0 },
+	{ "Sigmoid", 1, 0 }, { "Erf", 1, 0 }, { "Relu", 1, 0 }, { "Softplus", 1, 0 }, { "Equal", 1, 0 }, { "Less", 1, 0 }, { "LessOrEqual", 1, 0 },
+	{ "Greater", 1, 0 }, { "Softmax", 0, 5 }, { "LayerNormalization", 0, 7 }, { "InstanceNormalization", 0, 7 }, { "GroupNormalization", 0, 7 },
+	{ "SimplifiedLayerNormalization", 0, 4 }, { "BatchNormalization", 0, 2 }, { "ReduceMean", 1, 1 }, { "ReduceSum", 0, 1 }, { "ReduceMax", 0, 1 },
+	{ "GlobalAveragePool", 1, 1 }, { "CumSum", 0, 1 }, { "ArgMax", 0, 1 }, { "TopK", 0, 1 }, { "Gelu", 5, 0 }, { "QuantizeLinear", 2, 0 },
+	{ "DequantizeLinear", 2, 0 }, { "DynamicQuantizeLinear", 0, 4 },
+};
+
+static uint64_t flops_of(struct count *c, const struct node *n)
+{
+	int first = input_of(n, 0), made = n->outputs[0];
+
+	if (text_is(n->op, "MatMul") || text_is(n->op, "Gemm") || text_is(n->op, "FusedMatMul") || text_is(n->op, "MatMulInteger") || text_is(n->op, "QLinearMatMul"))
+		return is_float(c->g->values[first].dtype) || !text_is(n->op, "MatMul") ? product(c, n) : 0;
+	if (text_is(n->op, "MatMulNBits"))
+		return blocks(c, n);
+	if (text_is(n->op, "Conv") || text_is(n->op, "ConvTranspose") || text_is(n->op, "ConvInteger"))
+		return convolution(c, n);
+	if (text_is(n->op, "MultiHeadAttention") || text_is(n->op, "GroupQueryAttention"))
+		return attention(c, n);
+	if (text_is(n->op, "Resize"))
+		return resize(c, n);
+	if (text_is(n->op, "MaxPool") || text_is(n->op, "AveragePool"))
+		return window_of(n) * elements(c, made);
+	if (!is_float(c->g->values[first].dtype) && !is_float(c->g->values[made].dtype))
+		return 0;
+	if (text_is(n->op, "Gelu") && text_is(text_of(n, "approximate"), "tanh"))
+		return 8 * elements(c, made);
+	for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+		if (text_is(n->op, each[i].op))
+			return (uint64_t)each[i].of_result * elements(c, made) + (uint64_t)each[i].of_input * elements(c, first);
+	return 0;                                                // it moves, chooses or casts
+}
+
+// ---- bytes --------------------------------------------------------------------------------------------------------------
+
+static void read_input(struct count *c, int id, uint64_t nbytes)
+{
+	if (c->constant[id])
+		c->node->weight_nbytes += nbytes;
+	else
+		c->node->read_nbytes += nbytes;
+}
+
+// Of what is gathered or cut out, only that is read; of a shape, nothing.
+static void bytes_of(struct count *c, const struct node *n)
+{
+	bool part = text_starts(n->op, "Gather") || text_is(n->op, "Slice") || text_is(n->op, "Trilu");
+
+	if (graph_is_view(n->op) || text_is(n->op, "Shape"))
+		return;
+	for (int k = 0; k < n->output_count; k++)
+		c->node->written_nbytes += bytes(c, n->outputs[k]);
+	for (int k = 0; k < n->input_count; k++) {
+		int id = n->inputs[k].id;
+		// Keys and values of a shared cache: what lies there is read, what is new is written in the same place.
+		if (id)
+			read_input(c, id, part && k == 0 ? bytes(c, n->outputs[0]) : bytes(c, id));
+	}
+}
+
+// ---- the graph ----------------------------------------------------------------------------------------------------------
+
+static int most_first(const void *a, const void *b)
+{
+	const struct op_cost *x = a, *y = b;
+
+	if (x->flops != y->flops)
+		return x->flops < y->flops ? 1 : -1;
+	return x->nbytes != y->nbytes ? (x->nbytes < y->nbytes ? 1 : -1) : strcmp(x->op, y->op);
+}
+
+static void add_op(struct graph_cost *out, const struct node_cost *n)
+{
+	size_t i = 0;
+
+	while (i < out->op_count && !text_is(out->ops[i].op, n->op))
+		i++;
+	if (i == out->op_count)
+		out->ops[out->op_count++] = (struct op_cost){ .op = n->op };
+	out->ops[i].nodes++;
+	out->ops[i].flops += n->flops;
+	out->ops[i].nbytes += n->read_nbytes + n->written_nbytes + n->weight_nbytes;
+}
+
+// Each weight that a node reads, once; in the type in which it is read, so a cast one has its node's. Rows of a table count as read.
+static uint64_t boundary(struct count *c, const bool *live)
+{
+	const struct graph *g = c->g;
+	bool *whole = calloc((size_t)g->value_count, sizeof *whole);
+	uint64_t sum = 0;
+
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+
+		for (int k = 0; live[i] && !graph_is_view(n->op) && !text_is(n->op, "Shape") && k < n->input_count; k++) {
+			int id = n->inputs[k].id;
+
+			if (!id || !c->constant[id] || !whole || whole[id])
+				continue;
+			if (text_starts(n->op, "Gather") && k == 0) {
+				sum += bytes(c, n->outputs[0]);
+				continue;
+			}
+			whole[id] = true;
+			sum += bytes(c, id);
+		}
+	}
+	free(whole);
+	for (int i = 0; i < g->input_count; i++)
+		sum += bytes(c, g->inputs[i]);
+	for (int i = 0; i < g->output_count; i++)
+		sum += bytes(c, g->outputs[i]);
+	return sum;
+}
+
+void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
+{
+	bool *constant = ARENA_ARRAY(a, (size_t)g->value_count, bool), *live = ARENA_ARRAY(a, (size_t)g->node_count + 1, bool);
+	struct count c = { .g = g, .constant = constant };
+	struct node_cost sink = { 0 };
+
+	*out = (struct graph_cost){ .nodes = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct node_cost), .ops = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct op_cost) };
+	for (int i = 1; i < g->value_count; i++)
+		constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+		bool all = n->input_count > 0;
+
+		for (int k = 0; k < n->input_count; k++)
+			all &= !n->inputs[k].id || constant[n->inputs[k].id];
+		for (int k = 0; k < n->output_count; k++)
+			constant[n->outputs[k]] = all;
+		if (!n->live)
+			continue;
+		c.node = &out->nodes[out->node_count++];
+		*c.node = (struct node_cost){ .name = n->name, .op = n->op, .of_floats = is_float(g->values[n->outputs[0]].dtype) };
+		live[i] = !all;
+		if (all)
+			continue;
+		c.node->flops = flops_of(&c, n);
+		bytes_of(&c, n);
+		out->flops += c.node->flops;
+		out->weight_nbytes += c.node->weight_nbytes;
+		out->nbytes += c.node->read_nbytes + c.node->written_nbytes + c.node->weight_nbytes;
+		out->unknown |= c.node->unknown;
+		add_op(out, c.node);
+	}
+	c.node = &sink;
+	out->boundary_nbytes = boundary(&c, live);
+	qsort(out->ops, out->op_count, sizeof *out->ops, most_first);
+}
