@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "onnx/precision.h"
 
 const char *show_size(struct arena *a, uint64_t nbytes)
 {
@@ -160,6 +161,25 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, ", 90 %% within %s ms", ms(a, r->latency_p90_ms));
 }
 
+// What the precision brings, in time and in error, and against which row.
+static void add_precision(struct text *t, const struct row *r)
+{
+	double x = r->against_float32;
+
+	if (!r->precision)
+		return;
+	text_addf(t, "%s%s%s", r->precision, r->precision_by ? ", by the " : "", r->precision_by ? r->precision_by : "");
+	if (isnan(x)) {
+		if (precision_is_reduced(precision_find(r->precision)) && !isnan(r->latency_ms))
+			text_add(t, "; the same was not measured in float32 here: run it without --precision to know whether it is faster");
+		return;
+	}
+	if (x > 1.02 || x < 1 / 1.02)
+		text_addf(t, "; %s than float32 here: %.2fx (row %lld)", x > 1 ? "SLOWER" : "faster", x > 1 ? x : 1 / x, (long long)r->against_float32_row);
+	else
+		text_addf(t, "; as fast as float32 here within 2 %% (row %lld)", (long long)r->against_float32_row);
+}
+
 static void add_tokens(struct text *t, struct arena *a, const struct row *r)
 {
 	if (r->tokens_unlike_uncached == ROW_NONE)
@@ -168,6 +188,8 @@ static void add_tokens(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, "%lld of %lld are NOT those of a run without a cache", (long long)r->tokens_unlike_uncached, (long long)(r->new_tokens * r->batch));
 	else
 		text_addf(t, "all %lld as without a cache (logits within %.2g)", (long long)(r->new_tokens * r->batch), r->uncached_max_error);
+	if (!isnan(r->token_agreement))
+		text_addf(t, "; behind the tokens of float32 it chooses the same in %.4g %%", 100 * r->token_agreement);
 	if (r->cache_bytes != ROW_NONE)
 		text_addf(t, "; the cache is %s, and the engine writes %s of it for each token", show_size(a, (uint64_t)r->cache_bytes),
 			show_size(a, (uint64_t)r->cache_copied_bytes));
@@ -243,8 +265,8 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	struct text t[16] = { 0 };
-	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "tokens",
+	struct text t[17] = { 0 };
+	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "precision", "tokens",
 		"memory", "predicted", "weights", "shape", "conformance", "row" };
 
 	printf("%s on %s", r->model, r->requested);
@@ -267,16 +289,17 @@ void show_result(const struct cell_result *result, const char *db)
 		text_add(&t[6], r->fallback_reason);
 	add_time(&t[7], &a, result);
 	add_latency(&t[8], &a, r);
-	add_tokens(&t[9], &a, r);
-	add_memory(&t[10], r);
-	add_prediction(&t[11], r);
-	add_weights(&t[12], &a, r);
-	add_shape(&t[13], r);
+	add_precision(&t[9], r);
+	add_tokens(&t[10], &a, r);
+	add_memory(&t[11], r);
+	add_prediction(&t[12], r);
+	add_weights(&t[13], &a, r);
+	add_shape(&t[14], r);
 	if (r->type_conformance)
-		text_addf(&t[14], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[15], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
-		text_addf(&t[15], "%lld in %s", (long long)r->row, db);
+		text_addf(&t[16], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
 		if (t[i].length)
 			line(labels[i], text_get(&t[i]));

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
+#include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
 static const uint64_t gib = 1024u * 1024u * 1024u;
@@ -395,6 +396,19 @@ static enum status hold_against(struct row *r, struct store *store, struct arena
 	return s;
 }
 
+// What a precision brings: its time over the last one in float32 on this machine.
+static enum status hold_against_float32(struct row *r, struct store *store, struct arena *a, struct error *err)
+{
+	struct store_measured last;
+	enum status s = store_last_float32(store, a, r, &last, err);
+
+	if (s == STATUS_OK && last.row != ROW_NONE) {
+		r->against_float32 = r->latency_ms / last.latency_ms;
+		r->against_float32_row = last.row;
+	}
+	return s;
+}
+
 enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
 	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
@@ -431,6 +445,9 @@ enum status plan_run(const struct plan_model *m, const struct target *t, const s
 	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	if (store && c.attempt > 1 && !isnan(out->row.latency_ms) && (s = hold_against(&out->row, store, a, err)) != STATUS_OK)
+		return s;
+	if (store && precision_is_reduced(precision_find(out->row.precision)) && !isnan(out->row.latency_ms) &&
+	    (s = hold_against_float32(&out->row, store, a, err)) != STATUS_OK)
 		return s;
 	return store ? store_finished(store, out, err) : STATUS_OK;
 }

@@ -184,6 +184,28 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 
 // ---- judging ------------------------------------------------------------------------------------------------------------
 
+// Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly as
+// good: then its best logits must be within the bound.
+static void check_uncached(struct cell_result *out, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a)
+{
+	struct row *r = &out->row;
+	double largest = 1;
+
+	if (r->tokens_unlike_uncached <= 0 || (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED))
+		return;                                          // ROW_NONE is below 0
+	for (size_t i = 0; i < count; i++) {
+		size_t n;
+
+		if (text_is(outputs[i].name, "best_logits") && tensor_count(outputs[i].rank, outputs[i].dim, &n))
+			for (size_t k = 0; k < n; k++)
+				largest = fmax(largest, fabs(tensor_get(&outputs[i], k)));
+	}
+	if (bound.integers_may_differ && r->uncached_max_error <= bound.max_abs * largest)
+		return;
+	out->verdict = VERDICT_WRONG;
+	r->cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)r->tokens_unlike_uncached);
+}
+
 // `ref` holds the golden outputs already when there are some.
 static enum status judge(const struct cell *c, struct reference *ref, const char *outputs_path, const struct cell_watch *watch, struct arena *a,
 	struct cell_result *out, struct error *err)
@@ -210,7 +232,10 @@ static enum status judge(const struct cell *c, struct reference *ref, const char
 		out->verdict = VERDICT_INTERRUPTED;
 		return STATUS_OK;
 	}
-	out->verdict = reference_judge(ref, outputs, count, compute, a, r, &out->checks);
+	struct bound bound = bound_of(precision_find(c->variant.precision), compute);
+
+	out->verdict = reference_judge(ref, outputs, count, bound, a, r, &out->checks);
+	check_uncached(out, outputs, count, bound, a);
 	return STATUS_OK;
 }
 
@@ -293,6 +318,14 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
 		.no_explain = c->no_explain, .variant = c->variant };
 
+	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows another text.
+	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
+		if (watch && watch->phase)
+			watch->phase(watch->context, "reference");
+		if ((st = reference_ask(&ref, c, watch, a, err)))
+			return st;
+		ask.reference_tokens = reference_tokens(&ref, a);
+	}
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);
 	if (c->quiet_wait_s > 0) {
@@ -331,10 +364,6 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	unlink(outputs_path);
 	if (st)
 		return st;
-	if (result.row.tokens_unlike_uncached > 0 && result.row.tokens_unlike_uncached != ROW_NONE && (result.verdict == VERDICT_RIGHT || result.verdict == VERDICT_UNJUDGED)) {
-		result.verdict = VERDICT_WRONG;
-		result.row.cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)result.row.tokens_unlike_uncached);
-	}
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);

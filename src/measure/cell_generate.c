@@ -4,6 +4,7 @@
 // the plain form too, in the same process: when everything is timed, its session is closed and the plain graph's is opened.
 //
 //   inputs -> first -> memory -> warm -> outputs
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -83,10 +84,41 @@ static enum status check_against_plain(struct work *w, const struct generation *
 	return STATUS_OK;
 }
 
-static enum status write_tokens(struct work *w, const struct generation *g, const char *path, struct error *err)
+// Of a reduced precision: would it have chosen the tokens that float32 generates, at each place, and what does it think of them?
+// NULL *logits: nobody asks.
+static enum status ask_about_reference(struct work *w, const struct generation *g, const struct prompt *p, float **logits, struct error *err)
+{
+	size_t count = (size_t)(p->batch * g->new_tokens), n = 0;
+	int64_t *tokens, agreeing;
+	enum status st;
+
+	*logits = NULL;
+	if (!w->ask.reference_tokens)
+		return STATUS_OK;
+	tokens = ARENA_ARRAY(&w->arena, count, int64_t);
+	for (const char *at = w->ask.reference_tokens; n < count && *at; n++) {
+		char *end;
+
+		tokens[n] = strtoll(at, &end, 10);
+		if (end == at || tokens[n] < 0)
+			break;
+		at = end + (*end == ' ');
+	}
+	if (n != count)
+		return error_set(err, STATUS_BAD_INPUT, "the request has %zu of %zu tokens of the reference", n, count);
+	*logits = ARENA_ARRAY(&w->arena, count, float);
+	if ((st = generate_ask(g, p, tokens, &agreeing, *logits, &w->arena, err)))
+		return error_prefix(err, "asking about the tokens of the reference");
+	say_row(json_pack("{s:f}", "token_agreement", (double)agreeing / (double)count));
+	return STATUS_OK;
+}
+
+// `logits`: of the tokens that are to be judged; NULL: of those that were generated.
+static enum status write_tokens(struct work *w, const struct generation *g, const float *logits, const char *path, struct error *err)
 {
 	struct tensor out[] = {
-		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = g->best },
+		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens },
+			.data = (void *)(uintptr_t)(logits ? logits : g->best) },
 		{ .name = "tokens", .dtype = DTYPE_I64, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = g->ids },
 	};
 
@@ -106,7 +138,7 @@ enum status work_generate_reference(struct work *w, const char *path, struct err
 	if (st || (st = generate_greedy(&g, &p, NULL, &w->arena, err)))
 		return st;
 	say_phase("outputs");
-	return write_tokens(w, &g, path, err);
+	return write_tokens(w, &g, NULL, path, err);
 }
 
 static enum status timed(struct work *w, struct generation *g, const struct prompt *p, struct error *err)
@@ -157,6 +189,7 @@ enum status work_generate(struct work *w, struct error *err)
 	struct prompt p;
 	int64_t differing;
 	double error, begin;
+	float *logits;
 	enum status st;
 
 	say_phase("inputs");
@@ -176,10 +209,10 @@ enum status work_generate(struct work *w, struct error *err)
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
 		return error_prefix(err, "without a cache");
 	say_memory("memory");
-	if ((st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
+	if ((st = ask_about_reference(w, &g, &p, &logits, err)) || (st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
 		return st;
 	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));
-	if ((st = write_tokens(w, &g, w->ask.outputs_path, err)))
+	if ((st = write_tokens(w, &g, logits, w->ask.outputs_path, err)))
 		return st;
 	json_t *ids = json_array();
 	for (int64_t i = 0; i < g.new_tokens; i++)

@@ -95,7 +95,7 @@ static enum status run_form(struct case_work *w, const struct target *t, const s
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
 		out[i].name = w->session.outputs[i].name;
-	if (reference_judge(&ref, out, w->session.output_count, compute_of(&w->session), &w->arena, &w->row, NULL) != VERDICT_RIGHT)
+	if (reference_judge(&ref, out, w->session.output_count, bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL) != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
 	// A session with fixed shapes cannot generate: its cache does not grow.
 	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))

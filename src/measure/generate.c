@@ -298,9 +298,9 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	return STATUS_OK;
 }
 
-// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared.
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. given_logits: of g->ids; may be NULL.
 static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids, int64_t begin, int64_t length,
-	int64_t *differing, double *max_error, struct error *err)
+	int64_t *differing, double *max_error, float *given_logits, struct error *err)
 {
 	struct session *first = g->first;
 	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
@@ -319,16 +319,23 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 		return error_set(err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = begin; p->length + n <= length; n++) {
-			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, n ? p->length - 1 + n : last_place(p, row, p->length), id, logit);
+			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
+			best_two(logits, row, place, id, logit);
 			*differing += id[0] != g->ids[at];
+			if (given_logits && g->ids[at] >= logits->dim[2])
+				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary", (long long)g->ids[at], (long long)logits->dim[2]);
+			if (given_logits) {
+				given_logits[at] = ((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
+				continue;
+			}
 			double error = fabs((double)logit[0] - (double)g->best[at]);
 			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
 		}
 	return STATUS_OK;
 }
 
-enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, float *given_logits, struct arena *a,
+	struct error *err)
 {
 	struct generation again = *g;
 	struct state s = { .a = a, .prompt = p };
@@ -347,8 +354,27 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 		make_buffers(&s, g->first, length);
 	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
 		begin = g->cache_ends - p->length;
-		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, err)))
+		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, given_logits, err)))
 			return st;
 	}
-	return check_part(g, p, &s, ids, begin, length, differing, max_error, err);
+	return check_part(g, p, &s, ids, begin, length, differing, max_error, given_logits, err);
+}
+
+enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+{
+	return check(g, p, differing, max_error, NULL, a, err);
+}
+
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, float *logits, struct arena *a,
+	struct error *err)
+{
+	struct generation theirs = *g;
+	int64_t differing;
+	double unused;
+	enum status st;
+
+	theirs.ids = (int64_t *)(uintptr_t)tokens;
+	if (!(st = check(&theirs, p, &differing, &unused, logits, a, err)))
+		*agreeing = p->batch * g->new_tokens - differing;
+	return st;
 }

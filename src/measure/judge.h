@@ -9,13 +9,18 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/tensor.h"
+#include "onnx/precision.h"
 
 struct bound {
 	double max_abs;                      // times max(1, largest absolute value of the reference)
 	double nmse;
+	double derived;                      // in the place of max_abs, for outputs that are made from others (derive.h)
+	bool integers_may_differ;            // what is chosen from inexact numbers: counted, and no reason to call an output wrong
 };
 // By what the engine computes in; the observations behind the numbers stand in judge.c.
 struct bound bound_for(enum dtype compute);
+// The same where a precision was asked for: that of the precision or of the arithmetic, whichever is wider.
+struct bound bound_of(enum precision p, enum dtype compute);
 
 struct check {
 	const char *name;

@@ -95,7 +95,8 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
 	struct request ask = { .path = c->path, .platform = t->platform->name, .device = t->device, .options = t->options, .reference_name = name,
 		.reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
-		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .seed = (int64_t)c->seed };
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .seed = (int64_t)c->seed,
+		.variant = { .image_size = c->variant.image_size } };        // no precision: a reference computes in float32
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;
@@ -150,6 +151,25 @@ enum status reference_ask(struct reference *out, const struct cell *c, const str
 	return STATUS_OK;
 }
 
+const char *reference_tokens(const struct reference *ref, struct arena *a)
+{
+	struct text t = { 0 };
+	const char *out = NULL;
+	size_t count;
+
+	for (size_t i = 0; ref->name && i < ref->count && !out; i++) {
+		const struct tensor *x = &ref->tensors[i];
+
+		if (!text_is(x->name, "tokens") || x->dtype != DTYPE_I64 || !tensor_count(x->rank, x->dim, &count) || x->nbytes < count * sizeof(int64_t))
+			continue;
+		for (size_t k = 0; k < count; k++)
+			text_addf(&t, "%s%lld", k ? " " : "", (long long)((const int64_t *)x->data)[k]);
+		out = arena_strdup(a, text_get(&t));
+	}
+	text_done(&t);
+	return out;
+}
+
 static const struct tensor *find_output(const struct tensor *outputs, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -191,10 +211,9 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
 }
 
-enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, enum dtype compute, struct arena *a,
+enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
-	struct bound usual = bound_for(compute);
 	size_t wrong = 0;
 	json_t *all;
 
@@ -214,7 +233,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 
 		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
 			o = &made;
-			bound.max_abs /= 10;                     // averages over tokens and lengths of 1: 1e-5 in float32
+			bound.max_abs = usual.derived;
 			row->bound = arena_printf(a, "max abs %g x max(1, largest reference value), for derived outputs %g; NMSE %g", usual.max_abs,
 				bound.max_abs, usual.nmse);
 		}

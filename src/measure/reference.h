@@ -25,12 +25,15 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 // Runtime on the CPU for platforms other than that. Having none is not an error.
 enum status reference_ask(struct reference *out, const struct cell *c, const struct cell_watch *watch, struct arena *a, struct error *err);
 
+// The reference's generated tokens as text, "12 7 99": what a cell of a reduced precision is asked about. NULL: there are none.
+const char *reference_tokens(const struct reference *ref, struct arena *a);
+
 // Tensors of a safetensors file whose names begin with `prefix`, which is cut off; aligned; in `a`.
 enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err);
 
 // Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED without one. Fills the figures of `row` and *checks (an
 // array of check_json, may be NULL).
-enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, enum dtype compute, struct arena *a,
+enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks);
 
 #endif

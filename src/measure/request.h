@@ -13,7 +13,8 @@
 #include "measure/variant.h"
 
 // Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
-// to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many.
+// to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many. `reference_tokens`: of a
+// reduced precision, those that float32 generates, which it is asked about.
 #define REQUEST_LIST(X)                                                                                                   \
 	X(TEXT, path)                                                                                                     \
 	X(TEXT, platform)                                                                                                 \
@@ -23,6 +24,7 @@
 	X(TEXT, outputs_path)                                                                                             \
 	X(TEXT, reference_name)                                                                                           \
 	X(TEXT, reference_folder)                                                                                         \
+	X(TEXT, reference_tokens)                                                                                         \
 	X(INTEGER, batch)                                                                                                 \
 	X(INTEGER, sequence)                                                                                              \
 	X(INTEGER, runs)                                                                                                  \

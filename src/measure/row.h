@@ -52,9 +52,11 @@
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration")      \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache")                                           \
 	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache")                                          \
+	X(REAL, against_float32, "of a reduced precision: latency over the last one of the same question in float32; over 1: slower than float32") \
+	X(INTEGER, against_float32_row, "the row with that latency; null: it was not measured here before")                \
 	X(REAL, perplexity, "of a language model on the small text of assay")                                              \
 	X(REAL, perplexity_float32, "the same of the reference")                                                           \
-	X(REAL, token_agreement, "share of greedy tokens that are the reference's")                                        \
+	X(REAL, token_agreement, "share of places, the tokens of float32 before each given, where its next one is chosen here too")   \
 	X(INTEGER, batch, "batch size")                                                                                    \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
 	VARIANT_LIST(X)                                                                                                    \

@@ -28,3 +28,8 @@ enum precision precision_find(const char *word)
 		p++;
 	return p;
 }
+
+bool precision_is_reduced(enum precision p)
+{
+	return p != PRECISION_STORED && p != PRECISION_FLOAT32 && p != PRECISION_COUNT;
+}

@@ -4,6 +4,8 @@
 #ifndef ASSAY_ONNX_PRECISION_H
 #define ASSAY_ONNX_PRECISION_H
 
+#include <stdbool.h>
+
 // code, word, what it is
 #define PRECISION_LIST(X)                                                                                                  \
 	X(STORED, "stored", "weights as they lie in the checkpoint, arithmetic in float32")                                \
@@ -25,5 +27,6 @@ enum precision {
 const char *precision_word(enum precision p);
 const char *precision_what(enum precision p);
 enum precision precision_find(const char *word);             // NULL is STORED; PRECISION_COUNT: there is none
+bool precision_is_reduced(enum precision p);                 // less than float32 was asked for: it is judged against float32, and so is its time
 
 #endif

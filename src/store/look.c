@@ -2,6 +2,7 @@
 // Rows read back: a result's text as the values it stood for, one row by its number, and the row that a fallback's cost is held
 // against. Writes nothing.
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "store/transaction.h"
@@ -53,26 +54,45 @@ enum status store_row(struct store *s, struct arena *a, int64_t row, struct row 
 }
 
 // What must be equal for two times to be compared. "Asked for and run": a fallback's time is another platform's. An emulator's
-// time is no hardware's, and the null engine's none at all: those are held against their like only.
-enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+// time is no hardware's, and the null engine's none at all: those are held against their like only. What a foreign tool measured
+// answers no question of ours.
+static const char same_question[] =
+	"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r ON r.id = ?"
+	" JOIN cell oc ON oc.id = o.id JOIN cell rc ON rc.id = r.id"
+	" WHERE o.id < r.id AND o.state = 'finished' AND o.verdict IN ('right', 'unjudged') AND o.latency_ms > 0 AND o.fallback_of IS NULL AND o.source IS NULL"
+	" AND o.requested = ? AND o.actual = o.requested AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
+	" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
+	" AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ?"
+	" AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND COALESCE(o.scenario, '') = ?"
+	" AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)";
+enum { SAME_QUESTION = 14, PARAMETERS_MOST = 20 };
+
+static const char *given(const char *text)
 {
-	static const char sql[] =
-		"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r ON r.id = ?"
-		" WHERE o.id < r.id AND o.state = 'finished' AND o.verdict IN ('right', 'unjudged') AND o.latency_ms > 0 AND o.fallback_of IS NULL"
-		" AND o.requested = ? AND o.actual = o.requested AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
-		" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
-		" AND COALESCE(o.weights, '') = ? AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ?"
-		" AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ? AND COALESCE(o.new_tokens, 0) = ?"
-		" ORDER BY o.id DESC LIMIT 1";
-#define TEXT(x) { .text = (x) != NULL ? (x) : "" }
-#define INTEGER(x) { .integer = (x) != ROW_NONE ? (x) : 0 }
-	const struct db_parameter what[] = {
-		{ .integer = like->row }, TEXT(like->requested), TEXT(like->model), TEXT(like->engine), TEXT(like->weights),
-		TEXT(like->weights_dtype), TEXT(like->compute_dtype), INTEGER(like->layers), INTEGER(like->sequence), INTEGER(like->prompt_tokens),
-		INTEGER(like->new_tokens),
+	return text != NULL ? text : "";
+}
+
+static int64_t counted(int64_t n)
+{
+	return n != ROW_NONE ? n : 0;
+}
+
+static void ask_same(struct db_parameter *p, struct arena *a, const struct row *like)
+{
+	const struct db_parameter same[SAME_QUESTION] = {
+		{ .integer = like->row }, { .text = given(like->requested) }, { .text = given(like->model) }, { .text = given(like->engine) },
+		{ .text = given(like->weights) }, { .integer = counted(like->layers) }, { .integer = counted(like->sequence) },
+		{ .integer = counted(like->prompt_tokens) }, { .integer = counted(like->new_tokens) }, { .integer = counted(like->threads) },
+		{ .integer = counted(like->image_size) }, { .text = given(like->scenario) }, { .integer = counted(like->streams) },
+		{ .text = arena_printf(a, "%.17g", like->rate_per_s > 0 ? like->rate_per_s : 0.0) },
 	};
-#undef TEXT
-#undef INTEGER
+
+	memcpy(p, same, sizeof same);
+}
+
+static enum status last_of(struct store *s, struct arena *a, const char *more, const struct db_parameter *p, size_t count, struct store_measured *out,
+	struct error *err)
+{
 	struct table t = { 0 };
 	struct db d = { 0 };
 	enum status status = transaction_begin(s, false, &d, err);
@@ -80,9 +100,31 @@ enum status store_last_measured(struct store *s, struct arena *a, const struct r
 	*out = (struct store_measured){ .row = ROW_NONE, .latency_ms = (double)NAN };
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, a, sql, what, sizeof what / sizeof what[0], &t, err);
+	status = db_query(&d, a, arena_printf(a, "%s%s ORDER BY o.id DESC LIMIT 1", same_question, more), p, count, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK && t.row_count > 0)
 		*out = (struct store_measured){ table_integer(&t, 0, "id"), table_real(&t, 0, "latency_ms"), table_get(&t, 0, "day") };
 	return status;
+}
+
+enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+{
+	struct db_parameter what[PARAMETERS_MOST];
+
+	ask_same(what, a, like);
+	what[SAME_QUESTION] = (struct db_parameter){ .text = given(like->weights_dtype) };
+	what[SAME_QUESTION + 1] = (struct db_parameter){ .text = given(like->compute_dtype) };
+	what[SAME_QUESTION + 2] = (struct db_parameter){ .text = given(like->precision) };
+	return last_of(s, a, " AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ? AND COALESCE(o.precision, '') = ?", what,
+		SAME_QUESTION + 3, out, err);
+}
+
+enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+{
+	struct db_parameter what[PARAMETERS_MOST];
+
+	ask_same(what, a, like);
+	return last_of(s, a, " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') = 'f32'"
+		" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '')"
+		" AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes", what, SAME_QUESTION, out, err);
 }

@@ -65,5 +65,7 @@ enum status store_row(struct store *s, struct arena *a, int64_t row, struct row 
 // answers the same question on the same machine: model, weights, layers, batch, lengths, types. row is ROW_NONE where there is none.
 struct store_measured { int64_t row; double latency_ms; const char *day; };
 enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
+// The same for arithmetic in float32 on the device and with the options that `like` was asked with: what its precision is held against.
+enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
 
 #endif
