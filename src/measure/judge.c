@@ -27,6 +27,10 @@ struct bound bound_for(enum dtype compute)
 	}
 }
 
+// Rounding a value of a block or row with the largest absolute value A to 2L + 1 steps has the mean square error (A / L)^2 / 12: for 8
+// bits with A of 4 to 30 standard deviations 8e-5 to 5e-3 of its square, for 4 bits with 2.2 (blocks of 32) 8e-3, in each layer; what
+// a model of many layers makes of it is what the bounds leave room for. Outputs that have nothing to do with the reference have an
+// NMSE of 1 or more.
 static struct bound bound_of_precision(enum precision p)
 {
 	switch (p) {

@@ -2,6 +2,8 @@
 // The words of precision.h.
 #include "onnx/precision.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static const struct { const char *word, *what; } words[] = {
@@ -24,7 +26,9 @@ enum precision precision_find(const char *word)
 {
 	enum precision p = PRECISION_STORED;
 
-	while (word && p < PRECISION_COUNT && !text_is(word, words[p].word))
+	size_t n = word ? strcspn(word, ":") : 0;          // what goes with it stands behind a colon
+
+	while (word && p < PRECISION_COUNT && (strncmp(word, words[p].word, n) || words[p].word[n]))
 		p++;
 	return p;
 }

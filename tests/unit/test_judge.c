@@ -206,6 +206,45 @@ static void precisions_have_their_bounds(void **state)
 	assert_true(bound_for(DTYPE_I8).max_abs <= bound_for(DTYPE_F32).max_abs);      // nothing observed, nothing granted
 }
 
+static void reduced_precisions_have_wider_ones(void **state)
+{
+	struct bound f32 = bound_for(DTYPE_F32), four = bound_of(PRECISION_INT4_WEIGHTS, DTYPE_F32);
+
+	(void)state;
+	for (int p = 0; p < PRECISION_COUNT; p++) {
+		struct bound b = bound_of((enum precision)p, DTYPE_F32);
+
+		assert_true(b.max_abs >= f32.max_abs && b.nmse >= f32.nmse && b.derived >= f32.derived);
+		assert_true(b.nmse < 0.5);                           // outputs that have nothing to do with the reference have 1 or more
+		assert_int_equal(b.integers_may_differ, precision_is_reduced((enum precision)p));
+		assert_int_equal(b.nmse > f32.nmse, precision_is_reduced((enum precision)p));
+	}
+	assert_true(four.nmse > bound_of(PRECISION_INT8_WEIGHTS, DTYPE_F32).nmse);
+	assert_true(bound_of(PRECISION_STORED, DTYPE_BF16).max_abs >= bound_for(DTYPE_BF16).max_abs);
+	assert_true(precision_is_reduced(precision_find("int4-weights:block=64:head=float32")));
+	assert_int_equal(precision_find("int4"), PRECISION_COUNT);
+	assert_int_equal(precision_find("int4-weights-more"), PRECISION_COUNT);
+	assert_int_equal(precision_find(NULL), PRECISION_STORED);
+}
+
+static void choices_of_inexact_numbers_are_counted(void **state)
+{
+	int64_t r[4] = { 1, 2, 3, 4 }, x[4] = { 1, 2, 9, 4 };
+	struct tensor output = { .name = "tokens", .dtype = DTYPE_I64, .rank = 1, .dim = { 4 }, .data = x, .nbytes = sizeof x }, reference = output;
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	reference.data = r;
+	judge_tensor(&output, &reference, bound_of(PRECISION_INT8_DYNAMIC, DTYPE_F32), &a, &c);
+	assert_true(c.right);
+	assert_null(c.cause);
+	assert_true(fabs(c.top1_agreement - 0.75) < 1e-12);
+	judge_tensor(&output, &reference, bound_of(PRECISION_STORED, DTYPE_F32), &a, &c);
+	assert_false(c.right);
+	arena_done(&a);
+}
+
 static void embeddings_are_derived(void **state)
 {
 	// [1, 3, 2]: the third token is masked away; mean of the others is (2, 4).
@@ -247,7 +286,7 @@ int main(void)
 		cmocka_unit_test(places_are_told), cmocka_unit_test(not_finite_is_wrong), cmocka_unit_test(masked_places_are_left_out),
 		cmocka_unit_test(shapes_must_agree), cmocka_unit_test(a_short_tensor_is_not_read), cmocka_unit_test(empty_tensors_are_equal),
 		cmocka_unit_test(integers_must_be_equal), cmocka_unit_test(top1_counts_rows), cmocka_unit_test(precisions_have_their_bounds),
-		cmocka_unit_test(embeddings_are_derived),
+		cmocka_unit_test(reduced_precisions_have_wider_ones), cmocka_unit_test(choices_of_inexact_numbers_are_counted), cmocka_unit_test(embeddings_are_derived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

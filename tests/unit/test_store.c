@@ -515,12 +515,79 @@ static void test_cell_state(void **state)
 	assert_int_equal(s, STORE_NEVER);
 }
 
+// A finished row with this latency; `changed` may alter it first.
+static int64_t add_row(struct fixture *f, const struct cell *c, const char *precision, double ms, void (*changed)(struct row *r))
+{
+	struct cell_result r = test_result(0, c->model, c->platform, VERDICT_RIGHT);
+	int64_t row = 0;
+
+	r.row.precision = precision;
+	r.row.latency_ms = ms;
+	if (changed)
+		changed(&r.row);
+	OK(f, store_started(&f->store, c, "key", &row, &f->err));
+	r.row.row = row;
+	OK(f, store_finished(&f->store, &r, &f->err));
+	return row;
+}
+
+static void with_threads(struct row *r)
+{
+	r->threads = 2;
+}
+
+static void in_bfloat16(struct row *r)
+{
+	r->compute_dtype = "bf16";
+}
+
+static void of_another_tool(struct row *r)
+{
+	r->source = "another";
+}
+
+static void test_what_float32_took(void **state)
+{
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu"), other = test_cell("n", "cpu"), with_options = test_cell("m", "cpu");
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
+	struct arena a = { 0 };
+	struct store_measured last;
+	int64_t wanted;
+
+	open_with_run(f);
+	with_options.options = "optimisation=none";
+	OK(f, store_started(&f->store, &c, "key", &r.row.row, &f->err));
+	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
+	assert_true(last.row == ROW_NONE && isnan(last.latency_ms));         // nothing was measured yet
+	add_row(f, &c, NULL, 30, NULL);
+	wanted = add_row(f, &c, "float32", 20, NULL);
+	add_row(f, &c, "int8-dynamic", 10, NULL);
+	add_row(f, &c, NULL, 11, with_threads);
+	add_row(f, &c, NULL, 12, in_bfloat16);
+	add_row(f, &c, NULL, 13, of_another_tool);
+	add_row(f, &other, NULL, 14, NULL);
+	add_row(f, &with_options, NULL, 15, NULL);
+	r.row.precision = "int8-dynamic";
+	OK(f, store_started(&f->store, &c, "key", &r.row.row, &f->err));
+	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
+	assert_int_equal(last.row, wanted);                                  // the last of the same question, and no other
+	assert_true(fabs(last.latency_ms - 20) < 1e-9);
+	r.row.threads = 2;
+	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
+	assert_true(fabs(last.latency_ms - 11) < 1e-9);
+	r.row.threads = ROW_NONE;
+	OK(f, store_last_measured(&f->store, &a, &r.row, &last, &f->err));   // of a fallback: the same precision
+	assert_true(fabs(last.latency_ms - 10) < 1e-9);
+	arena_done(&a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
-		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state),
+		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state), TEST(test_what_float32_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
