@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&command_run,
 	&command_matrix,
 	&command_ab,
+	&command_compare,
 	&command_report,
 	&command_query,
 	&command_explain,

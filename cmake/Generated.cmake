@@ -61,3 +61,7 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/defaults.c"
 
 set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/page_assets.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
 add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})
+
+add_custom_target(assay_commit BYPRODUCTS "${ASSAY_GENERATED}/commit.h"
+	COMMAND ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DOUT=${ASSAY_GENERATED}/commit.h" -P "${PROJECT_SOURCE_DIR}/cmake/Commit.cmake" VERBATIM)
+add_dependencies(assay_generated_files assay_commit)

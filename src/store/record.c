@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/process.h"
+#include "store/question.h"
 #include "store/transaction.h"
+#include "commit.h"
 
 static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
 {
@@ -66,6 +68,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
 			V_INTEGER("id", id), V_TEXT("machine", m->id), V_TEXT("hostname", m->hostname), V_TEXT("program_version", ASSAY_VERSION),
+			V_TEXT("program_commit", *ASSAY_COMMIT ? ASSAY_COMMIT : NULL),
 			V_TEXT("command", command), V_INTEGER("pid", self.pid), V_INTEGER("start_ticks", self.start_ticks), V_TEXT("boot_id", self.boot_id),
 			V_INTEGER("pid_namespace", self.pid_namespace), V_INTEGER("memory_available_bytes", m->memory_available_bytes),
 			V_TIME("started_at", clock_unix_us()),
@@ -187,8 +190,9 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 		return status;
 	status = transaction_next_id(&d, "cell", &id, err);
 	if (status == STATUS_OK) {
+		struct arena a = { 0 };
 		const struct db_value values[] = {
-			V_INTEGER("id", id), V_INTEGER("run", s->run), V_TEXT("cell_key", cell_key), V_TEXT("model", c->model), V_TEXT("path", c->path),
+			V_INTEGER("id", id), V_INTEGER("run", s->run), V_TEXT("cell_key", cell_key), V_TEXT("question", question_text(&a, c)), V_TEXT("model", c->model), V_TEXT("path", c->path),
 			V_TEXT("revision", c->revision), V_TEXT("requested", c->requested ? c->requested : c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
 			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_INTEGER("runs", c->runs), V_INTEGER("layers", c->layers),
 			V_INTEGER("seed", (int64_t)c->seed), V_BOOLEAN("synthetic", c->synthetic), V_BOOLEAN("static_shapes", c->is_static),
@@ -197,6 +201,7 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 			V_TEXT("fallback_reason", c->fallback_reason), V_TIME("started_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(&d, "cell", values, err);
+		arena_done(&a);
 	}
 	if (status == STATUS_OK)
 		status = add_event(&d, s->run, id, "started", NULL, NULL, &event, err);

@@ -57,6 +57,8 @@ const struct migration schema_migrations[] = {
 	{ 4, "what a node works in, why it is elsewhere, its time",
 	"ALTER TABLE placement ADD COLUMN dtype VARCHAR; ALTER TABLE placement ADD COLUMN reason VARCHAR; ALTER TABLE placement ADD COLUMN elsewhere BOOLEAN;"
 	"ALTER TABLE placement ADD COLUMN ms DOUBLE;" },
+	{ 5, "a cell's question whole, and the commit of the program",
+	"ALTER TABLE cell ADD COLUMN question VARCHAR; ALTER TABLE run ADD COLUMN program_commit VARCHAR;" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 

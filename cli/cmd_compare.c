@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay compare: rows that are there against rows that are there. What is compared and called is decided in api/contrast.c.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/contrast.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "command.h"
+#include "report/summary.h"
+#include "show.h"
+
+static void notice(const char *sentence)
+{
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+// "other.duckdb:run:3" is a file and words; "run:3" are words in the database of --db.
+static void split_side(struct arena *a, const char *text, const char *db, const char **path, const char **words)
+{
+	*path = db;
+	*words = text;
+	if (file_exists(text) && !file_is_dir(text)) {
+		*path = text;
+		*words = NULL;
+		return;
+	}
+	for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+		const char *before = arena_strndup(a, text, (size_t)(colon - text));
+
+		if (colon > text && file_exists(before) && !file_is_dir(before)) {
+			*path = before;
+			*words = colon + 1;
+			return;
+		}
+	}
+}
+
+static enum status take_side(struct side *out, struct arena *a, const char *text, const char *db, struct error *err)
+{
+	struct store s = { .notice = notice };
+	const char *path, *words;
+
+	split_side(a, text, db, &path, &words);
+	enum status st = store_open_settled(&s, path, err);
+	if (!st)
+		st = store_side(&s, a, words && *words ? words : NULL, true, out, err);
+	store_close(&s);
+	return st;
+}
+
+// ---- what is seen ------------------------------------------------------------------------------------------------
+
+static const char *amount(struct arena *a, enum contrast_metric m, double x)
+{
+	const char *out = m == CONTRAST_MEMORY ? report_mib(a, x) : m == CONTRAST_THROUGHPUT ? arena_printf(a, "%.4g/s", x) : report_ms(a, x);
+
+	return out ? out : "?";
+}
+
+static const char *interval(struct arena *a, const char *name, double low, double high)
+{
+	return isnan(low) || isnan(high) ? arena_printf(a, "no %s interval", name) : arena_printf(a, "%s interval %.3f to %.3f", name, low, high);
+}
+
+static const char *row_list(struct arena *a, const struct side_row *const *rows, size_t count)
+{
+	const char *out = "";
+
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+
+		while (end + 1 < count && rows[end + 1]->row.row == rows[end]->row.row + 1)
+			end++;
+		out = arena_printf(a, "%s%s%lld", out, i ? "," : "", (long long)rows[i]->row.row);
+		if (end > i)
+			out = arena_printf(a, end == i + 1 ? "%s,%lld" : "%s..%lld", out, (long long)rows[end]->row.row);
+		i = end + 1;
+	}
+	return out;
+}
+
+static void print_verdicts(const struct contrast *q)
+{
+	if (q->verdict_a == q->verdict_b)
+		return;
+	printf("  verdict     A %s, B %s: %s\n", verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+	if (q->cause_a)
+		printf("              A: %s\n", q->cause_a);
+	if (q->cause_b)
+		printf("              B: %s\n", q->cause_b);
+}
+
+static void print_line(struct arena *a, const struct contrast_line *l)
+{
+	const struct comparison *c = &l->c;
+
+	if (!l->is_compared)
+		return;
+	printf("  %-10s  A %-9s  B %-9s  B/A %.3f", contrast_word(l->metric), amount(a, l->metric, c->a_ms), amount(a, l->metric, c->b_ms), c->ratio);
+	if (!isnan(c->low))
+		printf(", %s, %s", interval(a, "99 %", c->low, c->high), interval(a, "95 %", c->low95, c->high95));
+	printf(": %s%s%s\n", l->verdict, l->cause ? ": " : "", l->cause ? l->cause : "");
+}
+
+static void print_side(const char *name, const struct side *s)
+{
+	printf("%s  %s in %s: %zu row%s", name, s->words ? s->words : "all rows", s->path, s->count, s->count == 1 ? "" : "s");
+	if (s->unfinished)
+		printf(", %zu more without a verdict or interrupted", s->unfinished);
+	putchar('\n');
+}
+
+static void print_lone(struct arena *a, const char *side, const char *other, const struct contrast_lone *items, size_t count)
+{
+	if (count)
+		printf("only in %s (%s was not asked)\n", side, other);
+	for (size_t i = 0; i < count; i++)
+		printf("  %s  (rows %s)\n", items[i].what, row_list(a, items[i].rows, items[i].count));
+}
+
+static const char *summary(struct arena *a, const struct contrast_result *r)
+{
+	const char *out = arena_printf(a, "%zu question%s in common, %zu comparison%s: %zu better, %zu worse; verdicts that became worse: %zu", r->count, r->count == 1 ? "" : "s",
+		r->compared, r->compared == 1 ? "" : "s", r->faster, r->slower, r->worse_verdicts);
+
+	// Each is called at 99 %: many of them are not.
+	return r->compared < 50 ? out : arena_printf(a, "%s. Of so many, %zu may be called different by chance", out, (r->compared + 99) / 100);
+}
+
+static void print_text(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
+{
+	print_side("A", x);
+	print_side("B", y);
+	if (r->differs)
+		printf("   they differ in %s\n", r->differs);
+	putchar('\n');
+	for (size_t i = 0; i < r->count; i++) {
+		const struct contrast *q = &r->items[i];
+		bool any = false;
+
+		printf("%s\n", *q->what ? q->what : "one question");
+		print_verdicts(q);
+		for (size_t k = 0; k < q->line_count; k++) {
+			print_line(a, &q->lines[k]);
+			any = any || q->lines[k].is_compared;
+		}
+		if (!any)
+			puts("  nothing to compare: at least one side measured nothing");
+		if (q->note)
+			printf("  note        %s\n", q->note);
+		printf("  rows        A %s, B %s\n\n", row_list(a, q->a, q->a_count), row_list(a, q->b, q->b_count));
+	}
+	print_lone(a, "A", "B", r->only_a, r->only_a_count);
+	print_lone(a, "B", "A", r->only_b, r->only_b_count);
+	printf("%s\n", summary(a, r));
+}
+
+static const char *md_cell(struct arena *a, const char *s)
+{
+	struct text t = { 0 };
+
+	for (; s && *s; s++)
+		text_addf(&t, *s == '|' || *s == '\\' ? "\\%c" : *s == '<' ? "&lt;" : (unsigned char)*s < 0x20 ? " " : "%c", *s);
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+static void print_md(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
+{
+	printf("A: %s of %s, B: %s of %s%s%s\n\n", x->words ? x->words : "all rows", x->path, y->words ? y->words : "all rows", y->path, r->differs ? "; they differ in " : "",
+		r->differs ? r->differs : "");
+	puts("| question | metric | A | B | B/A | 99 % interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |");
+	for (size_t i = 0; i < r->count; i++) {
+		const struct contrast *q = &r->items[i];
+		const char *what = md_cell(a, *q->what ? q->what : "one question");
+
+		if (q->verdict_a != q->verdict_b)
+			printf("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+		for (size_t k = 0; k < q->line_count; k++) {
+			const struct contrast_line *l = &q->lines[k];
+
+			if (l->is_compared)
+				printf("| %s | %s | %s | %s | %.3f | %s | %s%s%s |\n", what, contrast_word(l->metric), amount(a, l->metric, l->c.a_ms), amount(a, l->metric, l->c.b_ms), l->c.ratio,
+					isnan(l->c.low) ? "none" : arena_printf(a, "%.3f to %.3f", l->c.low, l->c.high), l->verdict, l->cause ? ": " : "", md_cell(a, l->cause));
+		}
+	}
+	for (size_t i = 0; i < r->only_a_count; i++)
+		printf("| %s | | | | | | only in A |\n", md_cell(a, r->only_a[i].what));
+	for (size_t i = 0; i < r->only_b_count; i++)
+		printf("| %s | | | | | | only in B |\n", md_cell(a, r->only_b[i].what));
+	printf("\n%s.\n", summary(a, r));
+}
+
+// ---- the command -------------------------------------------------------------------------------------------------
+
+static int take_metrics(const struct cli_list *words, unsigned *out)
+{
+	for (int i = 0; i < words->count; i++) {
+		enum contrast_metric m = contrast_find(words->items[i]);
+
+		if (m == CONTRAST_COUNT)
+			return cli_bad_use("there is no metric '%s': latency, load, first, memory, throughput", words->items[i]);
+		*out |= 1u << m;
+	}
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *db = cli_default_db(), *format = "table";
+	struct cli_list metrics = { 0 };
+	int64_t seed = 0;
+	bool json = false;
+	const struct cli_option options[] = {
+		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
+		{ "metric", CLI_LIST, &metrics, "NAME,...", "latency, load, first, memory, throughput; default all" },
+		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), json or md" },
+		{ "json", CLI_FLAG, &json, NULL, "the same as --format json" },
+		{ "seed", CLI_INTEGER, &seed, "N", "of the bootstrap; default 0", 0, 9e15 },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay compare A B [options]",
+		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, version:0.1.0, commit:1f2e3d,\n"
+			"machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with + (run:3+on:cpu), or a database file with or\n"
+			"without such words (other.duckdb:run:3). Questions that both sides answered are put together, those of\n"
+			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, a\n"
+			"bootstrap over processes (a row is one), then over blocks of runs. B is called faster or slower (of\n"
+			"memory: less or more) only when there are 6 rows a side, the 99 % interval leaves out 1 and the ratio is\n"
+			"off by more than 2 %; same, when the whole interval lies within 2 %; else it cannot tell. Sides were not\n"
+			"taken turn about: what the machine did meanwhile counts as a difference. `assay ab` takes them so.\n\n"
+			"  assay compare run:3 run:7 --metric latency\n"
+			"  assay compare on:cpu on:openvino --format md\n"
+			"  assay compare yesterday.duckdb assay.duckdb\n\n"
+			"Exit codes: 0 nothing is worse; 1 bad use or an error of assay's own; 2 something is called slower (or more\n"
+			"memory, less throughput), or a verdict became worse, or the sides have no question in common.\n",
+		.options = options,
+		.min_words = 2,
+		.max_words = 2,
+	};
+	struct arena a = { 0 };
+	struct side sides[2] = { 0 };
+	struct contrast_result r;
+	struct error err = { 0 };
+	unsigned wanted = 0;
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0 || (code = take_metrics(&metrics, &wanted)) >= 0)
+		return code;
+	json = json || text_is(format, "json");
+	if (!json && !text_is(format, "table") && !text_is(format, "md"))
+		return cli_bad_use("unknown format '%s': table, json or md", format);
+	if (take_side(&sides[0], &a, argv[1], db, &err) || take_side(&sides[1], &a, argv[2], db, &err) ||
+		contrast_make(&sides[0], &sides[1], wanted, (uint64_t)seed, &a, &r, &err)) {
+		arena_done(&a);
+		return cli_error(&err);
+	}
+	if (json) {
+		json_t *out = contrast_json(&sides[0], &sides[1], &r);
+		show_json(out);
+		json_decref(out);
+	} else {
+		(text_is(format, "md") ? print_md : print_text)(&a, &sides[0], &sides[1], &r);
+	}
+	code = r.slower || r.worse_verdicts || !r.count ? EXIT_VERDICT : EXIT_GOOD;
+	arena_done(&a);
+	return code;
+}
+
+const struct command command_compare = { "compare", "rows against rows: runs, versions, machines, platforms, databases", run };

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run at every build: OUT gets the commit of SOURCE, with "+" behind it where files differ from it, or "" where SOURCE is no checkout
+# of its own (an archive). The file is touched only when that changes. A run of the program keeps it in the database.
+set(commit "")
+execute_process(COMMAND git rev-parse --show-toplevel WORKING_DIRECTORY "${SOURCE}" OUTPUT_VARIABLE top RESULT_VARIABLE failed ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+file(REAL_PATH "${SOURCE}" source)
+if(NOT failed AND top STREQUAL source)
+	execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE}" OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+	execute_process(COMMAND git diff-index --quiet HEAD -- WORKING_DIRECTORY "${SOURCE}" RESULT_VARIABLE differs OUTPUT_QUIET ERROR_QUIET)
+	if(commit AND differs)
+		string(APPEND commit "+")
+	endif()
+endif()
+set(text "#define ASSAY_COMMIT \"${commit}\"\n")
+if(EXISTS "${OUT}")
+	file(READ "${OUT}" before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+	file(WRITE "${OUT}" "${text}")
+endif()

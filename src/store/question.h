@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cell was asked, whole, as one JSON object: column `question` of the table `cell`. `assay reproduce` asks it again,
+// `assay compare` and `assay history` know by it which rows answer one question. Rows of files that are older than the column are
+// rebuilt from the other columns, and what those do not have is named.
+#ifndef ASSAY_STORE_QUESTION_H
+#define ASSAY_STORE_QUESTION_H
+
+#include "store/store.h"
+
+// Members of struct cell that somebody asked for; the variant's come from VARIANT_LIST. What is left out was found, not asked:
+// whether layers shorten the model, memory for a second session, the place in a chain of fallbacks.
+#define QUESTION_LIST(X)                                                                                                   \
+	X(TEXT, model)                                                                                                     \
+	X(TEXT, path)                                                                                                      \
+	X(TEXT, revision)                                                                                                  \
+	X(TEXT, platform)                                                                                                  \
+	X(TEXT, device)                                                                                                    \
+	X(TEXT, options)                                                                                                   \
+	X(INTEGER, batch)                                                                                                  \
+	X(INTEGER, sequence)                                                                                               \
+	X(INTEGER, runs)                                                                                                   \
+	X(INTEGER, prompt_tokens)                                                                                          \
+	X(INTEGER, new_tokens)                                                                                             \
+	X(INTEGER, layers)                                                                                                 \
+	X(SEED, seed)                                                                                                      \
+	X(BOOLEAN, synthetic)                                                                                              \
+	X(BOOLEAN, is_static)                                                                                              \
+	X(BOOLEAN, is_dynamic)                                                                                             \
+	X(BOOLEAN, no_explain)                                                                                             \
+	X(BOOLEAN, no_fallback)                                                                                            \
+	X(REAL, timeout_s)                                                                                                 \
+	X(REAL, quiet_wait_s)                                                                                              \
+	X(INTEGER, memory_bytes)                                                                                           \
+	X(BOOLEAN, force)                                                                                                  \
+	X(TEXT, golden)
+
+// One line; files of the model and of golden outputs also as absolute paths, `model_file` and `golden_file`; `own_options` are
+// those that the platform's row did not bring: its defaults may be others in another version, or where something stands in for it.
+const char *question_text(struct arena *a, const struct cell *c);
+
+struct store_question {
+	struct cell cell;                            // what was asked; `requested` and the chain's members too
+	const char *model_file;                      // absolute, where the model was named by a file or folder; may be NULL
+	const char *golden_file;
+	const char *own_options;                     // of cell.options those that were asked for over the platform's own; NULL: none
+	bool is_rebuilt;                             // from columns: the row is older than the column
+	const char *missing;                         // of a rebuilt one: names of what is not known; NULL otherwise
+};
+// Of one row. `text`: its column `question`, NULL for an older row; `t`, `i`: a row of "SELECT * FROM cell".
+enum status question_of(struct store_question *out, struct arena *a, const struct table *t, size_t i, struct error *err);
+// BAD_INPUT: there is no such row.
+enum status store_question(struct store *s, struct arena *a, int64_t row, struct store_question *out, struct error *err);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions through the database and back, rows chosen by words, and which rows are held against each other: what was asked in another
+// precision, with other threads or as another scenario is another question.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/asked.h"
+#include "api/contrast.h"
+#include "assay.h"
+#include "base/text.h"
+#include "store_rows.h"
+
+static char *folder, path[4200];
+static struct store store;
+static struct arena arena;
+static struct error err;
+
+#define OK(call)                                                                                                           \
+	do {                                                                                                               \
+		if ((call) != STATUS_OK)                                                                                   \
+			fail_msg("%s: %s", #call, err.text);                                                               \
+	} while (0)
+
+static int setup(void **state)
+{
+	struct machine m = test_machine();
+
+	(void)state;
+	folder = test_folder();
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	OK(store_open(&store, path, false, &err));
+	OK(store_begin_run(&store, &m, "test", &err));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	store_close(&store);
+	arena_done(&arena);
+	test_folder_done(folder);
+	return 0;
+}
+
+static int64_t add(const struct cell *c, double latency_ms, enum verdict v)
+{
+	static double ms[11];
+	struct cell_result r = test_result(0, c->model, c->platform, v);
+	int64_t row = 0;
+
+	OK(store_started(&store, c, "key", &row, &err));
+	r.row.row = row;
+	r.row.batch = c->batch;
+	for (size_t i = 0; i < 11; i++)
+		ms[i] = latency_ms * (1 + 0.001 * (double)i);
+	r.sample_ms = ms;
+	r.row.latency_ms = latency_ms;
+	r.row.peak_resident_mib = 500 + latency_ms;
+	r.row.throughput_per_s = 1e3 / latency_ms;
+#define SET_TEXT(x) (x)
+#define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
+#define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
+#define X(kind, name, meaning) r.row.name = SET_##kind(c->variant.name);
+	VARIANT_LIST(X)
+#undef X
+	OK(store_finished(&store, &r, &err));
+	return row;
+}
+
+static void questions_come_back(void **state)
+{
+	struct cell c = test_cell("m", "openvino");
+	struct store_question q;
+
+	(void)state;
+#define FILL_TEXT(name) "it's \"" #name "\" \xc3\xa9"
+#define FILL_INTEGER(name) (INT64_C(4611686018427387904) + (int64_t)sizeof #name)
+#define FILL_SEED(name) UINT64_C(18446744073709551557)
+#define FILL_REAL(name) (0.1 + (double)sizeof #name)
+#define FILL_BOOLEAN(name) true
+#define X(kind, name) c.name = FILL_##kind(name);
+	QUESTION_LIST(X)
+#undef X
+#define X(kind, name, meaning) c.variant.name = FILL_##kind(name);
+	VARIANT_LIST(X)
+#undef X
+	c.platform = "openvino";
+	c.device = "CPU";
+	int64_t row = add(&c, 10, VERDICT_RIGHT);
+	OK(store_question(&store, &arena, row, &q, &err));
+	assert_false(q.is_rebuilt);
+#define SAME_TEXT(name) assert_string_equal(q.cell.name, c.name)
+#define SAME_INTEGER(name) assert_true(q.cell.name == c.name)
+#define SAME_SEED SAME_INTEGER
+#define SAME_BOOLEAN SAME_INTEGER
+#define SAME_REAL(name) assert_true(fabs(q.cell.name - c.name) < 1e-12)
+#define X(kind, name) SAME_##kind(name);
+	QUESTION_LIST(X)
+#undef X
+#define X(kind, name, meaning) SAME_##kind(variant.name);
+	VARIANT_LIST(X)
+#undef X
+	assert_int_equal(store_question(&store, &arena, 99, &q, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "no row 99"));
+}
+
+// Options that the platform's row brings are not what somebody asked for.
+static void own_options(void **state)
+{
+	const struct platform *p = NULL;
+	struct store_question q;
+
+	(void)state;
+	for (size_t i = 0; i < platform_count() && !p; i++)
+		p = platform_get(i)->routes[0].options ? platform_get(i) : NULL;
+	assert_non_null(p);
+	const char *theirs = p->routes[0].options;
+	struct cell c = test_cell("m", p->name);
+	c.device = p->routes[0].device;
+	c.options = theirs;
+	OK(store_question(&store, &arena, add(&c, 10, VERDICT_RIGHT), &q, &err));
+	assert_null(q.own_options);
+	c.options = arena_printf(&arena, "%s,streams=2", theirs);
+	OK(store_question(&store, &arena, add(&c, 10, VERDICT_RIGHT), &q, &err));
+	assert_string_equal(q.own_options, "streams=2");
+	c.options = "streams=2";
+	OK(store_question(&store, &arena, add(&c, 10, VERDICT_RIGHT), &q, &err));
+	assert_string_equal(q.own_options, "streams=2");
+}
+
+static void only_one_question_is_held_against(void **state)
+{
+	struct cell c = test_cell("m", "cpu");
+	struct store_measured last;
+	struct row like;
+
+	(void)state;
+	int64_t first = add(&c, 10, VERDICT_RIGHT);
+#define CHANGE_TEXT "word"
+#define CHANGE_INTEGER 3
+#define CHANGE_REAL 2.5
+	// Each member alone makes another question; two rows of it find each other.
+#define X(kind, name, meaning)                                                                                            \
+	{                                                                                                                 \
+		struct cell other = c;                                                                                    \
+		other.variant.name = CHANGE_##kind;                                                                       \
+		int64_t one = add(&other, 20, VERDICT_RIGHT), two = add(&other, 21, VERDICT_RIGHT);                       \
+		OK(store_row(&store, &arena, one, &like, &err));                                                          \
+		OK(store_last_measured(&store, &arena, &like, &last, &err));                                              \
+		assert_true(last.row == ROW_NONE);                                                                        \
+		OK(store_row(&store, &arena, two, &like, &err));                                                          \
+		OK(store_last_measured(&store, &arena, &like, &last, &err));                                              \
+		assert_true(last.row == one);                                                                             \
+	}
+	VARIANT_LIST(X)
+#undef X
+	OK(store_row(&store, &arena, add(&c, 11, VERDICT_RIGHT), &like, &err));
+	OK(store_last_measured(&store, &arena, &like, &last, &err));
+	assert_true(last.row == first);
+}
+
+static struct side take(const char *words)
+{
+	struct side s;
+
+	OK(store_side(&store, &arena, words, true, &s, &err));
+	return s;
+}
+
+static void words_choose_rows(void **state)
+{
+	static const char *const bad[] = { "x", "1..", "1,,2", "run:", "run:x", "on:", "1+", "+1", "name:x", "1..2..3", "-1" };
+	struct cell cpu = test_cell("m", "cpu"), openvino = test_cell("other", "openvino");
+	struct side s;
+
+	(void)state;
+	openvino.device = "GPU";
+	for (int i = 0; i < 3; i++)
+		add(&cpu, 10, VERDICT_RIGHT);
+	add(&openvino, 5, VERDICT_RIGHT);
+	add(&cpu, 10, VERDICT_INTERRUPTED);
+	assert_int_equal(take(NULL).count, 4);
+	assert_int_equal(take(NULL).unfinished, 1);
+	assert_int_equal(take("1,3..4").count, 3);
+	assert_true(take("2").by_number && take("2").rows[0].row.row == 2 && take("2").rows[0].ms_count == 11);
+	assert_int_equal(take("on:cpu").count, 3);
+	assert_int_equal(take("on:openvino:GPU").count, 1);
+	assert_int_equal(take("run:1+model:m").count, 3);
+	assert_int_equal(take("run:1..2+on:cpu+2").count, 1);
+	assert_int_equal(take(arena_printf(&arena, "machine:0123+version:%s", assay_version())).count, 4);
+	assert_int_equal(store_side(&store, &arena, "run:2", false, &s, &err), STATUS_BAD_INPUT);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (store_side(&store, &arena, bad[i], false, &s, &err) != STATUS_BAD_INPUT)
+			fail_msg("'%s' was taken", bad[i]);
+}
+
+static void metrics_and_directions(void **state)
+{
+	struct cell c = test_cell("m", "cpu"), wide = c;
+	struct contrast_result r;
+
+	(void)state;
+	wide.batch = 2;
+	for (int i = 0; i < 6; i++)
+		add(&c, 10 + 0.01 * i, VERDICT_RIGHT);
+	for (int i = 0; i < 6; i++)
+		add(&c, 20 + 0.01 * i, VERDICT_RIGHT);
+	add(&wide, 20, VERDICT_RIGHT);
+	struct side a = take("1..6"), b = take("7..12"), more = take("7..13");
+
+	OK(contrast_make(&a, &b, 0, 1, &arena, &r, &err));
+	assert_true(r.count == 1 && r.items[0].line_count == CONTRAST_COUNT && !r.differs);
+	const struct contrast_line *l = r.items[0].lines;
+	assert_true(l[CONTRAST_LATENCY].is_worse && fabs(l[CONTRAST_LATENCY].c.ratio - 2) < 0.01 && l[CONTRAST_LATENCY].c.a_samples == 66);
+	assert_string_equal(l[CONTRAST_LATENCY].verdict, "slower");
+	assert_string_equal(l[CONTRAST_LOAD].verdict, "same");
+	assert_string_equal(l[CONTRAST_MEMORY].verdict, "same");     // 510 and 520 MiB: less than 2 %
+	assert_true(l[CONTRAST_THROUGHPUT].is_worse && fabs(l[CONTRAST_THROUGHPUT].c.ratio - 0.5) < 0.01);
+	assert_true(l[CONTRAST_THROUGHPUT].c.low <= l[CONTRAST_THROUGHPUT].c.ratio && l[CONTRAST_THROUGHPUT].c.ratio <= l[CONTRAST_THROUGHPUT].c.high);
+	assert_true(fabs(l[CONTRAST_THROUGHPUT].c.a_ms - 100) < 1);
+	assert_true(r.slower == 2 && r.faster == 0 && r.compared == 5);
+	OK(contrast_make(&b, &a, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	assert_true(r.items[0].line_count == 1 && r.items[0].lines[0].is_better);
+	OK(contrast_make(&a, &more, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	assert_true(r.count == 1 && r.items[0].b_count == 6 && r.only_b_count == 1 && r.only_a_count == 0);
+	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), TEST(metrics_and_directions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
