@@ -145,9 +145,10 @@ static void only_one_question_is_held_against(void **state)
 #define CHANGE_TEXT "word"
 #define CHANGE_INTEGER 3
 #define CHANGE_REAL 2.5
-	// Each member alone makes another question; two rows of it find each other.
+	// Each member alone makes another question; two rows of it find each other. How long it was looked at is no part of it, and neither is
+	// the bound that a scenario's percentile is held against.
 #define X(kind, name, meaning)                                                                                            \
-	{                                                                                                                 \
+	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms")) {                                                                                                                 \
 		struct cell other = c;                                                                                    \
 		other.variant.name = CHANGE_##kind;                                                                       \
 		int64_t one = add(&other, 20, VERDICT_RIGHT), two = add(&other, 21, VERDICT_RIGHT);                       \
