@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay report: what the database holds, for people (Markdown, HTML) and for programs (JSON).
+// assay report: what the database holds, for people (Markdown, HTML), for programs (JSON, YAML), for continuous integration (JUnit).
 #include <stdio.h>
 
 #include "command.h"
@@ -11,54 +11,60 @@ static void notice(const char *sentence)
 	fprintf(stderr, "assay: %s\n", sentence);
 }
 
-// Without --format the name of the output file decides.
-static const char *format_of(const char *path)
-{
-	return text_ends(path, ".html") || text_ends(path, ".htm") ? "html" : text_ends(path, ".json") ? "json" : "md";
-}
-
 static int run(int argc, char **argv)
 {
-	static const char *const formats[] = { [REPORT_MD] = "md", [REPORT_HTML] = "html", [REPORT_JSON] = "json" };
 	const char *db = cli_default_db(), *format = NULL, *output = NULL;
+	struct cli_list prices = { 0 };
 	const struct cli_option options[] = {
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
-		{ "format", CLI_TEXT, &format, "FORMAT", "md, html (one file, needs no network) or json; default by the ending of -o, else md" },
+		{ "format", CLI_TEXT, &format, "FORMAT", "md, html (one file, needs no network), json, yaml, junit, matrix or matrix-yaml; default by the ending of -o "
+			"(.md .html .json .yaml .xml), else md" },
+		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...", "what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
 		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default standard output" },
 		{ "output", CLI_TEXT, &output, "FILE", NULL },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay report [--db FILE] [--format md|html|json] [-o FILE]",
+		.synopsis = "assay report [--db FILE] [--format FORMAT] [--price PLATFORM=PRICE,...] [-o FILE]",
 		.text = "What runs on this machine, what does not and why, what is fastest, and how each number was got.\n"
-			"Works while a matrix runs.\n\n"
-			"  assay report -o report.html\n",
+			"Works while a matrix runs. A summary of hardware, times by hardware and architecture, the best\n"
+			"hardware by model, memory, precisions, sweeps, failures, fallbacks, comparisons.\n\n"
+			"junit: a suite a platform, a case a cell. wrong, failed, ran elsewhere: failure; crashed, timeout,\n"
+			"interrupted: error; unavailable, unsupported, no_memory, compiles: skipped, with the reason.\n"
+			"matrix: {architecture: {hardware: {compatible, performance, notes, optimizations, examples, rows}}}.\n"
+			"performance is the speed against cpu on the same questions: excellent from 4, good from 1.5,\n"
+			"moderate from 1.1, baseline from 0.9, poor below; varies where models disagree; n/a not measured.\n\n"
+			"  assay report -o report.html\n"
+			"  assay report --format junit -o results.xml\n"
+			"  assay report --price cpu=0.08EUR,cuda=1.20EUR -o report.md\n\n"
+			"exit codes: 0 written, 1 bad use, no database or nowhere to write\n",
 		.options = options,
 	};
 	struct store s = { .notice = notice };
+	struct report_options how = { 0 };
+	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct text out = { 0 };
-	size_t f = 0, count = sizeof formats / sizeof *formats;
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
 	if (code >= 0)
 		return code;
-	if (!format)
-		format = output ? format_of(output) : "md";
-	while (f < count && !text_is(formats[f], format))
-		f++;
-	if (f == count)
-		return cli_bad_use("unknown format '%s': md, html or json", format);
-	enum status status = store_open_settled(&s, db, &err);
+	enum report_format f = format != NULL ? report_format_find(format) : report_format_of_file(output);
+	if (f == REPORT_FORMAT_COUNT)
+		return cli_bad_use("unknown format '%s': one of %s", format, report_format_words());
+	enum status status = report_prices(&a, prices.items, (size_t)prices.count, &how, &err);
 	if (status == STATUS_OK)
-		status = report_write(&s, (enum report_format)f, &out, &err);
+		status = store_open_settled(&s, db, &err);
+	if (status == STATUS_OK)
+		status = report_write_with(&s, f, &how, &out, &err);
 	store_close(&s);
 	if (status == STATUS_OK && output)
 		status = file_write(output, text_get(&out), out.length, &err);
 	else if (status == STATUS_OK)
 		fwrite(text_get(&out), 1, out.length, stdout);
 	text_done(&out);
+	arena_done(&a);
 	return status == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
-const struct command command_report = { "report", "what runs, what does not and why, what is fastest: md, html, json", run };
+const struct command command_report = { "report", "what runs, what does not and why, what is fastest: md, html, json, yaml, junit", run };

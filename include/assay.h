@@ -96,7 +96,8 @@ ASSAY_PUBLIC void assay_row_free(struct assay_row *row);
 /* The machine and its platforms: what `assay detect --json` prints. Free *json with assay_free. */
 ASSAY_PUBLIC int assay_detect_json(char **json, struct assay_error *error);
 
-/* A report of all rows of a DuckDB file; format is "md", "html" or "json". Free *text with assay_free. */
+/* A report of all rows of a DuckDB file; format is "md", "html", "json", "yaml", "junit" (XML), "matrix" (JSON: architecture x
+ * hardware) or "matrix-yaml". Free *text with assay_free. */
 ASSAY_PUBLIC int assay_report(const char *db, const char *format, char **text, struct assay_error *error);
 
 ASSAY_PUBLIC void assay_free(char *text);

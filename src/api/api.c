@@ -141,21 +141,18 @@ int assay_detect_json(char **json, struct assay_error *error)
 
 int assay_report(const char *db, const char *format, char **text, struct assay_error *error)
 {
-	static const char *const words[] = { [REPORT_MD] = "md", [REPORT_HTML] = "html", [REPORT_JSON] = "json" };
+	enum report_format f = report_format_find(format);
 	struct store store = { 0 };
 	struct text out = { 0 };
 	struct error err = { 0 };
-	size_t f = 0, count = sizeof words / sizeof *words;
 
-	while (f < count && !text_is(words[f], format))
-		f++;
-	if (f == count) {
-		error_set(&err, STATUS_BAD_INPUT, "unknown report format '%s': md, html or json", format ? format : "");
+	if (f == REPORT_FORMAT_COUNT) {
+		error_set(&err, STATUS_BAD_INPUT, "unknown report format '%s': one of %s", format ? format : "", report_format_words());
 		return fail(error, &err);
 	}
 	enum status s = store_open(&store, db, true, &err);
 	if (s == STATUS_OK)
-		s = report_write(&store, (enum report_format)f, &out, &err);
+		s = report_write(&store, f, &out, &err);
 	store_close(&store);
 	if (s == STATUS_OK && (*text = strdup(text_get(&out))) == NULL)
 		abort();

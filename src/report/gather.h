@@ -5,13 +5,41 @@
 
 #include "report/summary.h"
 
+// What tells questions apart on one machine, as SQL over result r and cell c. Failed cells lack what only a run could tell.
+#define QUESTION_SQL "r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source," \
+	" nullif(r.precision, 'stored'), r.threads, r.image_size, nullif(r.scenario, 'single-stream'), r.rate_per_s, r.latency_bound_ms, r.streams"
+
 bool report_ran(enum verdict v);                                                      // it gave outputs
 void summary_place_cells(struct summary *out, struct arena *a);                       // lines.c: lines and columns
-void summary_rank_line(struct summary *out, const struct report_line *l);             // the fastest of a line
+void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a);   // the fastest of a line
 void summary_count_models(struct summary *out);
 void summary_gather_failures(struct summary *out, struct arena *a);                   // failures.c
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err);   // fallbacks.c
 void summary_gather_partials(struct summary *out, struct arena *a);
+enum status summary_take_processes(struct store *s, struct summary *out, struct error *err);   // speed.c
+// Tables, in the order in which they are shown; each adds none where there is nothing to say.
+void summary_gather_best(struct summary *out, struct arena *a);                       // best.c
+void summary_gather_performance(struct summary *out, struct arena *a);                // performance.c
+void summary_gather_precision(struct summary *out, struct arena *a);                  // precision.c
+void summary_gather_sweeps(struct summary *out, struct arena *a);                     // sweeps.c
+void summary_gather_scenarios(struct summary *out, struct arena *a);                  // sweeps.c
+void summary_gather_generation(struct summary *out, struct arena *a);
+void summary_gather_memory(struct summary *out, struct arena *a);                     // memory.c
 void summary_gather_notes(struct summary *out, struct arena *a);                      // notes.c
+
+// Do two cells ask the same question on the same machine, but for these?
+enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32 };
+bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
+// Its time may stand among others: a good answer, timed by assay on hardware (or the null engine by its own name).
+bool report_is_ranked(const struct report_cell *c);
+bool report_is_unstable(const struct report_cell *c);
+// Inputs (of generation: tokens) answered in a second, as measured, else batch over the median; NaN.
+double report_per_s(const struct row *r);
+bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
+struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
+// "1.05 to 1.20 (99 %), 6 and 6 processes: faster", "one process each: no claim"; NULL.
+const char *report_speed_words(struct arena *a, const struct report_speed *s);
+const char *report_line_words(struct arena *a, const struct report_line *l);          // variant and warning
+const char *report_spread(struct arena *a, const struct row *r);                      // "11 runs, 12.1 ms to 13.0 ms, unstable"; NULL
 
 #endif

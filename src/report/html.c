@@ -34,6 +34,8 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 		html_failures(s, a, &page);
 		html_fallbacks(s, a, &page);
 		html_partials(s, a, &page);
+		for (size_t i = 0; i < s->section_count; i++)
+			html_section(s->sections[i], a, &page);
 	}
 	report_comparisons_html(s, html_esc, a, &page);
 	if (s->cell_count > 0) {

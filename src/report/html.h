@@ -18,6 +18,7 @@ const char *html_with(struct arena *a, const char *first, const char *between, c
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out);
 void html_matrix(const struct summary *s, struct arena *a, struct text *out);
 bool html_chart(const struct summary *s, struct arena *a, struct text *out);
+void html_section(const struct report_section *t, struct arena *a, struct text *out);
 void html_failures(const struct summary *s, struct arena *a, struct text *out);
 void html_fallbacks(const struct summary *s, struct arena *a, struct text *out);
 void html_partials(const struct summary *s, struct arena *a, struct text *out);

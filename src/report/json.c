@@ -3,6 +3,7 @@
 #include "report/summary.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static json_t *text_json(const char *s)
 {
@@ -49,6 +50,10 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "fastest", json_boolean(c->is_fastest));
 	json_object_set_new(out, "near_fastest", json_boolean(c->is_near_fastest));
 	json_object_set_new(out, "times_cpu", isnan(c->times_cpu) ? json_null() : json_real(c->times_cpu));
+	if (!isnan(c->against_cpu.times))
+		json_object_set_new(out, "against_cpu", json_pack("{s:f, s:o, s:o, s:I, s:I, s:b, s:s}", "times", c->against_cpu.times, "low", isnan(c->against_cpu.low) ? json_null()
+			: json_real(c->against_cpu.low), "high", isnan(c->against_cpu.high) ? json_null() : json_real(c->against_cpu.high), "processes", (json_int_t)c->against_cpu.processes,
+			"cpu_processes", (json_int_t)c->against_cpu.other_processes, "turn_about", (int)c->against_cpu.is_paired, "claim", c->against_cpu.claim));
 	return out;
 }
 
@@ -106,6 +111,38 @@ static json_t *fallbacks_json(const struct summary *s)
 	return out;
 }
 
+static json_t *value_json(const struct report_value *v)
+{
+	switch (v->kind) {
+	case REPORT_TEXT: return json_string(v->text);
+	case REPORT_REAL: return isfinite(v->real) ? json_real(v->real) : json_null();
+	case REPORT_INTEGER: return json_integer(v->integer);
+	case REPORT_ABSENT: break;
+	}
+	return json_null();
+}
+
+// [{KEY: value, KEY_note: text where there is one}, ...]
+static json_t *section_json(const struct report_section *t)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < t->row_count; i++) {
+		json_t *row = json_object();
+		for (size_t k = 0; k < t->column_count; k++) {
+			const struct report_value *v = &t->values[i * t->column_count + k];
+			json_object_set_new(row, t->columns[k].key, value_json(v));
+			if (v->note != NULL) {
+				char name[80];
+				snprintf(name, sizeof name, "%s_note", t->columns[k].key);
+				json_object_set_new(row, name, json_string(v->note));
+			}
+		}
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 json_t *report_json(const struct summary *s)
 {
 	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array(),
@@ -137,8 +174,11 @@ json_t *report_json(const struct summary *s)
 	}
 	for (size_t i = 0; i < s->comparison_count; i++)
 		json_array_append_new(comparisons, comparison_of(&s->comparisons[i]));
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
+	json_t *root = json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
 		(json_int_t)s->rows, "models", (json_int_t)s->models_total, "models_that_run", (json_int_t)s->models_good, "machines", machines, "platforms",
 		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "fallbacks", fallbacks_json(s), "comparisons", comparisons, "notes", list_json(s->notes, s->note_count),
 		"memory_sampling", list_json(s->methods, s->method_count), "runs", runs);
+	for (size_t i = 0; i < s->section_count; i++)
+		json_object_set_new(root, s->sections[i]->id, section_json(s->sections[i]));
+	return root;
 }

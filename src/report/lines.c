@@ -2,6 +2,7 @@
 // The matrix of a report: which cells stand in one line and may be compared, who is fastest in it, how many models run.
 #include <math.h>
 
+#include "onnx/precision.h"
 #include "report/gather.h"
 
 static void count_cell(struct report_counts *n, const struct report_cell *c)
@@ -21,11 +22,40 @@ static bool same_or_unknown(const char *x, const char *y)
 	return x == NULL || y == NULL || text_is(x, y);
 }
 
+static const char *precision_of(const char *word)
+{
+	return text_is(word, precision_word(PRECISION_STORED)) ? NULL : word;
+}
+
+static const char *scenario_of(const char *word)
+{
+	return text_is(word, "single-stream") ? NULL : word;
+}
+
+static bool same_real(double x, double y)
+{
+	return x == y || (!(x > 0) && !(y > 0));             // 0 and NaN: not asked
+}
+
+static bool same_number(int64_t x, int64_t y)
+{
+	return x == y || (x <= 0 && y <= 0);
+}
+
+// What was asked of every cell of a line alike; effort and cycles change how long is measured, not what.
+static bool same_asked(const struct variant *v, const struct row *r)
+{
+	return text_is(precision_of(v->precision), precision_of(r->precision)) && same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size)
+		&& text_is(scenario_of(v->scenario), scenario_of(r->scenario)) && same_real(v->rate_per_s, r->rate_per_s)
+		&& same_real(v->latency_bound_ms, r->latency_bound_ms) && same_number(v->streams, r->streams);
+}
+
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 
-	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights)
+	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r)
+		&& text_is(l->source, r->source)
 		&& same_or_unknown(l->compute_dtype, r->compute_dtype) && l->layers == r->layers
 		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
 		&& (l->sequence == r->sequence || l->sequence == ROW_NONE || r->sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
@@ -40,6 +70,9 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->machine = c->machine;
 	l->layers = r->layers;
 	l->new_tokens = r->new_tokens;
+	l->source = r->source;
+	l->asked = (struct variant){ .precision = precision_of(r->precision), .threads = r->threads, .image_size = r->image_size, .scenario = scenario_of(r->scenario),
+		.rate_per_s = r->rate_per_s, .latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
@@ -56,8 +89,20 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
 	if (l->new_tokens != ROW_NONE)
 		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
-	if (l->compute_dtype != NULL)
-		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->compute_dtype);
+	if (l->asked.image_size > 0)
+		out = arena_printf(a, "%s, images of %lld pixels", out, (long long)l->asked.image_size);
+	if (l->asked.precision != NULL || l->compute_dtype != NULL)
+		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
+	if (l->asked.threads > 0)
+		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");
+	if (l->asked.scenario != NULL)
+		out = arena_printf(a, "%s, %s", out, l->asked.scenario);
+	if (l->asked.streams > 0)
+		out = arena_printf(a, "%s of %lld", out, (long long)l->asked.streams);
+	if (l->asked.rate_per_s > 0)
+		out = arena_printf(a, "%s at %g queries/s", out, l->asked.rate_per_s);
+	if (l->asked.latency_bound_ms > 0)
+		out = arena_printf(a, "%s within %s", out, report_ms(a, l->asked.latency_bound_ms));
 	if (many_machines)
 		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
 	return out;
@@ -67,10 +112,13 @@ static const char *warning_of(struct arena *a, const struct report_line *l)
 {
 	bool synthetic = text_is(l->weights, "synthetic"), shortened = l->layers != ROW_NONE && l->layers > 0;
 
-	if (!synthetic && !shortened)
-		return NULL;
-	return arena_printf(a, "%s%s%s", synthetic ? "synthetic weights" : "", synthetic && shortened ? ", " : "",
-		shortened ? arena_printf(a, "only %lld layer%s", (long long)l->layers, l->layers == 1 ? "" : "s") : "");
+	const char *out = synthetic ? "synthetic weights" : NULL;
+
+	if (shortened)
+		out = arena_printf(a, "%s%sonly %lld layer%s", out ? out : "", out ? ", " : "", (long long)l->layers, l->layers == 1 ? "" : "s");
+	if (l->source != NULL)
+		out = arena_printf(a, "%s%smeasured by %s, not by assay", out ? out : "", out ? ", " : "", l->source);
+	return out;
 }
 
 // A platform's name says its device only where cells asked for more than one.
@@ -125,24 +173,41 @@ void summary_place_cells(struct summary *out, struct arena *a)
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
 // from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
 // An emulator's time is no hardware's: it has no place among the fastest.
-static bool is_ranked(const struct report_cell *c)
+bool report_is_ranked(const struct report_cell *c)
 {
-	return c->is_good && !isnan(c->row.latency_ms) && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
+	return c->is_good && c->row.latency_ms > 0 && (c->row.emulated != 1 || text_is(c->row.engine, "null")) && c->row.source == NULL;
 }
 
-static bool is_unstable(const struct report_cell *c)
+bool report_is_plain(const struct report_cell *c)
+{
+	return scenario_of(c->row.scenario) == NULL && c->row.new_tokens == ROW_NONE;
+}
+
+bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but)
+{
+	const struct row *r = &x->row, *q = &y->row;
+	struct variant v = { .precision = but & BUT_PRECISION ? q->precision : r->precision, .threads = but & BUT_THREADS ? q->threads : r->threads,
+		.image_size = but & BUT_IMAGE ? q->image_size : r->image_size, .scenario = r->scenario, .rate_per_s = r->rate_per_s,
+		.latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
+
+	return text_is(r->model, q->model) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && r->layers == q->layers && r->new_tokens == q->new_tokens
+		&& text_is(r->source, q->source) && same_asked(&v, q) && (but & BUT_PLATFORM || text_is(x->platform, y->platform))
+		&& (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence);
+}
+
+bool report_is_unstable(const struct report_cell *c)
 {
 	return text_is(c->row.stability, "unstable");
 }
 
-void summary_rank_line(struct summary *out, const struct report_line *l)
+void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a)
 {
 	struct report_cell *best = NULL, *cpu = NULL;
 	size_t timed = 0;
 
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !is_ranked(c))
+		if (c == NULL || !report_is_ranked(c))
 			continue;
 		timed++;
 		if (best == NULL || c->row.latency_ms < best->row.latency_ms)
@@ -155,12 +220,13 @@ void summary_rank_line(struct summary *out, const struct report_line *l)
 	bool alone = true;
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !is_ranked(c))
+		if (c == NULL || !report_is_ranked(c))
 			continue;
 		if (cpu != NULL && c != cpu)
-			c->times_cpu = cpu->row.latency_ms / c->row.latency_ms;
+			c->against_cpu = report_speed_against(out, c, cpu, a);
+		c->times_cpu = c != cpu && cpu != NULL ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
 		bool overlaps = !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
-		if (c != best && (overlaps || is_unstable(c) || is_unstable(best))) {
+		if (c != best && (overlaps || report_is_unstable(c) || report_is_unstable(best))) {
 			c->is_near_fastest = true;
 			alone = false;
 		}

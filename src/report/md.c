@@ -158,25 +158,30 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		text_add(out, "\n");
 }
 
-static void memory_md(const struct summary *s, struct arena *a, struct text *out)
+static void section_md(const struct report_section *t, struct arena *a, struct text *out)
 {
-	bool begun = false;
-
-	for (size_t i = 0; i < s->cell_count; i++) {
-		const struct report_cell *c = &s->cells[i];
-		const char *predicted = report_mib(a, c->row.predicted_mib), *measured = report_mib(a, c->row.peak_resident_mib), *ratio = report_ratio(a, &c->row);
-		if (predicted == NULL)
-			continue;
-		if (!begun)
-			text_add(out, "## Memory, predicted and measured\n\nThe largest resident set, anonymous memory and everything mapped; predicted before anything was loaded.\n\n"
-				"| model | on | predicted | measured | predicted / measured |\n| --- | --- | ---: | ---: | ---: |\n");
-		begun = true;
-		text_addf(out, "| %s (%s%s%s) | %s | %s | %s | %s |\n", esc(a, report_model_name(c->row.model)), esc(a, s->lines[c->line].variant),
-			s->lines[c->line].warning != NULL ? "; " : "", esc(a, s->lines[c->line].warning), esc(a, on_words(a, c)), predicted,
-			measured != NULL ? measured : c->row.attempts == 0 ? "not tried" : report_verdict_word(c), ratio != NULL ? ratio : "");
-	}
-	if (begun)
+	if (t->row_count == 0)
+		return;
+	text_addf(out, "## %s\n\n", t->title);
+	if (t->hint != NULL)
+		text_addf(out, "%s\n\n", esc(a, t->hint));
+	for (size_t k = 0; k < t->column_count; k++)
+		text_addf(out, "%s %s |", k == 0 ? "|" : "", t->columns[k].title);
+	for (size_t k = 0; k < t->column_count; k++)
+		text_addf(out, "%s %s |", k == 0 ? "\n|" : "", t->columns[k].is_number ? "---:" : "---");
+	text_add(out, "\n");
+	for (size_t i = 0; i < t->row_count; i++) {
+		for (size_t k = 0; k < t->column_count; k++) {
+			const struct report_value *v = &t->values[i * t->column_count + k];
+			const char *mark = v->is_warning ? "**" : "";
+			text_addf(out, "%s %s%s%s", k == 0 ? "|" : "", v->text != NULL ? mark : "", esc(a, v->text), v->text != NULL ? mark : "");
+			if (v->note != NULL)
+				text_addf(out, v->text != NULL ? " (%s)" : "%s", esc(a, v->note));
+			text_add(out, " |");
+		}
 		text_add(out, "\n");
+	}
+	text_add(out, "\n");
 }
 
 static void comparisons_md(const struct summary *s, struct arena *a, struct text *out)
@@ -228,7 +233,8 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 	failures_md(s, a, out);
 	fallbacks_md(s, a, out);
 	figures_md(s, a, out);
-	memory_md(s, a, out);
+	for (size_t i = 0; i < s->section_count; i++)
+		section_md(s->sections[i], a, out);
 	comparisons_md(s, a, out);
 	if (s->note_count > 0)
 		text_add(out, "## Before quoting a number\n\n");

@@ -3,33 +3,108 @@
 #include "report/report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/summary.h"
 
-enum status report_write(struct store *s, enum report_format format, struct text *out, struct error *err)
-{
-	struct summary summary;
-	enum status status = summary_make(s, &summary, err);
+static const struct { const char *word, *ending; } formats[] = {
+#define X(code, word, ending, what) { word, ending },
+	REPORT_FORMAT_LIST(X)
+#undef X
+};
 
+#define X(code, word, ending, what) ", " word
+static const char words[] = "" REPORT_FORMAT_LIST(X);
+#undef X
+
+const char *report_format_words(void)
+{
+	return words + 2;
+}
+
+enum report_format report_format_find(const char *word)
+{
+	for (size_t i = 0; i < REPORT_FORMAT_COUNT; i++)
+		if (text_is(formats[i].word, word))
+			return (enum report_format)i;
+	return REPORT_FORMAT_COUNT;
+}
+
+enum report_format report_format_of_file(const char *path)
+{
+	for (size_t i = 0; path != NULL && i < REPORT_FORMAT_COUNT; i++)
+		if (formats[i].ending != NULL && text_ends(path, formats[i].ending))
+			return (enum report_format)i;
+	return path != NULL && text_ends(path, ".htm") ? REPORT_HTML : path != NULL && text_ends(path, ".yml") ? REPORT_YAML : REPORT_MD;
+}
+
+enum status report_prices(struct arena *a, const char *const *items, size_t count, struct report_options *out, struct error *err)
+{
+	struct report_price *prices = ARENA_ARRAY(a, count + 1, struct report_price);
+	const char *currency = out->currency != NULL ? out->currency : "";
+
+	for (size_t i = 0; i < count; i++) {
+		const char *sign = strchr(items[i], '='), *word;
+		char *end;
+		if (sign == NULL || sign == items[i])
+			return error_set(err, STATUS_BAD_INPUT, "'%s' is no price: PLATFORM=PRICE_PER_HOUR, as cpu=0.20 or cpu=0.20EUR", items[i]);
+		prices[i] = (struct report_price){ arena_strndup(a, items[i], (size_t)(sign - items[i])), strtod(sign + 1, &end) };
+		if (end == sign + 1 || !(prices[i].per_hour >= 0 && prices[i].per_hour < 1e9))
+			return error_set(err, STATUS_BAD_INPUT, "'%s' is no price of an hour: a number that is not negative", sign + 1);
+		const char *name = arena_strndup(a, prices[i].platform, strcspn(prices[i].platform, ":"));
+		if (platform_find(name) == NULL)
+			return error_set(err, STATUS_BAD_INPUT, "there is no platform '%s' to have a price; `assay platforms` lists them", name);
+		for (word = end; *word == ' '; word++)
+			;
+		if (*word != '\0' && *currency != '\0' && !text_is(word, currency))
+			return error_set(err, STATUS_BAD_INPUT, "prices in two currencies, %s and %s, cannot be compared", currency, word);
+		if (*word != '\0')
+			currency = arena_strdup(a, word);
+	}
+	out->prices = prices;
+	out->price_count = count;
+	out->currency = currency;
+	return STATUS_OK;
+}
+
+static enum status add_json(json_t *json, bool as_yaml, struct text *out, struct error *err)
+{
+	char *text = as_yaml ? NULL : json_dumps(json, JSON_INDENT(2));
+
+	if (as_yaml)
+		report_yaml(json, out);
+	json_decref(json);
+	if (as_yaml)
+		return STATUS_OK;
+	if (text == NULL)
+		return error_set(err, STATUS_FAILED, "the report does not fit into JSON");
+	text_add(out, text);
+	text_add(out, "\n");
+	free(text);
+	return STATUS_OK;
+}
+
+enum status report_write_with(struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err)
+{
+	struct report_options asked = options != NULL ? *options : (struct report_options){ 0 };
+	struct summary summary;
+
+	asked.currency = asked.currency != NULL ? asked.currency : "";
+	enum status status = summary_make(s, &asked, &summary, err);
 	if (status != STATUS_OK)
 		return status;
 	switch (format) {
-	case REPORT_MD:
-		report_md(&summary, &s->arena, out);
-		return STATUS_OK;
-	case REPORT_HTML:
-		return report_html(&summary, &s->arena, out, err);
-	case REPORT_JSON: {
-		json_t *json = report_json(&summary);
-		char *text = json_dumps(json, JSON_INDENT(2));
-		json_decref(json);
-		if (text == NULL)
-			return error_set(err, STATUS_FAILED, "the report does not fit into JSON");
-		text_add(out, text);
-		text_add(out, "\n");
-		free(text);
-		return STATUS_OK;
-	}
+	case REPORT_MD: report_md(&summary, &s->arena, out); return STATUS_OK;
+	case REPORT_HTML: return report_html(&summary, &s->arena, out, err);
+	case REPORT_JUNIT: report_junit(&summary, &s->arena, out); return STATUS_OK;
+	case REPORT_JSON: case REPORT_YAML: return add_json(report_json(&summary), format == REPORT_YAML, out, err);
+	case REPORT_MATRIX: case REPORT_MATRIX_YAML: return add_json(report_compatibility(&summary, &s->arena), format == REPORT_MATRIX_YAML, out, err);
+	case REPORT_FORMAT_COUNT: break;
 	}
 	return error_set(err, STATUS_BAD_INPUT, "there is no such report format");
+}
+
+enum status report_write(struct store *s, enum report_format format, struct text *out, struct error *err)
+{
+	return report_write_with(s, format, NULL, out, err);
 }

@@ -42,10 +42,9 @@ static const char *p90_of(struct arena *a, const struct row *r)
 
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
 {
-	// What tells questions apart on the same machine. Failed cells lack what only a run could tell, so those are not here.
 	static const char sql[] =
 		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
-		" QUALIFY row_number() OVER (PARTITION BY r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens"
+		" QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
 		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict = 'interrupted' THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t;
@@ -73,7 +72,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 			c->agreement = text_is(c->row.reference, "golden") ? "agrees with transformers" : "engines agree";
 		c->cause = cause_of(a, c);
 		c->p90 = report_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
-		c->times_cpu = (double)NAN;
+		c->times_cpu = c->against_cpu.times = (double)NAN;
 	}
 	status = store_query(s, "SELECT count(*) AS n FROM cell", &t, err);
 	if (status == STATUS_OK)
@@ -138,13 +137,13 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	return STATUS_OK;
 }
 
-enum status summary_make(struct store *s, struct summary *out, struct error *err)
+enum status summary_make(struct store *s, const struct report_options *options, struct summary *out, struct error *err)
 {
 	time_t now = (time_t)(clock_unix_us() / 1000000);
 	struct tm utc;
 	char text[32];
 
-	*out = (struct summary){ .version = ASSAY_VERSION };
+	*out = (struct summary){ .version = ASSAY_VERSION, .options = *options };
 	gmtime_r(&now, &utc);
 	strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
 	out->made_at = arena_strdup(&s->arena, text);
@@ -159,14 +158,23 @@ enum status summary_make(struct store *s, struct summary *out, struct error *err
 		status = summary_take_fallbacks(s, out, err);
 	if (status == STATUS_OK)
 		status = report_comparisons(s, &out->comparisons, &out->comparison_count, err);
+	if (status == STATUS_OK)
+		status = summary_take_processes(s, out, err);
 	if (status != STATUS_OK)
 		return error_prefix(err, "report");
 	summary_place_cells(out, &s->arena);
 	for (size_t i = 0; i < out->line_count; i++)
-		summary_rank_line(out, &out->lines[i]);
+		summary_rank_line(out, &out->lines[i], &s->arena);
 	summary_count_models(out);
 	summary_gather_failures(out, &s->arena);
 	summary_gather_partials(out, &s->arena);
+	summary_gather_best(out, &s->arena);
+	summary_gather_performance(out, &s->arena);
+	summary_gather_precision(out, &s->arena);
+	summary_gather_sweeps(out, &s->arena);
+	summary_gather_scenarios(out, &s->arena);
+	summary_gather_generation(out, &s->arena);
+	summary_gather_memory(out, &s->arena);
 	summary_gather_notes(out, &s->arena);
 	return STATUS_OK;
 }

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of a report, gathered once; html.c, md.c and json.c only write them down. A figure that was not measured is
-// absent here and has no number in any of the three.
+// The facts of a report, gathered once; html.c, md.c, json.c and their like only write them down. A figure that was not measured is
+// absent here and has no number in any of them.
 #ifndef ASSAY_REPORT_SUMMARY_H
 #define ASSAY_REPORT_SUMMARY_H
 
+#include "measure/compare.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "store/comparison.h"
+
+// This one against another that answered the same question: how many times as fast, between which bounds. speed.c.
+struct report_speed {
+	double times, low, high;             // the other's time over this one's; 99 % interval, NaN where a side has one process. times NaN: nothing to compare with
+	size_t processes, other_processes;   // loads of the engine behind each side
+	bool is_paired;                      // turn about (a line of `comparison`), else from rows as they came
+	const char *claim;                   // "one process each: no claim"; "faster"; never NULL where times is there
+};
 
 // One answered question: the latest of its rows.
 struct report_cell {
@@ -23,6 +33,9 @@ struct report_cell {
 	const char *agreement;               // "agrees with transformers", "engines agree"; NULL where it was not judged right
 	const char *cause;                   // for everything that is not good: a sentence, never NULL there
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
+	struct report_speed against_cpu;
+	struct compare_process *processes;   // this question's rows that ran alike, oldest first: their samples
+	size_t process_count;
 	size_t line, column;
 	const struct report_fallback *fallback;          // what was tried instead; NULL: nothing was
 };
@@ -52,6 +65,8 @@ struct report_line {
 	const char *weights, *compute_dtype;             // NULL unknown
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all
 	int64_t new_tokens;                              // ROW_NONE: one forward pass
+	struct variant asked;                            // precision, threads, image size, scenario: as asked, of every cell alike
+	const char *source;                              // NULL: measured by assay
 	const char *variant;                             // "batch 1, 128 tokens, f32"
 	const char *warning;                             // "synthetic weights, only 2 layers"; NULL when neither
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
@@ -68,7 +83,8 @@ struct report_failure {
 
 struct report_platform {
 	const char *name, *reason, *engine, *engine_version, *library, *device, *at;
-	bool is_available;
+	const char *capabilities;            // of its devices, as they were detected; NULL: none told
+	bool is_available, is_emulated;      // emulated: every device that is here
 };
 
 struct report_machine {
@@ -114,6 +130,9 @@ struct summary {
 	size_t partial_count;
 	struct report_comparison *comparisons;           // latest answer to each question
 	size_t comparison_count;
+	struct report_section *sections[REPORT_SECTIONS];        // tables, in the order in which they are shown
+	size_t section_count;
+	struct report_options options;
 	const char **notes;                              // what to know before quoting a number; sentences
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
@@ -122,7 +141,7 @@ struct summary {
 };
 
 // Everything in the store's arena.
-enum status summary_make(struct store *s, struct summary *out, struct error *err);
+enum status summary_make(struct store *s, const struct report_options *options, struct summary *out, struct error *err);
 
 // Latest answers, in the order in which the questions came.
 enum status report_comparisons(struct store *s, struct report_comparison **out, size_t *count, struct error *err);
@@ -166,5 +185,8 @@ const char *report_headline(const struct summary *s, struct arena *a);
 enum status report_html(const struct summary *s, struct arena *a, struct text *out, struct error *err);
 void report_md(const struct summary *s, struct arena *a, struct text *out);
 json_t *report_json(const struct summary *s);
+void report_yaml(const json_t *json, struct text *out);          // yaml.c: the same as block style YAML that a JSON reader's eyes know
+void report_junit(const struct summary *s, struct arena *a, struct text *out);
+json_t *report_compatibility(const struct summary *s, struct arena *a);          // compatibility.c
 
 #endif

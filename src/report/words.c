@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/summary.h"
+#include "report/gather.h"
 
 static const char *three_digits(struct arena *a, double x, const char *unit)
 {
@@ -75,6 +75,32 @@ const char *report_latency(struct arena *a, const struct row *r)
 	return out;
 }
 
+const char *report_spread(struct arena *a, const struct row *r)
+{
+	const char *least = report_ms(a, r->latency_min_ms), *most = report_ms(a, r->latency_max_ms), *low = report_ms(a, r->latency_low_ms), *high = report_ms(a, r->latency_high_ms);
+	const char *out = r->samples != ROW_NONE ? arena_printf(a, "%lld run%s", (long long)r->samples, r->samples == 1 ? "" : "s") : NULL;
+
+	if (least != NULL && most != NULL)
+		out = arena_printf(a, "%s%s%s to %s", out ? out : "", out ? ", " : "", least, most);
+	if (low != NULL && high != NULL)
+		out = arena_printf(a, "%s%smedian within %s to %s (95 %%)", out ? out : "", out ? ", " : "", low, high);
+	if (text_is(r->stability, "unstable"))
+		out = arena_printf(a, "%s%sunstable%s%s", out ? out : "", out ? ", " : "", r->stability_why ? ": " : "", r->stability_why ? r->stability_why : "");
+	return out;
+}
+
+double report_per_s(const struct row *r)
+{
+	if (r->throughput_per_s > 0)
+		return r->throughput_per_s;
+	return r->latency_ms > 0 ? 1000 * (double)(r->batch > 0 ? r->batch : 1) / r->latency_ms : (double)NAN;
+}
+
+const char *report_line_words(struct arena *a, const struct report_line *l)
+{
+	return l->warning != NULL ? arena_printf(a, "%s; %s", l->variant, l->warning) : l->variant;
+}
+
 const char *report_machine_line(struct arena *a, const struct report_machine *m)
 {
 	const char *out = m->cpu_model != NULL ? m->cpu_model : "processor of unknown model", *memory = report_bytes(a, m->memory_bytes);
@@ -139,6 +165,14 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 		out = arena_printf(a, "%s --seq %lld", out, (long long)r->sequence);
 	if (r->layers != ROW_NONE && r->layers > 0)
 		out = arena_printf(a, "%s --layers %lld", out, (long long)r->layers);
+	if (r->precision != NULL)
+		out = arena_printf(a, "%s --precision %s", out, shell_word(a, r->precision));
+	if (r->threads > 0)
+		out = arena_printf(a, "%s --threads %lld", out, (long long)r->threads);
+	if (r->image_size > 0)
+		out = arena_printf(a, "%s --image-size %lld", out, (long long)r->image_size);
+	if (r->scenario != NULL)
+		out = arena_printf(a, "%s --scenario %s", out, shell_word(a, r->scenario));
 	return text_is(r->weights, "synthetic") ? arena_printf(a, "%s --synthetic", out) : out;
 }
 

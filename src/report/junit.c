@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as JUnit XML for continuous integration: a suite a platform, a case a cell.
+//
+//   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
+//   crashed, timeout, interrupted       error      no answer came
+//   unavailable, unsupported, no_memory, compiles, still running, stood in    skipped    an answer, with its reason, and no fault
+//   right, unjudged                     passed; unjudged says so
+#include <math.h>
+
+#include "report/summary.h"
+
+// XML 1.0 has no way to write a control character: it becomes a question mark.
+static const char *esc(struct arena *a, const char *s)
+{
+	struct text out = { 0 };
+
+	for (const unsigned char *p = (const unsigned char *)(s != NULL ? s : ""); *p != '\0'; p++) {
+		switch (*p) {
+		case '<': text_add(&out, "&lt;"); break;
+		case '>': text_add(&out, "&gt;"); break;
+		case '&': text_add(&out, "&amp;"); break;
+		case '"': text_add(&out, "&quot;"); break;
+		case '\n': text_add(&out, "&#10;"); break;
+		case '\t': text_add(&out, "&#9;"); break;
+		case '\r': text_add(&out, "&#13;"); break;
+		default:
+			if (*p < 0x20)
+				text_add(&out, "?");
+			else if (p[0] == 0xef && p[1] == 0xbf && (p[2] == 0xbe || p[2] == 0xbf)) {       // U+FFFE, U+FFFF
+				text_add(&out, "?");
+				p += 2;
+			} else
+				text_add_bytes(&out, p, 1);
+		}
+	}
+	const char *copy = arena_strdup(a, text_get(&out));
+	text_done(&out);
+	return copy;
+}
+
+enum outcome { PASSED, FAILURE, ERROR, SKIPPED };
+
+static enum outcome outcome_of(const struct report_cell *c)
+{
+	if (c->is_running)
+		return SKIPPED;
+	switch (c->verdict) {
+	case VERDICT_RIGHT: case VERDICT_UNJUDGED: return c->is_good ? PASSED : c->is_stand_in ? SKIPPED : FAILURE;
+	case VERDICT_WRONG: case VERDICT_FAILED: return FAILURE;
+	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_INTERRUPTED: return ERROR;
+	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
+	case VERDICT_COUNT: break;
+	}
+	return ERROR;
+}
+
+static double seconds(const struct report_cell *c)
+{
+	return c->row.wall_ms > 0 ? c->row.wall_ms / 1000 : 0;
+}
+
+// Facts that a person looks for in a log.
+static void facts(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
+{
+	const struct row *r = &c->row;
+	const char *latency = report_latency(a, r), *peak = report_mib(a, report_peak_mib(r));
+
+	text_addf(out, "      <system-out>row %lld", (long long)r->row);
+	if (latency != NULL)
+		text_addf(out, "&#10;median %s%s", latency, text_is(r->stability, "unstable") ? ", unstable" : "");
+	if (c->p90 != NULL)
+		text_addf(out, "&#10;90th percentile %s", esc(a, c->p90));
+	if (peak != NULL)
+		text_addf(out, "&#10;peak memory %s", peak);
+	if (c->agreement != NULL)
+		text_addf(out, "&#10;%s", esc(a, c->agreement));
+	if (c->verdict == VERDICT_UNJUDGED)
+		text_add(out, "&#10;unjudged: there was nothing to compare its outputs with");
+	if (report_software(r) != NULL)
+		text_addf(out, "&#10;%s", report_software(r));
+	if (s->lines[c->line].warning != NULL)
+		text_addf(out, "&#10;%s", esc(a, s->lines[c->line].warning));
+	text_addf(out, "&#10;%s</system-out>\n", esc(a, report_command(a, c)));
+}
+
+static void test_case(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
+{
+	static const char *const tags[] = { [FAILURE] = "failure", [ERROR] = "error", [SKIPPED] = "skipped" };
+	const struct report_line *l = &s->lines[c->line];
+	enum outcome o = outcome_of(c);
+	const char *cause = c->is_running ? "still running" : c->cause != NULL ? c->cause : verdict_sentence(c->verdict), *word = report_verdict_word(c);
+
+	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, l->variant), seconds(c));
+	if (o == SKIPPED)
+		text_addf(out, "      <skipped message=\"%s: %s\"/>\n", word, esc(a, cause));
+	else if (o != PASSED)
+		text_addf(out, "      <%s type=\"%s\" message=\"%s: %s\">%s</%s>\n", tags[o], word, word, esc(a, cause),
+			esc(a, c->row.worst != NULL ? c->row.worst : c->row.raw_error != NULL ? c->row.raw_error : cause), tags[o]);
+	facts(s, c, a, out);
+	if (o != PASSED && c->row.stderr_tail != NULL && *c->row.stderr_tail != '\0')
+		text_addf(out, "      <system-err>%s</system-err>\n", esc(a, c->row.stderr_tail));
+	text_add(out, "    </testcase>\n");
+}
+
+static void counts(const struct summary *s, const char *platform, struct text *out)
+{
+	size_t n[4] = { 0 }, all = 0;
+	double time = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		if (platform != NULL && !text_is(s->cells[i].platform, platform))
+			continue;
+		n[outcome_of(&s->cells[i])]++;
+		time += seconds(&s->cells[i]);
+		all++;
+	}
+	text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\"", all, n[FAILURE], n[ERROR], n[SKIPPED], time);
+}
+
+void report_junit(const struct summary *s, struct arena *a, struct text *out)
+{
+	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\"");
+	counts(s, NULL, out);
+	text_add(out, ">\n");
+	for (size_t k = 0; k < s->column_count; k++) {
+		text_addf(out, "  <testsuite name=\"%s\"", esc(a, s->columns[k]));
+		counts(s, s->columns[k], out);
+		text_add(out, ">\n");
+		for (size_t i = 0; i < s->cell_count; i++)
+			if (text_is(s->cells[i].platform, s->columns[k]))
+				test_case(s, &s->cells[i], a, out);
+		text_add(out, "  </testsuite>\n");
+	}
+	text_add(out, "</testsuites>\n");
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many times as fast: the rows of one question are processes with samples, and two questions are compared by measure/compare.c.
+// Rows were not taken turn about, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
+// with interleaved processes, that line is taken. With one process a side nothing is claimed.
+#include <math.h>
+
+#include "report/gather.h"
+
+enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 };      // of a question; the newest. Bounds what a report takes from a large database
+
+static size_t take_samples(struct arena *a, const char *list, struct compare_process *p)
+{
+	json_t *values = list != NULL ? json_loads(list, 0, NULL) : NULL, *v;
+	double *ms = ARENA_ARRAY(a, json_array_size(values) + 1, double);
+	size_t i, n = 0;
+
+	json_array_foreach(values, i, v) {
+		double x = json_number_value(v);
+		if (x > 0)
+			ms[n++] = x;
+	}
+	json_decref(values);
+	*p = (struct compare_process){ ms, n };
+	return n;
+}
+
+// Rows that ran alike: the same question, engine, version, options and form, on the same machine.
+enum status summary_take_processes(struct store *s, struct summary *out, struct error *err)
+{
+	struct arena *a = &s->arena;
+	const char *sql = arena_printf(a,
+		"WITH q AS (SELECT r.id, first_value(r.id) OVER w AS latest, row_number() OVER w AS nth FROM result r JOIN cell c ON c.id = r.id"
+		" WHERE r.fallback_of IS NULL AND r.verdict IN ('right', 'unjudged') AND r.scenario IS NULL"
+		" WINDOW w AS (PARTITION BY " QUESTION_SQL ", r.engine, r.engine_version, CAST(r.options AS VARCHAR), r.form ORDER BY r.id DESC))"
+		" SELECT q.latest, q.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM q JOIN sample s ON s.cell = q.id"
+		" WHERE q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", PROCESSES_MOST, SAMPLES_MOST);
+	struct table t;
+	enum status status = store_query(s, sql, &t, err);
+
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0, c = 0; i < t.row_count; i++) {
+		int64_t latest = table_integer(&t, i, "latest");
+		while (c < out->cell_count && out->cells[c].row.row < latest)            // both are in the order of row numbers
+			c++;
+		if (c == out->cell_count)
+			break;
+		struct report_cell *cell = &out->cells[c];
+		if (cell->row.row != latest)
+			continue;
+		if (cell->processes == NULL)
+			cell->processes = ARENA_ARRAY(a, PROCESSES_MOST, struct compare_process);
+		cell->process_count += take_samples(a, table_get(&t, i, "samples"), &cell->processes[cell->process_count]) > 0;
+	}
+	return STATUS_OK;
+}
+
+static const char *claim_of(struct arena *a, const struct report_speed *s, enum compare_verdict v)
+{
+	if (s->processes <= 1 && s->other_processes <= 1)
+		return "one process each: no claim";
+	if (s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST)
+		return arena_printf(a, "%zu and %zu processes: too few for a claim (%d)", s->processes, s->other_processes, COMPARE_LEAST);
+	// compare.c speaks of B, the other side, against A, this one.
+	return v == COMPARE_SLOWER ? "faster" : v == COMPARE_FASTER ? "slower" : compare_word(v);
+}
+
+// A line of `comparison` between just these two; NULL: there is none. *swapped: its A is the other one.
+static const struct store_comparison *paired(const struct summary *s, const struct report_cell *c, const struct report_cell *other, bool *swapped)
+{
+	const struct store_comparison *found = NULL;
+
+	for (size_t i = 0; i < s->comparison_count; i++) {
+		const struct store_comparison *l = &s->comparisons[i].line;
+		bool ab = text_is(l->requested_a, c->row.requested) && text_is(l->requested_b, other->row.requested);
+		bool ba = text_is(l->requested_b, c->row.requested) && text_is(l->requested_a, other->row.requested);
+		bool plain = !(l->options_a && *l->options_a) && !(l->options_b && *l->options_b) && l->static_a != 1 && l->static_b != 1;
+		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence && l->layers == c->row.layers
+			&& (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
+		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike || !text_is(l->metric, "latency_ms") || !(l->ratio > 0)
+			|| c->row.precision != NULL || c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE)
+			continue;
+		found = l;
+		*swapped = ba;
+	}
+	return found;
+}
+
+struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a)
+{
+	struct report_speed out = { .times = (double)NAN, .low = (double)NAN, .high = (double)NAN };
+	struct comparison x = { .low = (double)NAN, .high = (double)NAN };
+	struct error ignored = { 0 };        // what cannot be compared has no interval
+	enum compare_verdict v = COMPARE_CANNOT_TELL;
+	bool swapped = false;
+	const struct store_comparison *l;
+
+	if (c == NULL || other == NULL || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0))
+		return out;
+	out.times = other->row.latency_ms / c->row.latency_ms;
+	out.processes = c->process_count;
+	out.other_processes = other->process_count;
+	if ((l = paired(s, c, other, &swapped)) != NULL) {
+		out.times = swapped ? 1 / l->ratio : l->ratio;
+		out.low = swapped ? 1 / l->high : l->low;
+		out.high = swapped ? 1 / l->low : l->high;
+		out.processes = out.other_processes = l->pairs > 0 ? (size_t)l->pairs : 0;
+		out.is_paired = true;
+		v = compare_find(l->verdict);
+		if (swapped)
+			v = v == COMPARE_FASTER ? COMPARE_SLOWER : v == COMPARE_SLOWER ? COMPARE_FASTER : v;
+	} else if (c->process_count > 0 && other->process_count > 0 && c->process_count + other->process_count > 2
+		&& compare_unpaired(c->processes, c->process_count, other->processes, other->process_count, 1, &x, &ignored) == STATUS_OK) {
+		out.times = x.ratio;
+		out.low = x.low;
+		out.high = x.high;
+		v = x.verdict;
+	}
+	out.claim = claim_of(a, &out, v);
+	return out;
+}
+
+const char *report_speed_words(struct arena *a, const struct report_speed *s)
+{
+	if (isnan(s->times))
+		return NULL;
+	if (isnan(s->low) || isnan(s->high))
+		return s->claim;
+	return arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " turn about" : "",
+		s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
+}

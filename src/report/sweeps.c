@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions that differ in one number (a sweep), and the batch from which another platform is faster.
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/gather.h"
+
+static const struct axis { unsigned but; const char *word; } axes[] = {
+	{ BUT_BATCH, "batch" }, { BUT_SEQUENCE, "sequence" }, { BUT_THREADS, "threads" }, { BUT_IMAGE, "image size" },
+};
+
+static int64_t value_of(const struct report_cell *c, unsigned axis)
+{
+	const struct row *r = &c->row;
+
+	return axis == BUT_BATCH ? r->batch : axis == BUT_SEQUENCE ? r->sequence : axis == BUT_THREADS ? r->threads : r->image_size;
+}
+
+static bool is_point(const struct report_cell *c, unsigned axis)
+{
+	return c->is_good && c->row.latency_ms > 0 && value_of(c, axis) > 0;
+}
+
+// The points of cell i's sweep, in the order of the axis; 0 where i is not the first of them, or the only one.
+static size_t points_of(const struct summary *s, size_t i, unsigned axis, const struct report_cell **points)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->cell_count && is_point(&s->cells[i], axis); k++) {
+		const struct report_cell *c = &s->cells[k];
+		size_t at;
+		if (!is_point(c, axis) || !report_alike(&s->cells[i], c, axis))
+			continue;
+		if (k < i)
+			return 0;
+		for (at = n; at > 0 && value_of(points[at - 1], axis) > value_of(c, axis); at--)
+			points[at] = points[at - 1];
+		points[at] = c;
+		n++;
+	}
+	return n > 1 && value_of(points[0], axis) != value_of(points[n - 1], axis) ? n : 0;
+}
+
+static const struct report_column columns[] = {
+	{ "axis", "varied", false }, { "model", "model", false }, { "platform", "on", false }, { "value", "value", true }, { "latency_ms", "median", true },
+	{ "per_s", "inputs per second", true }, { "gain", "gain on the one before", true }, { "marks", "", false },
+};
+
+static const struct report_column crossover_columns[] = {
+	{ "model", "model", false }, { "platform", "faster", false }, { "other", "than", false }, { "batch", "from batch", true }, { "times", "there", true }, { "claim", "how sure", false },
+};
+
+static void sweep(struct summary *out, const struct axis *axis, const struct report_cell **points, size_t n, struct report_section *s, struct arena *a)
+{
+	double before = (double)NAN;
+
+	for (size_t p = 0; p < n; p++) {
+		const struct report_cell *c = points[p];
+		double per_s = report_per_s(&c->row), gain = per_s / before - 1;
+		struct report_value *v = section_row(s);
+		v[0] = value_text(axis->word);
+		v[1] = value_noted(value_text(report_model_name(c->row.model)), report_line_words(a, &out->lines[c->line]));
+		v[2] = value_noted(value_text(c->platform), report_software(&c->row));
+		v[3] = value_count(a, value_of(c, axis->but));
+		v[4] = value_noted(value_ms(a, c->row.latency_ms), report_spread(a, &c->row));
+		v[5] = value_per_s(a, per_s);
+		v[6] = value_real(arena_printf(a, "%+.0f\u00a0%%", gain * 100), gain);
+		v[7] = value_text(report_is_unstable(c) ? "unstable" : axis->but == BUT_BATCH && gain < 0.05 ? "gains less than 5\u00a0%" : NULL);
+		before = per_s;
+	}
+}
+
+// The least batch from which on `c`'s platform has the lower median at every batch that both have.
+static void crossover(struct summary *out, const struct report_cell **x, size_t nx, const struct report_cell **y, size_t ny, struct report_section *s, struct arena *a)
+{
+	const struct report_cell *from = NULL, *against = NULL;
+	size_t slower = 0;
+
+	for (size_t i = 0; i < nx; i++) {
+		for (size_t k = 0; k < ny; k++) {
+			if (x[i]->row.batch != y[k]->row.batch)
+				continue;
+			bool is_faster = x[i]->row.latency_ms < y[k]->row.latency_ms;
+			slower += !is_faster;
+			if (is_faster && from == NULL) {
+				from = x[i];
+				against = y[k];
+			} else if (!is_faster) {
+				from = NULL;
+			}
+		}
+	}
+	if (from == NULL || slower == 0)
+		return;
+	struct report_speed speed = report_speed_against(out, from, against, a);
+	struct report_value *v = section_row(s);
+	v[0] = value_text(report_model_name(from->row.model));
+	v[1] = value_text(from->platform);
+	v[2] = value_text(against->platform);
+	v[3] = value_count(a, from->row.batch);
+	v[4] = value_times(a, speed.times);
+	v[5] = value_text(report_speed_words(a, &speed));
+}
+
+void summary_gather_sweeps(struct summary *out, struct arena *a)
+{
+	const struct report_cell **points = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *), **other = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	struct report_section *s = section_add(out, a, "sweeps", "Sweeps", "Questions that differ in one number. A batch that gains less than 5\u00a0% over the one before is not worth its latency.",
+		columns, sizeof columns / sizeof *columns, out->cell_count * (sizeof axes / sizeof *axes));
+	struct report_section *x = section_add(out, a, "crossover", "Where another platform becomes faster", "The least batch from which on its median is lower at every batch that both were asked.",
+		crossover_columns, sizeof crossover_columns / sizeof *crossover_columns, out->cell_count * (out->column_count + 1));
+
+	for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {
+		for (size_t i = 0; i < out->cell_count; i++) {
+			size_t n = points_of(out, i, axes[k].but, points);
+			if (n > 0)
+				sweep(out, &axes[k], points, n, s, a);
+			for (size_t j = 0; n > 0 && axes[k].but == BUT_BATCH && report_is_ranked(&out->cells[i]) && j < out->cell_count; j++) {
+				if (text_is(out->cells[i].platform, out->cells[j].platform) || !report_is_ranked(&out->cells[j]) || !report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
+					continue;
+				size_t m = points_of(out, j, BUT_BATCH, other);
+				if (m > 0)
+					crossover(out, points, n, other, m, x, a);
+			}
+		}
+	}
+}
