@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "fetching.h"
+#include "measure/protocol.h"
 #include "progress.h"
 #include "show.h"
 
@@ -89,6 +90,16 @@ static int bring(struct cells *c, const char **models, size_t *count)
 	return code;
 }
 
+// How it is measured.
+static int check_protocol(struct cells *c)
+{
+	const struct variant *v = &c->question.variant;
+
+	if (!effort_find(v->effort))
+		return cli_bad_use("--effort %s: there are rapid, quick and normal", v->effort);
+	return -1;
+}
+
 // --task generate has defaults; its lengths mean nothing to a forward pass.
 static int check_task(struct cells *c)
 {
@@ -131,6 +142,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	c->question.seed = (uint64_t)c->seed;
 	c->question.memory_bytes = (int64_t)(c->memory_gib * 1073741824.0);
 	int code = check_task(c);
+	if (code < 0)
+		code = check_protocol(c);
 	if (code >= 0)
 		return code;
 	if (c->question.golden && !file_exists(c->question.golden))

@@ -43,7 +43,9 @@ struct cells {
 	{ "task", CLI_TEXT, &(c).task, "TASK", "forward: one pass over the inputs; generate: greedy, with a cache; default forward" }, \
 	{ "prompt-tokens", CLI_INTEGER, &(c).question.prompt_tokens, "N", "of generate: tokens that go in; default 32", 1, 1 << 20 }, \
 	{ "new-tokens", CLI_INTEGER, &(c).question.new_tokens, "N", "of generate: tokens that come out; default 32", 2, 1 << 20 }, \
-	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "timed runs; default: at least 11, until 3 s have passed or 64 are done", 1, 1e6 }, \
+	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "exactly so many timed runs; default: as --effort says", 1, 1e6 }, \
+	{ "effort", CLI_TEXT, &(c).question.variant.effort, "WORD", "rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; " \
+		"normal: 11 to 662 in 3 s, a 99th where 662 fit; default normal" }, \
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
 	{ "quiet-wait", CLI_REAL, &(c).question.quiet_wait_s, "S", "before each cell, wait up to S seconds for a calm machine", 0.1, 1e6 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \

@@ -131,6 +131,14 @@ static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
 	json_decref(refused);
 }
 
+static void add_overheads(struct text *t, struct arena *a, const struct row *r)
+{
+	if (r->warmup_runs != ROW_NONE)
+		text_addf(t, "; %lld warm-up runs in %s ms, until %s", (long long)r->warmup_runs, ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
+	if (!isnan(r->clock_overhead_us))
+		text_addf(t, "; a look at the clock takes %.2g us, the way from one run to the next %.2g us", r->clock_overhead_us, r->harness_overhead_us);
+}
+
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
 {
 	const struct row *r = &result->row;
@@ -141,10 +149,18 @@ static void add_time(struct text *t, struct arena *a, const struct cell_result *
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!isnan(parts[i].value))
 			text_addf(t, "%s%s %s ms", t->length ? ", " : "", parts[i].name, ms(a, parts[i].value));
+	if (!isnan(r->new_shape_ms))
+		text_addf(t, ", first run of another shape %s ms", ms(a, r->new_shape_ms));
+	add_overheads(t, a, r);
 }
 
 static void add_latency(struct text *t, struct arena *a, const struct row *r)
 {
+	const struct {
+		const char *name;
+		double value;
+	} within[] = { { "90", r->latency_p90_ms }, { "95", r->latency_p95_ms }, { "99", r->latency_p99_ms } };
+
 	if (isnan(r->latency_ms))
 		return;
 	if (r->task && strcmp(r->task, "generate") == 0) {
@@ -157,8 +173,15 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		r->task ? "tokens" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
-	if (!isnan(r->latency_p90_ms))
-		text_addf(t, ", 90 %% within %s ms", ms(a, r->latency_p90_ms));
+	for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+		if (!isnan(within[i].value))
+			text_addf(t, ", %s %% within %s ms", within[i].name, ms(a, within[i].value));
+	if (!isnan(r->latency_low_ms))
+		text_addf(t, "; 95 %% interval of the median %s to %s", ms(a, r->latency_low_ms), ms(a, r->latency_high_ms));
+	if (!isnan(r->throughput_per_s))
+		text_addf(t, "; %.4g inputs a second", r->throughput_per_s);
+	if (!isnan(r->latency_cv))
+		text_addf(t, "; coefficient of variation %.2g %%", 100 * r->latency_cv);
 }
 
 // What the precision brings, in time and in error, and against which row.
@@ -265,9 +288,11 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	struct text t[17] = { 0 };
-	static const char *const labels[] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "precision", "tokens",
-		"memory", "predicted", "weights", "shape", "conformance", "row" };
+	enum { DEVICE, REFERENCE, ERROR, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, PREDICTED, WEIGHTS,
+		SHAPE, CONFORMANCE, ROW, LINES };
+	static const char *const labels[LINES] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
+		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "conformance", "row" };
+	struct text t[LINES] = { 0 };
 
 	printf("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
@@ -278,29 +303,31 @@ void show_result(const struct cell_result *result, const char *db)
 		line("cause", r->cause);
 	if (r->hint)
 		line("hint", r->hint);
-	add_device(&t[0], r);
-	add_reference(&t[1], r, result->verdict);
-	add_error(&t[2], r);
+	add_device(&t[DEVICE], r);
+	add_reference(&t[REFERENCE], r, result->verdict);
+	add_error(&t[ERROR], r);
 	if (result->verdict == VERDICT_WRONG && r->worst)
-		text_add(&t[3], r->worst);
-	add_nodes(&t[4], r);
-	add_elsewhere(&t[5], r, result->verdict);
+		text_add(&t[WORST], r->worst);
+	add_nodes(&t[NODES], r);
+	add_elsewhere(&t[ELSEWHERE], r, result->verdict);
 	if (r->fallback_reason)
-		text_add(&t[6], r->fallback_reason);
-	add_time(&t[7], &a, result);
-	add_latency(&t[8], &a, r);
-	add_precision(&t[9], r);
-	add_tokens(&t[10], &a, r);
-	add_memory(&t[11], r);
-	add_prediction(&t[12], r);
-	add_weights(&t[13], &a, r);
-	add_shape(&t[14], r);
+		text_add(&t[FALLBACK], r->fallback_reason);
+	add_time(&t[TIME], &a, result);
+	add_latency(&t[LATENCY], &a, r);
+	if (r->stability_why)
+		text_add(&t[UNSTABLE], r->stability_why);
+	add_precision(&t[PRECISION], r);
+	add_tokens(&t[TOKENS], &a, r);
+	add_memory(&t[MEMORY], r);
+	add_prediction(&t[PREDICTED], r);
+	add_weights(&t[WEIGHTS], &a, r);
+	add_shape(&t[SHAPE], r);
 	if (r->type_conformance)
-		text_addf(&t[15], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[CONFORMANCE], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
-		text_addf(&t[16], "%lld in %s", (long long)r->row, db);
-	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+		text_addf(&t[ROW], "%lld in %s", (long long)r->row, db);
+	for (size_t i = 0; i < LINES; i++) {
 		if (t[i].length)
 			line(labels[i], text_get(&t[i]));
 		text_done(&t[i]);

@@ -122,11 +122,30 @@ static int64_t mapped_bytes(struct arena *a, const char *path)
 	return sum;
 }
 
-static void take_times(struct row *r, const struct heard *h)
+static bool generates(const struct row *r)
 {
+	return text_is(r->task, "generate");
+}
+
+// Which windows, by how much, which way, and what the machine did meanwhile.
+static const char *why_unstable(const struct stats_windows *w, double others, struct arena *a)
+{
+	const char *meanwhile = others >= 0.1 ? arena_printf(a, "; other processes used %.1f CPUs meanwhile", others) :
+		others >= 0 ? "; other processes were calm" : "";
+
+	return arena_printf(a, "%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart%s", w->is_drift ? "drift" : "scatter",
+		w->size, w->median[0], w->median[1], w->median[2], 100 * (w->apart - 1), meanwhile);
+}
+
+// `others`: CPUs that other processes used while the child lived; NaN: not known.
+static void take_times(struct row *r, const struct heard *h, double others, uint64_t seed, struct arena *a)
+{
+	struct stats_windows windows = stats_windows(h->sample_ms, h->sample_count);
+	double sum = 0;
+
 	if (h->sample_count || h->outputs)
 		r->samples = (int64_t)h->sample_count;
-	if (h->outputs && h->sample_count < STATS_STABLE_LEAST)
+	if (h->outputs && !windows.size)
 		r->stability = "n too small";
 	if (!h->sample_count)
 		return;
@@ -134,8 +153,19 @@ static void take_times(struct row *r, const struct heard *h)
 	r->latency_min_ms = stats_min(h->sample_ms, h->sample_count);
 	r->latency_max_ms = stats_max(h->sample_ms, h->sample_count);
 	r->latency_p90_ms = stats_percentile(h->sample_ms, h->sample_count, 90);
-	if (h->sample_count >= STATS_STABLE_LEAST)
-		r->stability = stats_stable(h->sample_ms, h->sample_count) ? "stable" : "unstable";
+	r->latency_p95_ms = stats_percentile(h->sample_ms, h->sample_count, 95);
+	r->latency_p99_ms = stats_percentile(h->sample_ms, h->sample_count, 99);
+	r->latency_cv = stats_cv(h->sample_ms, h->sample_count);
+	stats_median_interval(h->sample_ms, h->sample_count, seed, &r->latency_low_ms, &r->latency_high_ms);
+	for (size_t i = 0; i < h->sample_count; i++)
+		sum += h->sample_ms[i];
+	// A scenario has said its own; what generates has tokens_per_s.
+	if (isnan(r->throughput_per_s) && !generates(r) && r->batch != ROW_NONE && sum > 0)
+		r->throughput_per_s = (double)r->batch * (double)h->sample_count * 1e3 / sum;
+	if (!windows.size)
+		return;
+	r->stability = windows.is_stable ? "stable" : "unstable";
+	r->stability_why = windows.is_stable ? NULL : why_unstable(&windows, others, a);
 }
 
 static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
@@ -350,7 +380,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		result.row.placement_note = note;
 	if (text_get(&report.output)[0])
 		result.row.stderr_tail = arena_strdup(a, text_get(&report.output));
-	take_times(&result.row, &heard);
+	take_times(&result.row, &heard, state_others(&before, &after), c->seed, a);
 	take_memory(&result.row, &heard, &report, a);
 	child_report_done(&report);
 	explain_cause(c, a, &result);

@@ -30,7 +30,7 @@ struct cell {
 	int64_t attempt, fallback_of;        // of a chain of fallbacks: from 2 on, and the row of the first try; 0: a first try
 	const char *fallback_reason;
 	int64_t batch, sequence;             // sequence 0: the default (128), cut to what the model takes
-	int64_t runs;                        // 0: at least 11, until 3 s or 64 runs
+	int64_t runs;                        // exactly so many timed ones; 0: as variant.effort says
 	int64_t prompt_tokens, new_tokens;   // generation; new_tokens 0: one forward pass
 	int64_t layers;                      // 0: all
 	bool shortened;                      // those are fewer than the model's configuration says

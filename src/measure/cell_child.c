@@ -6,8 +6,8 @@
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
 //
-// "memory" is one more run with the parent sampling; in "warm" nobody samples, and between two runs there is nothing but
-// three looks at the clock. "explain" comes last and may fail or die without harm: the answer is out by then.
+// "memory" is one more run with the parent sampling; in "warm" (protocol.h: warm-up, then the sample) nobody samples, and between
+// two runs there is nothing but looks at the clock. What comes behind "outputs" may fail or die without harm: the answer is out by then.
 #include "measure/cell_work.h"
 
 #include <stdio.h>
@@ -20,10 +20,8 @@
 #include "measure/child.h"
 #include "measure/output_file.h"
 #include "measure/predict.h"
+#include "measure/protocol.h"
 #include "measure/scratch.h"
-
-enum { RUNS_LEAST = 11, RUNS_MOST = 64 };
-#define RUNS_NS ((int64_t)3000000000)
 
 void say_row(json_t *fields)
 {
@@ -84,24 +82,39 @@ static enum status run_once(struct work *w, struct error *err)
 }
 
 // By the engine's own clock where it runs elsewhere: the way there and back is not the model's time.
-static enum status run_timed(struct work *w, int64_t *ns, struct error *err)
+static enum status run_told(void *context, int64_t *ns, struct error *err)
 {
-	int64_t before = clock_ns();
+	struct work *w = context;
 	enum status st = run_once(w, err);
 
-	*ns = clock_ns() - before;
 	if ((w->backend->caps & BACKEND_TIMES_ITSELF) || w->part->session.run_ns > 0)
 		*ns = w->part->session.run_ns;
+	w->told_ns += w->tells_only ? w->part->session.run_ns : 0;
 	return st;
+}
+
+// Of an engine that computes nothing and only says how long it took, time is what it said.
+static int64_t now(void *context)
+{
+	const struct work *w = context;
+
+	return w->tells_only ? w->told_ns : clock_ns();
+}
+
+static struct protocol_run runner(struct work *w)
+{
+	w->tells_only = text_is(json_string_value(json_object_get(w->part->session.options, "clock")), "told");
+	return (struct protocol_run){ .context = w, .now = now, .run = run_told };
 }
 
 static enum status first_runs(struct work *w, struct error *err)
 {
+	struct protocol_run r = runner(w);
 	int64_t ns;
 	enum status st;
 
 	say_phase("first");
-	if ((st = run_timed(w, &ns, err)))
+	if ((st = protocol_once(&r, &ns, err)))
 		return st;
 	say_row(json_pack("{s:f}", "first_ms", (double)ns / 1e6));
 	say_memory("first");
@@ -114,30 +127,30 @@ static enum status first_runs(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status warm_runs(struct work *w, struct error *err)
+void say_samples(const int64_t *ns, size_t count)
 {
-	size_t most = w->ask.runs > 0 ? (size_t)w->ask.runs : RUNS_MOST, count = 0;
-	int64_t *ns = ARENA_ARRAY(&w->arena, most, int64_t), begin;
-	json_t *ms;
-	enum status st;
+	json_t *ms = json_array();
 
-	memset(ns, 1, most * sizeof *ns);                        // its pages are there before the clock runs
-	say_phase("warm");
-	if ((st = run_once(w, err)))                             // the parent is asleep again after this one
-		return st;
-	begin = clock_ns();
-	while (count < most) {
-		if ((st = run_timed(w, &ns[count], err)))
-			return error_prefix(err, "timed run %zu", count + 1);
-		count++;
-		if (w->ask.runs <= 0 && count >= RUNS_LEAST && clock_ns() - begin >= RUNS_NS)
-			break;
-	}
-	say_phase("outputs");
-	ms = json_array();
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(ms, json_real((double)ns[i] / 1e6));
 	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
+}
+
+static enum status warm_runs(struct work *w, struct error *err)
+{
+	struct protocol_run r = runner(w);
+	struct protocol_limits limits = protocol_limits(effort_find(w->ask.variant.effort), w->ask.runs);
+	struct protocol_warmup warm_up;
+	struct protocol_sample sample;
+	enum status st;
+
+	say_phase("warm");
+	if ((st = protocol_warm_up(&r, &limits, &warm_up, err)) || (st = protocol_sample(&r, &limits, &w->arena, &sample, err)))
+		return st;
+	say_phase("outputs");
+	say_row(json_pack("{s:I, s:f, s:s, s:f, s:f}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_end",
+		warm_up.end, "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us));
+	say_samples(sample.ns, sample.count);
 	return STATUS_OK;
 }
 
@@ -287,6 +300,8 @@ int cell_child(void)
 			w.backend = route_backend(w.target.route);
 			w.provider = route_provider(w.target.route);
 		}
+		if (!st && !effort_find(w.ask.variant.effort))
+			st = error_set(&err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w.ask.variant.effort);
 		if (!st)
 			st = w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
 	}

@@ -11,10 +11,10 @@
 #include "measure/cell_work.h"
 #include "measure/generate.h"
 #include "measure/output_file.h"
+#include "measure/protocol.h"
 #include "measure/stats.h"
 
 enum { GENERATIONS_LEAST = 3, GENERATIONS_MOST = 16 };
-#define GENERATIONS_NS ((int64_t)5000000000)
 
 static enum status drawn_for(struct work *w, const struct part *p, int64_t sequence, struct tensor **out, struct error *err)
 {
@@ -141,43 +141,79 @@ enum status work_generate_reference(struct work *w, const char *path, struct err
 	return write_tokens(w, &g, NULL, path, err);
 }
 
+// Generations as the protocol runs them; each leaves its parts behind those of the one before.
+struct generations {
+	struct generation *g;
+	const struct prompt *prompt;
+	size_t count, steps;
+	double *prefill, *encoder, *step;
+};
+
+static int64_t now(void *context)
+{
+	(void)context;
+	return clock_ns();
+}
+
+static enum status generate_again(void *context, int64_t *ns, struct error *err)
+{
+	struct generations *all = context;
+	const struct generation *g = all->g;
+	struct generation again = *g;
+	struct arena a = { 0 };
+	enum status st = generate_greedy(&again, all->prompt, NULL, &a, err);
+
+	(void)ns;
+	if (!st && memcmp(again.ids, g->ids, (size_t)(all->prompt->batch * g->new_tokens) * sizeof *g->ids))
+		st = error_set(err, STATUS_FAILED, "the engine generates other tokens each time: this generation differs from the first");
+	if (!st) {
+		all->prefill[all->count] = again.prefill_ms;
+		all->encoder[all->count] = again.encoder_ms;
+		memcpy(all->step + all->count * all->steps, again.step_ms, all->steps * sizeof *all->step);
+		all->count++;
+	}
+	arena_done(&a);
+	return st;
+}
+
+// A generation is some hundred runs: the first one warms up, and few are a sample.
+static struct protocol_limits generation_limits(const struct work *w)
+{
+	const struct effort *e = effort_find(w->ask.variant.effort);
+	struct protocol_limits l = protocol_limits(e, w->is_quick ? 1 : w->ask.runs);
+
+	if (!w->is_quick && w->ask.runs <= 0) {
+		l.least = e->least < GENERATIONS_LEAST ? 1 : GENERATIONS_LEAST;
+		l.most = GENERATIONS_MOST;
+		l.sample_ns = l.sample_ns * 5 / 3;
+	}
+	return l;
+}
+
 static enum status timed(struct work *w, struct generation *g, const struct prompt *p, struct error *err)
 {
-	size_t most = w->ask.runs > 0 ? (size_t)w->ask.runs : GENERATIONS_MOST, count = 0, steps = (size_t)g->new_tokens - 1;
-	double *prefill = ARENA_ARRAY(&w->arena, most, double), *encoder = ARENA_ARRAY(&w->arena, most, double), *step = ARENA_ARRAY(&w->arena, most * steps + 1, double);
-	int64_t begin = clock_ns();
+	struct protocol_limits limits = generation_limits(w);
+	struct generations all = { .g = g, .prompt = p, .steps = (size_t)g->new_tokens - 1, .prefill = ARENA_ARRAY(&w->arena, limits.most, double),
+		.encoder = ARENA_ARRAY(&w->arena, limits.most, double) };
+	struct protocol_run run = { .context = &all, .now = now, .run = generate_again };
+	struct protocol_sample sample;
 	enum status st;
 
+	all.step = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
 	say_phase("warm");
-	while (count < most) {
-		struct arena a = { 0 };
-		struct generation again = *g;
-
-		if ((st = generate_greedy(&again, p, NULL, &a, err))) {
-			arena_done(&a);
-			return error_prefix(err, "timed generation %zu", count + 1);
-		}
-		if (memcmp(again.ids, g->ids, (size_t)(p->batch * g->new_tokens) * sizeof *g->ids)) {
-			arena_done(&a);
-			return error_set(err, STATUS_FAILED, "the engine generates other tokens each time: timed generation %zu differs from the first", count + 1);
-		}
-		prefill[count] = again.prefill_ms;
-		encoder[count] = again.encoder_ms;
-		memcpy(step + count * steps, again.step_ms, steps * sizeof *step);
-		count++;
-		arena_done(&a);
-		if (w->is_quick || (w->ask.runs <= 0 && count >= GENERATIONS_LEAST && clock_ns() - begin >= GENERATIONS_NS))
-			break;
-	}
+	if ((st = protocol_sample(&run, &limits, &w->arena, &sample, err)))
+		return st;
 	say_phase("outputs");
 	json_t *ms = json_array();
-	for (size_t i = 0; i < count * steps; i++)
-		json_array_append_new(ms, json_real(step[i]));
+	for (size_t i = 0; i < all.count * all.steps; i++)
+		json_array_append_new(ms, json_real(all.step[i]));
 	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
-	double token_ms = steps ? stats_median(step, count * steps) : 0;
-	say_row(json_pack("{s:f, s:o, s:I, s:I}", "prefill_ms", stats_median(prefill, count), "encoder_ms",
-		g->encoder ? json_real(stats_median(encoder, count)) : json_null(), "cache_bytes", (json_int_t)g->cache_bytes, "cache_copied_bytes",
+	double token_ms = all.steps ? stats_median(all.step, all.count * all.steps) : 0;
+	say_row(json_pack("{s:f, s:o, s:I, s:I}", "prefill_ms", stats_median(all.prefill, all.count), "encoder_ms",
+		g->encoder ? json_real(stats_median(all.encoder, all.count)) : json_null(), "cache_bytes", (json_int_t)g->cache_bytes, "cache_copied_bytes",
 		(json_int_t)g->copied_bytes));
+	say_row(json_pack("{s:I, s:f, s:s, s:f, s:f}", "warmup_runs", (json_int_t)1, "warmup_ms", w->first_ms, "warmup_end", protocol_count, "clock_overhead_us",
+		sample.clock_us, "harness_overhead_us", sample.harness_us));
 	if (token_ms > 0)
 		say_row(json_pack("{s:f, s:f}", "token_ms", token_ms, "tokens_per_s", (double)p->batch * 1000 / token_ms));
 	return STATUS_OK;
@@ -203,7 +239,8 @@ enum status work_generate(struct work *w, struct error *err)
 	begin = clock_ms();
 	if ((st = generate_greedy(&g, &p, NULL, &w->arena, err)))
 		return st;
-	say_row(json_pack("{s:f}", "first_ms", clock_ms() - begin));
+	w->first_ms = clock_ms() - begin;
+	say_row(json_pack("{s:f}", "first_ms", w->first_ms));
 	say_memory("first");
 	say_phase("memory");
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))

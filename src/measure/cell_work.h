@@ -36,10 +36,14 @@ struct work {
 	size_t drawn_count;
 	struct tensor *in, *out;             // order of part->session.inputs and .outputs
 	char inputs_hash[65];
+	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
+	int64_t told_ns;
+	double first_ms;                     // of a generation
 };
 
 // The fields of a row event; steals them.
 void say_row(json_t *fields);
+void say_samples(const int64_t *ns, size_t count);
 
 // cell_open.c
 enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "measure/stats.h"
 
 enum { RESAMPLES = 4000 };
 static const double smallest_difference = 0.02;
@@ -54,46 +55,6 @@ static int ascending(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
-}
-
-// Puts the k-th smallest in its place, none larger before it (Hoare's Find).
-static double select_kth(double *x, size_t count, size_t k)
-{
-	ptrdiff_t low = 0, high = (ptrdiff_t)count - 1, wanted = (ptrdiff_t)k;
-
-	while (low < high) {
-		double pivot = x[wanted];
-		ptrdiff_t i = low, j = high;
-
-		do {
-			while (x[i] < pivot)
-				i++;
-			while (pivot < x[j])
-				j--;
-			if (i <= j) {
-				double t = x[i];
-				x[i++] = x[j];
-				x[j--] = t;
-			}
-		} while (i <= j);
-		if (j < wanted)
-			low = i;
-		if (wanted < i)
-			high = j;
-	}
-	return x[k];
-}
-
-static double median(double *x, size_t count)                // orders x
-{
-	double upper = select_kth(x, count, count / 2), lower = upper;
-
-	if (count % 2)
-		return upper;
-	lower = x[0];
-	for (size_t i = 1; i < count / 2; i++)
-		lower = x[i] > lower ? x[i] : lower;
-	return (lower + upper) / 2;
 }
 
 // Of a sorted array.
@@ -144,7 +105,7 @@ static double estimate(struct sides *s)
 			for (size_t k = 0; k < s->b_count; k++)
 				s->work[n++] = s->b_log[k] - s->a_log[i];
 	}
-	return median(s->work, n);
+	return stats_median_of(s->work, n);
 }
 
 static size_t draw(struct sides *s, size_t below)
@@ -165,7 +126,7 @@ static double draw_process(struct sides *s, const struct compare_process *p)
 		for (size_t k = 0; k < length && n < p->count; k++)
 			s->work[n++] = p->ms[(at + k) % p->count];
 	}
-	return log(median(s->work, n));
+	return log(stats_median_of(s->work, n));
 }
 
 static double draw_all(struct sides *s)
@@ -233,10 +194,10 @@ static double medians(struct sides *s, const struct compare_process *p, size_t c
 {
 	for (size_t i = 0; i < count; i++) {
 		memcpy(s->work, p[i].ms, p[i].count * sizeof *s->work);
-		logs[i] = log(median(s->work, p[i].count));
+		logs[i] = log(stats_median_of(s->work, p[i].count));
 	}
 	memcpy(s->work, logs, count * sizeof *logs);
-	double middle = median(s->work, count);
+	double middle = stats_median_of(s->work, count);
 	return exp(middle);
 }
 

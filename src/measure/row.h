@@ -96,12 +96,12 @@
 	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean")                    \
 	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
 	X(REAL, device_ms, "median time on the device, where the engine tells it; null: it does not")                      \
-	X(REAL, clock_overhead_us, "median time of two looks at the clock")                                                \
-	X(REAL, harness_overhead_us, "median time between two timed runs that is neither")                                 \
+	X(REAL, clock_overhead_us, "median time between two looks at the clock with nothing between them; it is in every latency")                                                \
+	X(REAL, harness_overhead_us, "median time from the end of a timed run to the beginning of the next, less the clock; it is in no latency")                                 \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim")     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
-	X(TEXT, stability, "stable or unstable: do the last three windows of runs agree within 10 %; 'n too small' below 9 runs")               \
-	X(TEXT, stability_why, "which windows disagree and by how much; null: stable")                                     \
+	X(TEXT, stability, "stable or unstable: do the medians of the last three windows of runs agree within 5 %; 'n too small' below 9 runs")               \
+	X(TEXT, stability_why, "drift or scatter, which windows, by how much, and what other processes did; null: stable, or too few runs")                                     \
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
 	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of warm-up and sample, with runs and a clock that are made up.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "measure/protocol.h"
+
+struct fake {
+	int64_t now, look;                                       // ns; what a look at the clock takes
+	int64_t (*takes)(size_t run);
+	size_t runs, fails_at;                                   // fails_at counts from 1; 0: never
+	int64_t told;                                            // the engine's own clock; -1: it has none
+
+};
+
+static int64_t fake_now(void *context)
+{
+	struct fake *f = context;
+
+	return f->now += f->look;
+}
+
+static enum status fake_run(void *context, int64_t *ns, struct error *err)
+{
+	struct fake *f = context;
+
+	f->now += f->takes(f->runs++);
+	if (f->told >= 0)
+		*ns = f->told;
+	return f->runs == f->fails_at ? error_set(err, STATUS_FAILED, "failed as asked") : STATUS_OK;
+}
+
+static struct protocol_run runner(struct fake *f)
+{
+	return (struct protocol_run){ .context = f, .now = fake_now, .run = fake_run };
+}
+
+static int64_t ms20(size_t run)
+{
+	(void)run;
+	return 20000000;
+}
+
+static int64_t us1(size_t run)
+{
+	(void)run;
+	return 1000;
+}
+
+static int64_t cold_for_10(size_t run)
+{
+	return run < 10 ? 40000000 - (int64_t)run * 2000000 : 20000000;
+}
+
+static int64_t never_steady(size_t run)
+{
+	return run / 3 % 2 ? 10000000 : 20000000;
+}
+
+static void words(void **state)
+{
+	static const char *const names[] = { "rapid", "quick", "normal" };
+	struct protocol_limits before = { 0 };
+
+	(void)state;
+	assert_ptr_equal(effort_find(NULL), effort_find("normal"));
+	assert_null(effort_find("slow"));
+	assert_null(effort_find(""));
+	for (size_t i = 0; i < 3; i++) {                         // each costs more than the one before
+		struct protocol_limits l = protocol_limits(effort_find(names[i]), 0);
+
+		assert_true(l.warm_ns > before.warm_ns && l.sample_ns > before.sample_ns && l.most > before.most && l.least >= before.least);
+		assert_true(l.least <= l.most);
+		before = l;
+	}
+	struct protocol_limits l = protocol_limits(effort_find("normal"), 5);
+	assert_true(l.least == 5 && l.most == 5 && l.warm_runs == 5);
+	l = protocol_limits(effort_find("rapid"), 100000);
+	assert_true(l.least == 100000 && l.most == 100000 && l.warm_runs == effort_find("rapid")->warm_runs);
+}
+
+static void warms_until_it_agrees(void **state)
+{
+	struct fake f = { .takes = ms20, .told = -1 };
+	struct protocol_run r = runner(&f);
+	struct protocol_limits l = protocol_limits(effort_find("normal"), 0);
+	struct protocol_warmup w;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_agree);
+	assert_int_equal(w.runs, 10);                            // the first is in no window; three windows of three
+	assert_int_equal(w.ns, 200000000);
+
+	// Of the ten cold runs nine are in the first three windows; the next three agree.
+	f = (struct fake){ .takes = cold_for_10, .told = -1 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_agree);
+	assert_int_equal(w.runs, 19);
+
+	// Short runs: a window is full after 100 of them.
+	f = (struct fake){ .takes = us1, .told = -1 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_agree);
+	assert_int_equal(w.runs, 301);
+
+	// What the engine says of itself counts, not the way there.
+	f = (struct fake){ .takes = never_steady, .told = 5 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_agree);
+}
+
+static void warm_up_has_limits(void **state)
+{
+	struct fake f = { .takes = never_steady, .told = -1 };
+	struct protocol_run r = runner(&f);
+	struct protocol_limits l = protocol_limits(effort_find("normal"), 0);
+	struct protocol_warmup w;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_time);
+	assert_true(w.ns >= l.warm_ns && w.ns < l.warm_ns + 20000000);
+	l.warm_runs = 8;
+	f = (struct fake){ .takes = never_steady, .told = -1 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_ptr_equal(w.end, protocol_count);
+	assert_int_equal(w.runs, 8);
+	// One run is always thrown away, however short the limits are.
+	l.warm_ns = 0;
+	f = (struct fake){ .takes = ms20, .told = -1 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(w.runs, 1);
+	l = protocol_limits(effort_find("rapid"), 0);
+	f = (struct fake){ .takes = ms20, .told = -1, .fails_at = 4 };
+	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_FAILED);
+	assert_non_null(strstr(err.text, "warm-up run 4"));
+}
+
+static void samples(void **state)
+{
+	struct fake f = { .takes = ms20, .told = -1, .look = 50 };
+	struct protocol_run r = runner(&f);
+	struct protocol_limits l = protocol_limits(effort_find("normal"), 0);
+	struct protocol_sample s;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
+	assert_int_equal(s.count, 150);                          // 3 s of 20 ms, all above the least
+	for (size_t i = 0; i < s.count; i++)
+		assert_int_equal(s.ns[i], 20000050);             // one look is in it
+	assert_true(fabs(s.clock_us - 0.05) < 1e-9 && fabs(s.harness_us) < 1e-9);
+
+	l = protocol_limits(effort_find("normal"), 7);           // exactly so many, however long they take
+	l.sample_ns = 1;
+	f = (struct fake){ .takes = ms20, .told = 33 };
+	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
+	assert_true(s.count == 7 && s.ns[0] == 33 && s.ns[6] == 33);
+
+	l = protocol_limits(effort_find("quick"), 0);            // the least is held, though the time is over
+	l.sample_ns = 1;
+	f = (struct fake){ .takes = ms20, .told = -1 };
+	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
+	assert_int_equal(s.count, 11);
+
+	f = (struct fake){ .takes = us1, .told = -1 };           // and the most
+	l = protocol_limits(effort_find("normal"), 0);
+	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
+	assert_int_equal(s.count, 662);
+
+	f = (struct fake){ .takes = us1, .told = -1, .fails_at = 3 };
+	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_FAILED);
+	assert_non_null(strstr(err.text, "timed run 3"));
+	arena_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words), cmocka_unit_test(warms_until_it_agrees), cmocka_unit_test(warm_up_has_limits), cmocka_unit_test(samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
