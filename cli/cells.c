@@ -146,6 +146,9 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		code = check_protocol(c);
 	if (code >= 0)
 		return code;
+	struct precise precise;
+	if (precision_parse(&precise, c->question.variant.precision, &err) != STATUS_OK)
+		return cli_bad_use("--precision %s", err.text);
 	if (c->question.golden && !file_exists(c->question.golden))
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
 	if (c->question.golden && model_count > 1)

@@ -14,7 +14,8 @@
 #include "show.h"
 
 struct build {
-	const char *folder, *platform, *graph;
+	const char *folder, *platform, *graph, *precision;
+	struct precise precise;
 	bool link, explain, text, is_static;
 	int64_t batch, sequence, layers, form;
 };
@@ -111,8 +112,7 @@ static enum status choose(const struct build *b, const struct spec *spec, const 
 	return s;
 }
 
-static enum status draw_one(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form, enum arch_graph which,
-	struct artifact *art, struct arena *a, struct error *err)
+static struct graph *new_graph(const struct build *b, const struct graph_form *form, enum arch_graph which)
 {
 	struct graph *g = graph_new(form);
 	bool goes_on = which == ARCH_DECODER_WITH_PAST;          // one token behind as many as --seq says
@@ -123,14 +123,26 @@ static enum status draw_one(const struct build *b, struct checkpoint *c, const s
 		graph_bind(g, "encoder_sequence", b->sequence);
 		graph_bind(g, "past_sequence_length", goes_on ? b->sequence : 0);
 	}
-	enum status s = artifact_build(art, a, c, spec, which, g, err);
-	if (s == STATUS_OK && b->text) {
+	return g;
+}
+
+static enum status draw_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
+	const enum arch_graph *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a, struct error *err)
+{
+	struct graph *graphs[ARCH_GRAPH_COUNT];
+
+	for (size_t i = 0; i < count; i++)
+		graphs[i] = new_graph(b, form, which[i]);
+	enum status s = artifact_build_all(arts, a, c, spec, which, graphs, count, made, err);
+	for (size_t i = 0; i < count; i++) {
 		struct text t = { 0 };
-		graph_text(g, &t);
-		fputs(text_get(&t), stdout);
+		if (s == STATUS_OK && b->text) {
+			graph_text(graphs[i], &t);
+			fputs(text_get(&t), stdout);
+		}
 		text_done(&t);
+		graph_free(graphs[i]);
 	}
-	graph_free(g);
 	return s;
 }
 
@@ -157,6 +169,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	enum arch_graph which[ARCH_GRAPH_COUNT];
 	size_t count;
 	struct spec *spec;
+	struct conversion made = { 0 };
 	const char *placed_by = NULL;
 	double begin = clock_ms();
 
@@ -176,16 +189,19 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	if (s == STATUS_OK)
 		s = choose(b, spec, hub->asked, which, &count, err);
 	form.is_static = form.is_static || b->is_static;
+	form.precise = b->precise;
 	if (s == STATUS_OK)
 		checkpoint_plain_locations(c);
-	for (size_t i = 0; s == STATUS_OK && i < count; i++)
-		s = draw_one(&sized, c, spec, &form, which[i], &arts[i], a, err);
+	if (s == STATUS_OK)
+		s = draw_all(&sized, c, spec, &form, which, count, arts, &made, a, err);
 	if (s == STATUS_OK && b->folder)
 		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
 	if (s == STATUS_OK && b->explain) {
 		explain_variants(p, (size_t)b->form - 1, a);
 		explain(p, &form, spec);
 	}
+	if (s == STATUS_OK && made.nbytes)
+		printf("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes), made.ms >= 0 ? "" : " before, from the cache");
 	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
 		printf("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
 			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),
@@ -237,6 +253,7 @@ static int run(int argc, char **argv)
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
 		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1, 16 },
+		{ "precision", CLI_TEXT, &b.precision, "P", "what weights are converted to: float32, float16, bfloat16, int8-weights, int4-weights; default as stored" },
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },
@@ -262,6 +279,8 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (precision_parse(&b.precise, b.precision, &err) != STATUS_OK)
+		return cli_bad_use("--precision %s", err.text);
 	if (!b.folder && !b.text && !b.explain)
 		return cli_bad_use("where to? Add -o DIR, or --text to print the graph");
 	if ((batch || sequence) && !b.is_static && !is_static_form(&b))

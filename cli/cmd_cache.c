@@ -15,6 +15,7 @@ static void print_usage(const struct cache_usage *u, const char *folder, uint64_
 	printf("%s\n", folder);
 	printf("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
 	printf("  synthetic    %s in %zu; kept up to %s\n", show_size(a, u->synthetic_bytes), u->synthetics, show_size(a, limit));
+	printf("  converted    %s in %zu; weights in another precision, within the same limit\n", show_size(a, u->converted_bytes), u->converted);
 	printf("  references   %s in %zu\n", show_size(a, u->reference_bytes), u->references);
 	printf("  other        %s\n", show_size(a, u->other_bytes));
 	if (u->dead_links)
@@ -24,9 +25,9 @@ static void print_usage(const struct cache_usage *u, const char *folder, uint64_
 
 static json_t *usage_json(const struct cache_usage *u, const char *folder, uint64_t limit)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "folder", folder, "limit_bytes", (json_int_t)limit,
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "folder", folder, "limit_bytes", (json_int_t)limit,
 		"artifact_bytes", (json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes",
-		(json_int_t)u->synthetic_bytes, "synthetics", (json_int_t)u->synthetics, "reference_bytes",
+		(json_int_t)u->synthetic_bytes, "synthetics", (json_int_t)u->synthetics, "converted_bytes", (json_int_t)u->converted_bytes, "converted", (json_int_t)u->converted, "reference_bytes",
 		(json_int_t)u->reference_bytes, "references", (json_int_t)u->references, "other_bytes",
 		(json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
 }

@@ -25,9 +25,14 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct input_shape shape;
 	struct spec *spec;
 	struct target t = *x->target;
-	enum status s = arch_resolve(&spec, &a, x->c, err);
+	struct precise precise = { 0 };
+	enum status s = precision_parse(&precise, x->q->variant.precision, err);
 
-	t.options = options;
+	if (s == STATUS_OK)
+		s = arch_resolve(&spec, &a, x->c, err);
+	t.options = platform_precision_options(&a, t.route, precise.precision, options);
+	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
+		precise = (struct precise){ 0 };
 	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))
 		s = error_set(err, STATUS_UNSUPPORTED, "the model has fewer than %lld layers", (long long)layers);
 	if (s == STATUS_OK) {
@@ -40,7 +45,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	if (s == STATUS_OK)
-		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &shape, x->q->new_tokens > 0, err);
+		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &precise, &shape, x->q->new_tokens > 0, err);
 	arena_done(&a);
 	return s;
 }

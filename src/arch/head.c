@@ -90,7 +90,7 @@ static void draw_causal_lm(struct build *b, value hidden)
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
 	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
 	value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
-	value logits = op_linear(b->g, hidden, w, bias);
+	value logits = op_linear_last(b->g, hidden, w, bias);
 	if (s->logit_scale > 0)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);

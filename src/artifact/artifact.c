@@ -98,14 +98,18 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
-	enum arch_graph which, struct graph *g, struct error *err)
+static enum status draw(const struct checkpoint *c, const struct spec *s, enum arch_graph which, struct graph *g, struct error *err)
+{
+	enum status status = arch_draw(s, c, which, g, err);
+	return status ? status : graph_finish(g, err);
+}
+
+static enum status write_drawn(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
 {
 	const void *bytes;
 	struct artifact art = {.placed_by = "memory", .file = arch_graph_file(which)};
-	enum status status;
-	if ((status = arch_draw(s, c, which, g, err)) || (status = graph_finish(g, err)) ||
-	    (status = graph_write(g, &bytes, &art.graph_nbytes, err)))
+	enum status status = graph_write(g, &bytes, &art.graph_nbytes, err);
+	if (status)
 		return status;
 	// The graph may be freed before the artifact.
 	art.graph = memcpy(arena_alloc(a, art.graph_nbytes), bytes, art.graph_nbytes);
@@ -121,6 +125,31 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	art.key = key_of(a, &art, c);
 	*out = art;
 	return STATUS_OK;
+}
+
+enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
+	enum arch_graph which, struct graph *g, struct error *err)
+{
+	const struct recipe *const *recipes;
+	enum status status = draw(c, s, which, g, err);
+	if (!status && graph_recipes(g, &recipes))
+		status = error_set(err, STATUS_FAILED, "%s: the weights of this graph have to be converted first", arch_graph_file(which));
+	return status ? status : write_drawn(out, a, c, which, g, err);
+}
+
+enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s, const enum arch_graph *which,
+	struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err)
+{
+	enum status status = STATUS_OK;
+	for (size_t i = 0; i < count && !status; i++)
+		if ((status = draw(c, s, which[i], graphs[i], err)) && count > 1)
+			error_prefix(err, "%s", arch_graph_file(which[i]));
+	if (!status)
+		status = convert_weights(conversion, a, c, graphs, count, err);
+	for (size_t i = 0; i < count && !status; i++)
+		if ((status = write_drawn(&out[i], a, c, which[i], graphs[i], err)) && count > 1)
+			error_prefix(err, "%s", arch_graph_file(which[i]));
+	return status;
 }
 
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err)

@@ -13,6 +13,7 @@
 #define ASSAY_ARTIFACT_ARTIFACT_H
 
 #include "arch/arch.h"
+#include "artifact/convert.h"
 #include "base/arena.h"
 #include "base/tensor.h"
 #include "checkpoint/checkpoint.h"
@@ -35,8 +36,13 @@ struct artifact {
 };
 
 // Draws (arch_draw, graph_finish, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
+// A graph that needs converted weights is refused here.
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
 	enum arch_graph which, struct graph *g, struct error *err);
+// The graphs of one model together: what they need in another form is converted once, for all of them (convert.h). `which` and
+// `graphs` have `count`; *conversion says what was made.
+enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s, const enum arch_graph *which,
+	struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
 // Whether no one folder holds all its weights, so that every engine needs artifact_place.
@@ -74,12 +80,12 @@ enum dtype synth_dtype(const struct spec *s, enum dtype asked); // asked, else a
 
 // cache.c
 struct cache_usage {
-	uint64_t artifact_bytes, synthetic_bytes, reference_bytes, other_bytes;
-	size_t artifacts, synthetics, references;
+	uint64_t artifact_bytes, synthetic_bytes, converted_bytes, reference_bytes, other_bytes;
+	size_t artifacts, synthetics, converted, references;
 	size_t dead_links;                   // the last link of a blob that is gone from the Hub's cache
 };
 enum status cache_usage(struct cache_usage *out, struct error *err);    // real disk use: links are not counted twice
-// Removes synthetic weights, least recently used first and none that are in use, until they are at most `limit` bytes; *removed
+// Removes synthetic and converted weights, least recently used first and none that are in use, until they are at most `limit` bytes; *removed
 // counts bytes. Goes too: what killed makers left, and artifacts unused for an hour whose weights live on nowhere else.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
 // Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do not match.

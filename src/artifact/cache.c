@@ -2,6 +2,7 @@
 // What lies in the cache: how much of the disk it really takes, what may go, what is no longer what its name says.
 //     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
 //     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of KEY.tmp
+//     CACHE/converted/KEY/{converted-*.safetensors, used}            weights in another precision; locks as of synthetic ones
 //     CACHE/reference/                                              outputs to compare with
 #include "artifact/artifact.h"
 
@@ -64,7 +65,7 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 
 // ---- a walk over all of it ----------------------------------------------------------------------------------------------
 
-enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_REFERENCE, PART_OTHER };
+enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_CONVERTED, PART_REFERENCE, PART_OTHER };
 
 struct entry {
 	enum part part;
@@ -73,7 +74,7 @@ struct entry {
 	ino_t inode;
 	uint64_t disk_bytes;
 	size_t links, links_here;            // all of them, and those inside the cache
-	bool synthetic;                      // one of those is a synthetic weight
+	bool made_here;                      // one of those is a synthetic or converted weight
 };
 
 struct walk {
@@ -106,6 +107,7 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, int 
 		if (!depth)
 			inner = text_is(e->d_name, "artifact") ? PART_ARTIFACT
 				: text_is(e->d_name, "synthetic") ? PART_SYNTHETIC
+				: text_is(e->d_name, "converted") ? PART_CONVERTED
 				: text_is(e->d_name, "reference") ? PART_REFERENCE : PART_OTHER;
 		if (S_ISDIR(st.st_mode))
 			walk_folder(w, inner, arena_printf(w->arena, "%s/%s", folder, e->d_name), depth + 1);
@@ -116,7 +118,13 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, int 
 		closedir(dir);
 }
 
-// Same file together; among its names the synthetic one first, so that its bytes are counted there.
+// Made by assay itself, to be made again: what a limit on the cache is about.
+static bool is_made(enum part p)
+{
+	return p == PART_SYNTHETIC || p == PART_CONVERTED;
+}
+
+// Same file together; among its names the one that it was made under first, so that its bytes are counted there.
 static int by_inode(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -124,7 +132,7 @@ static int by_inode(const void *a, const void *b)
 		return x->device < y->device ? -1 : 1;
 	if (x->inode != y->inode)
 		return x->inode < y->inode ? -1 : 1;
-	return (y->part == PART_SYNTHETIC) - (x->part == PART_SYNTHETIC);
+	return is_made(y->part) - is_made(x->part);
 }
 
 static void walk_cache(struct walk *w, struct arena *a)
@@ -139,7 +147,7 @@ static void walk_cache(struct walk *w, struct arena *a)
 			n++;
 		for (size_t j = i; j < i + n; j++) {
 			w->entries[j].links_here = n;
-			w->entries[j].synthetic = w->entries[i].part == PART_SYNTHETIC;
+			w->entries[j].made_here = is_made(w->entries[i].part);
 		}
 	}
 }
@@ -174,7 +182,7 @@ static const json_t *made_entry(json_t **made, const struct entry *e)
 static bool is_dead_link(const struct entry *e, bool *of_hub)
 {
 	json_t *made;
-	if (e->links != e->links_here || e->synthetic)
+	if (e->links != e->links_here || e->made_here)
 		return false;
 	const json_t *file = made_entry(&made, e);
 	bool dead = file && text_is(json_string_value(json_object_get(file, "placed_by")), "hardlink");
@@ -197,11 +205,12 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		// A file with a name outside belongs to whoever owns that name.
 		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
 		uint64_t *const sums[] = {[PART_ARTIFACT] = &u.artifact_bytes, [PART_SYNTHETIC] = &u.synthetic_bytes,
-			[PART_REFERENCE] = &u.reference_bytes, [PART_OTHER] = &u.other_bytes};
+			[PART_CONVERTED] = &u.converted_bytes, [PART_REFERENCE] = &u.reference_bytes, [PART_OTHER] = &u.other_bytes};
 		*sums[e->part] += bytes;
 		bool of_hub, keyed = is_key(base_name(e->folder));
 		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
 		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
+		u.converted += e->part == PART_CONVERTED && keyed && text_ends(e->name, ".safetensors");
 		u.references += e->part == PART_REFERENCE && text_ends(e->name, ".safetensors");
 		u.dead_links += is_dead_link(e, &of_hub) && of_hub;
 	}
@@ -243,7 +252,7 @@ static void remove_stale(const char *parent)
 	arena_done(&a);
 }
 
-// Synthetic weights whose maker died: KEY.tmp, and nobody holds KEY.make.
+// Weights whose maker died: KEY.tmp, and nobody holds KEY.make.
 static void remove_unfinished(const char *parent)
 {
 	struct arena a = {0};
@@ -275,14 +284,14 @@ static uint64_t remove_dead(const struct walk *w)
 	return removed;
 }
 
-struct synthetic {
-	const struct entry *entry;           // its model.safetensors
+struct made {
+	const struct entry *entry;           // its file of weights
 	struct timespec used;
 };
 
 static int by_use(const void *a, const void *b)
 {
-	const struct synthetic *x = a, *y = b;
+	const struct made *x = a, *y = b;
 	if (x->used.tv_sec != y->used.tv_sec)
 		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
 	if (x->used.tv_nsec != y->used.tv_nsec)
@@ -291,7 +300,7 @@ static int by_use(const void *a, const void *b)
 }
 
 // Removes one, with the artifacts that link to it. False when somebody uses it.
-static enum status remove_synthetic(bool *gone, struct arena *a, const struct walk *w, const struct entry *e, struct error *err)
+static enum status remove_made(bool *gone, struct arena *a, const struct walk *w, const struct entry *e, struct error *err)
 {
 	int fd;
 	const char *lock = arena_printf(a, "%s.lock", e->folder);
@@ -321,13 +330,14 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	const char *cache = file_cache_dir(&a);
 	remove_stale(arena_printf(&a, "%s/artifact", cache));
 	remove_unfinished(arena_printf(&a, "%s/synthetic", cache));
+	remove_unfinished(arena_printf(&a, "%s/converted", cache));
 	walk_cache(&w, &a);
 	*removed = remove_dead(&w);
-	struct synthetic *all = ARENA_ARRAY(&a, w.count, struct synthetic);
+	struct made *all = ARENA_ARRAY(&a, w.count, struct made);
 	for (size_t i = 0; i < w.count; i++) {
 		struct stat st;
 		const struct entry *e = &w.entries[i];
-		if (e->part != PART_SYNTHETIC || !is_key(base_name(e->folder)) || !text_is(e->name, "model.safetensors"))
+		if (!is_made(e->part) || !is_key(base_name(e->folder)) || !text_ends(e->name, ".safetensors"))
 			continue;
 		all[count].entry = e;
 		if (!stat(arena_printf(&a, "%s/used", e->folder), &st) || !stat(e->folder, &st))
@@ -339,7 +349,7 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 		qsort(all, count, sizeof *all, by_use);
 	for (size_t i = 0; i < count && total > limit && !s; i++) {
 		bool gone;
-		s = remove_synthetic(&gone, &a, &w, all[i].entry, err);
+		s = remove_made(&gone, &a, &w, all[i].entry, err);
 		if (!s && gone) {
 			total -= all[i].entry->disk_bytes;
 			*removed += all[i].entry->disk_bytes;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 // file_place.c. A file under a temporary name beside `path`, empty, locked against other writers, to be finished with
@@ -21,6 +22,15 @@ enum status space_check(const char *path, uint64_t nbytes, struct error *err);
 // cache.c. An advisory lock (flock) on a file that is made for it: `mode` is LOCK_SH or LOCK_EX, with LOCK_NB. Closing the
 // descriptor ends it. *fd is -1, with OK, when another process holds it.
 enum status lock_open(int *fd, const char *path, int mode, struct error *err);
+// cached.c. A folder CACHE/KIND/KEY that one process makes and everybody who asks for the same key shares; it is kept from being
+// trimmed for the life of `a`.
+struct cached {
+	bool (*is_whole)(void *context, const char *folder);
+	enum status (*make)(void *context, const char *folder, struct error *err);      // into a folder under another name
+	int (*wait)(void *context);                                                      // another process makes it; non-zero: stop. May be NULL.
+	void *context;
+};
+enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, const struct cached *how, struct error *err);
 // Whether `name` is a key: 64 hex digits.
 bool is_key(const char *name);
 // Notes that the folder was used now; what cannot be written is left alone.

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arch/spec.h"
@@ -22,7 +21,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-enum { BLOCK_NBYTES = 2 << 20, MOST_THREADS = 8, COMPARED = 16, WAIT_MS = 50 };
+enum { BLOCK_NBYTES = 2 << 20, MOST_THREADS = 8, COMPARED = 16 };
 
 // ---- the plan -----------------------------------------------------------------------------------------------------------
 
@@ -343,62 +342,24 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 	return whole;
 }
 
-static void close_lock(void *handle)
+struct making { const struct plan *plan; const struct synth_options *options; };
+
+static bool holds_these(void *context, const char *folder)
 {
-	close((int)(intptr_t)handle);
+	const struct making *m = context;
+	return is_whole(folder, m->plan, m->options->seed);
 }
 
-static enum status make_cached(const char *folder, const char *temporary, const struct plan *p, const struct synth_options *o,
-	struct error *err)
+static enum status make_these(void *context, const char *folder, struct error *err)
 {
-	enum status s;
-	if ((s = file_remove_tree(temporary, err)) || (s = write_folder(temporary, p, o, err)) || (s = file_remove_tree(folder, err))) {
-		file_remove_tree(temporary, NULL);
-		return s;
-	}
-	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
+	const struct making *m = context;
+	return write_folder(folder, m->plan, m->options, err);
 }
 
-// Users hold KEY.lock shared, so that nobody trims it away; who makes it holds KEY.make alone. They do not exclude each other:
-// damaged weights are made again while an older process still maps them.
-static enum status find_or_make(struct arena *a, const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
+static int wait_for_these(void *context)
 {
-	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
-		*temporary = arena_printf(a, "%s.tmp", folder);
-	struct error why = {0};
-	for (;;) {
-		int fd;
-		enum status s = lock_open(&fd, used, LOCK_SH, &why);
-		if (s && is_whole(folder, p, o->seed))          // a cache that is only readable is good enough
-			return STATUS_OK;
-		if (s) {
-			if (err)
-				*err = why;
-			error_prefix(err, "the cache");
-			return s;
-		}
-		if (fd >= 0 && is_whole(folder, p, o->seed)) {
-			arena_defer(a, close_lock, (void *)(intptr_t)fd);
-			stamp_used(folder);
-			return STATUS_OK;
-		}
-		if (fd >= 0)
-			close(fd);
-		if ((s = lock_open(&fd, made, LOCK_EX, err)))
-			return s;
-		if (fd >= 0) {
-			s = is_whole(folder, p, o->seed) ? STATUS_OK : make_cached(folder, temporary, p, o, err);
-			unlink(made);
-			close(fd);
-			if (s)
-				return s;
-			continue;
-		}
-		// Somebody else is making it.
-		if (o->progress && o->progress(o->context, 0, p->nbytes))
-			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
-		nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000}, NULL);
-	}
+	const struct making *m = context;
+	return m->options->progress ? m->options->progress(m->options->context, 0, m->plan->nbytes) : 0;
 }
 
 enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
@@ -410,11 +371,8 @@ enum status synth_cached(const char **folder, struct arena *a, const struct chec
 	if (s)
 		return s;
 	cached_key(key, &p, o);
-	const char *parent = arena_printf(a, "%s/synthetic", file_cache_dir(a)), *found = arena_printf(a, "%s/%s", parent, key);
-	if (!file_is_dir(parent) && (s = file_mkdirs(parent, err)))
-		error_prefix(err, "the cache");
-	if (!s && !(s = find_or_make(a, found, &p, o, err)))
-		*folder = found;
+	struct making m = {&p, o};
+	s = cached_folder(folder, a, "synthetic", key, &(struct cached){holds_these, make_these, wait_for_these, &m}, err);
 	plan_done(&p);
 	return s;
 }

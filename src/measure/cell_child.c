@@ -296,6 +296,9 @@ int cell_child(void)
 			st = error_set(&err, STATUS_BAD_INPUT, "the request names no model, no platform or no device of it");
 		} else {
 			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
+			struct precise asked = { 0 };
+			if (!precision_parse(&asked, w.ask.variant.precision, NULL))
+				w.ask.options = platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
 			w.target.options = w.ask.options;
 			w.backend = route_backend(w.target.route);
 			w.provider = route_provider(w.target.route);

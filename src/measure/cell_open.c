@@ -74,16 +74,32 @@ static void choose_cache(struct work *w, const struct spec *spec, struct graph_f
 	say_row(json_pack("{s:s}", "cache_form", w->shares_cache ? "shared" : "plain"));
 }
 
-static enum status draw_part(struct work *w, struct part *p, const struct spec *spec, const struct graph_form *form, struct error *err)
+// The graphs of all parts, their weights converted together where a precision asks for it.
+static enum status draw_parts(struct work *w, const struct graph_form *form, struct error *err)
 {
-	struct graph *g = graph_new(form);
+	enum { MOST = sizeof w->part / sizeof w->part[0] };
+	struct artifact artifacts[MOST] = { { 0 } };
+	enum arch_graph which[MOST];
+	struct graph *graphs[MOST];
+	struct conversion made;
 	enum status st;
 
-	arena_defer(&w->arena, free_graph, g);
-	if (form->is_static)
-		inputs_bind(g, &w->hints, &w->shape);
-	st = artifact_build(&p->artifact, &w->arena, &w->checkpoint, spec, p->which, g, err);
-	return st ? st : backend_prepare(w->backend, &p->artifact, &w->arena, &w->checkpoint, err);
+	for (size_t i = 0; i < w->part_count; i++) {
+		which[i] = w->part[i].which;
+		graphs[i] = graph_new(form);
+		arena_defer(&w->arena, free_graph, graphs[i]);
+		if (form->is_static)
+			inputs_bind(graphs[i], &w->hints, &w->shape);
+	}
+	if ((st = artifact_build_all(artifacts, &w->arena, &w->checkpoint, w->spec, which, graphs, w->part_count, &made, err)))
+		return st;
+	for (size_t i = 0; i < w->part_count; i++) {
+		w->part[i].artifact = artifacts[i];
+		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
+			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(which[i])) : st;
+	}
+	work_say_precision(w, graphs, &made);
+	return STATUS_OK;
 }
 
 // What does not depend on the form, once.
@@ -115,6 +131,7 @@ static struct graph_form form_at(const struct work *w, size_t i)
 	struct graph_form form = w->target.platform->forms[i];
 
 	form.is_static |= w->ask.is_static != 0;
+	form.precise = w->precise;
 	return form;
 }
 
@@ -130,9 +147,8 @@ static enum status draw(struct work *w, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
 	choose_cache(w, w->spec, &form);
 	w->drawn_form = form;
-	for (size_t i = 0; i < w->part_count; i++)
-		if ((st = draw_part(w, &w->part[i], w->spec, &form, err)))
-			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
+	if ((st = draw_parts(w, &form, err)))
+		return st;
 	say_row(json_pack("{s:s, s:I, s:s}", "form", graph_form_text(&w->arena, &form), "nodes", (json_int_t)w->part->artifact.summary.node_count, "weights_dtype",
 		w->part->artifact.weights_dtype ? dtype_word(w->part->artifact.weights_dtype) : "f32"));
 	return st;
@@ -144,6 +160,8 @@ enum status work_build(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("build");
+	if ((st = work_choose_precision(w, err)))
+		return st;
 	if (text_ends(w->ask.path, ".onnx")) {
 		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
 		if (!st)
@@ -173,7 +191,7 @@ enum status work_check_memory(struct work *w, struct error *err)
 
 	if (!w->spec || w->ask.force)
 		return STATUS_OK;
-	enum status st = predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->shape, w->ask.new_tokens > 0, err);
+	enum status st = predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, &w->shape, w->ask.new_tokens > 0, err);
 	if (st)
 		return st;
 	machine_detect(&m, &w->arena);
@@ -342,7 +360,7 @@ enum status work_reopen_plain(struct work *w, struct error *err)
 	if (!backend_check_options(w->backend, w->provider, as_they_lie, &unknown))
 		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
 	session_close(&p->session);
-	if ((st = draw_part(w, p, w->spec, &form, err)))
+	if ((st = draw_parts(w, &form, err)))
 		return st;
 	return session_open(&p->session, w->backend, w->provider, w->target.device, options, &p->artifact, err);
 }

@@ -15,6 +15,7 @@ struct work {
 	const struct provider *provider;
 	struct checkpoint checkpoint;
 	struct spec *spec;                   // NULL for a user's .onnx
+	struct precise precise;              // as asked; zero where the engine makes it
 	size_t form;                         // which of the platform's forms is drawn
 	struct graph_form drawn_form;        // it, with what the question adds
 	const char *form_why;                // why earlier ones were not taken
@@ -44,6 +45,10 @@ struct work {
 // The fields of a row event; steals them.
 void say_row(json_t *fields);
 void say_samples(const int64_t *ns, size_t count);
+
+// cell_precision.c
+enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
+void work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made);        // columns of what was drawn and converted
 
 // cell_open.c
 enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed

@@ -84,12 +84,14 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 }
 
 static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct target *t,
-	const struct input_shape *shape, struct error *err)
+	const struct precise *precise, const struct input_shape *shape, struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
 	struct input_hints hints;
 	struct graph_memory m;
 
+	if (precise)
+		form.precise = *precise;
 	form.is_static = true;                                   // every dimension is a number, whatever form will run
 	arch_input_hints(s, &hints);
 	struct graph *g = graph_new(&form);
@@ -116,7 +118,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	return st;
 }
 
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t, const struct precise *precise,
 	const struct input_shape *shape, bool generates, struct error *err)
 {
 	static const enum arch_graph whole[] = { ARCH_WHOLE }, seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
@@ -125,7 +127,7 @@ enum status predict_cell(struct prediction *out, const struct spec *s, const str
 	enum status st = STATUS_OK;
 
 	for (size_t i = 0; i < (parts ? 3 : 1) && !st; i++)
-		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], t, shape, err);
+		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], t, precise, shape, err);
 	if (!st)
 		predict_engine(out, &sum, t);
 	return st;

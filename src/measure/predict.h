@@ -19,8 +19,9 @@ struct prediction {
 // From what the graph asks for. Of the target: form, engine and options.
 void predict_engine(struct prediction *out, const struct graph_memory *graph, const struct target *t);
 
-// Draws the graph, or those of generation. `c` has weights: those of files, or planned ones (predict_plan).
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
+// Draws the graph, or those of generation, with weights of that size: `precise` NULL is as they are stored. `c` has weights: those of
+// files, or planned ones (predict_plan).
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t, const struct precise *precise,
 	const struct input_shape *shape, bool generates, struct error *err);
 
 // A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere: enough to draw. Lives in `a`; not to be

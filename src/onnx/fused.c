@@ -3,6 +3,7 @@
 // graph_form carries it here. Every form computes the same numbers.
 #include "onnx/op.h"
 #include "onnx/inside.h"
+#include "onnx/reduced.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,6 +72,9 @@ value op_linear(struct graph *g, value x, value w, value b)
 		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s meets %s", tensor_shape_text(k.rank, k.dim, ws, sizeof ws), tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
 		return NO_VALUE;
 	}
+	value y;
+	if (linear_reduced(g, x, w, b, false, &y))
+		return y;
 	int64_t dim[TENSOR_MAX_RANK];
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k.dim[0];
@@ -81,10 +85,9 @@ value op_linear(struct graph *g, value x, value w, value b)
 		if (g->failed)
 			return NO_VALUE;
 		int64_t shape[2] = { value_dim(g, rows, 0), k.dim[0] };
-		value y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
+		y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
 		return graph_from_rows(g, y, v.rank, dim);
 	}
-	value y;
 	if (g->form.linear == LINEAR_FUSED_MATMUL)
 		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
 	else
@@ -104,8 +107,11 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 			tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
 		return NO_VALUE;
 	}
+	value y;
+	if (linear_reduced(g, x, w, b, true, &y))
+		return y;
 	if (g->form.linear != LINEAR_GEMM) {
-		value y = op_matmul(g, x, w);
+		y = op_matmul(g, x, w);
 		return b.id ? op_add(g, y, b) : y;
 	}
 	int64_t dim[TENSOR_MAX_RANK];
@@ -117,8 +123,16 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 	if (g->failed)
 		return NO_VALUE;
 	int64_t shape[2] = { value_dim(g, rows, 0), k.dim[1] };
-	value y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
+	y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
 	return graph_from_rows(g, y, v.rank, dim);
+}
+
+value op_linear_last(struct graph *g, value x, value w, value b)
+{
+	g->is_head = true;
+	value y = op_linear(g, x, w, b);
+	g->is_head = false;
+	return y;
 }
 
 // The last layer of a graph. Engines let a Reshape share its input's memory, but not where the result leaves the graph: there
@@ -126,7 +140,7 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 // as the operation that writes the output; op_add would draw it on the rows.
 value op_linear_output(struct graph *g, value x, value w, value b)
 {
-	value y = op_linear(g, x, w, g->form.linear == LINEAR_GEMM ? NO_VALUE : b);
+	value y = op_linear_last(g, x, w, g->form.linear == LINEAR_GEMM ? NO_VALUE : b);
 	if (!b.id || g->form.linear != LINEAR_GEMM || !graph_alive(g, y))
 		return y;
 	const struct value_info v = *VALUE(g, y);

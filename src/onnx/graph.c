@@ -47,6 +47,7 @@ void graph_free(struct graph *g)
 	free(g->inputs);
 	free(g->outputs);
 	free(g->constants);
+	free(g->left_out);
 	free(g->name_slots);
 	free(g->names);
 	free(g->name_uses);

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/tensor.h"
 #include "base/text.h"
+#include "onnx/precision.h"
 
 typedef struct { int id; } value;            // 0: no value (an absent optional input, or the result after an error)
 #define NO_VALUE ((value){0})
@@ -43,6 +44,7 @@ struct graph_form {
 	enum cache_form cache;               // of causal language models
 	bool index32;                        // Gather by int32 indices; the model's inputs stay int64
 	bool sine_tables;                    // rotary angles by tables: where Sin and Cos are not of float32's precision
+	struct precise precise;              // what weights are stored and multiplied in; zero: as they lie in their files, in float32
 };
 
 // "static gemm plain gelu-erf rms-plain": one word a choice. In `a`.
@@ -68,6 +70,44 @@ value graph_input(struct graph *g, const char *name, enum dtype t, int rank, con
 void graph_output(struct graph *g, const char *name, value v);
 // Data in another file: `location` is its name beside the graph. Nothing is read.
 value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes);
+
+// A weight in another form, whose bytes do not exist yet: how they are made from one that lies in a file (artifact/convert.h).
+enum recipe_kind {
+	RECIPE_CAST,                         // each number in the new type
+	RECIPE_BLOCK_VALUES,                 // com.microsoft.MatMulNBits: u8 [out, blocks, block * bits / 8]
+	RECIPE_BLOCK_SCALES,                 // float [out * blocks]
+	RECIPE_BLOCK_ZEROS,                  // u8 [out * ceil(blocks * bits / 8)]
+	RECIPE_ROW_VALUES,                   // i8 [out, in]: symmetric, a scale for each output
+	RECIPE_ROW_SCALES,                   // float [out]
+};
+struct recipe {
+	enum recipe_kind kind;
+	int bits, block;                     // of blocks
+	bool asymmetric;                     // of blocks: with zero points
+	bool in_out;                         // the source lies [in, out]; what is made is [out, in] all the same
+	// What graph_derived fills in: the source in its file, and what is made.
+	const char *location;
+	uint64_t offset, source_nbytes;
+	enum dtype source_dtype, dtype;
+	int64_t outer, inner;                // the source as a matrix: all dimensions but the last, the last
+	const char *name;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+	uint64_t nbytes;
+	int value;                           // its id
+};
+// SOURCE.SUFFIX of this type and shape; `source`: a value of graph_external. The same name is the same value.
+value graph_derived(struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim);
+// The stored weight that v is, or is a float32 copy of; NO_VALUE: neither.
+value graph_stored(const struct graph *g, value v);
+// After graph_finish: recipes of what is read, in the order of drawing; they live as long as the graph.
+size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
+void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);
+// Weights of linear layers that stayed as they are though a smaller form was asked for, and why.
+struct left_out { const char *name, *why; };
+void graph_leave_out(struct graph *g, const char *name, const char *why);
+size_t graph_left_out(const struct graph *g, const struct left_out **out);
+
 // Small tensors inside the graph; equal constants are one initializer.
 value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data);
 value graph_f32(struct graph *g, float x);           // scalars

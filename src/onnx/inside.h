@@ -17,6 +17,7 @@ struct value_info {
 	struct tensor *constant;             // VALUE_CONSTANT
 	const char *location;                // VALUE_EXTERNAL
 	uint64_t offset, nbytes;
+	struct recipe *recipe;               // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
 	value rows;                          // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
 	bool live;                           // set by graph_finish
 };
@@ -74,6 +75,10 @@ struct graph {
 	int *inputs, input_count, input_capacity;
 	int *outputs, output_count, output_capacity;
 	int *constants, constant_count, constant_capacity;
+	const struct recipe **recipes;       // of live values, set when they are asked for
+	struct left_out *left_out;
+	int left_out_count, left_out_capacity;
+	bool is_head;                        // the last layer is being drawn
 	struct tensor_type *input_types, *output_types;
 
 	uint32_t *name_slots;                // open addressing over node and value names: index into `names`

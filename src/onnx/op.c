@@ -148,6 +148,9 @@ value op_cast(struct graph *g, value x, enum dtype t)
 			f[i] = (float)((int64_t *)v.constant->data)[i];
 		return graph_constant(g, t, v.rank, v.dim, f);
 	}
+	// A weight of 16 bits that is to be one of 32: made once, before an engine sees it.
+	if (v.kind == VALUE_EXTERNAL && !v.recipe && t == DTYPE_F32 && g->form.precise.precision == PRECISION_FLOAT32)
+		return graph_derived(g, x, dtype_word(t), &(struct recipe){ .kind = RECIPE_CAST }, t, v.rank, v.dim);
 	return graph_node(g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, v.rank, v.dim);
 }
 

@@ -84,7 +84,8 @@ value op_resize_corners(struct graph *g, value x, value sizes, const char *mode)
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
 value op_linear(struct graph *g, value x, value w, value b);
 value op_linear_in_out(struct graph *g, value x, value w, value b);      // for a weight that lies as [in, out]
-value op_linear_output(struct graph *g, value x, value w, value b);      // the same, for what becomes an output of the graph
+value op_linear_last(struct graph *g, value x, value w, value b);        // the model's last layer: precisions may leave it as it is stored
+value op_linear_output(struct graph *g, value x, value w, value b);      // the same, for what becomes an output of the graph at once
 value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon);        // over the last axis
 value op_rms_norm(struct graph *g, value x, value weight, float epsilon);                      // over the last axis
 value op_gelu(struct graph *g, value x);                                                       // exact, by erf

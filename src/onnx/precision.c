@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of precision.h.
+// The words of precision.h, read and written.
 #include "onnx/precision.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -22,18 +23,82 @@ const char *precision_what(enum precision p)
 	return words[p].what;
 }
 
+bool precision_is_reduced(enum precision p)
+{
+	return p != PRECISION_STORED && p != PRECISION_FLOAT32 && p != PRECISION_COUNT;
+}
+
+static bool is(const char *text, size_t n, const char *word)
+{
+	return strlen(word) == n && !memcmp(text, word, n);
+}
+
 enum precision precision_find(const char *word)
 {
 	enum precision p = PRECISION_STORED;
 
-	size_t n = word ? strcspn(word, ":") : 0;          // what goes with it stands behind a colon
-
-	while (word && p < PRECISION_COUNT && (strncmp(word, words[p].word, n) || words[p].word[n]))
+	while (word && p < PRECISION_COUNT && !is(word, strcspn(word, ":"), words[p].word))
 		p++;
 	return p;
 }
 
-bool precision_is_reduced(enum precision p)
+// "KEY=VALUE" of the length n.
+static bool take(struct precise *p, const char *item, size_t n)
 {
-	return p != PRECISION_STORED && p != PRECISION_FLOAT32 && p != PRECISION_COUNT;
+	size_t key = 0;
+
+	while (key < n && item[key] != '=')
+		key++;
+	if (key == n)
+		return false;
+	const char *text = item + key + 1;
+	size_t length = n - key - 1;
+	int number = length && length < 4 && strspn(text, "0123456789") >= length ? atoi(text) : -1;
+
+	if (is(item, key, "block") && number >= 16 && number <= 256 && !(number & (number - 1)))
+		p->block = number;
+	else if (is(item, key, "accuracy") && number >= 0 && number <= 4)
+		p->accuracy = number;
+	else if (is(item, key, "zero") && (is(text, length, "middle") || is(text, length, "stored")))
+		p->asymmetric = is(text, length, "stored");
+	else if (is(item, key, "head") && (is(text, length, "float32") || is(text, length, "same")))
+		p->float_head = is(text, length, "float32");
+	else
+		return false;
+	return true;
+}
+
+static enum status unknown(const char *text, size_t n, struct error *err)
+{
+	struct text known = { 0 };
+
+	for (int i = 0; i < PRECISION_COUNT; i++)
+		text_addf(&known, "%s%s", i ? ", " : "", words[i].word);
+	enum status s = error_set(err, STATUS_BAD_INPUT, "no precision is called \"%.*s\"; there are %s", (int)n, text, text_get(&known));
+	text_done(&known);
+	return s;
+}
+
+enum status precision_parse(struct precise *out, const char *text, struct error *err)
+{
+	struct precise p = { .precision = precision_find(text) };
+	size_t n = text ? strcspn(text, ":") : 0;
+
+	if (p.precision == PRECISION_COUNT)
+		return unknown(text, n, err);
+	bool in_blocks = p.precision == PRECISION_INT8_WEIGHTS || p.precision == PRECISION_INT4_WEIGHTS;
+	if (in_blocks) {
+		p.block = PRECISION_BLOCK;
+		p.accuracy = PRECISION_ACCURACY;
+	}
+	for (const char *at = text ? text + n : ""; *at;) {
+		size_t length = strcspn(++at, ":");
+
+		if (!in_blocks || !take(&p, at, length))
+			return error_set(err, STATUS_BAD_INPUT, in_blocks ? "%s: \"%.*s\" is none of block=16|32|64|128|256, accuracy=0..4, zero=middle|stored, "
+				"head=same|float32" : "%s takes no \":%.*s\"", words[p.precision].word, (int)length, at);
+		at += length;
+	}
+	*out = p;
+	return STATUS_OK;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precisions that can be asked for. What a graph stores and computes in is drawn by the builder (graph_form.precision) or done by the
-// engine (an option of the platform's row); the row of a cell says which, and what the engine confirmed.
+// Precisions that can be asked for, and how the words are read. What a graph stores and computes in is drawn by the builder
+// (graph_form.precise) or done by the engine (an option of the platform's row, platform/precision.c); the row of a cell says which,
+// and what the engine confirmed.
 #ifndef ASSAY_ONNX_PRECISION_H
 #define ASSAY_ONNX_PRECISION_H
 
 #include <stdbool.h>
+
+#include "base/error.h"
 
 // code, word, what it is
 #define PRECISION_LIST(X)                                                                                                  \
@@ -26,7 +29,22 @@ enum precision {
 
 const char *precision_word(enum precision p);
 const char *precision_what(enum precision p);
-enum precision precision_find(const char *word);             // NULL is STORED; PRECISION_COUNT: there is none
+enum precision precision_find(const char *word);             // NULL is STORED; PRECISION_COUNT: there is none; what stands behind a colon is not looked at
 bool precision_is_reduced(enum precision p);                 // less than float32 was asked for: it is judged against float32, and so is its time
+
+// A precision and what goes with it, as it is written: WORD[:KEY=VALUE]...
+//     int4-weights:block=64:head=float32       blocks of 64 weights, the last layer as it is stored
+// No comma: lists of precisions have them.
+enum { PRECISION_BLOCK = 32, PRECISION_ACCURACY = 4 };
+struct precise {
+	enum precision precision;
+	int block;                           // weights that share a scale, along the input: 16, 32, .. 256; 0: not in blocks
+	int accuracy;                        // what MatMulNBits may bring activations down to: 0 its choice, 1 float32, 2 float16, 3 bfloat16, 4 int8
+	bool asymmetric;                     // blocks have a zero point; else the middle of the integers is 0
+	bool float_head;                     // the last layer is left as it is stored
+};
+
+// NULL is STORED. BAD_INPUT names what there is.
+enum status precision_parse(struct precise *out, const char *text, struct error *err);
 
 #endif

@@ -11,8 +11,13 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 	static const char *const norm[] = { "rms-plain", "rms-fused" };
 	static const char *const cache[] = { "", " cache-shared" };
 
-	return arena_printf(a, "%s %s %s %s %s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
-		norm[f->norm], cache[f->cache], f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "");
+	static const char *const heads[] = { "", " head-stored" };
+	const struct precise *p = &f->precise;
+	const char *precise = !p->precision ? "" : p->block == 0 ? arena_printf(a, " %s", precision_word(p->precision))
+		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy, p->asymmetric ? " zero-points" : "", heads[p->float_head]);
+
+	return arena_printf(a, "%s %s %s %s %s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
+		norm[f->norm], cache[f->cache], f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "", precise);
 }
 
 static void type_text(const struct graph *g, const struct value_info *v, struct text *out)

@@ -64,6 +64,19 @@ const struct platform *platform_stand_ins(const struct platform *rows, size_t co
 json_t *platform_table_json(void);
 enum status platform_target(struct target *out, struct arena *a, const char *text, struct error *err);
 
+// precision.c: how a route comes to a precision.
+enum precision_by { PRECISION_BY_GRAPH, PRECISION_BY_ENGINE, PRECISION_BY_NOBODY };
+struct precision_way {
+	const char *engine, *provider;       // provider NULL: every one of the engine
+	enum precision precision;
+	enum precision_by by;
+	const char *options;                 // by the engine: "key=value,..." that make it
+	const char *why;                     // by nobody: a sentence
+};
+const struct precision_way *platform_precision(const struct route *r, enum precision p);     // never NULL
+// The options of a target with those that the precision takes behind them; `options` itself where the graph makes it.
+const char *platform_precision_options(struct arena *a, const struct route *r, enum precision p, const char *options);
+
 // memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.
 struct platform_memory {
 	const char *engine, *provider;

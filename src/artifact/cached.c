@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders of the cache that are dear to make (synthetic weights, converted weights): made by one process under another name,
+// renamed when whole, made again when damaged. What is in them and whether it is whole is the caller's to say.
+#include <stdio.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "artifact/inside.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum { WAIT_MS = 50 };
+
+static void close_lock(void *handle)
+{
+	close((int)(intptr_t)handle);
+}
+
+static enum status make(const char *folder, const char *temporary, const struct cached *how, struct error *err)
+{
+	enum status s;
+	if ((s = file_remove_tree(temporary, err)) || (s = how->make(how->context, temporary, err)) || (s = file_remove_tree(folder, err))) {
+		file_remove_tree(temporary, NULL);
+		return s;
+	}
+	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
+}
+
+// Users hold KEY.lock shared, so that nobody trims it away; who makes it holds KEY.make alone. They do not exclude each other:
+// a damaged folder is made again while an older process still maps what was in it.
+static enum status find_or_make(struct arena *a, const char *folder, const struct cached *how, struct error *err)
+{
+	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
+		*temporary = arena_printf(a, "%s.tmp", folder);
+	struct error why = {0};
+	for (;;) {
+		int fd;
+		enum status s = lock_open(&fd, used, LOCK_SH, &why);
+		if (s && how->is_whole(how->context, folder))   // a cache that is only readable is good enough
+			return STATUS_OK;
+		if (s) {
+			if (err)
+				*err = why;
+			error_prefix(err, "the cache");
+			return s;
+		}
+		if (fd >= 0 && how->is_whole(how->context, folder)) {
+			arena_defer(a, close_lock, (void *)(intptr_t)fd);
+			stamp_used(folder);
+			return STATUS_OK;
+		}
+		if (fd >= 0)
+			close(fd);
+		if ((s = lock_open(&fd, made, LOCK_EX, err)))
+			return s;
+		if (fd >= 0) {
+			s = how->is_whole(how->context, folder) ? STATUS_OK : make(folder, temporary, how, err);
+			unlink(made);
+			close(fd);
+			if (s)
+				return s;
+			continue;
+		}
+		// Somebody else is making it.
+		if (how->wait && how->wait(how->context))
+			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000}, NULL);
+	}
+}
+
+enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, const struct cached *how, struct error *err)
+{
+	const char *parent = arena_printf(a, "%s/%s", file_cache_dir(a), kind), *found = arena_printf(a, "%s/%s", parent, key);
+	enum status s = STATUS_OK;
+	if (!file_is_dir(parent) && (s = file_mkdirs(parent, err)))
+		error_prefix(err, "the cache");
+	if (!s && !(s = find_or_make(a, found, how, err)))
+		*folder = found;
+	return s;
+}

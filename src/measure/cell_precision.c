@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The precision of a cell: who makes it, and what the row says of it. What is converted is decided where the graph is drawn
+// (onnx/reduced.c), how a platform comes to a precision by its row (platform/precision.c).
+#include "measure/cell_work.h"
+
+#include <math.h>
+
+enum status work_choose_precision(struct work *w, struct error *err)
+{
+	struct precise asked;
+	enum status st = precision_parse(&asked, w->ask.variant.precision, err);
+
+	if (st)
+		return st;
+	const struct precision_way *way = platform_precision(w->target.route, asked.precision);
+	if (way->by == PRECISION_BY_NOBODY)
+		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why);
+	bool is_given = text_ends(w->ask.path, ".onnx");
+	if (asked.precision && way->by == PRECISION_BY_GRAPH && is_given)
+		return error_set(err, STATUS_UNSUPPORTED, "--precision %s: an .onnx file is run as it is; assay converts the models that it draws",
+			precision_word(asked.precision));
+	if (asked.precision)
+		say_row(json_pack("{s:s}", "precision_by", way->by == PRECISION_BY_ENGINE ? "engine" : "graph"));
+	w->precise = way->by == PRECISION_BY_GRAPH ? asked : (struct precise){ 0 };
+	return STATUS_OK;
+}
+
+// {"why": SENTENCE, "count": N, "first": NAME} for each reason.
+static json_t *left_out(struct graph *const *graphs, size_t count)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		const struct left_out *items;
+		size_t n = graph_left_out(graphs[i], &items);
+
+		for (size_t k = 0; k < n; k++) {
+			json_t *entry, *found = NULL;
+			size_t at;
+
+			json_array_foreach(all, at, entry)
+				if (text_is(json_string_value(json_object_get(entry, "why")), items[k].why))
+					found = entry;
+			if (found)
+				json_object_set_new(found, "count", json_integer(json_integer_value(json_object_get(found, "count")) + 1));
+			else
+				json_array_append_new(all, json_pack("{s:s, s:i, s:s}", "why", items[k].why, "count", 1, "first", items[k].name));
+		}
+	}
+	return all;
+}
+
+void work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made)
+{
+	const struct precise *p = &w->precise;
+	json_t *how;
+
+	if (!p->precision)
+		return;
+	how = json_pack("{s:s, s:o}", "weights", precision_word(p->precision), "left", left_out(graphs, w->part_count));
+	if (p->block > 0) {
+		json_object_set_new(how, "block", json_integer(p->block));
+		json_object_set_new(how, "symmetric", json_boolean(!p->asymmetric));
+		json_object_set_new(how, "accuracy_level", json_integer(p->accuracy));
+		json_object_set_new(how, "head", json_string(p->float_head ? "as stored" : precision_word(p->precision)));
+	}
+	say_row(json_pack("{s:o, s:o, s:o}", "quantization", how, "converted_bytes", made->nbytes ? json_integer((json_int_t)made->nbytes) : json_null(),
+		"convert_ms", isfinite(made->ms) ? json_real(made->ms) : json_null()));
+}
