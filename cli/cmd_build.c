@@ -175,6 +175,9 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 
 	if (b->form > (int64_t)p->form_count)
 		return error_set(err, STATUS_BAD_INPUT, "--form %lld: %s has %zu", (long long)b->form, p->name, p->form_count);
+	const struct precision_way *way = platform_precision(p->routes, b->precise.precision);
+	if (way->by != PRECISION_BY_GRAPH)
+		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why ? way->why : "on this platform the engine makes that precision: the graph is the same without --precision");
 	form = p->forms[b->form - 1];
 	enum status s = arch_resolve(&spec, a, c, err);
 	if (s != STATUS_OK)
@@ -253,7 +256,7 @@ static int run(int argc, char **argv)
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
 		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1, 16 },
-		{ "precision", CLI_TEXT, &b.precision, "P", "what weights are converted to: float32, float16, bfloat16, int8-weights, int4-weights; default as stored" },
+		{ "precision", CLI_TEXT, &b.precision, "P", "weights converted: float32, float16, bfloat16, int8-weights, int4-weights; default as stored" },
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },

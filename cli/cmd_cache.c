@@ -74,15 +74,15 @@ static int run(int argc, char **argv)
 	double limit = -1;
 	const struct cli_option options[] = {
 		{ "verify", CLI_FLAG, &verify, NULL, "hash the files whose SHA-256 is known and say which do not match" },
-		{ "trim", CLI_FLAG, &trim, NULL, "remove synthetic weights, least recently used first, down to the limit" },
-		{ "cache-limit", CLI_REAL, &limit, "GIB", "of synthetic weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 },
+		{ "trim", CLI_FLAG, &trim, NULL, "remove synthetic and converted weights, least recently used first, down to the limit" },
+		{ "cache-limit", CLI_REAL, &limit, "GIB", "of synthetic and converted weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 },
 		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay cache [--verify] [--trim] [--cache-limit GIB] [--json]",
 		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights\n"
-			"are linked, not copied), synthetic weights and reference outputs; all of it may be deleted at any\n"
+			"are linked, not copied), synthetic and converted weights, reference outputs; all of it may be deleted at any\n"
 			"time. Sizes are real disk use.\n\n"
 			"Exit codes: 0 good; 1 bad use or an error of assay's own; 2 --verify found files that do not match.\n",
 		.options = options,
