@@ -219,6 +219,19 @@ static void put_cause_first(struct text *reason, const json_t *facts)
 	*reason = whole;
 }
 
+// Of a route that has devices: those of its words that the engine names as missing.
+static void put_absent_words(json_t *absent, struct arena *a, const struct route *r, const json_t *probe)
+{
+	const char *provider, *word;
+	json_t *why;
+
+	json_object_foreach(json_object_get(probe, "absent"), provider, why) {
+		word = strchr(provider, ':');
+		if (word && (size_t)(word - provider) == strlen(r->provider) && !strncmp(provider, r->provider, strlen(r->provider)))
+			json_object_set(absent, arena_strdup(a, word + 1), why);
+	}
+}
+
 static json_t *platform_json(const struct platform *p, struct probes *probes, const struct facts_source *source)
 {
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
@@ -235,6 +248,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 			continue;                                // nobody asked, or too many builds
 		if (add_devices(devices, p, r, probe->answer)) {
 			first = first ? first : r;
+			put_absent_words(absent, &a, r, probe->answer);
 			continue;
 		}
 		const char *why = reason_of(&a, r, probe->answer);

@@ -391,7 +391,7 @@ static void describe(struct arena *a, const struct found *f, const char *provide
 static void list_provider(struct device_list *out, const char *provider, const struct found *all, size_t count)
 {
 	size_t chromiums = 0, firefoxes = 0;
-	struct text reasons = { 0 };
+	struct text reasons = { 0 }, of_kind[2] = { { 0 }, { 0 } };
 
 	for (size_t i = 0; i < count; i++) {
 		const char *why = why_not(out->arena, &all[i], provider), *kind = kind_word(&all[i]);
@@ -399,7 +399,10 @@ static void list_provider(struct device_list *out, const char *provider, const s
 		struct device d = { .provider = provider };
 
 		if (why) {
+			struct text *own = &of_kind[all[i].browser.kind == BROWSER_FIREFOX];
+
 			text_addf(&reasons, "%s%s: %s", reasons.length ? "; " : "", all[i].browser.path, why);
+			text_addf(own, "%s%s: %s", own->length ? "; " : "", all[i].browser.path, why);
 			continue;
 		}
 		d.name = *n ? arena_printf(out->arena, "%s.%zu", kind, *n) : kind;
@@ -410,7 +413,14 @@ static void list_provider(struct device_list *out, const char *provider, const s
 	if (!chromiums && !firefoxes)
 		device_absent(out, provider, "%s", reasons.length ? text_get(&reasons)
 			: "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
+	// One kind has it and the other not: the device that is missing is named by itself.
+	else if (!chromiums && of_kind[0].length)
+		device_absent(out, arena_printf(out->arena, "%s:chromium", provider), "%s", text_get(&of_kind[0]));
+	else if (!firefoxes && of_kind[1].length)
+		device_absent(out, arena_printf(out->arena, "%s:firefox", provider), "%s", text_get(&of_kind[1]));
 	text_done(&reasons);
+	text_done(&of_kind[0]);
+	text_done(&of_kind[1]);
 }
 
 enum status browser_devices(const char *build, struct device_list *out, struct error *err)

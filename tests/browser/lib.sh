@@ -16,8 +16,8 @@ installed()
 	esac >/dev/null
 }
 
-# needs PROVIDER KIND: skips where the browser is not installed. One that is installed and does not answer is a failure; on a machine with
-# much other work it is asked a second time.
+# needs PROVIDER KIND: skips where the browser is not installed, and where it says itself that it has no such thing (Firefox 140 has no
+# WebGPU). One that is installed and does not answer is a failure; on a machine with much other work it is asked a second time.
 needs()
 {
 	local try
@@ -26,6 +26,7 @@ needs()
 		grep -A1 "\"provider\": \"$1\"" "$work/detect" | grep -q "\"name\": \"$2\"" && return
 		why=$(sed -n "s/^ *\"$2\": \"\(.*\)\",\{0,1\}$/\1/p" "$work/detect" | head -1)
 		installed "$1" "$2" || { echo "skip: no $2 with $1 here: $why"; exit 77; }
+		case $why in *": Firefox "[0-9]*": "*|*": Chromium "[0-9]*": "*) echo "skip: $2 has no $1: $why"; exit 77 ;; esac
 		echo "try $try: $2 with $1 does not answer: $why"
 		rm -rf "$work/detect" "$ASSAY_CACHE/browser"
 	done
