@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
 	&command_inspect,
 	&command_run,
 	&command_matrix,
+	&command_profile,
 	&command_ab,
 	&command_compare,
 	&command_report,

@@ -190,7 +190,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.is_static = q->is_static,
 		.is_dynamic = q->is_dynamic,
 		.no_fallback = q->no_fallback,
-		.no_explain = q->no_explain,
+		.no_explain = q->no_explain, .profile = q->profile,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
 		.quiet_wait_s = q->quiet_wait_s,
 		.memory_bytes = q->memory_bytes,
@@ -220,6 +220,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 		hash_add_text(&h, "dynamic");
 	if (c->force)
 		hash_add_text(&h, "force");
+	if (c->profile)
+		hash_add_text(&h, "profile");
 	if (c->no_explain)
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)

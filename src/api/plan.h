@@ -33,6 +33,7 @@ struct question {                            // zero is the default of every mem
 	bool force;                          // try what does not fit
 	bool fallback;                       // what gives nothing goes to the next platform: fallback.h
 	const char *golden;
+	bool profile;                        // how long each node takes; roofline of the machine
 	struct variant variant;              // precision, threads, scenario, ...
 };
 

@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -351,6 +352,58 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 	mark_elsewhere(s, &p);
 	*out = p;
 	return STATUS_OK;
+}
+
+enum status backend_can_profile(const struct backend *b, const struct provider *p, struct error *err)
+{
+	if (!b->profile)
+		return error_set(err, STATUS_UNSUPPORTED, "%s does not tell how long its nodes take; cpu and openvino do", b->name);
+	return b->can_profile ? b->can_profile(p, err) : STATUS_OK;
+}
+
+enum status session_profile(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct profile *out, struct error *err)
+{
+	enum status st = backend_can_profile(s->backend, s->provider, err);
+
+	if (st || (st = check_inputs(s, in, in_count, err)))
+		return st;
+	return (st = s->backend->profile(s, a, in, out, err)) ? error_prefix(err, "%s: profile", s->backend->name) : STATUS_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *x, size_t n)
+{
+	qsort(x, n, sizeof *x, by_number);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+void profile_medians(struct profile *out, const double *ms, const double *whole_ms, size_t runs)
+{
+	double *line = ARENA_ARRAY(out->arena, runs + 1, double), *share = ARENA_ARRAY(out->arena, runs + 1, double);
+
+	out->runs = (int64_t)runs;
+	for (size_t r = 0; r < runs; r++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < out->count; i++)
+			sum += ms[r * out->count + i];
+		share[r] = sum / whole_ms[r];
+	}
+	out->accounted = median(share, runs);
+	for (size_t i = 0; i < out->count; i++) {
+		for (size_t r = 0; r < runs; r++)
+			line[r] = ms[r * out->count + i];
+		out->nodes[i].ms = median(line, runs);
+	}
+	for (size_t r = 0; r < runs; r++)
+		line[r] = whole_ms[r];
+	out->whole_ms = median(line, runs);
 }
 
 void session_close(struct session *s)

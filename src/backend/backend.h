@@ -72,6 +72,18 @@ struct placement {
 	const char *note;                    // how it was learned, or why it was not
 };
 
+// How long each of the engine's own nodes took, in the order in which they ran. Names are the engine's.
+struct profiled_node { const char *name, *op, *kernel, *where; double ms; };      // ms: the median over the runs
+struct profile {
+	struct arena *arena;
+	const char *folder;                  // for files of its own, which it removes
+	int64_t runs;                        // to do; done, afterwards. Some that warm up go before them
+	struct profiled_node *nodes;
+	size_t count;
+	double whole_ms;                     // median of the profiled runs, by our clock around them
+	double accounted;                    // median over the runs of: times of the nodes of a run over its whole
+};
+
 struct session {
 	const struct backend *backend;
 	const struct provider *provider;
@@ -109,6 +121,10 @@ struct backend {
 	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
 	enum status (*explain)(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 		struct error *err);
+	// May be NULL. Opens the model a second time. UNSUPPORTED, with the reason, where nodes have no times of their own.
+	enum status (*profile)(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err);
+	// Whether it will, told before anything is loaded; NULL where profile is: there is nothing to ask.
+	enum status (*can_profile)(const struct provider *p, struct error *err);
 	bool (*memory)(int64_t *pss_kib, int64_t *anonymous_kib);          // may be NULL: of processes beside this one that sessions run in
 	void (*end)(void);                                                 // may be NULL: what was kept for a next session ends
 };
@@ -138,6 +154,11 @@ enum status session_run(struct session *s, const struct tensor *in, size_t in_co
 enum status session_share_cache(struct session *s, struct error *err);
 enum status session_explain(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
 	struct placement *out, struct error *err);
+// in out: arena, folder, runs.
+enum status session_profile(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct profile *out, struct error *err);
+enum status backend_can_profile(const struct backend *b, const struct provider *p, struct error *err);      // UNSUPPORTED says why not
+// For engines: ms[runs][nodes] as a median of each node, whole_ms[runs] as its own and as what the nodes account for.
+void profile_medians(struct profile *out, const double *ms, const double *whole_ms, size_t runs);
 void session_close(struct session *s);                               // zeroed or half-open is fine
 const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
 

@@ -431,4 +431,5 @@ const struct backend backend_openvino = {
 	.run = ov_run,
 	.close = ov_close,
 	.explain = ov_explain,
+	.profile = ov_profile,
 };

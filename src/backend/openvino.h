@@ -90,6 +90,12 @@ enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_
 // Points a request's inputs at the caller's memory. `given`: what they point at already; NULL: nothing yet.
 enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held,
 	struct ov_given *given, struct error *err);
+// A second model with counters for its nodes, its inputs given; nothing has run. `held`: [input_count] of NULL. To be closed also after an error.
+enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
+	ov_compiled_model_t **model, ov_tensor_t **held, struct error *err);
+void ov_close_counted(struct session *s, ov_infer_request_t *request, ov_compiled_model_t *model, ov_tensor_t **held);
+// openvino_profile.c
+enum status ov_profile(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err);
 enum status ov_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 	struct error *err);
 

@@ -114,8 +114,8 @@ static enum status count_on(struct session *s, const char *devices, struct error
 	return st;
 }
 
-static enum status profile(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
-	ov_compiled_model_t **model, ov_tensor_t **held, ov_profiling_info_list_t *counters, struct error *err)
+enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
+	ov_compiled_model_t **model, ov_tensor_t **held, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
@@ -125,10 +125,22 @@ static enum status profile(struct session *s, const struct artifact *a, const ch
 	if ((st = count_on(s, devices, err)) || (st = ov_check(l, l->ov_core_set_property(o->core, "", "CACHE_DIR", ""), "CACHE_DIR", err)) ||
 		(st = ov_compile(s, a, model, err)) ||
 		(st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
-		(st = ov_give_inputs(s, *request, in, held, NULL, err)) ||
-		(st = ov_check(l, l->ov_infer_request_infer(*request), "running", err)))
+		(st = ov_give_inputs(s, *request, in, held, NULL, err)))
 		return st;
-	return ov_check(l, l->ov_infer_request_get_profiling_info(*request, counters), "reading performance counters", err);
+	return STATUS_OK;
+}
+
+void ov_close_counted(struct session *s, ov_infer_request_t *request, ov_compiled_model_t *model, ov_tensor_t **held)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+
+	for (size_t i = 0; i < s->input_count; i++)
+		if (held[i])
+			l->ov_tensor_free(held[i]);
+	if (request)
+		l->ov_infer_request_free(request);
+	if (model)
+		l->ov_compiled_model_free(model);
 }
 
 enum status ov_explain(
@@ -157,19 +169,15 @@ enum status ov_explain(
 		return STATUS_OK;
 	}
 	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
-	if (!st && !(st = profile(s, a, devices, in, &request, &model, held, &counters, err))) {
+	if (!st && !(st = ov_open_counted(s, a, devices, in, &request, &model, held, err)) &&
+		!(st = ov_check(l, l->ov_infer_request_infer(request), "running", err)) &&
+		!(st = ov_check(l, l->ov_infer_request_get_profiling_info(request, &counters), "reading performance counters", err))) {
 		int64_t submodels;
 		struct counter *sorted = sort_counters(out->arena, &counters, &submodels);
 
 		join(&drawn, sorted, counters.size, devices, submodels, out);
 		l->ov_profiling_info_list_free(&counters);
 	}
-	for (size_t i = 0; i < s->input_count; i++)
-		if (held[i])
-			l->ov_tensor_free(held[i]);
-	if (request)
-		l->ov_infer_request_free(request);
-	if (model)
-		l->ov_compiled_model_free(model);
+	ov_close_counted(s, request, model, held);
 	return st;
 }

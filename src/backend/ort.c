@@ -177,7 +177,7 @@ static enum status set_options(struct session *s, const struct artifact *a, enum
 	struct ort *own = s->state;
 	// The processor's own session has nothing beside its work: a second one records, without prepacking, in milliseconds. What
 	// another provider compiles may take minutes, so there the one session does both.
-	const bool record = own->library.version >= 24 && (purpose != ORT_MEASURE || !is_cpu(s));
+	const bool record = own->library.version >= 24 && ((purpose != ORT_MEASURE && purpose != ORT_PROFILE) || !is_cpu(s));
 	const OrtLoggingLevel told = purpose == ORT_REASONS ? ORT_LOGGING_LEVEL_VERBOSE : is_cpu(s) ? ORT_LOGGING_LEVEL_ERROR : ORT_LOGGING_LEVEL_WARNING;
 	static const char *const words[] = { "all", "extended", "basic", "none" };
 	static const GraphOptimizationLevel levels[] = { ORT_ENABLE_ALL, ORT_ENABLE_EXTENDED, ORT_ENABLE_BASIC, ORT_DISABLE_ALL };
@@ -212,11 +212,13 @@ static enum status set_options(struct session *s, const struct artifact *a, enum
 		SET(AddSessionConfigEntry(o, "session.intra_op.spin_duration_us", spin_us));
 	if (spin_us)
 		SET(AddSessionConfigEntry(o, "session.inter_op.spin_duration_us", spin_us));
-	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && purpose == ORT_MEASURE ? "0" : "1"));
+	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && (purpose == ORT_MEASURE || purpose == ORT_PROFILE) ? "0" : "1"));
 	if (a->weights_dir)
 		SET(AddSessionConfigEntry(o, "session.model_external_initializers_file_folder_path", a->weights_dir));
 	if (record)
 		SET(AddSessionConfigEntry(o, "session.record_ep_graph_assignment_info", "1"));
+	if (purpose == ORT_PROFILE)
+		SET(EnableProfiling(o, own->profile_prefix));
 #undef SET
 	return ((const struct ort_provider *)s->provider->detail)->append(s, o, err);
 }
@@ -510,4 +512,6 @@ const struct backend backend_ort = {
 	.run = ort_run,
 	.close = ort_close,
 	.explain = ort_explain,
+	.profile = ort_profile,
+	.can_profile = ort_can_profile,
 };

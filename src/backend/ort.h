@@ -33,6 +33,7 @@ struct ort {
 	bool recorded;                       // the session itself kept where its nodes went
 	int64_t copies;                      // nodes that were added to copy between devices; -1: not asked
 	const char *trouble;                 // an error behind which it opened nevertheless; NULL: none
+	const char *profile_prefix;          // of the file that ORT_PROFILE writes
 	int purpose;                         // enum ort_purpose of the session that is being made
 	const char *context;                 // set by append: the file in compiled.folder that takes the graph with what was compiled of it; NULL: none
 	bool from_context;                   // it was opened from a compiled context: nodes of the graph have no names in it
@@ -68,9 +69,13 @@ enum ort_purpose {
 	ORT_MEASURE,                         // other providers' than the processor's keep where each node goes (API 24)
 	ORT_PLACE,                           // never run: keeps where each node goes; prepacking is off
 	ORT_REASONS,                         // never run: also tells in the log why nodes were left out
+	ORT_PROFILE,                         // as ORT_MEASURE, and writes down how long each node takes
 };
 // A session over the artifact.
 enum status ort_create_session(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSession **out, struct error *err);
+// ort_profile.c
+enum status ort_can_profile(const struct provider *p, struct error *err);
+enum status ort_profile(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err);
 enum status ort_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
 	struct error *err);
 

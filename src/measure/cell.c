@@ -80,6 +80,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
+	if (c->profile)
+		hash_add_text(&h, "profile");
 	variant_hash(&h, &c->variant);
 	hash_hex(&h, hex);
 	return hex;
@@ -346,7 +348,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
 		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
 		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
-		.no_explain = c->no_explain, .variant = c->variant };
+		.no_explain = c->no_explain, .profile = c->profile, .variant = c->variant };
 
 	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows another text.
 	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
@@ -373,6 +375,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	result.sample_ms = heard.sample_ms;
 	result.sample_count = heard.sample_count;
 	result.placement = heard.placement;
+	result.profile = heard.profile;
 	result.verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
 	if (cause)
 		result.row.cause = cause;

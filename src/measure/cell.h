@@ -7,6 +7,7 @@
 //   object a line; sample /proc in the      {"event":"row", ...fields of struct row...}      (may come in pieces; later wins)
 //   untimed phases; kill the group at the   {"event":"samples","ms":[...]}
 //   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
+//                                           {"event":"profile","nodes":[...]}: the engine's own nodes with their times
 //                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
 //                                           {"event":"compiled"}: for a device that is not here; nothing runs
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
@@ -46,6 +47,7 @@ struct cell {
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
 	bool force;                          // try what does not fit
 	const char *golden;                  // safetensors with in.* and out.*, or NULL
+	bool profile;                        // also how long each of the engine's nodes takes, in a session of its own
 	struct variant variant;
 };
 
@@ -56,6 +58,7 @@ struct cell_result {
 	double *sample_ms;
 	size_t sample_count;
 	json_t *placement;                   // array of {name, op, dtype, where, kernel, reason, fused, elsewhere, ms}; may be NULL; freed with the arena
+	json_t *profile;                     // array of the engine's nodes: name, op, kernel, where, scope, named_by, drawn_nodes, ms, flops, bytes, ...; may be NULL
 	json_t *checks;                      // array, one object an output: name, max_abs_error, ...; may be NULL
 };
 

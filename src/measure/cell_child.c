@@ -188,7 +188,7 @@ static enum status measure(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_open_engine(w, err)) || (st = work_open(w, err)))
+	if ((st = work_open_engine(w, err)) || (w->ask.profile && (st = backend_can_profile(w->backend, w->provider, err))) || (st = work_open(w, err)))
 		return st;
 	if (work_compiles_only(w))
 		return say_compiled(w);
@@ -200,7 +200,7 @@ static enum status measure(struct work *w, struct error *err)
 		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
 	else
 		work_explain(w, w->part, w->in);
-	return STATUS_OK;
+	return w->ask.profile ? work_profile(w, err) : STATUS_OK;
 }
 
 static enum status measure_generation(struct work *w, struct error *err)

@@ -66,6 +66,9 @@ struct graph_cost;
 enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out, struct graph **graph, struct error *err);
 void work_say_cost(struct work *w);
 
+// cell_profile.c: times of the engine's nodes, mapped to what was drawn, and the roofs of this machine. After everything else.
+enum status work_profile(struct work *w, struct error *err);
+
 // cell_place.c: where the nodes are, into the row. `p`: which of the graphs. NULL inputs: before anything ran.
 void work_explain(struct work *w, struct part *p, const struct tensor *in);
 // UNSUPPORTED when a node of any graph is elsewhere, or when that cannot be known; *of_form: another form may be better.

@@ -116,6 +116,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		h->placement = keep_json(h, json_object_get(event, "nodes"));
 		return json_is_array(h->placement);
 	}
+	if (text_is(name, "profile")) {
+		h->profile = keep_json(h, json_object_get(event, "nodes"));
+		return json_is_array(h->profile);
+	}
 	if (text_is(name, "probe")) {
 		h->probe = keep_json(h, event);
 		return true;

@@ -14,7 +14,7 @@ struct heard {
 	const char *phase;                   // the one it was in last; "start" before the first
 	double *sample_ms;
 	size_t sample_count;
-	json_t *placement, *probe;           // die with the arena
+	json_t *placement, *probe, *profile;           // die with the arena
 	const char *reference_path;
 	double pss_mib, anonymous_mib, resident_mib;         // largest told; NaN: none
 	bool memory_beside;                  // those are of the engine's own processes too

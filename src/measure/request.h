@@ -38,7 +38,8 @@
 	X(INTEGER, is_dynamic)                                                                                            \
 	X(INTEGER, is_static)                                                                                             \
 	X(INTEGER, no_fallback)                                                                                           \
-	X(INTEGER, no_explain)
+	X(INTEGER, no_explain)                                                                                            \
+	X(INTEGER, profile)
 
 struct request {
 #define REQUEST_TEXT const char *

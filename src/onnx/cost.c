@@ -19,6 +19,8 @@
 struct count {
 	const struct graph *g;
 	const bool *constant;                // of each value: an initializer, or made of initializers alone
+	const int *root;                     // of each value: the value whose memory it is
+	int *uses;
 	struct node_cost *node;
 };
 
@@ -181,28 +183,38 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 
 // ---- bytes --------------------------------------------------------------------------------------------------------------
 
-static void read_input(struct count *c, int id, uint64_t nbytes)
+static void read_input(struct count *c, struct cost_value *reads, int id, uint64_t nbytes)
 {
-	if (c->constant[id])
+	if (c->constant[id]) {
 		c->node->weight_nbytes += nbytes;
-	else
-		c->node->read_nbytes += nbytes;
+		return;
+	}
+	c->node->read_nbytes += nbytes;
+	c->uses[c->root[id]]++;
+	reads[c->node->read_count++] = (struct cost_value){ c->root[id], nbytes };
 }
 
 // Of what is gathered or cut out, only that is read; of a shape, nothing.
-static void bytes_of(struct count *c, const struct node *n)
+static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 {
+	struct cost_value *reads, *writes;
 	bool part = text_starts(n->op, "Gather") || text_is(n->op, "Slice") || text_is(n->op, "Trilu");
 
 	if (graph_is_view(n->op) || text_is(n->op, "Shape"))
 		return;
-	for (int k = 0; k < n->output_count; k++)
-		c->node->written_nbytes += bytes(c, n->outputs[k]);
+	c->node->reads = reads = ARENA_ARRAY(a, (size_t)n->input_count + 1, struct cost_value);
+	c->node->writes = writes = ARENA_ARRAY(a, (size_t)n->output_count + 1, struct cost_value);
+	for (int k = 0; k < n->output_count; k++) {
+		uint64_t nbytes = bytes(c, n->outputs[k]);
+
+		c->node->written_nbytes += nbytes;
+		writes[c->node->write_count++] = (struct cost_value){ n->outputs[k], nbytes };
+	}
 	for (int k = 0; k < n->input_count; k++) {
 		int id = n->inputs[k].id;
-		// Keys and values of a shared cache: what lies there is read, what is new is written in the same place.
+
 		if (id)
-			read_input(c, id, part && k == 0 ? bytes(c, n->outputs[0]) : bytes(c, id));
+			read_input(c, reads, id, part && k == 0 ? bytes(c, n->outputs[0]) : bytes(c, id));
 	}
 }
 
@@ -264,10 +276,13 @@ static uint64_t boundary(struct count *c, const bool *live)
 void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 {
 	bool *constant = ARENA_ARRAY(a, (size_t)g->value_count, bool), *live = ARENA_ARRAY(a, (size_t)g->node_count + 1, bool);
-	struct count c = { .g = g, .constant = constant };
+	int *root = ARENA_ARRAY(a, (size_t)g->value_count, int), *uses = ARENA_ARRAY(a, (size_t)g->value_count, int);
+	struct count c = { .g = g, .constant = constant, .root = root, .uses = uses };
 	struct node_cost sink = { 0 };
 
-	*out = (struct graph_cost){ .nodes = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct node_cost), .ops = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct op_cost) };
+	*out = (struct graph_cost){ .uses = uses, .nodes = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct node_cost), .ops = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct op_cost) };
+	for (int i = 1; i < g->value_count; i++)
+		root[i] = i;
 	for (int i = 1; i < g->value_count; i++)
 		constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
 	for (int i = 0; i < g->node_count; i++) {
@@ -278,6 +293,8 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 			all &= !n->inputs[k].id || constant[n->inputs[k].id];
 		for (int k = 0; k < n->output_count; k++)
 			constant[n->outputs[k]] = all;
+		if (graph_is_view(n->op))
+			root[n->outputs[0]] = root[n->inputs[0].id];
 		if (!n->live)
 			continue;
 		c.node = &out->nodes[out->node_count++];
@@ -286,14 +303,53 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 		if (all)
 			continue;
 		c.node->flops = flops_of(&c, n);
-		bytes_of(&c, n);
+		bytes_of(&c, a, n);
 		out->flops += c.node->flops;
 		out->weight_nbytes += c.node->weight_nbytes;
 		out->nbytes += c.node->read_nbytes + c.node->written_nbytes + c.node->weight_nbytes;
 		out->unknown |= c.node->unknown;
 		add_op(out, c.node);
 	}
+	for (int i = 0; i < g->output_count; i++)
+		uses[root[g->outputs[i]]]++;
 	c.node = &sink;
 	out->boundary_nbytes = boundary(&c, live);
 	qsort(out->ops, out->op_count, sizeof *out->ops, most_first);
+}
+
+static int reads_among(const struct graph_cost *c, const size_t *members, size_t count, int id)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < c->nodes[members[i]].read_count; k++)
+			n += c->nodes[members[i]].reads[k].value == id;
+	return n;
+}
+
+static bool written_among(const struct graph_cost *c, const size_t *members, size_t count, int id)
+{
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < c->nodes[members[i]].write_count; k++)
+			if (c->nodes[members[i]].writes[k].value == id)
+				return true;
+	return false;
+}
+
+uint64_t graph_cost_fused(const struct graph_cost *c, const size_t *members, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct node_cost *n = &c->nodes[members[i]];
+
+		sum += n->weight_nbytes;
+		for (int k = 0; k < n->read_count; k++)          // read by several of them: once
+			if (!written_among(c, members, count, n->reads[k].value) && !reads_among(c, members, i, n->reads[k].value))
+				sum += n->reads[k].nbytes;
+		for (int k = 0; k < n->write_count; k++)
+			if (reads_among(c, members, count, n->writes[k].value) < c->uses[n->writes[k].value] || !c->uses[n->writes[k].value])
+				sum += n->writes[k].nbytes;
+	}
+	return sum;
 }

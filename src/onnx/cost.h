@@ -10,11 +10,15 @@
 
 #include "onnx/graph.h"
 
+struct cost_value { int value; uint64_t nbytes; };        // equal numbers are the same memory: a view is its input
+
 struct node_cost {
 	const char *name, *op;               // of the graph: they live as long as it does
 	uint64_t flops;
 	uint64_t read_nbytes, written_nbytes;        // made by nodes or given by the caller
 	uint64_t weight_nbytes;              // of weights and other constants, in the type that the node reads
+	const struct cost_value *reads, *writes;     // the values of read_nbytes and written_nbytes
+	int read_count, write_count;
 	bool of_floats;                      // its result is a float
 	bool unknown;                        // a dimension was not a number
 };
@@ -27,10 +31,13 @@ struct graph_cost {
 	size_t node_count;
 	struct op_cost *ops;                 // by kind of node, most operations first
 	size_t op_count;
+	int *uses;                           // of each value: how many nodes read it, and one more when the caller gets it
 	bool unknown;
 };
 
 // Memory in `a`.
 void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out);
+// What is moved when these nodes, numbers of out->nodes, are computed as one: nothing that only they read.
+uint64_t graph_cost_fused(const struct graph_cost *c, const size_t *members, size_t count);
 
 #endif

@@ -32,7 +32,8 @@
 	X(REAL, quiet_wait_s)                                                                                              \
 	X(INTEGER, memory_bytes)                                                                                           \
 	X(BOOLEAN, force)                                                                                                  \
-	X(TEXT, golden)
+	X(TEXT, golden)                                                                                                    \
+	X(BOOLEAN, profile)
 
 // One line; files of the model and of golden outputs also as absolute paths, `model_file` and `golden_file`; `own_options` are
 // those that the platform's row did not bring: its defaults may be others in another version, or where something stands in for it.

@@ -317,6 +317,38 @@ static enum status add_placement(struct db *d, const struct cell_result *r, int6
 	return status;
 }
 
+static int64_t json_integer_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : ROW_NONE;
+}
+
+static enum status add_profile(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	struct arena a = { 0 };
+	struct insert in;
+	size_t i;
+	json_t *n;
+	enum status status;
+
+	insert_begin(&in, d, "profile_node");
+	json_array_foreach(r->profile, i, n) {
+		const struct db_value row[] = {
+			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("name", json_text(&a, n, "name")),
+			V_TEXT("op", json_text(&a, n, "op")), V_TEXT("kernel", json_text(&a, n, "kernel")), V_TEXT("place", json_text(&a, n, "where")),
+			V_TEXT("scope", json_text(&a, n, "scope")), V_TEXT("named_by", json_text(&a, n, "named_by")),
+			V_INTEGER("drawn_nodes", json_integer_of(n, "drawn_nodes")), V_REAL("ms", json_real_of(n, "ms")), V_INTEGER("flops", json_integer_of(n, "flops")),
+			V_INTEGER("bytes", json_integer_of(n, "bytes")), V_INTEGER("weight_bytes", json_integer_of(n, "weight_bytes")),
+			V_REAL("roof_ms", json_real_of(n, "roof_ms")), V_TEXT("roof", json_text(&a, n, "roof")),
+		};
+		insert_row(&in, row, sizeof row / sizeof row[0]);
+	}
+	status = insert_end(&in, err);
+	arena_done(&a);
+	return status;
+}
+
 static enum status add_checks(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
 {
 	struct arena a = { 0 };
@@ -367,6 +399,8 @@ enum status store_finished(struct store *s, const struct cell_result *r, struct 
 		status = add_samples(&d, r, cell, event, err);
 	if (status == STATUS_OK && r->placement != NULL)
 		status = add_placement(&d, r, cell, event, err);
+	if (status == STATUS_OK && r->profile != NULL)
+		status = add_profile(&d, r, cell, event, err);
 	if (status == STATUS_OK && r->checks != NULL)
 		status = add_checks(&d, r, cell, event, err);
 	return transaction_end(s, &d, status, err);

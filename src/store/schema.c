@@ -59,6 +59,9 @@ const struct migration schema_migrations[] = {
 	"ALTER TABLE placement ADD COLUMN ms DOUBLE;" },
 	{ 5, "a cell's question whole, and the commit of the program",
 	"ALTER TABLE cell ADD COLUMN question VARCHAR; ALTER TABLE run ADD COLUMN program_commit VARCHAR;" },
+	{ 6, "the engine's own nodes with their times",
+	"CREATE TABLE profile_node(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, name VARCHAR, op VARCHAR, kernel VARCHAR, place VARCHAR,"
+	"  scope VARCHAR, named_by VARCHAR, drawn_nodes BIGINT, ms DOUBLE, flops BIGINT, bytes BIGINT, weight_bytes BIGINT, roof_ms DOUBLE, roof VARCHAR);" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 

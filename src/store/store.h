@@ -61,6 +61,8 @@ enum status store_query(struct store *s, const char *sql, struct table *out, str
 
 // One row by its number, as its last word stands; texts in `a`. BAD_INPUT: there is none.
 enum status store_row(struct store *s, struct arena *a, int64_t row, struct row *out, struct error *err);
+// The engine's nodes of a profile in the order in which they ran, as cell_result has them; an empty array where it was not profiled. Owned by the caller.
+enum status store_profile(struct store *s, int64_t row, json_t **out, struct error *err);
 // The last row, before like->row (which must be started), whose platform is the one that `like` asked for, that ran there, and that
 // answers the same question on the same machine: model, weights, layers, batch, lengths, types. row is ROW_NONE where there is none.
 struct store_measured { int64_t row; double latency_ms; const char *day; };

@@ -164,6 +164,30 @@ static void a_symbol_without_a_number(void **state)
 	arena_done(&a);
 }
 
+// y = exp(-x) * x: as three nodes 7 values of 4 bytes are moved, as one x and y; with the exp given to the caller, that too.
+static void nodes_in_one(void **state)
+{
+	for (int given = 0; given < 2; given++) {
+		struct graph *g = graph_new(NULL);
+		struct arena a = { 0 };
+		value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 100 }), e = op_exp(g, op_neg(g, x));
+
+		(void)state;
+		graph_output(g, "y", op_mul(g, op_reshape(g, e, 2, (int64_t[]){ 10, 10 }), op_reshape(g, x, 2, (int64_t[]){ 10, 10 })));
+		if (given)
+			graph_output(g, "e", e);
+		struct graph_cost c = finish(g, &a);
+		size_t all[8];
+		for (size_t i = 0; i < c.node_count; i++)
+			all[i] = i;
+		assert_int_equal(c.nbytes, 7 * 400);
+		assert_int_equal(graph_cost_fused(&c, all, c.node_count), given ? 1200 : 800);
+		assert_int_equal(graph_cost_fused(&c, all, 1), 800);
+		graph_free(g);
+		arena_done(&a);
+	}
+}
+
 // ---- published figures --------------------------------------------------------------------------------------------------
 
 // A configuration at its usual shape: without the nodes of one scope, and all of it.
@@ -239,7 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_product), cmocka_unit_test(a_linear_layer), cmocka_unit_test(convolutions), cmocka_unit_test(attention_in_both_forms),
-		cmocka_unit_test(what_only_moves), cmocka_unit_test(a_symbol_without_a_number), cmocka_unit_test(published_models),
+		cmocka_unit_test(what_only_moves), cmocka_unit_test(a_symbol_without_a_number), cmocka_unit_test(nodes_in_one), cmocka_unit_test(published_models),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# profile on a model of two layers: its scopes are named, its parts sum to the whole that it states, the same profile comes from the database
+# again, the page is whole, and who has no profile says so. No speed is looked at.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+case=$SOURCE/tests/conform/cases/bert
+code 0 "$ASSAY" synth "$case" -o "$work/bert"
+quick="--runs 3 --no-conform"
+
+code 1 "$ASSAY" profile
+has err 'MODEL is missing'
+code 1 "$ASSAY" profile "$work/bert" --row 1
+has err 'MODEL is left out'
+code 1 "$ASSAY" profile "$work/bert" --on cpu,openvino
+has err 'names 2 platforms'
+code 1 "$ASSAY" profile "$work/bert" --task generate
+
+# Who cannot: before anything is loaded, as a verdict.
+code 2 "$ASSAY" profile "$work/bert" --on null $quick --json
+json 'd[0]["verdict"] == "unsupported" and "how long its nodes take" in d[0]["cause"] and d[0]["load_ms"] is None'
+code 1 "$ASSAY" profile --row 1
+has err 'row 1 of .* holds no profile'
+
+"$ASSAY" detect --json >"$work/detect" 2>/dev/null
+tested=0
+for on in cpu openvino; do
+	python3 - "$work/detect" $on <<'PY' || { echo "$on: its engine is not here"; continue; }
+import json, sys
+sys.exit(0 if any(p["name"] == sys.argv[2] and p["available"] for p in json.load(open(sys.argv[1]))["platforms"]) else 1)
+PY
+	tested=$((tested + 1))
+	rm -f "$ASSAY_DB"
+	code 0 "$ASSAY" profile "$work/bert" --on $on $quick --json -o "$work/$on.html"
+	cp "$work/out" "$work/first"
+	json 'd["row"] == 1 and d["verdict"] in ("right", "unjudged") and d["profile"]["runs"] >= 5'
+	# The parts are the whole: nodes, what is not named, what lies between.
+	json 'abs(sum(n["ms"] for n in d["nodes"]) - d["nodes_ms"]) < 1e-6 and abs(d["nodes_ms"] + d["between_nodes_ms"] - d["whole_ms"]) < 1e-6'
+	json 'abs(sum(s["ms"] for s in d["scopes"] if s["depth"] == 0) + d["not_named_ms"] - d["nodes_ms"]) < 1e-6'
+	json 'abs(sum(o["ms"] for o in d["ops"]) - d["nodes_ms"]) < 1e-6 and sum(o["nodes"] for o in d["ops"]) == len(d["nodes"])'
+	json 'abs(sum(n["ms"] for n in d["nodes"] if n["scope"] is None) - d["not_named_ms"]) < 1e-6'
+	json '0 < d["accounted"] < 1.2'
+	# Both layers have both of their parts, and the work is in them: products above all.
+	json '{"embed", "layers.*", "layers.*/attn", "layers.*/ffn", "head"} <= {s["scope"] for s in d["scopes"]}'
+	json '[s["instances"] for s in d["scopes"] if s["scope"] == "layers.*"] == [2]'
+	json 'sum(bool(n["scope"]) and n["scope"].startswith("layers.") for n in d["nodes"]) > 10'
+	json 'all(n["scope"] is not None for n in d["nodes"] if n["ms"] > 0.1 * d["whole_ms"])'
+	# Roofs are measured, and no figure is without them.
+	json 'd["peak_gflops"] > 0 and d["bandwidth_gb_s"] > 0 and 0 < d["roofline_share"] and d["profile"]["peak_by"]'
+	json 'any(n["gflops"] and n["roofline_share"] and n["roof"] in ("compute", "memory") for n in d["nodes"]) and d["bottlenecks"]'
+
+	# From the database, nothing runs: the same.
+	code 0 "$ASSAY" profile --row 1 --json
+	cmp -s "$work/first" "$work/out" || fail "--row prints another profile than the run did"
+	code 0 "$ASSAY" profile --row 1 --top 3
+	has out '^  layer .* ms'
+	has out '^  layers\.\* '
+	has out '^  \(between nodes\)'
+	has out '^Roofs: [0-9]+ GFLOP/s'
+	[ "$(sed -n '/^  slowest nodes/,/^$/p' "$work/out" | grep -c '^  [a-zA-Z].*[0-9]')" = 3 ] || fail "--top 3 does not list three nodes"
+
+	# A node's operations are the graph's: nothing is lost on the way through the engine's names.
+	code 0 "$ASSAY" query --format json "SELECT flops, roofline_share, peak_gflops, bandwidth_gb_s, profile FROM result WHERE id = 1"
+	json 'd[0]["flops"] > 0 and d[0]["roofline_share"] > 0'
+	code 0 "$ASSAY" query --format json "SELECT sum(n.flops) AS f, max(r.flops) AS g, count(*) AS k FROM profile_node n JOIN result r ON r.id = n.cell"
+	json 'abs(float(d[0]["f"]) / float(d[0]["g"]) - 1) < 0.01'
+
+	# The page needs nothing else and is well formed.
+	python3 - "$work/$on.html" <<'PY' || fail "the page of $on"
+import sys
+from html.parser import HTMLParser
+page = open(sys.argv[1], encoding="utf-8").read()
+assert "http:" not in page and "https:" not in page and "src=" not in page
+stack, boxes = [], []
+class Page(HTMLParser):
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br", "link"):
+            stack.append(tag)
+        if tag == "button":
+            boxes.append(dict(attrs))
+    def handle_endtag(self, tag):
+        assert stack.pop() == tag, tag
+Page().feed(page)
+assert not stack and len(boxes) > 20 and all(b.get("title") for b in boxes)
+assert any("layers.1" in b["title"] for b in boxes)
+PY
+done
+[ "$tested" -gt 0 ] || { [ "$failures" -eq 0 ] && echo "no engine that has a profile is here" && exit 77; }
+finish
