@@ -132,7 +132,13 @@ static void widen(const uint8_t *from, enum dtype t, size_t n, float *out)
 	}
 	for (size_t i = 0; i < n; i++) {
 		memcpy(&half, from + 2 * i, sizeof half);        // files promise no alignment
-		out[i] = t == DTYPE_F16 ? f32_of_f16(half) : f32_of_bf16(half);
+		if (t == DTYPE_F16) {
+			out[i] = f32_of_f16(half);
+		} else {
+			uint32_t bits = (uint32_t)half << 16;    // f32_of_bf16, where the compiler sees it
+
+			memcpy(&out[i], &bits, sizeof bits);
+		}
 	}
 }
 

@@ -156,7 +156,7 @@ static enum status draw(struct work *w, struct error *err)
 
 enum status work_build(struct work *w, struct error *err)
 {
-	double begin = clock_ms();
+	double begin = clock_ms(), converted = w->convert_ms;
 	enum status st;
 
 	say_phase("build");
@@ -174,7 +174,7 @@ enum status work_build(struct work *w, struct error *err)
 	}
 	if (st)
 		return st;
-	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin, "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
+	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin - (w->convert_ms - converted), "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
 		"weights_bytes", (json_int_t)w->part->artifact.weights_nbytes));
 	if (!w->ask.reference_name)
 		work_say_cost(w);

@@ -16,6 +16,7 @@ struct work {
 	struct checkpoint checkpoint;
 	struct spec *spec;                   // NULL for a user's .onnx
 	struct precise precise;              // as asked; zero where the engine makes it
+	double convert_ms;                   // of weights, by this process so far; no part of build_ms
 	size_t form;                         // which of the platform's forms is drawn
 	struct graph_form drawn_form;        // it, with what the question adds
 	const char *form_why;                // why earlier ones were not taken

@@ -76,7 +76,9 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
 	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
-	double resident = run + w.mapped > load + w.mapped - w.read ? run + w.mapped : load + w.mapped - w.read;
+	double packing = e->frees_packed && w.loading <= w.held ? (double)g->largest_multiplied_nbytes : 0;     // mapped, until its packed copy is there
+	double loaded = load + (packing > w.mapped - w.read ? packing : w.mapped - w.read);
+	double resident = run + w.mapped > loaded ? run + w.mapped : loaded;
 
 	out->anonymous_bytes = (uint64_t)(run > load ? run : load);
 	out->resident_bytes = (uint64_t)(resident + libraries);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph's book-keeping: values, nodes, scopes, names, symbols, the sticky error, and what is left at the end.
 // Operations are in op*.c and fused.c, the protobuf in write.c.
+#include "onnx/half.h"
 #include "onnx/inside.h"
 
 #include <stdio.h>
@@ -532,6 +533,8 @@ enum status graph_finish(struct graph *g, struct error *err)
 		graph_fail(g, STATUS_FAILED, "the graph has no output");
 	if (!g->failed && g->scope_depth)
 		graph_fail(g, STATUS_FAILED, "a scope was entered and not left");
+	if (!g->failed && (g->form.precise.precision == PRECISION_FLOAT16 || g->form.precise.precision == PRECISION_BFLOAT16))
+		graph_halve(g, g->form.precise.precision == PRECISION_FLOAT16 ? DTYPE_F16 : DTYPE_BF16);
 	if (g->failed) {
 		if (err)
 			*err = g->error;

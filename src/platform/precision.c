@@ -7,8 +7,6 @@
 
 static const struct precision_way ways[] = {
 	// engine, provider, precision, by, options, why
-	{ NULL, NULL, PRECISION_FLOAT16, PRECISION_BY_NOBODY, NULL, "float16: no form of the graph and no option of this engine makes it" },
-	{ NULL, NULL, PRECISION_BFLOAT16, PRECISION_BY_NOBODY, NULL, "bfloat16: no form of the graph and no option of this engine makes it" },
 	{ NULL, NULL, PRECISION_INT8_DYNAMIC, PRECISION_BY_NOBODY, NULL, "int8-dynamic: no form of the graph and no option of this engine makes it" },
 	{ NULL, NULL, PRECISION_INT8_STATIC, PRECISION_BY_NOBODY, NULL, "int8-static: no form of the graph and no option of this engine makes it" },
 };
