@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// cells.h. What is decided about a cell is decided in api/plan.c; here is the order of things, and what a person sees.
+// cells.h: from options to the cells of the plan, and the sums behind them. Running them is cells_run.c's; what is decided about a cell
+// is decided in api/plan.c.
 #include "cells.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "artifact/artifact.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "fetching.h"
 #include "measure/protocol.h"
 #include "progress.h"
-#include "show.h"
+#include "report/crossover.h"
 
 const char *cells_plural(size_t n, const char *one, const char *many)
 {
@@ -44,7 +44,73 @@ void cells_print_counts(const struct cells *c)
 		printf("; %zu finished before", c->skipped);
 	if (c->taken)
 		printf("; %zu left to another run", c->taken);
+	if (c->left_out)
+		printf("; %zu of larger batches not asked", c->left_out);
 	putchar('\n');
+}
+
+int cells_worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+// The batches of one model, variant and platform that gave a time.
+static struct crossover_side side_of(const struct cells *c, struct arena *a, const struct plan_model *m, size_t variant, const struct target *t)
+{
+	struct crossover_point *points = ARENA_ARRAY(a, c->planned_count + 1, struct crossover_point);
+	struct crossover_side side = { .name = t->chosen ? arena_printf(a, "%s:%s", t->platform->name, t->device) : t->platform->name, .points = points };
+
+	for (size_t i = 0; i < c->target_count; i++)
+		if (&c->targets[i] != t && c->targets[i].platform == t->platform && t->options && !strstr(side.name, "="))
+			side.name = arena_printf(a, "%s,%s", side.name, t->options);
+
+	for (size_t i = 0; i < c->planned_count; i++) {
+		const struct planned *p = &c->planned[i];
+
+		if (p->model == m && p->variant == variant && p->target == t && !isnan(p->latency_ms))
+			points[side.count++] = (struct crossover_point){ p->question->batch, p->latency_ms, p->low_ms, p->high_ms };
+	}
+	return side;
+}
+
+// "gpt2 at 2 threads, seq 16": what is the same for both sides.
+static const char *without_batch(struct arena *a, const struct planned *p)
+{
+	size_t n = strlen(p->label);
+	const char *at = p->label;
+
+	for (const char *next; (next = strstr(at, "batch ")); at = next + 1)
+		n = (size_t)(next - p->label);
+	while (n && (p->label[n - 1] == ' ' || p->label[n - 1] == ','))
+		n--;
+	return n ? arena_printf(a, "%s, %.*s", p->model->model, (int)n, p->label) : p->model->model;
+}
+
+void cells_print_crossovers(const struct cells *c, FILE *out)
+{
+	struct arena a = { 0 };
+
+	if (c->batch.count < 2 || c->target_count < 2)
+		return;
+	for (size_t i = 0; i < c->planned_count; i++) {
+		const struct planned *p = &c->planned[i];
+
+		// Once for each model and variant: at the first cell of its first platform.
+		if (p->target != c->targets || (i && p[-1].line == p->line))
+			continue;
+		for (size_t x = 0; x < c->target_count; x++)
+			for (size_t y = x + 1; y < c->target_count; y++) {
+				const struct crossover_side sides[2] = { side_of(c, &a, p->model, p->variant, &c->targets[x]),
+					side_of(c, &a, p->model, p->variant, &c->targets[y]) };
+				struct crossover found;
+
+				crossover_find(&found, &a, sides);
+				const char *sentence = crossover_sentence(&a, sides, &found);
+				if (sentence)
+					fprintf(out, "%s: %s\n", without_batch(&a, p), sentence);
+			}
+	}
+	arena_done(&a);
 }
 
 // Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
@@ -109,7 +175,7 @@ static int check_task(struct cells *c)
 	bool generates = c->task && strcmp(c->task, "generate") == 0;
 	if (!generates && (q->prompt_tokens || q->new_tokens))
 		return cli_bad_use("--prompt-tokens and --new-tokens belong to --task generate");
-	if (generates && q->sequence)
+	if (generates && c->sequence.count)
 		return cli_bad_use("--seq is the length of a forward pass; --task generate has --prompt-tokens");
 	if (q->is_static && q->is_dynamic)
 		return cli_bad_use("--static and --dynamic do not go together");
@@ -135,10 +201,87 @@ static void warn_stand_ins(void)
 	text_done(&names);
 }
 
+static struct sweep_axes axes_of(const struct cells *c)
+{
+	return (struct sweep_axes){
+		.precision = { c->precision.items, (size_t)c->precision.count },
+		.threads = { c->threads.items, (size_t)c->threads.count },
+		.image_size = { c->image_size.items, (size_t)c->image_size.count },
+		.sequence = { c->sequence.items, (size_t)c->sequence.count },
+		.batch = { c->batch.items, (size_t)c->batch.count },
+	};
+}
+
+static void add_axis(struct text *t, const char *name, const struct cli_integers *list)
+{
+	if (list->count < 2)
+		return;
+	text_addf(t, "%s%s ", t->length ? ", " : "", name);
+	for (int i = 0; i < list->count; i++)
+		text_addf(t, "%s%lld", i ? "," : "", (long long)list->items[i]);
+}
+
+const char *cells_axes(const struct cells *c, struct arena *a)
+{
+	struct text t = { 0 };
+
+	for (int i = 0; i < c->precision.count && c->precision.count > 1; i++)
+		text_addf(&t, "%s%s", i ? "," : "precision ", c->precision.items[i]);
+	add_axis(&t, "threads", &c->threads);
+	add_axis(&t, "image size", &c->image_size);
+	add_axis(&t, "seq", &c->sequence);
+	add_axis(&t, "batch", &c->batch);
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// What has one value, or the first of several.
+static void take_axes(struct cells *c)
+{
+	struct question *q = &c->question;
+
+	q->variant.precision = c->precision.count ? c->precision.items[0] : NULL;
+	q->batch = c->batch.count ? c->batch.items[0] : 0;
+	q->sequence = c->sequence.count ? c->sequence.items[0] : 0;
+	q->variant.threads = c->threads.count ? c->threads.items[0] : 0;
+	q->variant.image_size = c->image_size.count ? c->image_size.items[0] : 0;
+}
+
+// Models x platforms x axes.
+static void plan_cells(struct cells *c)
+{
+	const struct sweep_axes axes = axes_of(c);
+	size_t count, most = c->model_count * c->target_count;
+	const char *left_out;
+
+	c->is_sweep = sweep_most(&axes) > 1;
+	for (size_t i = 0; i < 5; i++) {
+		const size_t n = (size_t[]){ axes.precision.count, axes.threads.count, axes.image_size.count, axes.sequence.count, axes.batch.count }[i];
+		most *= n ? n : 1;
+	}
+	c->planned = ARENA_ARRAY(&c->arena, most + 1, struct planned);
+	for (size_t i = 0; i < c->model_count; i++) {
+		struct sweep_cell *cells;
+
+		sweep_cells(&cells, &count, &left_out, &c->arena, &axes, &c->question, &c->models[i]);
+		if (left_out)
+			fprintf(stderr, "assay: %s: %s means nothing to this model and is left out for it\n", c->models[i].model, left_out);
+		for (size_t k = 0; k < c->target_count; k++)
+			for (size_t n = 0; n < count; n++) {
+				c->line_count += n == 0 || cells[n].series != cells[n - 1].series;
+				c->planned[c->planned_count++] = (struct planned){ .model = &c->models[i], .target = &c->targets[k], .question = &cells[n].question,
+					.label = cells[n].label, .line = c->line_count - 1, .variant = cells[n].series, .latency_ms = (double)NAN, .low_ms = (double)NAN,
+					.high_ms = (double)NAN };
+			}
+	}
+}
+
 int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 {
 	struct error err = { 0 };
 
+	take_axes(c);
 	c->question.seed = (uint64_t)c->seed;
 	c->question.memory_bytes = (int64_t)(c->memory_gib * 1073741824.0);
 	int code = check_task(c);
@@ -146,11 +289,17 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		code = check_protocol(c);
 	if (code >= 0)
 		return code;
-	struct precise precise;
-	if (precision_parse(&precise, c->question.variant.precision, &err) != STATUS_OK)
-		return cli_bad_use("--precision %s", err.text);
+	for (int i = 0; i < c->precision.count; i++) {
+		struct precise precise;
+		if (precision_parse(&precise, c->precision.items[i], &err) != STATUS_OK)
+			return cli_bad_use("--precision %s", err.text);
+	}
 	if (c->question.golden && !file_exists(c->question.golden))
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
+	if (c->question.golden && (c->batch.count > 1 || c->sequence.count > 1 || c->image_size.count))
+		return cli_bad_use("--golden has the shapes that it has: no sweep over batches, lengths or sizes of images");
+	if (c->workers > 1 && c->question.quiet_wait_s > 0)
+		return cli_bad_use("--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)c->workers);
 	if (c->question.golden && model_count > 1)
 		return cli_bad_use("--golden judges one model, not %zu", model_count);
 	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) !=
@@ -171,276 +320,15 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	c->platforms = detect_platforms(c->counted ? NULL : c->targets, c->counted ? 0 : c->target_count, c->question.fallback);
 	plan_choose(c->targets, c->target_count, c->platforms, &c->arena);
 	progress_clear();
+	plan_cells(c);
 	warn_stand_ins();
 	return -1;
 }
 
-// ---- one cell after the other ----------------------------------------------------------------------------------------
-
-struct loop {
-	struct cells *cells;
-	struct store store;
-	double measured_s, guessed_s; // of the cells that were run: wall clock, and what was guessed for them
-	double guess_s;               // for the running one
-	double left_s;                // what was guessed for the cells from the running one on
-	const char *label;            // "[3/14] bert on cpu"
-};
-
-static void say_notice(const char *sentence)
-{
-	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
-}
-
-// The guesses, corrected by how wrong they have been so far; half a minute of trust in them, so that one small cell does not
-// decide.
-static double seconds_left(const struct loop *l)
-{
-	const double trust_s = 30;
-	return l->left_s * (l->measured_s + trust_s) / (l->guessed_s + trust_s);
-}
-
-static void show_phase(void *context, const char *phase)
-{
-	struct loop *l = context;
-	if (l->cells->counted && l->guessed_s > 0)
-		progress_line("%s: %s, about %s left", l->label, phase, progress_duration(seconds_left(l)));
-	else
-		progress_line("%s: %s", l->label, phase);
-}
-
-static int fail(struct loop *l, const struct error *err)
-{
-	progress_clear();
-	l->cells->exit_code = EXIT_USE;
-	return cli_error(err);
-}
-
-static int worse(int a, int b)
-{
-	return a > b ? a : b;
-}
-
-// One try, whichever way its outcome was come by.
-struct outcome {
-	enum verdict verdict;
-	struct row row;
-	bool is_settled;                     // it stood in the database, or another run is at it
-	bool is_left;                        // to another run, or because the program is to end
-};
-
-// Of a chain every try is told; what counts is the last.
-static void take_result(struct loop *l, const struct fallback *f, struct cell_result *r, struct arena *a)
-{
-	struct cells *c = l->cells;
-	progress_clear();
-	json_array_append_new(c->results, plan_json(r));
-	if (c->counted)
-		fprintf(stderr, "%s: %s\n", l->label, f->attempt.number > 1 ? fallback_line(a, f->target.platform->name, r->verdict, &r->row) : show_short(a, r));
-	if (!c->quiet)
-		show_result(r, c->db);
-}
-
-// Is the try to be left alone because --resume finds its row, or a live run has it?
-static enum status look_up(struct loop *l, const struct fallback *f, struct arena *a, struct outcome *out, struct error *err)
-{
-	enum store_cell_state state;
-	int64_t row = ROW_NONE;
-
-	if (!l->cells->resume)
-		return STATUS_OK;
-	enum status s = store_cell_state(&l->store, f->attempt.key, &state, &row, err);
-	if (s != STATUS_OK || state == STORE_NEVER)
-		return s;
-	out->is_settled = true;
-	if (state == STORE_TAKEN) {
-		out->is_left = true;
-		l->cells->taken += f->attempt.number == 1;
-		fprintf(stderr, "%s: another run is at it, left alone\n", l->label);
-		return STATUS_OK;
-	}
-	l->cells->skipped += f->attempt.number == 1;
-	s = store_row(&l->store, a, row, &out->row, err);
-	if (s != STATUS_OK)
-		return s;
-	out->verdict = verdict_find(out->row.verdict);
-	fprintf(stderr, "%s: finished before, row %lld: %s\n", l->label, (long long)row,
-		f->attempt.number > 1 ? fallback_line(a, f->target.platform->name, out->verdict, &out->row) : out->row.verdict ? out->row.verdict : "no verdict");
-	return STATUS_OK;
-}
-
-static void show_notice(void *context, const char *text)
-{
-	(void)context;
-	say_notice(text);
-}
-
-static enum status prepare_and_run(struct loop *l, struct plan_model *m, const struct fallback *f, struct arena *weights, struct arena *a,
-	struct outcome *out, struct error *err)
-{
-	struct cells *c = l->cells;
-	struct cell_watch watch = { .phase = show_phase, .notice = show_notice, .context = l, .stop = &cli_stop };
-	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
-	const char *what = arena_printf(a, "%s: writing synthetic weights", l->label);
-	struct cell_result result;
-	struct plan_memory memory;
-
-	plan_memory(&memory, a, m, &f->target, &f->now);
-	bool runs = !f->target.absent && !memory.refused;
-	if (runs) {
-		enum status s = plan_weights(m, weights, &f->now, limit, progress_bytes, (void *)what, err);
-		if (s != STATUS_OK)
-			return s;
-	}
-	if (cli_stop) {
-		out->is_left = true;
-		return STATUS_OK;
-	}
-	double begin = clock_ms();
-	enum status s = plan_run(m, &f->target, &f->now, &memory, &f->attempt, &l->store, &watch, a, &result, err);
-	if (s != STATUS_OK)
-		return s;
-	take_result(l, f, &result, a);
-	if (!m->refused && runs) {
-		l->measured_s += (clock_ms() - begin) / 1e3;
-		l->guessed_s += f->attempt.number == 1 ? l->guess_s : 0;
-	}
-	out->verdict = result.verdict;
-	out->row = result.row;
-	return STATUS_OK;
-}
-
-static void count(struct cells *c, const struct fallback *f, const struct outcome *o)
-{
-	if (o->is_left || o->verdict == VERDICT_COUNT)
-		return;
-	c->by_verdict[o->verdict]++;
-	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
-	c->exit_code = worse(c->exit_code, verdict_exit_code(o->verdict));
-}
-
-// Behind the summaries of a chain: one line a try.
-static void tell_chain(const struct cells *c, const char *lines)
-{
-	if (!c->quiet && !c->counted)
-		printf("%s\n", lines);
-}
-
-static enum status run_chain(struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights, struct arena *a, struct error *err)
-{
-	struct cells *c = l->cells;
-	struct outcome o = { .verdict = VERDICT_COUNT };
-	struct fallback f;
-	const char *lines = "";
-	bool more = true;
-	enum status s = STATUS_OK;
-
-	fallback_begin(&f, a, m, t, &c->question, c->platforms);
-	for (; more && s == STATUS_OK; more = more && s == STATUS_OK) {
-		o = (struct outcome){ .verdict = VERDICT_COUNT };
-		s = look_up(l, &f, a, &o, err);
-		if (s == STATUS_OK && !o.is_settled)
-			s = prepare_and_run(l, m, &f, weights, a, &o, err);
-		if (s != STATUS_OK)
-			break;
-		if (f.attempt.number == 1) {
-			f.attempt.fallback_of = o.row.row;
-			c->done -= o.is_left && !o.is_settled;
-		}
-		more = false;
-		if (o.is_left || !c->question.fallback || cli_stop)
-			break;
-		lines = arena_printf(a, "%s  %s\n", lines, fallback_line(a, f.target.platform->name, o.verdict, &o.row));
-		s = fallback_next(&f, o.verdict, &o.row, &more, err);
-	}
-	if (s != STATUS_OK)
-		return s;
-	if (f.attempt.number > 1)
-		tell_chain(c, lines);
-	count(c, &f, &o);
-	return STATUS_OK;
-}
-
-static int run_cell(struct loop *l, struct plan_model *m, const struct target *t, struct arena *weights)
-{
-	struct cells *c = l->cells;
-	struct arena a = { 0 };
-	struct error err = { 0 };
-	int code = -1;
-
-	c->done++;
-	l->label = c->counted ? arena_printf(&a, "[%zu/%zu] %s on %s", c->done, c->model_count * c->target_count, m->model,
-					t->platform->name)
-			      : arena_printf(&a, "%s on %s", m->model, t->platform->name);
-	if (run_chain(l, m, t, weights, &a, &err) != STATUS_OK)
-		code = fail(l, &err);
-	arena_done(&a);
-	return code;
-}
-
-static int run_all(struct loop *l)
-{
-	struct cells *c = l->cells;
-	int code = -1;
-	for (size_t i = 0; i < c->model_count; i++)
-		for (size_t k = 0; k < c->target_count; k++)
-			l->left_s += cells_guess_s(&c->models[i], &c->targets[k], k == 0);
-	for (size_t i = 0; i < c->model_count && code < 0; i++) {
-		struct plan_model *m = &c->models[i];
-		struct arena weights = { 0 }; // while it lives the model's synthetic weights stay in the cache
-		for (size_t k = 0; k < c->target_count && !cli_stop && code < 0; k++) {
-			l->guess_s = cells_guess_s(m, &c->targets[k], k == 0);
-			code = run_cell(l, m, &c->targets[k], &weights);
-			l->left_s -= l->guess_s;
-		}
-		arena_done(&weights);
-		if (m->makes_weights)
-			m->path = NULL;
-	}
-	return code;
-}
-
-static enum status begin(struct loop *l, struct error *err)
-{
-	struct cells *c = l->cells;
-	struct machine machine;
-
-	machine_detect(&machine, &c->arena);
-	enum status s = store_open(&l->store, c->db, false, err);
-	if (s == STATUS_OK)
-		s = store_begin_run(&l->store, &machine, c->command, err);
-	if (s != STATUS_OK)
-		return s;
-	return store_detection(&l->store, c->platforms, err);
-}
-
-int cells_run(struct cells *c)
-{
-	struct loop l = { .cells = c, .store.notice = say_notice };
-	struct error err = { 0 };
-
-	cli_catch_stop();
-	c->results = json_array();
-	c->exit_code = EXIT_GOOD;
-	if (begin(&l, &err) != STATUS_OK) {
-		store_close(&l.store);
-		return fail(&l, &err);
-	}
-	bool failed = run_all(&l) >= 0;
-	progress_clear();
-	if (!failed && store_end_run(&l.store, &err) != STATUS_OK)
-		fail(&l, &err);
-	store_close(&l.store);
-	if (cli_stop) {
-		size_t left = c->model_count * c->target_count - c->done;
-		fprintf(stderr, "assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
-		c->exit_code = worse(c->exit_code, EXIT_VERDICT);
-	}
-	return c->exit_code;
-}
-
 void cells_done(struct cells *c)
 {
+	for (size_t i = 0; i < c->planned_count; i++)
+		json_decref(c->planned[i].results);
 	json_decref(c->results);
 	json_decref(c->platforms);
 	c->results = c->platforms = NULL;

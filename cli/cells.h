@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `run` and `matrix` share: their options, and the loop over models x platforms that stores, shows and counts.
+// What `run` and `matrix` share: their options, and the loop over models x platforms x axes that stores, shows and counts.
 #ifndef ASSAY_CLI_CELLS_H
 #define ASSAY_CLI_CELLS_H
 
+#include <stdio.h>
+
 #include "api/fallback.h"
+#include "api/sweep.h"
 #include "command.h"
+
+struct planned {                             // a cell of the plan
+	struct plan_model *model;
+	const struct target *target;
+	const struct question *question;
+	const char *label;                   // of the axes: "batch 8"; "": there are none
+	size_t line;                         // cells that differ in nothing but the batch lie behind each other and have the same one
+	size_t variant;                      // the same on every platform: of the axes but the batch
+	// The outcome.
+	json_t *results;                     // every try of its chain; NULL: not run
+	double latency_ms, low_ms, high_ms;  // on the platform that was asked for and at that batch; NaN
+};
 
 struct cells {
 	// Options.
-	struct question question;
-	struct cli_list on;
+	struct question question;            // what has several values is in the lists, and the first of them here
+	struct cli_list on, precision;
+	struct cli_integers batch, sequence, image_size, threads;
+	int64_t workers;
+	bool no_sweep_stop;
 	const char *db, *options, *task;
 	double memory_gib, cache_limit_gib;
 	int64_t seed;
@@ -26,10 +44,13 @@ struct cells {
 	size_t model_count;
 	struct target *targets;
 	size_t target_count;
+	struct planned *planned;             // models x platforms x axes, in this order
+	size_t planned_count, line_count;
+	bool is_sweep;
 	// The outcome.
-	json_t *results;                     // array, as --json prints it: every try of a chain
+	json_t *results;                     // array, as --json prints it: every try of a chain, in the order of the plan
 	json_t *platforms;                   // what was found on the machine
-	size_t done, skipped, taken, fell_back;
+	size_t done, skipped, taken, fell_back, left_out;    // left_out: larger batches that a sweep did not ask
 	size_t by_verdict[VERDICT_COUNT];    // of cells: a chain's is that of its last try
 	int exit_code;
 };
@@ -38,12 +59,15 @@ struct cells {
 // clang-format off
 #define CELLS_OPTIONS(c) \
 	{ "on", CLI_LIST, &(c).on, "PLATFORM,...", "platforms: cpu, openvino, openvino:GPU, null:fail=run@3, ...; default cpu" }, \
-	{ "batch", CLI_INTEGER, &(c).question.batch, "N", "batch size; default 1", 1, 65536 }, \
-	{ "seq", CLI_INTEGER, &(c).question.sequence, "N", "tokens in a sequence; default 128, or what the model takes if less", 1, 1 << 20 }, \
+	{ "batch", CLI_INTEGERS, &(c).batch, "N,...", "batch sizes, one cell each; default 1", 1, 65536 }, \
+	{ "seq", CLI_INTEGERS, &(c).sequence, "N,...", "tokens in a sequence; default 128, or what the model takes if less", 1, 1 << 20 }, \
+	{ "image-size", CLI_INTEGERS, &(c).image_size, "N,...", "height and width of images in pixels; default: what the model says", 1, 65536 }, \
+	{ "threads", CLI_INTEGERS, &(c).threads, "N,...", "threads of the engine, confirmed by it; default: the CPUs this process may use", 1, 4096 }, \
+	{ "no-sweep-stop", CLI_FLAG, &(c).no_sweep_stop, NULL, "all of several batches, also where a larger one gains less than 5 %" }, \
 	{ "task", CLI_TEXT, &(c).task, "TASK", "forward: one pass over the inputs; generate: greedy, with a cache; default forward" }, \
 	{ "prompt-tokens", CLI_INTEGER, &(c).question.prompt_tokens, "N", "of generate: tokens that go in; default 32", 1, 1 << 20 }, \
 	{ "new-tokens", CLI_INTEGER, &(c).question.new_tokens, "N", "of generate: tokens that come out; default 32", 2, 1 << 20 }, \
-	{ "precision", CLI_TEXT, &(c).question.variant.precision, "P", "float32, float16, bfloat16, int8-weights, int4-weights[:head=float32]; default as stored" }, \
+	{ "precision", CLI_LIST, &(c).precision, "P,...", "float32, float16, bfloat16, int8-weights, int4-weights[:head=float32]; default as stored" }, \
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "exactly so many timed runs; default: as --effort says", 1, 1e6 }, \
 	{ "effort", CLI_TEXT, &(c).question.variant.effort, "WORD", "rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; " \
 		"normal: 11 to 662 in 3 s, a 99th where 662 fit; default normal" }, \
@@ -72,6 +96,11 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count);
 int cells_run(struct cells *c);
 // Seconds that a cell may take, `first`: the first of its model, which makes synthetic weights; and in words how that was guessed.
 double cells_guess_s(const struct plan_model *m, const struct target *t, bool first);
+int cells_worse(int a, int b);               // of two exit codes
+// "batch 1,2,4, threads 1,2": the axes with several values; "" where there are none.
+const char *cells_axes(const struct cells *c, struct arena *a);
+// From which batch on one platform is faster than another, a line each; nothing without a sweep over batches.
+void cells_print_crossovers(const struct cells *c, FILE *out);
 extern const char cells_guess_words[];
 void cells_done(struct cells *c);
 // "assay run bert --on cpu": argv joined, for the run's row.

@@ -417,6 +417,12 @@ static int check_use(struct command_line *l, int words)
 		return cli_bad_use("no model was named; usage: assay ab MODEL... [options]");
 	if (l->web && l->preset_words.count)
 		return cli_bad_use("--web is all presets, --preset some of them");
+	const struct cli_integers *axes[] = { &l->cells.batch, &l->cells.sequence, &l->cells.image_size, &l->cells.threads };
+	for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+		if (axes[i]->count > 1)
+			return cli_bad_use("two sides answer one question: --batch, --seq, --image-size and --threads take one value here");
+	if (l->cells.precision.count > 1)
+		return cli_bad_use("two sides answer one question: --precision takes one value here");
 	if (named && (l->a || l->b || l->against.count || l->cells.on.count))
 		return cli_bad_use("a preset names its sides: --on, --against, --a and --b are for sides of your own");
 	if (l->cells.question.fallback)

@@ -23,32 +23,33 @@ struct estimate {
 	size_t cells, refused;
 	uint64_t synthetic_bytes, largest_bytes;
 	double seconds;
-	struct plan_memory *memory;          // [model][target]: as it is now; it is asked again before each cell
+	struct plan_memory *memory;          // of the plan's cells: as it is now; it is asked again before each cell
 };
 
 static void estimate(const struct cells *c, struct arena *a, struct estimate *out)
 {
-	*out = (struct estimate){ .cells = c->model_count * c->target_count, .memory = ARENA_ARRAY(a, c->model_count * c->target_count + 1, struct plan_memory) };
-	for (size_t i = 0; i < c->model_count; i++) {
-		const struct plan_model *m = &c->models[i];
-		if (m->refused) {
-			out->refused += c->target_count;
+	const struct plan_model *model = NULL;
+	bool tried = false;
+
+	*out = (struct estimate){ .cells = c->planned_count, .memory = ARENA_ARRAY(a, c->planned_count + 1, struct plan_memory) };
+	for (size_t i = 0; i < c->planned_count; i++) {
+		const struct planned *p = &c->planned[i];
+		const struct plan_model *m = p->model;
+
+		tried &= m == model;
+		model = m;
+		if (!m->refused)
+			plan_memory(&out->memory[i], a, m, p->target, p->question);
+		bool runs = !m->refused && !p->target->absent && !out->memory[i].refused;
+		out->refused += !runs;
+		if (!runs)
 			continue;
-		}
-		bool tried = false;
-		for (size_t k = 0; k < c->target_count; k++) {
-			struct plan_memory *memory = &out->memory[i * c->target_count + k];
-			plan_memory(memory, a, m, &c->targets[k], &c->question);
-			bool runs = !c->targets[k].absent && !memory->refused;
-			if (runs)
-				out->seconds += cells_guess_s(m, &c->targets[k], !tried);
-			tried |= runs;
-			out->refused += !runs;
-		}
-		if (m->makes_weights && tried) {
+		out->seconds += cells_guess_s(m, p->target, !tried);
+		if (m->makes_weights && !tried) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
 		}
+		tried = true;
 	}
 }
 
@@ -61,9 +62,12 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 	struct estimate e;
 
 	estimate(c, a, &e);
-	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
+	const char *axes = cells_axes(c, a);
+	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s%s%s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
 		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
-		cells_plural(c->target_count, "platform", "platforms"), c->db);
+		cells_plural(c->target_count, "platform", "platforms"), *axes ? " x " : "", axes, c->db);
+	if (c->batch.count > 1 && !c->no_sweep_stop)
+		fprintf(out, "  batches from small to large; a larger one is not asked when the last gained less than 5 %% throughput\n");
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
 		if (m->refused)
@@ -73,9 +77,10 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		else
 			fprintf(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
-		for (size_t k = 0; k < c->target_count; k++)
-			if (e.memory[i * c->target_count + k].refused)
-				fprintf(out, "    on %-35s no_memory: %s\n", c->targets[k].platform->name, e.memory[i * c->target_count + k].refused);
+		for (size_t k = 0; k < c->planned_count; k++)
+			if (c->planned[k].model == m && e.memory[k].refused)
+				fprintf(out, "    on %-35s no_memory: %s\n", *c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name, c->planned[k].label) :
+					c->planned[k].target->platform->name, e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (c->targets[k].absent)
@@ -156,6 +161,7 @@ static int matrix(struct matrix *x)
 	} else {
 		cells_print_counts(c);
 	}
+	cells_print_crossovers(c, c->json ? stderr : stdout);
 	if (c->done > 0 && write_reports(x, a, &err) != STATUS_OK)
 		return cli_error(&err);
 	return code;

@@ -38,6 +38,7 @@ static int run(int argc, char **argv)
 			show_json(c.results);
 		else if (json_array_size(c.results) > 1)
 			cells_print_counts(&c);
+		cells_print_crossovers(&c, c.json ? stderr : stdout);
 	}
 	cells_done(&c);
 	return code;

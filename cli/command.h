@@ -17,18 +17,19 @@ struct command {
 	int (*run)(int argc, char **argv);   // argv[0] is the command's name; returns the exit code
 };
 
-enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_END };
+enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_INTEGERS, CLI_END };
 
 struct cli_option {
 	const char *name;                    // "batch" for --batch N and --batch=N; one letter, "o", for -o N and --o N
 	enum cli_kind kind;
-	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *
+	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *, struct cli_integers *
 	const char *argument;                // "N" in the help; NULL for a flag
 	const char *help;                    // NULL: not listed (another spelling of the option above)
 	double min, max;                     // of a number; both 0: any
 };
 
 struct cli_list { const char **items; int count; };       // "a,b,c" and repeated options add up; lives till exit
+struct cli_integers { int64_t *items; int count; };       // "1,2,4": likewise
 
 struct cli_usage {
 	const char *synopsis;                // "assay run MODEL... [options]"
@@ -40,7 +41,8 @@ struct cli_usage {
 enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
 
 // Parses; the positional words are left at argv[1..*words], options may stand anywhere, "--" ends them. Returns -1 to go
-// on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error).
+// on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error). In a command that
+// takes no words a list may also be typed with spaces: --models a b.
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
 // The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL behind the last.
 const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);

@@ -163,6 +163,25 @@ static void list_add(struct cli_list *list, const char *text)
 	}
 }
 
+static int integers_add(struct cli_integers *list, const struct cli_option *o, const char *shown, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		const char *word = arena_strndup(&lists, text, length);
+		int64_t integer;
+
+		if (!text_to_int(word, (int64_t)o->min, (int64_t)o->max, &integer))
+			return cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max, word);
+		int64_t *items = ARENA_ARRAY(&lists, (size_t)list->count + 1, int64_t);
+		if (list->count)
+			memcpy(items, list->items, (size_t)list->count * sizeof *items);
+		items[list->count++] = integer;
+		list->items = items;
+		text += length + (text[length] == ',');
+	}
+	return 0;
+}
+
 static int set_value(const struct cli_option *o, const char *shown, const char *value)
 {
 	bool limited = o->min != 0 || o->max != 0;
@@ -176,6 +195,8 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 	case CLI_LIST:
 		list_add(o->out, value);
 		return 0;
+	case CLI_INTEGERS:
+		return integers_add(o->out, o, shown, value);
 	case CLI_INTEGER:
 		if (!text_to_int(value, limited ? (int64_t)o->min : INT64_MIN, limited ? (int64_t)o->max : INT64_MAX, &integer))
 			return limited ? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max,
@@ -251,7 +272,10 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	}
 	if (o->kind != CLI_TEXT && *value == '\0')
 		return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
-	return set_value(o, shown, value);
+	int code = set_value(o, shown, value);
+	while (code == 0 && usage->max_words == 0 && (o->kind == CLI_LIST || o->kind == CLI_INTEGERS) && *i + 1 < argc && argv[*i + 1][0] != '-' && argv[*i + 1][0])
+		code = set_value(o, shown, argv[++*i]);
+	return code;
 }
 
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words)

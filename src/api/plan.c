@@ -97,6 +97,8 @@ static enum status resolve(
 	m->model_type = arch_model_type(spec);
 	m->architecture = arch_architecture(spec);
 	m->head = arch_head(spec);
+	m->takes_images = arch_takes_images(spec);
+	m->takes_tokens = arch_takes_tokens(spec);
 	if (q->layers > 0 && !arch_shorten(spec, q->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
 	m->shortened = arch_is_shortened(spec);
@@ -115,7 +117,7 @@ static enum status resolve(
 
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
-	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers };
+	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
 	struct error why = { 0 };
 	struct checkpoint c;
 
@@ -411,47 +413,70 @@ static enum status hold_against_float32(struct row *r, struct store *store, stru
 	return s;
 }
 
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
 {
-	struct cell c;
-	int64_t number = ROW_NONE;
+	*task = (struct plan_task){ .model = m, .target = t, .question = q, .memory = memory, .row = ROW_NONE };
+	plan_cell(&task->cell, m, t, q);
+	plan_try_cell(&task->cell, try);
+	task->key = try ? try->key : plan_key(m, &task->cell, a);
+	task->cell.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
+	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
+}
+
+enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	const struct plan_model *m = task->model;
+	const struct target *t = task->target;
+	const struct plan_memory *memory = task->memory;
+	const struct cell *c = &task->cell;
 	enum status s = STATUS_OK;
 
-	plan_cell(&c, m, t, q);
-	plan_try_cell(&c, try);
-	const char *key = try ? try->key : plan_key(m, &c, a);
-	c.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
-	if (store && (s = store_started(store, &c, key, &number, err)) != STATUS_OK)
-		return s;
 	*out = (struct cell_result){ 0 };
 	row_init(&out->row);
 	if (m->refused)
-		refused_row(&c, m->refused, m->cause, a, out);
+		refused_row(c, m->refused, m->cause, a, out);
 	else if (t->absent)
-		refused_row(&c, STATUS_UNAVAILABLE, t->absent, a, out);
+		refused_row(c, STATUS_UNAVAILABLE, t->absent, a, out);
 	else if (memory && memory->refused)
-		refused_row(&c, STATUS_NO_MEMORY, memory->refused, a, out);
+		refused_row(c, STATUS_NO_MEMORY, memory->refused, a, out);
 	else
-		s = cell_run(&c, watch, a, out, err);
+		s = cell_run(c, watch, a, out, err);
 	if (s != STATUS_OK)
 		return s;
-	fill_row(&out->row, m, &c, q, out->verdict, key);
+	fill_row(&out->row, m, c, task->question, out->verdict, task->key);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
-		out->row.hint = arena_printf(a, "`assay doctor %s` walks what it needs and names the package that brings what is missing", c.platform);
+		out->row.hint = arena_printf(a, "`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
-	out->row.row = number;
+	out->row.row = task->row;
 	// On an emulated device the cases of a type would take longer than the cell.
 	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
-	if (ran && !q->no_conform && !out->row.type_conformance && m->model_type)
+	if (ran && !task->question->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
-	if (store && c.attempt > 1 && !isnan(out->row.latency_ms) && (s = hold_against(&out->row, store, a, err)) != STATUS_OK)
-		return s;
-	if (store && precision_is_reduced(precision_find(out->row.precision)) && !isnan(out->row.latency_ms) &&
-	    (s = hold_against_float32(&out->row, store, a, err)) != STATUS_OK)
-		return s;
-	return store ? store_finished(store, out, err) : STATUS_OK;
+	return STATUS_OK;
+}
+
+enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err)
+{
+	enum status s = STATUS_OK;
+
+	if (store && task->cell.attempt > 1 && !isnan(out->row.latency_ms))
+		s = hold_against(&out->row, store, a, err);
+	if (s == STATUS_OK && store && precision_is_reduced(precision_find(out->row.precision)) && !isnan(out->row.latency_ms))
+		s = hold_against_float32(&out->row, store, a, err);
+	return s == STATUS_OK && store ? store_finished(store, out, err) : s;
+}
+
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct plan_task task;
+	enum status s = plan_begin(&task, m, t, q, memory, try, store, a, err);
+
+	if (s == STATUS_OK)
+		s = plan_measure(&task, watch, a, out, err);
+	return s == STATUS_OK ? plan_finish(&task, store, a, out, err) : s;
 }
 
 json_t *plan_json(const struct cell_result *r)

@@ -49,6 +49,7 @@ struct plan_model {
 	bool shortened;                      // those are fewer than the configuration says
 	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
 	const char *model_type, *architecture, *head;        // NULL where unknown
+	bool takes_images, takes_tokens;     // what a size or a length means something to; of an .onnx file nobody knows: both
 	enum status refused;                 // STATUS_OK: the cells can run
 	const char *cause;                   // of the refusal
 };
@@ -90,6 +91,22 @@ const char *plan_try_key(const struct plan_model *m, const struct cell *c, const
 // One cell to the end. `memory` may be NULL: nothing was predicted. `try` may be NULL: the first. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
 enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
 	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+
+// The same in three steps, for whoever runs cells side by side: the first and the last write to the store, the one between does not know
+// it and may run in a thread of its own. What was given to plan_begin is kept by its address.
+struct plan_task {
+	const struct plan_model *model;
+	const struct target *target;
+	const struct question *question;
+	const struct plan_memory *memory;
+	struct cell cell;
+	const char *key;
+	int64_t row;
+};
+enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	const struct plan_try *try, struct store *store, struct arena *a, struct error *err);
+enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err);
 
 // "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,

@@ -22,7 +22,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct arena a = { 0 };
 	struct checkpoint plan;
 	struct input_hints hints;
-	struct input_shape shape;
+	struct input_shape shape = { 0 };
 	struct spec *spec;
 	struct target t = *x->target;
 	struct precise precise = { 0 };
@@ -40,6 +40,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 		bool generates = x->q->new_tokens > 0;
 		s = inputs_shape(&shape, &hints, x->q->batch, generates ? x->q->prompt_tokens + x->q->new_tokens : x->q->golden ? 0 : x->q->sequence, err);
 	}
+	shape.image_size = x->q->variant.image_size;
 	if (s == STATUS_OK && x->q->golden)
 		s = inputs_file_shape(&shape, x->q->golden, err);
 	if (s == STATUS_OK && x->c->weight_count == 0)

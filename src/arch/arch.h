@@ -60,6 +60,9 @@ struct input_hints {
 	// Numbers for the family's own symbols in the shapes of inputs: {"frames", 8}, {"samples", 16000}.
 	struct input_symbol { const char *name; int64_t number; } symbols[8];
 };
+// Does it look at images, and does it read tokens? What a size of images or a length of sequences means something to.
+bool arch_takes_images(const struct spec *s);
+bool arch_takes_tokens(const struct spec *s);
 void arch_input_hints(const struct spec *s, struct input_hints *out);
 
 // The weights of a checkpoint that is only a configuration: names, shapes, dtype `t`, sorted by name, in `a`.

@@ -251,6 +251,25 @@ const char *arch_head(const struct spec *s)
 	return s->head ? s->head->name : "none";
 }
 
+bool arch_takes_images(const struct spec *s)
+{
+	bool takes = s->channels > 0;
+	for (int i = 0; i < PART_COUNT; i++)                         // a spectrogram has channels too
+		takes |= s->part[i] && i != PART_AUDIO && s->part[i]->channels > 0;
+	return takes;
+}
+
+// A vocabulary may also be what comes out: of visual tokens, or of letters heard in a waveform, whose length is its samples'.
+bool arch_takes_tokens(const struct spec *s)
+{
+	const struct spec *text = layered(s);
+	const char *architecture = arch_architecture(s);
+	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") && !(text_is(architecture, "speech") && text->max_positions <= 0);
+	for (int i = 0; i < PART_COUNT; i++)
+		reads |= s->part[i] && i == PART_DECODER && s->part[i]->vocab_size > 0;
+	return reads;
+}
+
 void arch_input_hints(const struct spec *whole, struct input_hints *out)
 {
 	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;

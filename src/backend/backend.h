@@ -33,6 +33,8 @@ struct provider {
 	const char *build;                   // folder of the library that has it; two builds never meet in one process
 	const struct option *options;        // its own, beside the engine's; NULL: none
 	const void *detail;                  // the engine's
+	const char *threads;                 // the option that sets how many threads compute; NULL: it has no such number
+	const char *threads_told;            // the option that the engine reads it back into; NULL: the same
 };
 
 struct device {

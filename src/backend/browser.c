@@ -36,10 +36,10 @@ static const struct option webnn_options[] = {
 	{ NULL, NULL, NULL },
 };
 static const struct provider providers[] = {
-	{ "webgpu", "web", webgpu_options, "WebGpuExecutionProvider" },
-	{ "webnn", "web", webnn_options, "WebNNExecutionProvider" },
-	{ "wasm", "web", NULL, "CPUExecutionProvider" },
-	{ NULL, NULL, NULL, NULL },
+	{ "webgpu", "web", webgpu_options, "WebGpuExecutionProvider", NULL, NULL },
+	{ "webnn", "web", webnn_options, "WebNNExecutionProvider", NULL, NULL },
+	{ "wasm", "web", NULL, "CPUExecutionProvider", "threads", NULL },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
 
 // ---- opening ------------------------------------------------------------------------------------------------------------

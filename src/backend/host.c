@@ -302,3 +302,17 @@ const char *host_cpuinfo(const char *root, const char *key, char *out, size_t si
 		fclose(f);
 	return out;
 }
+
+int host_own_threads(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	int n = -1;
+
+	while (f && n < 0 && fgets(line, sizeof line, f))
+		if (sscanf(line, "Threads: %d", &n) != 1)
+			n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}

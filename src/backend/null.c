@@ -6,20 +6,25 @@
 //   status=no_memory          the status of that error           fits=2              run fails with no_memory at a batch above 2
 //   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
 //   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
-//   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms       clock=told               says so and takes none: figures on which no
-//   other program has an influence
+//   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms, and with item_ms=1 that much more for each input of the batch
+//   clock=told               says so and takes none: figures on which no other program has an influence
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
-//   keeps_quiet=1            does not tell where nodes ran
+//   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
+//   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for a second cell
 //
 // Its devices: NULL; EMULATED, which says that it is a stand-in for other hardware; VIRTUAL, for which it only compiles.
 // Rows of it say engine null: nobody can take them for a measurement.
 #include "backend/backend.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,11 +48,15 @@ static const struct option options[] = {
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
 	{ "wrong", "off", "outputs that are off" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
+	{ "item_ms", "0", "milliseconds more for each input of the batch" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
 	{ "clock", "real", "told: a run only says that it took so long" },
 	{ "refuse", NULL, "an operator: a graph that has it does not open" },
 	{ "leave", NULL, "an operator, or all: its nodes are left to the CPU" },
 	{ "keeps_quiet", "off", "does not tell where nodes ran" },
+	{ "threads", "1", "says that it computes with so many, or with 64 where more are asked for" },
+	{ "alone", NULL, "a file that is held while a session is open; where another process holds it, opening fails" },
+	{ "meet", NULL, "FOLDER@N: the first run waits until N cells have come there" },
 	{ NULL, NULL, NULL },
 };
 
@@ -56,13 +65,14 @@ struct null {
 	int64_t exit_code;         // -1: does not
 	int64_t fits;              // -1: any batch
 	enum status status;        // of `fail`
-	double sleep_ms, noise_ms;
+	double sleep_ms, item_ms, noise_ms;
 	bool wrong, tells, keeps_quiet;
+	const char *meet; // NULL: nobody
 	void **data; // of the outputs
 	size_t *capacity;
 };
 
-static const struct provider providers[] = { { "null", "null", NULL, NULL }, { NULL, NULL, NULL, NULL } };
+static const struct provider providers[] = { { "null", "null", NULL, NULL, "threads", NULL }, { NULL, NULL, NULL, NULL, NULL, NULL } };
 
 static const struct device devices[] = {
 	{ .provider = "null", .name = "NULL", .description = "computes nothing" },
@@ -188,6 +198,68 @@ static enum status refuse(const struct artifact *a, struct arena *arena, const c
 	return st;
 }
 
+enum { THREADS_MOST = 64, MEET_POLL_US = 2000 };
+
+static enum status threads_of(struct session *s, struct error *err)
+{
+	char number[24];
+	int64_t n;
+	enum status st = session_option_int(s, "threads", 1, 4096, 1, &n, err);
+
+	if (st)
+		return st;
+	snprintf(number, sizeof number, "%lld", (long long)(n < THREADS_MOST ? n : THREADS_MOST));
+	session_set_option(s, "threads", number);
+	return STATUS_OK;
+}
+
+// The lock ends with the process, as what it stands for does.
+static enum status be_alone(const char *path, struct error *err)
+{
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+	if (!path)
+		return STATUS_OK;
+	if (fd < 0)
+		return error_errno(err, "option alone: %s", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return STATUS_OK;
+	close(fd);
+	return error_set(err, STATUS_FAILED, "another process has %s: two at once on one device", path);
+}
+
+static size_t entries(const char *folder)
+{
+	DIR *d = opendir(folder);
+	size_t n = 0;
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+// "FOLDER@2": leaves a mark there and waits for the other ones' marks. Who waits alone waits for ever: the cell's limit ends it.
+static enum status meet(const char *where, struct error *err)
+{
+	const char *at = strrchr(where, '@');
+	char path[4096];
+	int64_t wanted;
+
+	if (!at || at - where > 4000 || !text_to_int(at + 1, 1, 1000, &wanted))
+		return error_set(err, STATUS_BAD_INPUT, "option meet is \"%s\"; it takes FOLDER@N", where);
+	snprintf(path, sizeof path, "%.*s/%ld", (int)(at - where), where, (long)getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return error_errno(err, "option meet: %s", path);
+	close(fd);
+	path[at - where] = '\0';
+	while (entries(path) < (size_t)wanted)
+		usleep(MEET_POLL_US);
+	return STATUS_OK;
+}
+
 static enum status null_open(struct session *s, const struct artifact *a, struct error *err)
 {
 	struct null *n = s->state;
@@ -209,8 +281,10 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
+		(st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = session_option_bool(s, "wrong", &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
+		(st = threads_of(s, err)) || (st = be_alone(session_option(s, "alone"), err)) ||
 		(session_option(s, "refuse") && (st = refuse(a, &s->arena, session_option(s, "refuse"), err))))
 		return st;
 	if (!a->outputs || !a->output_count)
@@ -219,6 +293,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	for (size_t i = 0; i < a->output_count; i++)
 		if (!dtype_size(a->outputs[i].dtype))
 			return error_set(err, STATUS_UNSUPPORTED, "output %s has no element type", a->outputs[i].name);
+	n->meet = session_option(s, "meet");
 	s->inputs = a->inputs;
 	s->input_count = a->input_count;
 	s->outputs = a->outputs;
@@ -293,10 +368,15 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 	double ms = n->sleep_ms;
 	enum status st = fault(n, s->run_count, err);
 
+	if (!st && n->meet && s->run_count == 1)
+		st = meet(n->meet, err);
+
 	if (!st && n->fits > 0 && s->input_count && in[0].rank && in[0].dim[0] > n->fits)
 		st = error_set(err, STATUS_NO_MEMORY, "a batch of %lld does not fit, as asked; %lld would", (long long)in[0].dim[0], (long long)n->fits);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = shape_output(s, in, i, &out[i], err);
+	if (n->item_ms > 0 && s->input_count && in[0].rank)
+		ms += n->item_ms * (double)in[0].dim[0];
 	if (n->noise_ms > 0)
 		ms += n->noise_ms * (double)(splitmix64(1, (uint64_t)s->run_count) >> 11) * 0x1p-53;
 	while (!st && !n->tells && (double)(clock_ns() - begin) < ms * 1e6)

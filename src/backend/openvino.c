@@ -112,7 +112,10 @@ static enum status load_library(struct ov_library *l, struct arena *a, struct er
 	return st;
 }
 
-static const struct provider providers[] = { { "openvino", "openvino", NULL, NULL }, { NULL, NULL, NULL, NULL } };
+static const struct provider providers[] = {
+	{ "openvino", "openvino", NULL, NULL, "threads", "INFERENCE_NUM_THREADS" },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
 
 static enum status ov_devices(const char *build, struct device_list *out, struct error *err)
 {

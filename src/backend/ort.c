@@ -262,12 +262,28 @@ static enum status load_compiled(struct session *s, const struct artifact *a, Or
 	return st;
 }
 
+// There is no way to ask a session for its threads. A pool of n for work within operations is the caller and n - 1 new ones, so they
+// are counted; with a second pool, for operations side by side, the count says nothing.
+static void confirm_threads(struct session *s, int before)
+{
+	const char *inter = session_option(s, "inter_threads");
+	int now = host_own_threads();
+	char number[24];
+
+	if (before < 0 || now < 0 || !text_is(inter, "1"))
+		return;
+	snprintf(number, sizeof number, "%d", now - before + 1);
+	session_set_option(s, "threads", number);
+}
+
 enum status ort_create_session(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSession **out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
 	OrtSessionOptions *so = NULL;
 	enum status st = ort_check(api, api->CreateSessionOptions(&so), "making options", err);
+
+	const int before = host_own_threads();
 
 	o->artifact = a;
 	o->purpose = purpose;
@@ -276,6 +292,8 @@ enum status ort_create_session(struct session *s, const struct artifact *a, enum
 	if (!st)
 		st = o->context && purpose == ORT_MEASURE ? load_compiled(s, a, so, out, err) : load(o, a, so, out, err);
 	api->ReleaseSessionOptions(so);
+	if (!st && purpose == ORT_MEASURE && is_cpu(s))
+		confirm_threads(s, before);
 	if (!st && o->compiled && (!o->context || purpose == ORT_MEASURE))
 		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
 	return st;

@@ -36,16 +36,16 @@ static enum status cpu_append(struct session *s, OrtSessionOptions *o, struct er
 static const struct ort_provider cpu = { "CPUExecutionProvider", cpu_devices, cpu_append };
 
 const struct provider ort_providers[] = {
-	{ "cpu", "onnxruntime", NULL, &cpu },
-	{ "cuda", "onnxruntime-gpu", ort_cuda_options, &ort_cuda },
-	{ "tensorrt", "onnxruntime-gpu", ort_tensorrt_options, &ort_tensorrt },
-	{ "tensorrt-rtx", "onnxruntime-gpu", ort_tensorrt_rtx_options, &ort_tensorrt_rtx },
-	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx },
-	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml },
-	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack },
-	{ "mlx", "onnxruntime", NULL, &ort_mlx },
-	{ "qnn", "onnxruntime", ort_qnn_options, &ort_qnn },
-	{ "webgpu", "onnxruntime-webgpu", ort_webgpu_options, &ort_webgpu },
-	{ "webgpu-virtual", "onnxruntime", ort_webgpu_virtual_options, &ort_webgpu_virtual },
-	{ NULL, NULL, NULL, NULL },
+	{ "cpu", "onnxruntime", NULL, &cpu, "threads", NULL },
+	{ "cuda", "onnxruntime-gpu", ort_cuda_options, &ort_cuda, NULL, NULL },
+	{ "tensorrt", "onnxruntime-gpu", ort_tensorrt_options, &ort_tensorrt, NULL, NULL },
+	{ "tensorrt-rtx", "onnxruntime-gpu", ort_tensorrt_rtx_options, &ort_tensorrt_rtx, NULL, NULL },
+	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx, NULL, NULL },
+	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml, NULL, NULL },
+	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack, "xnnpack_threads", NULL },
+	{ "mlx", "onnxruntime", NULL, &ort_mlx, NULL, NULL },
+	{ "qnn", "onnxruntime", ort_qnn_options, &ort_qnn, NULL, NULL },
+	{ "webgpu", "onnxruntime-webgpu", ort_webgpu_options, &ort_webgpu, NULL, NULL },
+	{ "webgpu-virtual", "onnxruntime", ort_webgpu_virtual_options, &ort_webgpu_virtual, NULL, NULL },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -28,6 +28,7 @@ static enum status decide_shape(struct work *w, struct error *err)
 
 	if (!st && w->ask.golden)
 		st = inputs_file_shape(&w->shape, w->ask.golden, err);
+	w->shape.image_size = w->ask.variant.image_size;
 	if (!st)
 		say(json_pack("{s:s, s:I}", "event", "shape", "sequence", (json_int_t)w->shape.sequence));
 	return st;
@@ -90,11 +91,15 @@ static enum status draw_parts(struct work *w, const struct graph_form *form, str
 		arena_defer(&w->arena, free_graph, graphs[i]);
 		if (form->is_static)
 			inputs_bind(graphs[i], &w->hints, &w->shape);
+		else
+			inputs_bind_image(graphs[i], &w->shape);
 	}
 	if ((st = artifact_build_all(artifacts, &w->arena, &w->checkpoint, w->spec, which, graphs, w->part_count, &made, err)))
 		return st;
 	for (size_t i = 0; i < w->part_count; i++) {
 		w->part[i].artifact = artifacts[i];
+		if (which[i] == ARCH_WHOLE && (st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
+			return st;
 		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(which[i])) : st;
 	}
@@ -164,6 +169,8 @@ enum status work_build(struct work *w, struct error *err)
 		return st;
 	if (text_ends(w->ask.path, ".onnx")) {
 		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
+		if (!st && w->ask.variant.image_size > 0)
+			st = error_set(err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
 		if (!st)
 			st = decide_shape(w, err);
 		if (!st)
@@ -247,12 +254,46 @@ static double load_took(const struct work *w, double ms)
 	return (double)ns / 1e6;
 }
 
+// --threads, as an option of the engine over all others.
+static enum status ask_threads(struct work *w, struct error *err)
+{
+	const long long n = w->ask.variant.threads;
+	const char *others = w->ask.options && *w->ask.options ? arena_printf(&w->arena, "%s,", w->ask.options) : "";
+
+	if (n <= 0 || w->threads_asked)
+		return STATUS_OK;
+	if (!w->provider->threads)
+		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s has no number of threads that could be set", n, w->target.platform->name);
+	w->ask.options = arena_printf(&w->arena, "%s%s=%lld", others, w->provider->threads, n);
+	w->threads_asked = true;
+	return STATUS_OK;
+}
+
+// What the engine says it runs on, in the row; another number than was asked for is no answer to the question.
+static enum status check_threads(struct work *w, struct error *err)
+{
+	const long long n = w->ask.variant.threads;
+	const char *name = w->provider->threads_told ? w->provider->threads_told : w->provider->threads;
+	const char *told = n > 0 ? session_option(&w->part->session, name) : NULL;
+	int64_t confirmed;
+
+	if (n <= 0)
+		return STATUS_OK;
+	if (!told || !text_to_int(told, 0, 1 << 20, &confirmed))
+		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s does not say that it took it", n, w->backend->name, w->target.device);
+	say_row(json_pack("{s:I}", "threads", (json_int_t)confirmed));
+	return confirmed == n ? STATUS_OK
+			      : error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s runs on %lld", n, w->backend->name, w->target.device, (long long)confirmed);
+}
+
 enum status work_load(struct work *w, struct error *err)
 {
 	const char *compute;
 	double begin;
 	enum status st;
 
+	if ((st = ask_threads(w, err)))
+		return st;
 	say_phase("load");
 	begin = clock_ms();
 	for (size_t i = 0; i < w->part_count; i++)
@@ -270,7 +311,7 @@ enum status work_load(struct work *w, struct error *err)
 	if (w->part->session.emulated)
 		say_row(json_pack("{s:b}", "emulated", w->part->session.emulated > 0));
 	say_memory("load");
-	return STATUS_OK;
+	return check_threads(w, err);
 }
 
 // ---- one form after the other -------------------------------------------------------------------------------------------

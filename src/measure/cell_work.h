@@ -33,7 +33,7 @@ struct work {
 	struct input_shape shape;
 	struct device_list devices;
 	const struct device *device;         // NULL: the engine does not list it
-	bool is_open, shaped_by_sequence;
+	bool is_open, shaped_by_sequence, threads_asked;
 	struct tensor *drawn;                // as the graph declares them: order of part->artifact.inputs
 	size_t drawn_count;
 	struct tensor *in, *out;             // order of part->session.inputs and .outputs

@@ -43,6 +43,8 @@ static enum role role_of(const struct tensor_type *t)
 
 int64_t inputs_symbol(const char *name, const struct input_hints *hints, const struct input_shape *shape)
 {
+	if (shape->image_size > 0 && (text_is(name, "height") || text_is(name, "width")))
+		return shape->image_size;
 	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
 		if (text_is(hints->symbols[i].name, name))
 			return hints->symbols[i].number;
@@ -96,7 +98,36 @@ void inputs_bind(struct graph *g, const struct input_hints *hints, const struct 
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
 		graph_bind(g, usual[i], inputs_symbol(usual[i], hints, shape));
 	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
-		graph_bind(g, hints->symbols[i].name, hints->symbols[i].number);
+		graph_bind(g, hints->symbols[i].name, inputs_symbol(hints->symbols[i].name, hints, shape));
+	inputs_bind_image(g, shape);
+}
+
+void inputs_bind_image(struct graph *g, const struct input_shape *shape)
+{
+	if (shape->image_size <= 0)
+		return;
+	graph_bind(g, "height", shape->image_size);
+	graph_bind(g, "width", shape->image_size);
+}
+
+enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err)
+{
+	const long long n = shape->image_size;
+
+	if (n <= 0)
+		return STATUS_OK;
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor_type *t = &types[i];
+
+		if (!text_starts(t->name, "pixel_values") || t->rank < 4)
+			continue;
+		const long long height = t->dim[t->rank - 2], width = t->dim[t->rank - 1];
+		if (height == n && width == n)
+			return STATUS_OK;
+		return error_set(err, STATUS_UNSUPPORTED, "images of %lld by %lld: this model takes %lld by %lld and no other; its learned positions are made for them", n, n,
+			height, width);
+	}
+	return error_set(err, STATUS_UNSUPPORTED, "images of %lld by %lld: this model takes no images", n, n);
 }
 
 // Dimension `axis` of a declared type. Engines tell no symbols' names, only that a dimension is open: the first one is then the

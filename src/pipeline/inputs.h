@@ -9,8 +9,9 @@
 #include "base/tensor.h"
 #include "onnx/graph.h"
 
-// `past`: how many tokens a cache holds already. The other lengths of tokens follow from these.
-struct input_shape { int64_t batch, sequence, past; };
+// `past`: how many tokens a cache holds already. The other lengths of tokens follow from these. `image_size`: height and width of
+// images; 0: what the model says.
+struct input_shape { int64_t batch, sequence, past, image_size; };
 
 // The number that a symbol stands for: batch, image_batch (a picture a text), *sequence* (sequence, decoder_sequence, ...), past* and
 // total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
@@ -22,6 +23,10 @@ enum status inputs_shape(struct input_shape *out, const struct input_hints *hint
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
+// In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend on it.
+void inputs_bind_image(struct graph *g, const struct input_shape *shape);
+// Whether the inputs of a drawn graph have that size; UNSUPPORTED says which it has, or that there are no images.
+enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err);
 
 // One tensor for each declared input, by its name:
 //   *ids                in [0, vocab) without the pad token; input_ids with as many image tokens and the end token as hints say

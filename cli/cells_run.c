@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+// cells.h: the cells of the plan, run. A line of cells (one model, one platform, the batches from small to large) goes on step by step:
+//
+//   begin     the next cell, the next try of its chain; --resume may find its row                 here
+//   prepare   predict the memory, write synthetic weights                                          a thread, on the processor
+//   measure   child, judge, conformance                                                            a thread, on the target's device
+//   take      the row into the store; is there another try? is a larger batch worth asking?        here
+//
+// Threads, store and screen: only this thread writes to any of the latter two. With one worker it is one cell after the other.
+#include "cells.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/crew.h"
+#include "api/schedule.h"
+#include "artifact/artifact.h"
+#include "base/clock.h"
+#include "progress.h"
+#include "show.h"
+
+// One try, whichever way its outcome was come by.
+struct outcome {
+	enum verdict verdict;
+	struct row row;
+	bool is_settled;                     // it stood in the database, or another run is at it
+	bool is_left;                        // to another run, or because the program is to end
+};
+
+struct line {
+	struct loop *loop;
+	size_t number;
+	size_t at, end;                      // of the plan: the cell at hand, and behind the last
+	struct sweep_series series;
+	enum { LINE_NEXT_CELL, LINE_NEXT_TRY, LINE_PREPARED, LINE_OVER } state;     // what begins when it is its turn
+	bool again;                          // prepared once, refused for memory while others ran: now alone
+	// The cell at hand.
+	struct arena arena;
+	const char *label;                   // "[3/14] bert on cpu"
+	char phase[320];
+	struct fallback chain;
+	const char *tries;                   // a line each
+	bool tight;                          // a try found too little memory
+	// The try at hand. While a thread works for it, that thread has these.
+	struct plan_model model;             // a copy: with its weights, once it is prepared
+	struct plan_memory memory;
+	struct plan_task task;
+	struct cell_result result;
+	struct error err;
+	enum status status;
+	double begun_ms, told_ms;
+	bool runs;
+};
+
+// What cells of a model share while they run.
+struct weights {
+	struct arena arena;                  // while it lives the model's synthetic weights stay in the cache
+	size_t cells_left;
+	bool refused;                        // before anything was run
+};
+
+struct loop {
+	struct cells *cells;
+	struct store store;
+	struct crew *crew;
+	struct schedule schedule;
+	struct line *lines;
+	struct weights *weights;             // of c->models
+	double *guess_s;                     // of the plan's cells
+	pthread_mutex_t writing;             // of weights: one at a time
+	pthread_mutex_t models;              // c->models[].path and .refused, which writing them changes; held for a copy
+	uint64_t cache_limit;
+	double measured_s, guessed_s;        // of the cells that were run: wall clock, and what was guessed for them
+	double left_s;                       // what was guessed for the cells that are not done
+	bool failed;
+};
+
+static void say_notice(const char *sentence)
+{
+	progress_clear();
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+static int fail(struct loop *l, const struct error *err)
+{
+	progress_clear();
+	l->failed = true;
+	l->cells->exit_code = EXIT_USE;
+	return cli_error(err);
+}
+
+static struct planned *cell_of(const struct line *n)
+{
+	return &n->loop->cells->planned[n->at];
+}
+
+// ---- what is seen while they run ---------------------------------------------------------------------------------------
+
+// The guesses, corrected by how wrong they have been so far; half a minute of trust in them, so that one small cell does not
+// decide.
+static double seconds_left(const struct loop *l)
+{
+	const double trust_s = 30;
+	return l->left_s * (l->measured_s + trust_s) / (l->guessed_s + trust_s);
+}
+
+static void show_phases(const struct loop *l)
+{
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < l->schedule.count; i++)
+		if (l->schedule.lines[i].state == SCHEDULE_RUNS && l->lines[i].label)
+			text_addf(&t, "%s%s: %s", t.length ? "; " : "", l->lines[i].label, l->lines[i].phase);
+	if (t.length && l->cells->counted && l->guessed_s > 0)
+		progress_line("%s, about %s left", text_get(&t), progress_duration(seconds_left(l)));
+	else if (t.length)
+		progress_line("%s", text_get(&t));
+	text_done(&t);
+}
+
+// Of a chain every try is told; what counts is the last.
+static void take_result(struct line *n)
+{
+	struct cells *c = n->loop->cells;
+	struct planned *p = cell_of(n);
+	const struct fallback *f = &n->chain;
+	struct cell_result *r = &n->result;
+
+	progress_clear();
+	p->results = p->results ? p->results : json_array();
+	json_array_append_new(p->results, plan_json(r));
+	if (c->counted)
+		fprintf(stderr, "%s: %s\n", n->label,
+			f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row) : show_short(&n->arena, r));
+	if (!c->quiet)
+		show_result(r, c->db);
+}
+
+// Behind the summaries of a chain: one line a try.
+static void tell_chain(const struct cells *c, const char *lines)
+{
+	if (!c->quiet && !c->counted)
+		printf("%s\n", lines);
+}
+
+// ---- in threads --------------------------------------------------------------------------------------------------------
+
+static int tell_bytes(void *context, uint64_t done, uint64_t total)
+{
+	struct line *n = context;
+	const double now = clock_ms(), pause_ms = 100;
+	char text[96];
+
+	if (total > 0 && (now - n->told_ms > pause_ms || done == total)) {
+		n->told_ms = now;
+		snprintf(text, sizeof text, "writing synthetic weights: %.0f of %.0f MiB, %.0f %%", (double)done / 1048576, (double)total / 1048576,
+			100.0 * (double)done / (double)total);
+		crew_tell(n->loop->crew, n->number, CREW_PHASE, text);
+	}
+	return *crew_stop_flag(n->loop->crew) != 0;
+}
+
+static void copy_model(struct loop *l, struct plan_model *to, const struct plan_model *from)
+{
+	pthread_mutex_lock(&l->models);
+	*to = *from;
+	pthread_mutex_unlock(&l->models);
+}
+
+static void prepare(void *context)
+{
+	struct line *n = context;
+	struct loop *l = n->loop;
+	struct plan_model *m = cell_of(n)->model;
+
+	pthread_mutex_lock(&l->writing);
+	copy_model(l, &n->model, m);
+	plan_memory(&n->memory, &n->arena, &n->model, &n->chain.target, &n->chain.now);
+	n->runs = !n->chain.target.absent && !n->memory.refused && !n->model.refused;
+	n->status = STATUS_OK;
+	if (n->runs)
+		n->status = plan_weights(&n->model, &l->weights[m - l->cells->models].arena, &n->chain.now, l->cache_limit, tell_bytes, n, &n->err);
+	copy_model(l, m, &n->model);
+	pthread_mutex_unlock(&l->writing);
+}
+
+// What judges computes on the processor, and nothing may be timed there meanwhile.
+static void tell_phase(void *context, const char *phase)
+{
+	struct line *n = context;
+
+	crew_tell(n->loop->crew, n->number, CREW_PHASE, phase);
+	if (text_is(phase, "judge"))
+		crew_want(n->loop->crew, n->number);
+}
+
+static void tell_notice(void *context, const char *text)
+{
+	struct line *n = context;
+
+	crew_tell(n->loop->crew, n->number, CREW_NOTICE, text);
+}
+
+static void measure(void *context)
+{
+	struct line *n = context;
+	struct cell_watch watch = { .phase = tell_phase, .notice = tell_notice, .context = n, .stop = crew_stop_flag(n->loop->crew) };
+
+	n->status = plan_measure(&n->task, &watch, &n->arena, &n->result, &n->err);
+}
+
+// ---- a line, step by step ------------------------------------------------------------------------------------------------
+
+// Is the try to be left alone because --resume finds its row, or a live run has it?
+static enum status look_up(struct line *n, struct outcome *out, struct error *err)
+{
+	struct loop *l = n->loop;
+	const struct fallback *f = &n->chain;
+	enum store_cell_state state;
+	int64_t row = ROW_NONE;
+
+	if (!l->cells->resume)
+		return STATUS_OK;
+	enum status s = store_cell_state(&l->store, f->attempt.key, &state, &row, err);
+	if (s != STATUS_OK || state == STORE_NEVER)
+		return s;
+	out->is_settled = true;
+	progress_clear();
+	if (state == STORE_TAKEN) {
+		out->is_left = true;
+		l->cells->taken += f->attempt.number == 1;
+		fprintf(stderr, "%s: another run is at it, left alone\n", n->label);
+		return STATUS_OK;
+	}
+	l->cells->skipped += f->attempt.number == 1;
+	s = store_row(&l->store, &n->arena, row, &out->row, err);
+	if (s != STATUS_OK)
+		return s;
+	out->verdict = verdict_find(out->row.verdict);
+	fprintf(stderr, "%s: finished before, row %lld: %s\n", n->label, (long long)row,
+		f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row) : out->row.verdict ? out->row.verdict : "no verdict");
+	return STATUS_OK;
+}
+
+static void count(struct cells *c, const struct fallback *f, const struct outcome *o)
+{
+	if (o->is_left || o->verdict == VERDICT_COUNT)
+		return;
+	c->by_verdict[o->verdict]++;
+	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
+	c->exit_code = cells_worse(c->exit_code, verdict_exit_code(o->verdict));
+}
+
+static void ready(struct line *n)
+{
+	struct loop *l = n->loop;
+	struct schedule_device device = { .kind = SCHEDULE_PROCESSOR };
+	uint64_t bytes = 0;
+
+	if (n->state == LINE_OVER)
+		return;
+	if (n->state == LINE_PREPARED && !n->runs) {
+		device.kind = SCHEDULE_NOTHING;
+	} else if (n->state == LINE_PREPARED) {
+		schedule_device_of(&device, &n->chain.target, l->cells->platforms);
+		bytes = n->memory.predicted_bytes;
+	} else if (n->again) {
+		device.kind = SCHEDULE_ANY;
+	} else if (n->state == LINE_NEXT_CELL && (cell_of(n)->target->absent || l->weights[cell_of(n)->model - l->cells->models].refused)) {
+		device.kind = SCHEDULE_NOTHING;
+	}
+	schedule_ready(&l->schedule, n->number, &device, bytes);
+}
+
+static void release_model(struct loop *l, struct plan_model *m, size_t cells)
+{
+	struct weights *w = &l->weights[m - l->cells->models];
+
+	w->cells_left -= cells;
+	if (w->cells_left)
+		return;
+	arena_done(&w->arena);               // nobody is at it: these were the last cells
+	if (m->makes_weights)
+		m->path = NULL;
+}
+
+// The rest of a line's batches, which nobody asks.
+static void end_sweep(struct line *n, const char *why)
+{
+	struct cells *c = n->loop->cells;
+	const size_t rest = n->end - n->at - 1;
+	json_t *last = json_array_get(cell_of(n)->results, json_array_size(cell_of(n)->results) - 1);
+
+	progress_clear();
+	fprintf(stderr, "%s: %s; %zu larger %s not asked\n", n->label, why, rest, cells_plural(rest, "batch is", "batches are"));
+	if (last)
+		json_object_set_new(last, "sweep_stop", json_string(why));
+	for (size_t i = n->at + 1; i < n->end; i++)
+		n->loop->left_s -= n->loop->guess_s[i];
+	c->left_out += rest;
+	release_model(n->loop, cell_of(n)->model, rest);
+	n->end = n->at + 1;
+}
+
+static void keep_times(struct line *n, const struct outcome *o)
+{
+	struct planned *p = cell_of(n);
+	const struct row *r = &o->row;
+
+	if (n->chain.attempt.number > 1 || (o->verdict != VERDICT_RIGHT && o->verdict != VERDICT_UNJUDGED) || (r->actual && !text_is(r->actual, r->requested)))
+		return;
+	p->latency_ms = isfinite(r->latency_ms) ? r->latency_ms : r->token_ms;
+	p->low_ms = isfinite(r->latency_ms) ? r->latency_low_ms : (double)NAN;
+	p->high_ms = isfinite(r->latency_ms) ? r->latency_high_ms : (double)NAN;
+}
+
+static void end_cell(struct line *n, const struct outcome *o)
+{
+	struct loop *l = n->loop;
+	struct cells *c = l->cells;
+	const struct planned *p = cell_of(n);
+
+	if (n->chain.attempt.number > 1)
+		tell_chain(c, n->tries);
+	count(c, &n->chain, o);
+	if (!o->is_left && o->verdict != VERDICT_COUNT) {
+		keep_times(n, o);
+		const bool first = n->chain.attempt.number == 1;
+		const char *why = sweep_take(&n->series, &n->arena, p->question->batch, first ? o->verdict : VERDICT_COUNT, n->tight, &o->row);
+		if (why && n->at + 1 < n->end && !c->no_sweep_stop && !*crew_stop_flag(l->crew))
+			end_sweep(n, why);
+	}
+	l->left_s -= l->guess_s[n->at];
+	release_model(l, p->model, 1);
+	arena_done(&n->arena);
+	n->label = NULL;
+	n->at++;
+	n->state = n->at < n->end && !*crew_stop_flag(l->crew) ? LINE_NEXT_CELL : LINE_OVER;
+}
+
+static const char *label_of(struct line *n)
+{
+	const struct cells *c = n->loop->cells;
+	const struct planned *p = cell_of(n);
+	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "";
+
+	return c->counted ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->planned_count, p->model->model, p->target->platform->name, axes)
+			  : arena_printf(&n->arena, "%s on %s%s", p->model->model, p->target->platform->name, axes);
+}
+
+// A try has its outcome, from the store or just now. The line is then at its next try, its next cell or its end.
+static enum status after_try(struct line *n, const struct outcome *o, struct error *err)
+{
+	struct cells *c = n->loop->cells;
+	bool more = false;
+
+	n->tight |= !o->is_left && o->verdict == VERDICT_NO_MEMORY;
+	if (n->chain.attempt.number == 1) {
+		n->chain.attempt.fallback_of = o->row.row;
+		c->done -= o->is_left && !o->is_settled;
+	}
+	if (!o->is_left && c->question.fallback && !*crew_stop_flag(n->loop->crew)) {
+		n->tries = arena_printf(&n->arena, "%s  %s\n", n->tries, fallback_line(&n->arena, n->chain.target.platform->name, o->verdict, &o->row));
+		enum status s = fallback_next(&n->chain, o->verdict, &o->row, &more, err);
+		if (s != STATUS_OK)
+			return s;
+	}
+	if (more)
+		n->state = LINE_NEXT_TRY;
+	else
+		end_cell(n, o);
+	return STATUS_OK;
+}
+
+static void begin_cell(struct line *n)
+{
+	struct cells *c = n->loop->cells;
+	const struct planned *p = cell_of(n);
+
+	c->done++;
+	n->label = label_of(n);
+	n->tries = "";
+	n->tight = n->again = false;
+	copy_model(n->loop, &n->model, p->model);
+	fallback_begin(&n->chain, &n->arena, &n->model, p->target, p->question, c->platforms);
+}
+
+// It is the line's turn, and what it needs is free. A thread may be at work afterwards; otherwise the line is ready again or over.
+static enum status take_turn(struct line *n, struct error *err)
+{
+	struct loop *l = n->loop;
+	struct outcome o = { .verdict = VERDICT_COUNT };
+	enum status s = STATUS_OK;
+
+	if (n->state == LINE_PREPARED) {
+		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, &l->store, &n->arena, err);
+		n->begun_ms = clock_ms();
+		snprintf(n->phase, sizeof n->phase, "start");
+		return s != STATUS_OK ? s : crew_start(l->crew, n->number, measure, n, err);
+	}
+	if (n->state == LINE_NEXT_CELL)
+		begin_cell(n);
+	if (!n->again)
+		s = look_up(n, &o, err);
+	if (s == STATUS_OK && !o.is_settled) {
+		snprintf(n->phase, sizeof n->phase, "prepare");
+		return crew_start(l->crew, n->number, prepare, n, err);
+	}
+	if (s == STATUS_OK)
+		s = after_try(n, &o, err);
+	schedule_end(&l->schedule, n->number);
+	ready(n);
+	return s;
+}
+
+static enum status prepared(struct line *n, bool beside, struct error *err)
+{
+	const struct outcome left = { .verdict = VERDICT_COUNT, .is_left = true };
+
+	if (*crew_stop_flag(n->loop->crew))
+		return after_try(n, &left, err);
+	// Others had the memory: asked again when they are done.
+	if (n->memory.refused && beside && !n->again) {
+		n->again = true;
+		n->state = LINE_NEXT_TRY;
+		return STATUS_OK;
+	}
+	n->again = false;
+	n->state = LINE_PREPARED;
+	return STATUS_OK;
+}
+
+static enum status measured(struct line *n, struct error *err)
+{
+	struct loop *l = n->loop;
+	struct outcome o;
+	enum status s = plan_finish(&n->task, &l->store, &n->arena, &n->result, err);
+
+	if (s != STATUS_OK)
+		return s;
+	take_result(n);
+	if (!n->model.refused && n->runs) {
+		l->measured_s += (clock_ms() - n->begun_ms) / 1e3;
+		l->guessed_s += n->chain.attempt.number == 1 ? l->guess_s[n->at] : 0;
+	}
+	o = (struct outcome){ .verdict = n->result.verdict, .row = n->result.row };
+	return after_try(n, &o, err);
+}
+
+static void step_done(struct line *n)
+{
+	struct loop *l = n->loop;
+	struct error err = n->err;
+	const bool beside = schedule_running(&l->schedule) > 1, was_measured = n->state == LINE_PREPARED;
+	enum status s = n->status;
+
+	schedule_end(&l->schedule, n->number);
+	if (s == STATUS_OK)
+		s = was_measured ? measured(n, &err) : prepared(n, beside, &err);
+	if (s != STATUS_OK) {
+		fail(l, &err);
+		return;
+	}
+	ready(n);
+}
+
+// ---- all lines -----------------------------------------------------------------------------------------------------------
+
+// Whoever may begin begins. False: nobody works and nobody can.
+static bool begin_steps(struct loop *l)
+{
+	for (;;) {
+		struct error err = { 0 };
+		size_t i;
+
+		while ((i = schedule_grant(&l->schedule)) != SIZE_MAX)
+			crew_grant(l->crew, i);
+		if (l->failed || cli_stop || (i = schedule_next(&l->schedule)) == SIZE_MAX)
+			return schedule_running(&l->schedule) > 0;
+		l->lines[i].err = err;
+		if (take_turn(&l->lines[i], &err) != STATUS_OK) {
+			schedule_end(&l->schedule, i);
+			fail(l, &err);
+		}
+	}
+}
+
+static void hear(struct loop *l, const struct crew_event *e)
+{
+	struct line *n = &l->lines[e->line];
+
+	switch (e->kind) {
+	case CREW_PHASE:
+		snprintf(n->phase, sizeof n->phase, "%s", e->text);
+		show_phases(l);
+		break;
+	case CREW_NOTICE:
+		say_notice(e->text);
+		break;
+	case CREW_WANT:
+		schedule_want(&l->schedule, e->line);
+		break;
+	case CREW_DONE:
+		step_done(n);
+		break;
+	}
+}
+
+static void run_all(struct loop *l)
+{
+	struct crew_event event;
+
+	while (begin_steps(l)) {
+		if (l->failed || cli_stop)
+			crew_stop(l->crew);
+		if (crew_hear(l->crew, &event))
+			hear(l, &event);
+	}
+}
+
+static void make_lines(struct loop *l)
+{
+	struct cells *c = l->cells;
+	struct machine machine;
+
+	machine_detect(&machine, &c->arena);
+	l->weights = ARENA_ARRAY(&c->arena, c->model_count + 1, struct weights);
+	l->guess_s = ARENA_ARRAY(&c->arena, c->planned_count + 1, double);
+	l->lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct line);
+	l->schedule = (struct schedule){ .lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct schedule_line), .count = c->line_count,
+		.workers = c->workers > 1 ? (size_t)c->workers : 1, .room_bytes = machine.memory_available_bytes > 0 ? (uint64_t)machine.memory_available_bytes : 0 };
+	for (size_t i = 0; i < c->planned_count; i++) {
+		const struct planned *p = &c->planned[i];
+		struct line *n = &l->lines[p->line];
+
+		if (i == 0 || p[-1].line != p->line)
+			*n = (struct line){ .loop = l, .number = p->line, .at = i };
+		n->end = i + 1;
+		l->weights[p->model - c->models].cells_left++;
+		l->weights[p->model - c->models].refused = p->model->refused != STATUS_OK;
+		l->guess_s[i] = cells_guess_s(p->model, p->target, i == 0 || p[-1].model != p->model);
+		l->left_s += l->guess_s[i];
+	}
+	for (size_t i = 0; i < c->line_count; i++)
+		ready(&l->lines[i]);
+}
+
+static enum status begin(struct loop *l, struct error *err)
+{
+	struct cells *c = l->cells;
+	struct machine machine;
+
+	machine_detect(&machine, &c->arena);
+	enum status s = store_open(&l->store, c->db, false, err);
+	if (s == STATUS_OK)
+		s = store_begin_run(&l->store, &machine, c->command, err);
+	if (s != STATUS_OK)
+		return s;
+	return store_detection(&l->store, c->platforms, err);
+}
+
+static void gather_results(struct cells *c)
+{
+	for (size_t i = 0; i < c->planned_count; i++)
+		json_array_extend(c->results, c->planned[i].results);
+}
+
+int cells_run(struct cells *c)
+{
+	struct loop l = { .cells = c, .store.notice = say_notice, .writing = PTHREAD_MUTEX_INITIALIZER, .models = PTHREAD_MUTEX_INITIALIZER };
+	struct error err = { 0 };
+
+	l.cache_limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
+	cli_catch_stop();
+	c->results = json_array();
+	c->exit_code = EXIT_GOOD;
+	if (begin(&l, &err) != STATUS_OK || crew_open(&l.crew, c->line_count, &cli_stop, &err) != STATUS_OK) {
+		store_close(&l.store);
+		return fail(&l, &err);
+	}
+	make_lines(&l);
+	run_all(&l);
+	progress_clear();
+	crew_close(l.crew);
+	for (size_t i = 0; i < c->model_count; i++)
+		arena_done(&l.weights[i].arena);
+	for (size_t i = 0; i < c->line_count; i++) {
+		// Prepared, and then came the stop.
+		c->done -= l.lines[i].label && l.lines[i].chain.attempt.number == 1;
+		arena_done(&l.lines[i].arena);
+	}
+	gather_results(c);
+	if (!l.failed && store_end_run(&l.store, &err) != STATUS_OK)
+		fail(&l, &err);
+	store_close(&l.store);
+	if (cli_stop) {
+		size_t left = c->planned_count - c->done - c->left_out;
+		fprintf(stderr, "assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
+		c->exit_code = cells_worse(c->exit_code, EXIT_VERDICT);
+	}
+	return c->exit_code;
+}
