@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay query: SQL over the rows. The file is opened read-only for the statement, so nothing can be changed this way.
+// assay query: named questions and SQL over the rows. The file is opened read-only for it, so nothing can be changed this way.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "base/text.h"
-#include "store/store.h"
+#include "store/questions.h"
 
 static void notice(const char *sentence)
 {
@@ -191,49 +191,122 @@ static void print_md(struct arena *a, const struct table *t)
 	}
 }
 
+// ---- what is asked -------------------------------------------------------------------------------------------------
+
+// Several words are SQL, and so is a statement's first word alone; one word is a name.
+static bool is_sql(const char *text)
+{
+	static const char *const begins[] = { "select", "with", "from", "describe", "show", "summarize", "explain", "pragma", "values", "table" };
+	size_t n = strcspn(text, " \t\r\n(;");
+
+	if (text[n] != '\0')
+		return true;
+	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+		if (strlen(begins[i]) == n && strncasecmp(text, begins[i], n) == 0)
+			return true;
+	return false;
+}
+
+static const char *question_name(size_t i, const void *table)
+{
+	const struct store_question *questions = table;
+	return questions[i].name;
+}
+
+static int list(const char *format, void (*print)(struct arena *a, const struct table *t))
+{
+	static const char *columns[] = { "name", "answers" }, *types[] = { "VARCHAR", "VARCHAR" };
+	struct arena a = { 0 };
+	struct table t = { .column_count = 2, .columns = columns, .types = types };
+
+	while (store_questions[t.row_count].name)
+		t.row_count++;
+	t.cells = ARENA_ARRAY(&a, 2 * t.row_count, const char *);
+	for (size_t i = 0; i < t.row_count; i++) {
+		t.cells[2 * i] = store_questions[i].name;
+		t.cells[2 * i + 1] = store_questions[i].answers;
+		if (text_is(format, "table"))
+			printf("  %-16s %s\n", store_questions[i].name, store_questions[i].answers);
+	}
+	if (!text_is(format, "table"))
+		print(&a, &t);
+	arena_done(&a);
+	return EXIT_GOOD;
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct { const char *name; void (*print)(struct arena *a, const struct table *t); } formats[] = {
 		{ "table", print_table }, { "csv", print_csv }, { "json", print_json }, { "md", print_md },
 	};
-	const char *db = cli_default_db(), *format = "table";
+	const char *db = cli_default_db(), *format = "table", *left_out = NULL;
+	struct store_asking with = { 0 };
+	bool json = false, listed = false;
 	const struct cli_option options[] = {
+		{ "list", CLI_FLAG, &listed, NULL, "the names, with what each answers" },
+		{ "on", CLI_TEXT, &with.platform, "PLATFORM", "of a named question: this platform only" },
+		{ "model", CLI_TEXT, &with.model, "MODEL", "of a named question: this model only (its name, or what is behind the last '/')" },
+		{ "limit", CLI_INTEGER, &with.limit, "N", "of a named question: N rows at most", 1, 1000000000 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), csv, json or md" },
+		{ "json", CLI_FLAG, &json, NULL, "the same as --format json" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay query [--db FILE] [--format table|csv|json|md] 'SQL'",
-		.text = "The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists all tables, and\n"
-			"`assay query 'DESCRIBE result'` the columns. Works while a matrix runs, and changes nothing.\n\n"
+		.synopsis = "assay query [NAME | 'SQL'] [options]",
+		.text = "NAME is one of `assay query --list`: fastest, by-hardware, by-architecture, memory, failures,\n"
+			"fallbacks, slower-than-cpu, unstable, wrong, untested, regressions, coverage. Times are of rows that\n"
+			"ran on the hardware that was asked for; what was left out is counted on standard error.\n\n"
+			"SQL: the view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists all tables,\n"
+			"and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, and changes nothing.\n\n"
+			"  assay query fastest\n"
+			"  assay query failures --on webgpu --format md\n"
 			"  assay query 'SELECT model, requested, verdict, latency_ms FROM result ORDER BY latency_ms'\n"
-			"  assay query --format csv 'SELECT * FROM hardware_results WHERE success'\n",
+			"  assay query --format csv 'SELECT * FROM hardware_results WHERE success'\n\n"
+			"Exit codes: 0 answered, an empty answer too; 1 bad use, or the database cannot be read.\n",
 		.options = options,
-		.min_words = 1,
+		.min_words = 0,
 		.max_words = 1,
 	};
 	struct store s = { .notice = notice };
 	struct error err = { 0 };
 	struct table t = { 0 };
+	const struct store_question *question = NULL;
 	size_t f = 0, count = sizeof formats / sizeof *formats;
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
 	if (code >= 0)
 		return code;
+	if (json)
+		format = "json";
 	while (f < count && strcmp(formats[f].name, format) != 0)
 		f++;
 	if (f == count)
 		return cli_bad_use("unknown format '%s': table, csv, json or md", format);
+	if (listed)
+		return words > 0 ? cli_bad_use("--list takes no name") : list(format, formats[f].print);
+	if (words == 0)
+		return cli_bad_use("too few arguments: a name of `assay query --list`, or SQL");
+	if (!is_sql(argv[1]) && !(question = store_question_find(argv[1]))) {
+		const char *near = cli_nearest(argv[1], question_name, store_questions);
+		if (near)
+			return cli_bad_use("unknown query '%s'; did you mean '%s'?", argv[1], near);
+		return cli_bad_use("unknown query '%s'; `assay query --list` has the names, and SQL is taken too", argv[1]);
+	}
+	if (!question && (with.model || with.platform || with.limit))
+		return cli_bad_use("--on, --model and --limit go with a named query; in SQL they are WHERE and LIMIT");
 	if (store_open_settled(&s, db, &err) != STATUS_OK)
 		return cli_error(&err);
-	if (store_query(&s, argv[1], &t, &err) != STATUS_OK) {
+	if (question ? store_ask(&s, question, &with, &t, &left_out, &err) : store_query(&s, argv[1], &t, &err)) {
 		store_close(&s);
 		return cli_error(&err);
 	}
 	if (t.column_count > 0)
 		formats[f].print(&s.arena, &t);
+	if (left_out)
+		notice(left_out);
 	store_close(&s);
 	return EXIT_GOOD;
 }
 
-const struct command command_query = { "query", "SQL over what was measured", run };
+const struct command command_query = { "query", "named questions and SQL over what was measured", run };

@@ -35,7 +35,8 @@ expect "$("$ASSAY" query "SELECT 1 AS n, 'é' AS t, NULL AS nothing")" "$(printf
 expect "$("$ASSAY" query --format md "SELECT 'a|b<' AS x")" "$(printf '| x |\n| --- |\n| a\\|b&lt; |')"
 expect "$("$ASSAY" query --format json 'SELECT 1 AS i, 1.5 AS d, true AS b, NULL AS n, 2 AS i' | tr -d ' \n')" '[{"i":1,"d":1.5,"b":true,"n":null,"i_2":2}]'
 refused "read-only" "$ASSAY" query 'DELETE FROM cell'
-refused "Parser Error" "$ASSAY" query 'SELEKT'
+refused "Parser Error" "$ASSAY" query 'SELEKT 1'
+refused "did you mean 'fastest'?" "$ASSAY" query fastets
 refused "too few arguments" "$ASSAY" query
 expect "$("$ASSAY" query --format csv 'SELECT count(*) FROM hardware_results' | tail -1)" 2
 # Every query that docs/SCHEMA.md shows runs.

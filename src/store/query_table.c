@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The named questions: what each answers and its SQL. Each text stands behind these relations (questions.c):
+//     asked    finished and running rows of the model and platform that were asked for
+//     latest   the last finished row of each question on each machine; an interrupted try hides nothing
+//     timed    of these, rows with a time that a platform's hardware took, measured by assay: judged right or not judged, on the platform
+//              that was asked for, no emulator, no null engine (unless platform null was asked for), nothing imported
+// Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, weights, layers and shapes.
+#include "store/questions.h"
+
+// What must be equal for two times to be compared; platform, device, precision, threads and options are what may differ.
+#define LINE "machine, model, head, weights, layers, batch, sequence, image_size, task, prompt_tokens, new_tokens, scenario"
+#define SAME_LINE                                                                                                          \
+	"a.machine = b.machine AND a.model = b.model AND a.head IS NOT DISTINCT FROM b.head AND a.weights IS NOT DISTINCT FROM b.weights"     \
+	" AND a.layers IS NOT DISTINCT FROM b.layers AND a.batch IS NOT DISTINCT FROM b.batch AND a.sequence IS NOT DISTINCT FROM b.sequence"  \
+	" AND a.image_size IS NOT DISTINCT FROM b.image_size AND a.task IS NOT DISTINCT FROM b.task"                       \
+	" AND a.prompt_tokens IS NOT DISTINCT FROM b.prompt_tokens AND a.new_tokens IS NOT DISTINCT FROM b.new_tokens"      \
+	" AND a.scenario IS NOT DISTINCT FROM b.scenario"
+#define SHAPE "weights, layers, batch, sequence, new_tokens"
+// Counts of verdicts, and times of those that count.
+#define COUNTS                                                                                                             \
+	"count(*) AS n, count(DISTINCT l.model) AS models, count(*) FILTER (l.verdict = 'right') AS \"right\","             \
+	" count(*) FILTER (l.verdict = 'unjudged') AS unjudged, count(*) FILTER (l.verdict = 'wrong') AS wrong,"            \
+	" count(*) FILTER (l.verdict NOT IN ('right', 'unjudged', 'wrong')) AS others, count(t.id) AS timed,"               \
+	" round(avg(t.latency_ms), 3) AS avg_ms, round(min(t.latency_ms), 3) AS min_ms, round(max(t.latency_ms), 3) AS max_ms"
+
+const struct store_question store_questions[] = {
+	{ "fastest", "the fastest platform for each model and shape; against: how many rows it was compared with; of_cpu: cpu's time over its time",
+	", ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY " LINE ") AS n,"
+	"  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms FROM timed"
+	"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
+	" SELECT model, " SHAPE ", requested AS platform, device, precision, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
+	" round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, stability, id AS \"row\""
+	" FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id", true },
+
+	{ "by-hardware", "rows, verdicts and times of each platform; an average goes over different models: `fastest` compares like with like",
+	" SELECT l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id WHERE l.source IS NULL GROUP BY l.requested ORDER BY l.requested", true },
+
+	{ "by-architecture", "the same of each architecture on each platform",
+	" SELECT l.architecture, l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id WHERE l.source IS NULL"
+	" GROUP BY l.architecture, l.requested ORDER BY l.architecture, l.requested", true },
+
+	{ "memory", "the largest peaks first, beside what was predicted and the weights; a peak is of one row",
+	" SELECT model, requested AS platform, " SHAPE ", precision, round(peak_resident_mib, 1) AS resident_mib, round(peak_pss_mib, 1) AS pss_mib,"
+	" round(peak_anonymous_mib, 1) AS anonymous_mib, round(device_memory_mib, 1) AS device_mib, round(predicted_mib, 1) AS predicted_mib,"
+	" round(predicted_mib / peak_resident_mib, 2) AS predicted_of_peak, round(weights_bytes / 1048576.0, 1) AS weights_mib, emulated, id AS \"row\""
+	" FROM latest WHERE source IS NULL AND greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) IS NOT NULL AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
+	" ORDER BY greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) DESC, id", false },
+
+	{ "failures", "what did not run or was wrong, by verdict and cause; n: rows with this cause",
+	" SELECT verdict, cause, count(*) AS n, string_agg(DISTINCT model, ', ' ORDER BY model) AS models, string_agg(DISTINCT requested, ', ' ORDER BY requested) AS platforms,"
+	" arg_max(hint, id) AS hint, max(id) AS last_row FROM latest WHERE verdict NOT IN ('right', 'unjudged', 'compiles') AND source IS NULL"
+	" GROUP BY verdict, cause ORDER BY n DESC, last_row", false },
+
+	{ "fallbacks", "what ran somewhere else than it was asked to: another platform tried after, without a word, or some of the nodes",
+	" SELECT model, requested AS asked_for, actual AS ran_on, CASE WHEN fallback_of IS NOT NULL THEN 'tried after row ' || fallback_of"
+	"  WHEN actual <> requested THEN 'without a word' ELSE 'some of its nodes' END AS how, nodes_elsewhere, nodes, verdict, round(latency_ms, 3) AS ms,"
+	" round(fallback_factor, 2) AS factor, fallback_against AS against_row, COALESCE(fallback_reason, placement_note) AS reason, id AS \"row\""
+	" FROM latest WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0) ORDER BY id", false },
+
+	{ "slower-than-cpu", "platforms that took longer than cpu for the same; sure: the 95 % intervals of the medians lie apart",
+	" SELECT a.model, a.weights, a.layers, a.batch, a.sequence, a.new_tokens, a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms,"
+	" round(b.latency_ms, 3) AS cpu_ms, round(a.latency_ms / b.latency_ms, 2) AS times, CASE WHEN a.latency_low_ms > b.latency_high_ms THEN 'yes'"
+	"  WHEN a.latency_low_ms IS NULL OR b.latency_high_ms IS NULL THEN 'no interval' ELSE 'no' END AS sure, a.samples, b.samples AS cpu_samples,"
+	" a.id AS \"row\", b.id AS cpu_row FROM timed a JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE
+	" AND a.precision IS NOT DISTINCT FROM b.precision AND a.threads IS NOT DISTINCT FROM b.threads AND a.latency_ms > b.latency_ms"
+	" QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.latency_ms, b.id) = 1 ORDER BY times DESC, a.id", true },
+
+	{ "unstable", "rows whose runs did not settle, with the reason: no number of theirs should be quoted",
+	" SELECT model, requested AS platform, " SHAPE ", round(latency_ms, 3) AS ms, round(latency_min_ms, 3) AS min_ms, round(latency_max_ms, 3) AS max_ms,"
+	" round(latency_cv, 3) AS cv, samples, stability_why AS why, emulated, id AS \"row\" FROM latest WHERE stability = 'unstable' AND source IS NULL ORDER BY model, id", false },
+
+	{ "wrong", "rows whose outputs differ from the reference by more than the bound",
+	" SELECT model, requested AS platform, actual, " SHAPE ", precision, reference, max_abs_error, nmse, cosine, top1_agreement, non_finite, worst, bound, cause, emulated,"
+	" id AS \"row\" FROM latest WHERE verdict = 'wrong' ORDER BY model, id", false },
+
+	{ "untested", "pairs of a model and a platform without a finished row; here: was the platform found when somebody looked last",
+	", models AS (SELECT DISTINCT model FROM result WHERE $1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1),"
+	" looked AS (SELECT platform, available, reason FROM platform_detection QUALIFY row_number() OVER (PARTITION BY platform ORDER BY id DESC) = 1),"
+	" platforms AS (SELECT platform FROM looked UNION SELECT DISTINCT requested FROM result)"
+	" SELECT m.model, p.platform, looked.available AS here, CASE WHEN looked.available THEN NULL ELSE looked.reason END AS reason"
+	" FROM models m CROSS JOIN platforms p LEFT JOIN looked ON looked.platform = p.platform WHERE ($2 = '' OR p.platform = $2) AND (p.platform <> 'null' OR $2 = 'null')"
+	" AND NOT EXISTS (SELECT 1 FROM result r WHERE r.model = m.model AND r.requested = p.platform AND r.state = 'finished' AND r.verdict <> 'interrupted' AND r.source IS NULL"
+	"  AND (COALESCE(r.engine, '') <> 'null' OR p.platform = 'null')) ORDER BY looked.available DESC NULLS LAST, m.model, p.platform", false },
+
+	{ "regressions", "questions whose newest time is worse than the one before on the same machine: the 95 % intervals lie apart, or by 5 % where a row has none",
+	", series AS (SELECT *, row_number() OVER (PARTITION BY machine, cell_key ORDER BY id DESC) AS back, lag(id) OVER w AS before, lag(latency_ms) OVER w AS before_ms,"
+	"  lag(latency_high_ms) OVER w AS before_high, lag(engine_version) OVER w AS before_version FROM timed_ever WINDOW w AS (PARTITION BY machine, cell_key ORDER BY id))"
+	" SELECT model, requested AS platform, " SHAPE ", precision, round(before_ms, 3) AS before_ms, round(latency_ms, 3) AS ms, round(latency_ms / before_ms, 3) AS times,"
+	" CASE WHEN latency_low_ms > before_high THEN 'intervals apart' ELSE 'no interval' END AS sure, samples, before_version AS engine_before, engine_version AS engine_now,"
+	" before AS before_row, id AS \"row\" FROM series WHERE back = 1 AND latency_ms > before_ms AND (latency_low_ms > before_high"
+	"  OR ((latency_low_ms IS NULL OR before_high IS NULL) AND latency_ms > 1.05 * before_ms)) ORDER BY times DESC, id", true },
+
+	{ "coverage", "how many rows each platform has, by verdict, and how many of them are no measurement of hardware",
+	" SELECT requested AS platform, count(*) AS \"rows\", count(DISTINCT model) AS models, count(DISTINCT model_type) AS types, count(*) FILTER (verdict = 'right') AS \"right\","
+	" count(*) FILTER (verdict = 'unjudged') AS unjudged, count(*) FILTER (verdict = 'wrong') AS wrong, count(*) FILTER (verdict = 'compiles') AS compiles,"
+	" count(*) FILTER (verdict = 'unavailable') AS unavailable, count(*) FILTER (verdict = 'unsupported') AS unsupported, count(*) FILTER (verdict = 'no_memory') AS no_memory,"
+	" count(*) FILTER (verdict IN ('timeout', 'crashed', 'failed')) AS broken, count(*) FILTER (verdict = 'interrupted') AS interrupted, count(*) FILTER (state = 'running') AS running,"
+	" count(*) FILTER (emulated) AS emulated, count(*) FILTER (engine = 'null') AS nothing_computed, count(*) FILTER (weights = 'synthetic') AS synthetic,"
+	" count(*) FILTER (layers IS NOT NULL) AS shortened, count(*) FILTER (source IS NOT NULL) AS imported FROM asked GROUP BY requested ORDER BY requested", false },
+
+	{ 0 },
+};

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking a named question: the relations that the texts of query_table.c stand behind, and what was left out of them.
+#include "store/questions.h"
+
+#include "base/text.h"
+#include "store/transaction.h"
+
+// $1 model, $2 platform ('' each: all).
+#define OF_MODEL "($1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1)"
+#define NO_HARDWARE "(COALESCE(emulated, FALSE) OR (COALESCE(engine, '') = 'null' AND $2 <> 'null') OR source IS NOT NULL)"
+#define RAN "verdict IN ('right', 'unjudged') AND actual = requested AND latency_ms > 0"
+static const char relations[] =
+	"WITH of_model AS (SELECT * FROM result WHERE " OF_MODEL "),"
+	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
+	" latest_anywhere AS (SELECT * FROM of_model WHERE state = 'finished' AND verdict <> 'interrupted'"
+	"  QUALIFY row_number() OVER (PARTITION BY machine, cell_key, requested, COALESCE(tried, requested), COALESCE(source, '') ORDER BY id DESC) = 1),"
+	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
+	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " RAN " AND NOT " NO_HARDWARE "),"
+	" timed AS (SELECT * FROM latest WHERE " RAN " AND NOT " NO_HARDWARE "),"
+	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " RAN " AND NOT " NO_HARDWARE ")";
+
+static const char left_out_sql[] =
+	" SELECT count(*) FILTER (source IS NOT NULL) AS imported, count(*) FILTER (source IS NULL AND engine = 'null') AS nothing,"
+	" count(*) FILTER (source IS NULL AND COALESCE(engine, '') <> 'null') AS emulated FROM latest WHERE " RAN " AND " NO_HARDWARE;
+
+const struct store_question *store_question_find(const char *name)
+{
+	for (const struct store_question *q = store_questions; q->name != NULL; q++) {
+		if (text_is(q->name, name))
+			return q;
+	}
+	return NULL;
+}
+
+static void add_count(struct text *out, const struct table *t, const char *column, const char *one, const char *many)
+{
+	int64_t n = table_integer(t, 0, column);
+
+	if (n > 0)
+		text_addf(out, "%s%lld %s", out->length > 0 ? ", " : "", (long long)n, n == 1 ? one : many);
+}
+
+enum status store_ask(struct store *s, const struct store_question *q, const struct store_asking *with, struct table *out,
+	const char **left_out, struct error *err)
+{
+	const struct db_parameter asked[] = {
+		{ .text = with->model != NULL ? with->model : "" }, { .text = with->platform != NULL ? with->platform : "" },
+		{ .integer = with->limit > 0 ? with->limit : INT32_MAX },
+	};
+	struct text words = { 0 };
+	struct table t = { 0 };
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	*left_out = NULL;
+	if (status != STATUS_OK)
+		return status;
+	status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", relations, q->sql), asked, 3, out, err);
+	if (status == STATUS_OK && q->timed_only)
+		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s", relations, left_out_sql), asked, 2, &t, err);
+	db_close(&d);
+	if (status == STATUS_OK && q->timed_only) {
+		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
+		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing", "rows of the null engine, which computes nothing");
+		add_count(&words, &t, "imported", "row imported from another tool", "rows imported from other tools");
+		if (words.length > 0)
+			*left_out = arena_printf(&s->arena, "times left out: %s", text_get(&words));
+	}
+	text_done(&words);
+	return status == STATUS_OK ? status : error_prefix(err, "query %s", q->name);
+}

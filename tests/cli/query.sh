@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# query: the named questions, what a word and what SQL is, the formats, bad use. The answers themselves: tests/unit/test_query.c.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+names='fastest by-hardware by-architecture memory failures fallbacks slower-than-cpu unstable wrong untested regressions coverage'
+
+code 0 "$ASSAY" query --list
+empty err
+for name in $names; do has out "^  $name +[a-z]"; done
+[ "$(wc -l <"$work/out")" -eq 12 ] || fail "--list has $(wc -l <"$work/out") names"
+code 0 "$ASSAY" query --list --json
+json '[x["name"] for x in d] == "'"$names"'".split() and all(x["answers"] for x in d)'
+
+# Bad use, before any database is opened.
+code 1 "$ASSAY" query
+has err 'too few arguments'
+code 1 "$ASSAY" query fastets
+has err "unknown query 'fastets'; did you mean 'fastest'\?"
+code 1 "$ASSAY" query zzzzzzzz
+has err 'assay query --list'
+code 1 "$ASSAY" query fastest --limit 0
+code 1 "$ASSAY" query 'SELECT 1' --on cpu
+has err 'WHERE and LIMIT'
+code 1 "$ASSAY" query --list fastest
+code 1 "$ASSAY" query fastest
+has err 'there is no database'
+[ ! -e "$ASSAY_DB" ] || fail "a query made a database"
+
+# A database of the null engine: it computes nothing, and no question about times counts it unless it is asked for.
+"$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null,null:fail=run@1 --runs 11 >/dev/null 2>"$work/err"
+code 0 "$ASSAY" query fastest --json
+json 'd == []'
+has err 'left out: 1 row of the null engine'
+code 0 "$ASSAY" query fastest --on null --format json
+json 'len(d) == 1 and d[0]["platform"] == "null" and d[0]["samples"] == 11 and d[0]["row"] == 1'
+empty err
+code 0 "$ASSAY" query failures --json
+json 'len(d) == 1 and d[0]["n"] == 1 and d[0]["platforms"] == "null" and d[0]["last_row"] == 2'
+code 0 "$ASSAY" query coverage --format csv
+has out '^null,2,1,1,'
+code 0 "$ASSAY" query failures --model nothing-of-that-name --json
+json 'd == []'
+for name in $names; do
+	code 0 "$ASSAY" query "$name" --format md --limit 3
+	has out '^\| '
+done
+
+# SQL as ever; one word that begins a statement is SQL too.
+code 0 "$ASSAY" query 'SELECT count(*) AS n FROM result' --json
+json 'd == [{"n": 2}]'
+code 0 "$ASSAY" query 'FROM(SELECT 1 AS n)' --format csv
+has out '^1$'
+code 1 "$ASSAY" query select
+has err 'Parser Error'
+finish
