@@ -62,6 +62,10 @@ const struct migration schema_migrations[] = {
 	{ 6, "the engine's own nodes with their times",
 	"CREATE TABLE profile_node(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, name VARCHAR, op VARCHAR, kernel VARCHAR, place VARCHAR,"
 	"  scope VARCHAR, named_by VARCHAR, drawn_nodes BIGINT, ms DOUBLE, flops BIGINT, bytes BIGINT, weight_bytes BIGINT, roof_ms DOUBLE, roof VARCHAR);" },
+	{ 7, "rows of other files and other tools",
+	"CREATE TABLE import(id BIGINT NOT NULL, path VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, tool VARCHAR NOT NULL, tool_version VARCHAR, run BIGINT, cells BIGINT,"
+	"  imported_at TIMESTAMP NOT NULL);"
+	"ALTER TABLE run ADD COLUMN origin_id BIGINT; ALTER TABLE run ADD COLUMN import BIGINT; ALTER TABLE cell ADD COLUMN origin_id BIGINT;" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 
@@ -92,10 +96,11 @@ static const char *asked_of(const char *name)
 
 static const char original_views[] =
 	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested AND (engine <> 'null' OR requested = 'null'), FALSE) AS success,"
+	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested AND source IS NULL AND (engine <> 'null' OR requested = 'null'), FALSE) AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
 	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
-	"  CASE WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
+	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
+	"       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
@@ -128,12 +133,13 @@ static void result_view(struct text *sql)
 		" LEFT JOIN event e ON e.id = last.id LEFT JOIN measurement m ON m.event = last.id AND m.cell = c.id;");
 }
 
-// Views are the program's, not the file's: a file whose views were made by other text gets them anew. The comment of
+// Views and comments are the program's, not the file's: a file where they were made by other text gets them anew. The comment of
 // `result` tells which text that was.
 static void views(struct text *sql, char mark[32])
 {
 	result_view(sql);
 	text_add(sql, original_views);
+	schema_comments(sql);
 	snprintf(mark, 32, "views %016llx", (unsigned long long)fnv1a64(text_get(sql), sql->length));
 	text_addf(sql, "COMMENT ON VIEW result IS '%s';", mark);
 }
@@ -230,14 +236,6 @@ static enum status keep_originals(struct db *d, struct arena *a, struct error *e
 	return STATUS_OK;
 }
 
-static void add_quoted(struct text *sql, const char *s)              // for COMMENT, which takes no parameter; our own texts only
-{
-	text_add(sql, "'");
-	for (; *s != '\0'; s++)
-		text_add_bytes(sql, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
-	text_add(sql, "'");
-}
-
 static enum status migrate(struct db *d, struct arena *a, const struct migration *steps, size_t count, struct error *err)
 {
 	enum schema_state state;
@@ -275,9 +273,6 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
 		if (!has_column(&have, columns[i].name))
 			text_addf(&sql, "ALTER TABLE measurement ADD COLUMN \"%s\" %s;", columns[i].name, columns[i].type);
-		text_addf(&sql, "COMMENT ON COLUMN measurement.\"%s\" IS ", columns[i].name);
-		add_quoted(&sql, columns[i].meaning);
-		text_add(&sql, ";");
 	}
 	struct text view_sql = { 0 };
 	char mark[32];

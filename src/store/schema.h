@@ -4,6 +4,7 @@
 #ifndef ASSAY_STORE_SCHEMA_H
 #define ASSAY_STORE_SCHEMA_H
 
+#include "base/text.h"
 #include "store/db.h"
 
 // Steps in ascending order; each raises the file to `version`.
@@ -20,5 +21,7 @@ enum schema_state { SCHEMA_EMPTY, SCHEMA_OLD, SCHEMA_CURRENT, SCHEMA_NEWER };
 enum status schema_look(struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err);
 // In one transaction: the steps that the file lacks, the columns that `measurement` lacks, the views anew.
 enum status schema_migrate(struct db *d, const struct migration *steps, size_t count, struct error *err);
+// COMMENT ON for every table and column.
+void schema_comments(struct text *sql);
 
 #endif

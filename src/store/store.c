@@ -358,8 +358,11 @@ enum status store_query(struct store *s, const char *sql, struct table *out, str
 enum status store_cell_state(struct store *s, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err)
 {
 	static const char sql[] =
-		"SELECT c.id AS cell, c.state AS state, c.verdict AS verdict, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
-		" r.pid_namespace AS pid_namespace FROM result c JOIN run r ON r.id = c.run WHERE c.cell_key = ? ORDER BY c.id DESC";
+		// not the view: what is asked of a file at every cell of a long matrix is planned in no time
+		"SELECT c.id AS cell, e.verdict AS verdict, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
+		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
+		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS e ON e.cell = c.id"
+		" WHERE c.cell_key = ? ORDER BY c.id DESC";
 	struct arena a = { 0 };
 	struct table t = { 0 };
 	struct db d = { 0 };
@@ -373,7 +376,7 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 		enum store_cell_state state = STORE_NEVER;
 		// A finished row wins over one that is being tried again; an interrupted one counts as never run.
 		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
-			bool finished = text_is(table_get(&t, i, "state"), "finished");
+			bool finished = table_get(&t, i, "verdict") != NULL;
 			enum store_cell_state this = finished && !text_is(table_get(&t, i, "verdict"), verdict_word(VERDICT_INTERRUPTED)) ? STORE_FINISHED
 				: !finished && run_may_live(&t, i) ? STORE_TAKEN : STORE_NEVER;
 			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 at 200 moments of a matrix, each taken up again with --resume: no row is lost, none is doubled, and the database opens every time.
+# Half of the kills come some time after the start, half behind a line of progress, so that slow machines meet all moments too. Four matrices
+# go on side by side, each with its own database. SEED=N repeats the dice (not the moments: those are the machine's), MOMENTS=N changes their number.
+. "$SOURCE/tests/fault/lib.sh"
+
+lanes=4 moments=$((${MOMENTS:-200} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+models_of_round=5
+echo "seed $seed"
+mkdir "$work/models"
+for i in $(seq $models_of_round); do cp -r "$SOURCE/tests/conform/cases/bert" "$work/models/m$i"; done
+names=$(printf '%s,' "$work"/models/m*)
+names=${names%,}
+
+# matrix NAME: sets $program, the command line of a matrix with the database NAME.
+matrix() { program=("$ASSAY" matrix --models "$names" --on null,null:fail=run@1 --synthetic --runs 3 --no-conform --db "$work/$1.duckdb" --output-dir "$work/out$1" --resume); }
+
+# round NAME KILLS: a matrix that is killed up to KILLS times, and then left to end; prints how many kills it took.
+# What the program says when it ends by itself: 0 or 2 (a cell fails on purpose); everything else is the end of this test.
+round()
+{
+	local n=0 pid got line wanted ms
+	matrix "$1"
+	while [ $n -lt "$2" ]; do
+		n=$((n + 1))
+		ms=$((RANDOM % 900)) wanted=$((1 + RANDOM % 3))
+		: >"$work/err$1"
+		"${program[@]}" >"$work/out.$1" 2>"$work/err$1" </dev/null &
+		pid=$!
+		if [ $((n % 2)) = 0 ]; then
+			# Behind the wanted line about a cell that ran, then some milliseconds more.
+			for _ in $(seq 3000); do
+				line=$(grep '^\[' "$work/err$1" | grep -vc 'finished before' || true)
+				[ "$line" -lt "$wanted" ] && kill -0 "$pid" 2>/dev/null || break
+				sleep 0.01
+			done
+			ms=$((ms % 120))
+		fi
+		sleep "$(printf '0.%03d' "$ms")"
+		kill -9 "$pid" 2>/dev/null || true
+		got=0
+		wait "$pid" 2>/dev/null || got=$?
+		case $got in
+		137) ;;
+		0|2) n=$((n - 1)); break ;;                  # it ended before
+		*) echo "kill $n of $1: exit code $got: $(tail -3 "$work/err$1")"; return 1 ;;
+		esac
+	done
+	echo "$n" >"$work/kills$1"
+	got=0
+	"${program[@]}" >"$work/out.$1" 2>"$work/err$1" </dev/null || got=$?
+	[ $got = 2 ] || { echo "the last run of $1: exit code $got: $(tail -3 "$work/err$1")"; return 1; }
+}
+
+# lane LANE: rounds until its kills are spent.
+lane()
+{
+	local left=$moments k=0 name
+	RANDOM=$((seed % 32768 + $1))
+	while [ "$left" -gt 0 ]; do
+		k=$((k + 1)) name=$1-$k
+		round "$name" $((left < 12 ? left : 12)) || return 1
+		left=$((left - $(cat "$work/kills$name")))
+		[ $k -lt "$moments" ] || { echo "no kill meets a matrix"; return 1; }
+	done
+}
+
+# one NAME SQL: the only value of the answer.
+one() { "$ASSAY" query --db "$work/$1.duckdb" --format csv "$2" | tail -1; }
+
+# is_n NAME WANTED WHAT SQL
+is_n()
+{
+	local got
+	got=$(one "$1" "$4")
+	[ "$got" = "$2" ] || { echo "FAIL: $1: $3: $got, not $2"; "$ASSAY" query --db "$work/$1.duckdb" "SELECT * FROM event ORDER BY id" | tail -40; exit 1; }
+}
+
+pids=
+for me in $(seq $lanes); do
+	lane "$me" >"$work/said$me" 2>&1 &
+	pids="$pids $!"
+done
+bad=
+me=0
+for pid in $pids; do
+	me=$((me + 1))
+	wait "$pid" || { bad=1; echo "lane $me: $(cat "$work/said$me")"; }
+done
+[ -z "$bad" ] || fail "seed $seed"
+
+kills=0 interrupted=0 rounds=0
+for file in "$work"/kills*; do
+	me=${file#"$work/kills"} rounds=$((rounds + 1))
+	kills=$((kills + $(cat "$work/kills$me")))
+	interrupted=$((interrupted + $(one "$me" "SELECT count(*) FROM result WHERE verdict = 'interrupted'")))
+	is_n "$me" $((2 * models_of_round)) "questions with a finished row" "SELECT count(DISTINCT cell_key) FROM result WHERE state = 'finished' AND verdict <> 'interrupted'"
+	is_n "$me" $((2 * models_of_round)) "finished rows" "SELECT count(*) FROM result WHERE state = 'finished' AND verdict <> 'interrupted'"
+	is_n "$me" 0 "cells without a last word" "SELECT count(*) FROM result WHERE state = 'running'"
+	is_n "$me" 0 "cells with two last words or two beginnings" \
+		"SELECT count(*) FROM (SELECT cell FROM event WHERE cell IS NOT NULL GROUP BY cell HAVING count(*) FILTER (kind = 'started') <> 1 OR count(*) FILTER (kind <> 'started') <> 1)"
+	is_n "$me" 0 "numbers given out twice" "SELECT (SELECT count(*) - count(DISTINCT id) FROM cell) + (SELECT count(*) - count(DISTINCT id) FROM event) + (SELECT count(*) - count(DISTINCT id) FROM run)"
+	is_n "$me" 0 "numbers lost" "SELECT max(id) - count(*) FROM cell"
+	is_n "$me" "$models_of_round" "right rows with their three samples each" \
+		"SELECT count(*) FROM (SELECT r.id FROM result r JOIN sample s ON s.cell = r.id WHERE r.verdict = 'right' GROUP BY r.id HAVING count(*) = 3 AND count(DISTINCT number) = 3)"
+	is_n "$me" 0 "measurements or samples of nothing" "SELECT (SELECT count(*) FROM measurement m WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.id = m.event AND e.cell = m.cell AND e.kind = 'verdict'))
+		+ (SELECT count(*) FROM sample s WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.id = s.event AND e.cell = s.cell AND e.kind = 'verdict'))"
+done
+echo "$kills kills in $rounds matrices, $interrupted of them within a cell"
+[ "$kills" -eq $((lanes * moments)) ] || fail "only $kills moments"
+[ "$interrupted" -ge $((kills / 20)) ] || fail "hardly a kill met a cell"
+left=$(find "$work" -maxdepth 1 -name '*.new.*')
+[ -z "$left" ] || fail "left behind: $left"
+echo good
