@@ -139,8 +139,11 @@ static void views(struct text *sql, char mark[32])
 {
 	result_view(sql);
 	text_add(sql, original_views);
-	schema_comments(sql);
-	snprintf(mark, 32, "views %016llx", (unsigned long long)fnv1a64(text_get(sql), sql->length));
+	struct text all = { 0 };
+	text_add(&all, text_get(sql));
+	schema_comments(&all);
+	snprintf(mark, 32, "views %016llx", (unsigned long long)fnv1a64(text_get(&all), all.length));
+	text_done(&all);
 	text_addf(sql, "COMMENT ON VIEW result IS '%s';", mark);
 }
 
@@ -279,6 +282,8 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	views(&view_sql, mark);
 	text_add(&sql, text_get(&view_sql));
 	text_done(&view_sql);
+	if (steps == schema_migrations && count == schema_migration_count)       // an unfinished schema has not all that they speak of
+		schema_comments(&sql);
 	status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);
 	return status;
