@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "fetching.h"
 #include "measure/protocol.h"
+#include "measure/scenario.h"
 #include "progress.h"
 #include "report/crossover.h"
 
@@ -163,6 +164,23 @@ static int check_protocol(struct cells *c)
 
 	if (!effort_find(v->effort))
 		return cli_bad_use("--effort %s: there are rapid, quick and normal", v->effort);
+	enum scenario scenario = scenario_find(v->scenario);
+	if (scenario == SCENARIO_COUNT)
+		return cli_bad_use("--scenario %s: there are single-stream, multi-stream, offline and server", v->scenario);
+	bool server = scenario == SCENARIO_SERVER, multi = scenario == SCENARIO_MULTI_STREAM;
+	if (server && !(v->rate_per_s > 0 && v->latency_bound_ms > 0))
+		return cli_bad_use("--scenario server needs --rate and --latency-bound");
+	if (!server && v->rate_per_s > 0)
+		return cli_bad_use("--rate belongs to --scenario server");
+	if (!server && !multi && v->latency_bound_ms > 0)
+		return cli_bad_use("--latency-bound belongs to --scenario server or multi-stream");
+	if (!multi && v->streams)
+		return cli_bad_use("--streams belongs to --scenario multi-stream");
+	int64_t streams = v->streams ? v->streams : SCENARIO_STREAMS, batch = c->question.batch ? c->question.batch : 1;
+	if (multi && streams % batch)
+		return cli_bad_use("--streams %lld is no multiple of --batch %lld", (long long)streams, (long long)batch);
+	if (c->question.new_tokens && (v->scenario || v->cycles))
+		return cli_bad_use("--task generate takes neither --scenario nor --cycles");
 	return -1;
 }
 

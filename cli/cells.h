@@ -71,6 +71,12 @@ struct cells {
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "exactly so many timed runs; default: as --effort says", 1, 1e6 }, \
 	{ "effort", CLI_TEXT, &(c).question.variant.effort, "WORD", "rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; " \
 		"normal: 11 to 662 in 3 s, a 99th where 662 fit; default normal" }, \
+	{ "scenario", CLI_TEXT, &(c).question.variant.scenario, "WORD", "who asks, as MLPerf names it: single-stream, multi-stream, offline, server; " \
+		"default: timed runs without a claim" }, \
+	{ "streams", CLI_INTEGER, &(c).question.variant.streams, "N", "of multi-stream: samples in a query, a multiple of --batch; default 8", 1, 65536 }, \
+	{ "rate", CLI_REAL, &(c).question.variant.rate_per_s, "R", "of server: queries that arrive in a second", 0.001, 1e6 }, \
+	{ "latency-bound", CLI_REAL, &(c).question.variant.latency_bound_ms, "MS", "of server, and of multi-stream if wished: what 99 % must stay within", 0.001, 1e7 }, \
+	{ "cycles", CLI_INTEGER, &(c).question.variant.cycles, "N", "open, run and close so often at the end: does memory stay behind?", 5, 10000 }, \
 	{ "timeout", CLI_REAL, &(c).question.timeout_s, "S", "seconds for a whole cell; default 600", 0.1, 1e7 }, \
 	{ "quiet-wait", CLI_REAL, &(c).question.quiet_wait_s, "S", "before each cell, wait up to S seconds for a calm machine", 0.1, 1e6 }, \
 	{ "memory", CLI_REAL, &(c).memory_gib, "GIB", "limit of a cell's anonymous memory; default none", 0.01, 1e6 }, \

@@ -170,7 +170,7 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, "; then %.1f tokens a second, each ", r->tokens_per_s);
 	}
 	text_addf(t, "%s ms, the median of %lld %s (%s to %s", ms(a, r->latency_ms), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
-		r->task ? "tokens" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+		r->task ? "tokens" : r->scenario ? "queries" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
 	for (size_t i = 0; i < sizeof within / sizeof *within; i++)
@@ -201,6 +201,25 @@ static void add_precision(struct text *t, const struct row *r)
 		text_addf(t, "; %s than float32 here: %.2fx (row %lld)", x > 1 ? "SLOWER" : "faster", x > 1 ? x : 1 / x, (long long)r->against_float32_row);
 	else
 		text_addf(t, "; as fast as float32 here within 2 %% (row %lld)", (long long)r->against_float32_row);
+}
+
+static void add_scenario(struct text *t, const struct row *r)
+{
+	json_t *said = r->scenario_result ? json_loads(r->scenario_result, 0, NULL) : NULL;
+	const char *why = json_string_value(json_object_get(said, "why"));
+
+	if (why)
+		text_addf(t, "%s%s: %s (%lld queries of %lld samples)", r->scenario ? r->scenario : "single-stream", json_is_true(json_object_get(said, "valid")) ? "" : ", NOT VALID",
+			why, (long long)json_integer_value(json_object_get(said, "queries")), (long long)json_integer_value(json_object_get(said, "samples_per_query")));
+	json_decref(said);
+}
+
+static void add_leak(struct text *t, const struct row *r)
+{
+	if (isnan(r->leak_mib_per_cycle))
+		return;
+	text_addf(t, "%s: %.3f MiB stay behind each of %lld cycles of opening, running and closing (95 %% interval %.3f to %.3f)",
+		r->leak_low_mib > 0 ? "it leaks" : "none found", r->leak_mib_per_cycle, (long long)r->cycles, r->leak_low_mib, r->leak_high_mib);
 }
 
 static void add_tokens(struct text *t, struct arena *a, const struct row *r)
@@ -316,9 +335,11 @@ void show_result(const struct cell_result *result, const char *db)
 	add_latency(&t[LATENCY], &a, r);
 	if (r->stability_why)
 		text_add(&t[UNSTABLE], r->stability_why);
+	add_scenario(&t[SCENARIO], r);
 	add_precision(&t[PRECISION], r);
 	add_tokens(&t[TOKENS], &a, r);
 	add_memory(&t[MEMORY], r);
+	add_leak(&t[LEAK], r);
 	add_prediction(&t[PREDICTED], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);

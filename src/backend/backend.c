@@ -264,7 +264,7 @@ static enum status check_tensor(
 	return STATUS_OK;
 }
 
-static enum status check_inputs(const struct session *s, const struct tensor *in, size_t in_count, struct error *err)
+enum status session_check(const struct session *s, const struct tensor *in, size_t in_count, struct error *err)
 {
 	enum status st = STATUS_OK;
 
@@ -279,7 +279,7 @@ static enum status check_inputs(const struct session *s, const struct tensor *in
 enum status session_run(
 	struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err)
 {
-	enum status st = check_inputs(s, in, in_count, err);
+	enum status st = session_check(s, in, in_count, err);
 
 	if (!st && out_count != s->output_count)
 		st = error_set(err, STATUS_BAD_INPUT, "%s gives %zu outputs, room was made for %zu", s->backend->name,
@@ -338,7 +338,7 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 	struct placement *out, struct error *err)
 {
 	struct placement p = { .arena = out->arena, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
-	enum status st = in ? check_inputs(s, in, in_count, err) : STATUS_OK;
+	enum status st = in ? session_check(s, in, in_count, err) : STATUS_OK;
 
 	if (st)
 		return st;
@@ -365,7 +365,7 @@ enum status session_profile(struct session *s, const struct artifact *a, const s
 {
 	enum status st = backend_can_profile(s->backend, s->provider, err);
 
-	if (st || (st = check_inputs(s, in, in_count, err)))
+	if (st || (st = session_check(s, in, in_count, err)))
 		return st;
 	return (st = s->backend->profile(s, a, in, out, err)) ? error_prefix(err, "%s: profile", s->backend->name) : STATUS_OK;
 }

@@ -148,7 +148,8 @@ enum status backend_devices(const struct backend *b, const char *build, struct d
 // key is BAD_INPUT with the known ones. On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
 enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device, const char *options,
 	const struct artifact *a, struct error *err);
-// Checks count, names, types and shapes of the inputs against what the engine declares.
+// Count, names, types and shapes of the inputs against what the engine declares; session_run does it first.
+enum status session_check(const struct session *s, const struct tensor *in, size_t in_count, struct error *err);
 enum status session_run(struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count,
 	struct error *err);
 // From here on each output present.X is written into the memory that is given as past_key_values.X, of the same shape: for graphs

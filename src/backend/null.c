@@ -8,6 +8,7 @@
 //   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms, and with item_ms=1 that much more for each input of the batch
 //   clock=told               says so and takes none: figures on which no other program has an influence
+//   leak=1                   each session leaves 1 MiB behind
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
 //   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
 //   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for a second cell
@@ -44,6 +45,7 @@ static const struct option options[] = {
 	{ "crash", NULL, "open, or run@N: die of SIGSEGV there" },
 	{ "hang", NULL, "open, or run@N: never come back from there" },
 	{ "exit", NULL, "end the process with this code in the first run" },
+	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
 	{ "wrong", "off", "outputs that are off" },
@@ -65,7 +67,7 @@ struct null {
 	int64_t exit_code;         // -1: does not
 	int64_t fits;              // -1: any batch
 	enum status status;        // of `fail`
-	double sleep_ms, item_ms, noise_ms;
+	double sleep_ms, item_ms, noise_ms, leak_mib;
 	bool wrong, tells, keeps_quiet;
 	const char *meet; // NULL: nobody
 	void **data; // of the outputs
@@ -280,8 +282,8 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
-		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
-		(st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
+		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
+		(st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = session_option_bool(s, "wrong", &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
 		(st = threads_of(s, err)) || (st = be_alone(session_option(s, "alone"), err)) ||
@@ -303,6 +305,8 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	n->capacity = ARENA_ARRAY(&s->arena, s->output_count, size_t);
 	if (dirty)
 		rubbish();
+	if (n->leak_mib > 0 && (st = eat(n->leak_mib / 1024, err)))
+		return st;
 	if (gib > 0 && (st = eat(gib, err)))
 		return st;
 	return fault(n, 0, err);

@@ -2,7 +2,7 @@
 // The child's side of a cell. It tells each phase before it begins, so that whatever kills the process is told apart by
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
-//   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> done
+//   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> shape -> cycles -> done
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
 //
@@ -10,8 +10,10 @@
 // two runs there is nothing but looks at the clock. What comes behind "outputs" may fail or die without harm: the answer is out by then.
 #include "measure/cell_work.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,7 +23,9 @@
 #include "measure/output_file.h"
 #include "measure/predict.h"
 #include "measure/protocol.h"
+#include "measure/scenario.h"
 #include "measure/scratch.h"
+#include "measure/stats.h"
 
 void say_row(json_t *fields)
 {
@@ -101,10 +105,26 @@ static int64_t now(void *context)
 	return w->tells_only ? w->told_ns : clock_ns();
 }
 
+static void wait_until(void *context, int64_t ns)
+{
+	const int64_t spin_ns = 200 * 1000;                      // a sleeper wakes late; the rest is looked for
+	struct work *w = context;
+	int64_t sleep = ns - spin_ns - clock_ns();
+
+	if (w->tells_only) {
+		w->told_ns = ns > w->told_ns ? ns : w->told_ns;
+		return;
+	}
+	if (sleep > 0)
+		nanosleep(&(struct timespec){ .tv_sec = sleep / 1000000000, .tv_nsec = sleep % 1000000000 }, NULL);
+	while (clock_ns() < ns)
+		;
+}
+
 static struct protocol_run runner(struct work *w)
 {
 	w->tells_only = text_is(json_string_value(json_object_get(w->part->session.options, "clock")), "told");
-	return (struct protocol_run){ .context = w, .now = now, .run = run_told };
+	return (struct protocol_run){ .context = w, .now = now, .run = run_told, .wait = wait_until };
 }
 
 static enum status first_runs(struct work *w, struct error *err)
@@ -136,6 +156,37 @@ void say_samples(const int64_t *ns, size_t count)
 	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
 }
 
+static enum status scenario(struct work *w, const struct protocol_run *r, struct error *err)
+{
+	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs, w->shape.batch, (uint64_t)w->ask.seed);
+	struct scenario_result result;
+	enum status st = scenario_run(r, &ask, &w->arena, &result, err);
+
+	if (st)
+		return st;
+	json_t *throughput = isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
+	say_row(json_pack("{s:o, s:o}", "scenario_result", scenario_json(&ask, &result), "throughput_per_s", throughput));
+	say_samples(result.latency_ns, result.count);
+	return STATUS_OK;
+}
+
+// What every run is preceded by, and what so is in every latency that is not the engine's own.
+static double check_us(struct work *w)
+{
+	enum { CHECKS = 101 };
+	struct session *s = &w->part->session;
+	struct error err = { 0 };
+	double us[CHECKS];
+
+	for (size_t i = 0; i < CHECKS; i++) {
+		int64_t before = clock_ns();
+
+		session_check(s, w->in, s->input_count, &err);
+		us[i] = (double)(clock_ns() - before) / 1e3;
+	}
+	return stats_median_of(us, CHECKS);
+}
+
 static enum status warm_runs(struct work *w, struct error *err)
 {
 	struct protocol_run r = runner(w);
@@ -145,11 +196,13 @@ static enum status warm_runs(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("warm");
-	if ((st = protocol_warm_up(&r, &limits, &warm_up, err)) || (st = protocol_sample(&r, &limits, &w->arena, &sample, err)))
+	if ((st = protocol_warm_up(&r, &limits, &warm_up, err)) || (st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
-	say_row(json_pack("{s:I, s:f, s:s, s:f, s:f}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_end",
-		warm_up.end, "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us));
+	say_row(json_pack("{s:I, s:f, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_end", warm_up.end));
+	if (w->ask.variant.scenario)
+		return STATUS_OK;
+	say_row(json_pack("{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));
 	say_samples(sample.ns, sample.count);
 	return STATUS_OK;
 }
@@ -200,7 +253,11 @@ static enum status measure(struct work *w, struct error *err)
 		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
 	else
 		work_explain(w, w->part, w->in);
-	return w->ask.profile ? work_profile(w, err) : STATUS_OK;
+	if (w->ask.profile)
+		return work_profile(w, err);
+	work_new_shape(w);
+	work_cycles(w);
+	return STATUS_OK;
 }
 
 static enum status measure_generation(struct work *w, struct error *err)
@@ -305,6 +362,8 @@ int cell_child(void)
 		}
 		if (!st && !effort_find(w.ask.variant.effort))
 			st = error_set(&err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w.ask.variant.effort);
+		if (!st && scenario_find(w.ask.variant.scenario) == SCENARIO_COUNT)
+			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.variant.scenario);
 		if (!st)
 			st = w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
 	}

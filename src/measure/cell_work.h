@@ -78,6 +78,10 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 // weights read where they lie. Two open at once would need the memory twice.
 enum status work_reopen_plain(struct work *w, struct error *err);
 
+// cell_after.c: behind the outputs; what goes wrong there is no error of the cell.
+void work_new_shape(struct work *w);
+void work_cycles(struct work *w);
+
 // cell_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
 enum status work_generate(struct work *w, struct error *err);
 enum status work_generate_reference(struct work *w, const char *path, struct error *err);

@@ -225,6 +225,11 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	return VERDICT_RIGHT;
 }
 
+static bool is_behind_the_answer(const char *phase)
+{
+	return text_is(phase, "explain") || text_is(phase, "shape") || text_is(phase, "cycles");
+}
+
 enum verdict heard_verdict(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note)
 {
 	enum verdict end;
@@ -239,7 +244,7 @@ enum verdict heard_verdict(const struct heard *h, const struct child_report *r, 
 		return verdict_of_status(h->status);
 	}
 	end = end_of(h, r, l, cause);
-	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && (h->outputs || h->compiled) && text_is(h->phase, "explain")) {
+	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && (h->outputs || h->compiled) && is_behind_the_answer(h->phase)) {
 		*note = *cause;
 		*cause = NULL;
 		end = VERDICT_RIGHT;

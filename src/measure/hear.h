@@ -30,7 +30,7 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 enum child_watch heard_line(void *context, const char *line, size_t length);
 
 // RIGHT: it came to its end without an error (nothing is judged yet). COMPILES: likewise, and nothing ran. Otherwise *cause says what happened and where. A child
-// that died in "explain" has given its answer: RIGHT, and *note says how it ended.
+// that died in "explain", "shape" or "cycles" has given its answer: RIGHT, and *note says how it ended.
 enum verdict heard_verdict(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note);
 
 // Starts `program cell [argument...]`, gathers its events. Returns what child_run returns.

@@ -124,9 +124,14 @@ static json_t *known(long long kib)
 	return kib >= 0 ? json_integer(kib) : json_null();
 }
 
+long long memory_anonymous_kib(void)
+{
+	return read_kib("/proc/self/smaps_rollup", "Anonymous");
+}
+
 void say_memory(const char *phase)
 {
-	long long pss = read_kib("/proc/self/smaps_rollup", "Pss"), anonymous = read_kib("/proc/self/smaps_rollup", "Anonymous"),
+	long long pss = read_kib("/proc/self/smaps_rollup", "Pss"), anonymous = memory_anonymous_kib(),
 		resident = read_kib("/proc/self/status", "VmHWM");
 	int64_t pss_beside, anonymous_beside;
 	bool beside = backend_memory(&pss_beside, &anonymous_beside);

@@ -97,7 +97,7 @@
 	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
 	X(REAL, device_ms, "median time on the device, where the engine tells it; null: it does not")                      \
 	X(REAL, clock_overhead_us, "median time between two looks at the clock with nothing between them; it is in every latency")                                                \
-	X(REAL, harness_overhead_us, "median time from the end of a timed run to the beginning of the next, less the clock; it is in no latency")                                 \
+	X(REAL, harness_overhead_us, "what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none)")                                 \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim")     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
 	X(TEXT, stability, "stable or unstable: do the medians of the last three windows of runs agree within 5 %; 'n too small' below 9 runs")               \

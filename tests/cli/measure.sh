@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# How a cell is measured: warm-up, efforts, percentiles, scenarios, another shape, memory that stays behind. The null engine's clock is
+# told, so that no figure here depends on the machine.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
+cell() {
+	local expected=$1 on=$2
+	shift 2
+	code "$expected" "$ASSAY" run "$work/bert" --on "$on" --no-conform --json "$@"
+}
+steady=null:sleep_ms=5,clock=told
+noisy=null:sleep_ms=5,noise_ms=2,clock=told
+
+# Warm-up until it agrees, then as many runs as the effort says, and only those percentiles that so many can say.
+cell 0 $noisy
+json 'd[0]["samples"] == len(d[0]["samples_ms"]) == 503 and d[0]["latency_p95_ms"] > d[0]["latency_p90_ms"] and d[0]["latency_p99_ms"] is None'
+json 'd[0]["warmup_end"] == "three windows agree within 5 %" and d[0]["warmup_runs"] >= 10 and d[0]["warmup_ms"] > 50'
+json 'd[0]["stability"] == "stable" and d[0]["stability_why"] is None and d[0]["effort"] is None'
+json '5 < d[0]["latency_low_ms"] < d[0]["latency_ms"] < d[0]["latency_high_ms"] < 7 and 0.08 < d[0]["latency_cv"] < 0.12'
+json 'abs(d[0]["throughput_per_s"] - 1000 * 503 / sum(d[0]["samples_ms"])) < 1e-6'
+json 'd[0]["clock_overhead_us"] >= 0 and d[0]["harness_overhead_us"] >= 0 and d[0]["device_ms"] is None'
+first=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["latency_high_ms"])' "$work/out")
+cell 0 $noisy
+json "d[0]['latency_high_ms'] == $first"
+cell 0 null:sleep_ms=1,clock=told
+json 'd[0]["samples"] == 662 and d[0]["latency_p99_ms"] == 1 and d[0]["latency_cv"] == 0'
+cell 0 $steady --effort rapid
+json 'd[0]["samples"] == 11 and d[0]["latency_p90_ms"] is None and d[0]["latency_low_ms"] == 5 and d[0]["effort"] == "rapid"'
+cell 0 $steady --effort quick
+json 'd[0]["samples"] == 64 and d[0]["latency_p90_ms"] == 5 and d[0]["latency_p95_ms"] is None'
+cell 0 $steady --runs 4 --effort rapid
+json 'd[0]["samples"] == 4 and d[0]["warmup_runs"] == 4 and d[0]["warmup_end"] == "the limit of runs"'
+json 'd[0]["stability"] == "n too small" and d[0]["latency_low_ms"] is None'
+cell 0 null:sleep_ms=800,clock=told
+json 'd[0]["samples"] == 11 and d[0]["warmup_runs"] == 2 and d[0]["warmup_end"] == "the limit of time"'
+cell 0 null:sleep_ms=1,noise_ms=30,clock=told --runs 9
+json 'd[0]["stability"] == "unstable" and "windows of 3 runs" in d[0]["stability_why"] and d[0]["stability_why"].split(":")[0] in ("drift", "scatter")'
+
+# Another shape, where the shapes are open, and not where a copy of the question would not tell.
+cell 0 $steady --runs 3
+json 'd[0]["new_shape_ms"] == 5'
+cell 0 $steady --runs 3 --static
+json 'd[0]["new_shape_ms"] is None'
+cell 0 null:EMULATED --options sleep_ms=5,clock=told
+json 'd[0]["new_shape_ms"] is None and d[0]["samples"] == 0 and d[0]["warmup_runs"] is None'
+# It is the ninth run: behind the answer, so its death harms nothing and is told.
+for fault in crash fail; do
+	cell 0 null:$fault=run@9,sleep_ms=5,clock=told --runs 3
+	json 'd[0]["verdict"] in ("right", "unjudged") and d[0]["new_shape_ms"] is None and d[0]["samples"] == 3'
+done
+cell 0 null:crash=run@9,sleep_ms=5,clock=told --runs 3
+json '"signal 11" in d[0]["placement_note"] and d[0]["placement_note"].startswith("shape:")'
+
+# Scenarios. What the machine cannot hold ends, and is not valid.
+cell 0 $steady --scenario single-stream
+json 'd[0]["scenario_result"]["valid"] and d[0]["scenario_result"]["percentile"] == 90 and d[0]["scenario_result"]["estimate_ms"] == 5'
+json 'd[0]["samples"] == 256 and d[0]["scenario"] == "single-stream"'
+cell 0 null:sleep_ms=1,clock=told --scenario multi-stream --streams 4 --batch 2 --effort rapid
+json 'd[0]["samples"] == 662 and d[0]["scenario_result"]["estimate_ms"] == 2 and d[0]["scenario_result"]["valid"] and d[0]["throughput_per_s"] == 2000'
+cell 0 $steady --scenario offline --batch 4
+json 'd[0]["throughput_per_s"] == 800 and d[0]["scenario_result"]["valid"] and d[0]["samples"] == 600'
+cell 0 $steady --scenario server --rate 100 --latency-bound 60
+json 'd[0]["scenario_result"]["valid"] and d[0]["samples"] == 2648 == d[0]["scenario_result"]["queries"] and d[0]["rate_per_s"] == 100'
+json 'd[0]["latency_min_ms"] == 5 and d[0]["latency_ms"] > 5 and d[0]["latency_max_ms"] < 60'
+cell 0 null:sleep_ms=50,clock=told --scenario server --rate 1000 --latency-bound 60 --effort rapid
+json 'not d[0]["scenario_result"]["valid"] and d[0]["scenario_result"]["unanswered"] > 500 and "a second of the 1000 that arrived" in d[0]["scenario_result"]["why"]'
+json '19 < d[0]["throughput_per_s"] <= 20 and d[0]["scenario_result"]["elapsed_s"] < 6'
+code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 300 --latency-bound 10
+has out '^  scenario +server, NOT VALID: .* queries took longer than 10 ms'
+code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 20 --latency-bound 60 --runs 500
+has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99 % stay within it'
+# A question of its own: another scenario is another cell.
+code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
+has out '^4$'
+
+for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario server --rate 5" "--rate 5" "--streams 8" "--latency-bound 5" \
+	"--scenario multi-stream --streams 3 --batch 2" "--task generate --cycles 5" "--task generate --scenario offline" "--cycles 4"; do
+	code 1 "$ASSAY" run "$work/bert" --on null $bad
+	empty out
+done
+
+# Memory that stays behind is found, and none where there is none.
+cell 0 null:leak=1 --runs 1 --cycles 8
+json '0.9 < d[0]["leak_low_mib"] <= d[0]["leak_mib_per_cycle"] <= d[0]["leak_high_mib"] < 1.2 and d[0]["cycles"] == 8'
+cell 0 null --runs 1 --cycles 8
+json 'd[0]["leak_low_mib"] < 0.02 and d[0]["leak_mib_per_cycle"] < 0.05'
+code 0 "$ASSAY" run "$work/bert" --on null:leak=1 --no-conform --runs 1 --cycles 8
+has out '^  leak +it leaks: 1\.0[0-9]* MiB'
+finish
