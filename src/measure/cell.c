@@ -350,6 +350,24 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
 		.no_explain = c->no_explain, .profile = c->profile, .variant = c->variant };
 
+	if (precision_find(c->variant.precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
+		const char *why = NULL;
+
+		if (watch && watch->phase)
+			watch->phase(watch->context, "calibrate");
+		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &why, err)))
+			return st;
+		if (!ask.calibration) {
+			row_init(&result.row);
+			ask_about(&result.row, c, a);
+			result.verdict = watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED;
+			result.row.cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", why);
+			result.row.verdict = verdict_word(result.verdict);
+			result.row.wall_ms = clock_ms() - begin;
+			*out = result;
+			return STATUS_OK;
+		}
+	}
 	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows another text.
 	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
 		if (watch && watch->phase)

@@ -62,7 +62,7 @@ static enum status draw_inputs(struct work *w, struct error *err)
 }
 
 // As the engine counts them: another order, and inputs that nothing uses may be gone.
-static enum status order_inputs(struct work *w, struct error *err)
+enum status work_order_inputs(struct work *w, struct error *err)
 {
 	w->in = ARENA_ARRAY(&w->arena, w->part->session.input_count + 1, struct tensor);
 	w->out = ARENA_ARRAY(&w->arena, w->part->session.output_count + 1, struct tensor);
@@ -246,7 +246,7 @@ static enum status measure(struct work *w, struct error *err)
 	if (work_compiles_only(w))
 		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = draw_inputs(w, err)) || (st = order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
+	if ((st = draw_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
 	    (st = give_outputs(w, err)))
 		return st;
 	if (w->ask.no_explain && !w->ask.no_fallback)
@@ -318,7 +318,7 @@ static enum status make_reference(struct work *w, struct error *err)
 	path = reference_path(w);
 	cached = file_exists(path);
 	if (!cached) {
-		if ((!w->is_open && (st = work_load(w, err))) || (st = order_inputs(w, err)))
+		if ((!w->is_open && (st = work_load(w, err))) || (st = work_order_inputs(w, err)))
 			return st;
 		say_phase("first");
 		if ((st = run_once(w, err)))
@@ -365,7 +365,7 @@ int cell_child(void)
 		if (!st && scenario_find(w.ask.variant.scenario) == SCENARIO_COUNT)
 			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.variant.scenario);
 		if (!st)
-			st = w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
+			st = w.ask.calibrate > 0 ? work_calibrate(&w, &err) : w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
 	}
 	if (st)
 		say_error(err.status, err.text);

@@ -137,6 +137,9 @@ static struct graph_form form_at(const struct work *w, size_t i)
 
 	form.is_static |= w->ask.is_static != 0;
 	form.precise = w->precise;
+	form.ranges = w->ranges;
+	form.range_count = w->range_count;
+	form.watches_ranges = w->ask.calibrate > 0;
 	return form;
 }
 

@@ -22,7 +22,12 @@ enum status work_choose_precision(struct work *w, struct error *err)
 	if (asked.precision)
 		say_row(json_pack("{s:s}", "precision_by", way->by == PRECISION_BY_ENGINE ? "engine" : "graph"));
 	w->precise = way->by == PRECISION_BY_GRAPH ? asked : (struct precise){ 0 };
-	return STATUS_OK;
+	w->precise.by_engine = way->by == PRECISION_BY_GRAPH && way->quantises;
+	if (w->precise.precision != PRECISION_INT8_STATIC)
+		return STATUS_OK;
+	if (!w->ask.calibration)
+		return error_set(err, STATUS_UNSUPPORTED, "int8-static: there are no ranges of activations");
+	return work_read_ranges(w, w->ask.calibration, err);
 }
 
 // {"why": SENTENCE, "count": N, "first": NAME} for each reason.
@@ -58,6 +63,13 @@ void work_say_precision(struct work *w, struct graph *const *graphs, const struc
 	if (!p->precision)
 		return;
 	how = json_pack("{s:s, s:o}", "weights", precision_word(p->precision), "left", left_out(graphs, w->part_count));
+	if (p->precision == PRECISION_INT8_DYNAMIC || p->precision == PRECISION_INT8_STATIC) {
+		json_object_set_new(how, "symmetric", json_true());
+		json_object_set_new(how, "activations", json_string(p->precision == PRECISION_INT8_STATIC ? "u8, a range for each tensor" :
+			p->by_engine ? "as the engine quantises them" : "u8, a range for each tensor and run"));
+		if (w->calibration)
+			json_object_set(how, "calibration", w->calibration);
+	}
 	if (p->block > 0) {
 		json_object_set_new(how, "block", json_integer(p->block));
 		json_object_set_new(how, "symmetric", json_boolean(!p->asymmetric));

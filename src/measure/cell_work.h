@@ -17,6 +17,9 @@ struct work {
 	struct spec *spec;                   // NULL for a user's .onnx
 	struct precise precise;              // as asked; zero where the engine makes it
 	double convert_ms;                   // of weights, by this process so far; no part of build_ms
+	const struct linear_range *ranges;   // of int8-static
+	size_t range_count;
+	json_t *calibration;                 // how they were measured; NULL: there are none
 	size_t form;                         // which of the platform's forms is drawn
 	struct graph_form drawn_form;        // it, with what the question adds
 	const char *form_why;                // why earlier ones were not taken
@@ -50,6 +53,13 @@ void say_samples(const int64_t *ns, size_t count);
 // cell_precision.c
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
 void work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made);        // columns of what was drawn and converted
+
+// cell_calibrate.c
+enum status work_calibrate(struct work *w, struct error *err);       // the whole child: measures ranges, or finds them in the cache
+enum status work_read_ranges(struct work *w, const char *path, struct error *err);
+
+// cell_child.c: as the engine counts them.
+enum status work_order_inputs(struct work *w, struct error *err);
 
 // cell_open.c
 enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed

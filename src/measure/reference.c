@@ -120,6 +120,28 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	return STATUS_OK;
 }
 
+enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err)
+{
+	enum { INPUTS = 8 };
+	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
+	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct request ask = { .path = c->path, .platform = "cpu", .device = "CPU", .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)),
+		.batch = c->batch, .sequence = c->sequence, .layers = c->layers, .seed = (int64_t)c->seed, .calibrate = INPUTS,
+		.variant = { .image_size = c->variant.image_size } };
+	const char *cause = NULL, *note;
+	struct child_report report;
+	struct heard heard;
+	enum status st;
+
+	heard_init(&heard, a, &quiet);
+	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
+		return st;
+	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
+	*why = cause ? cause : "its child told no ranges";
+	child_report_done(&report);
+	return STATUS_OK;
+}
+
 enum status reference_ask(struct reference *out, const struct cell *c, const struct cell_watch *watch, struct arena *a, struct error *err)
 {
 	const struct platform *p = platform_find(c->platform);

@@ -28,6 +28,10 @@ enum status reference_ask(struct reference *out, const struct cell *c, const str
 // The reference's generated tokens as text, "12 7 99": what a cell of a reduced precision is asked about. NULL: there are none.
 const char *reference_tokens(const struct reference *ref, struct arena *a);
 
+// Ranges for int8-static, measured in a child by ONNX Runtime on the processor, whatever platform is asked for, or found in the cache: the
+// path of their file. NULL *path: *why says why not.
+enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err);
+
 // Tensors of a safetensors file whose names begin with `prefix`, which is cut off; aligned; in `a`.
 enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err);
 

@@ -14,7 +14,8 @@
 
 // Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
 // to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many. `reference_tokens`: of a
-// reduced precision, those that float32 generates, which it is asked about.
+// reduced precision, those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over
+// so many inputs, into FOLDER; `calibration`: the file that holds them.
 #define REQUEST_LIST(X)                                                                                                   \
 	X(TEXT, path)                                                                                                     \
 	X(TEXT, platform)                                                                                                 \
@@ -25,6 +26,8 @@
 	X(TEXT, reference_name)                                                                                           \
 	X(TEXT, reference_folder)                                                                                         \
 	X(TEXT, reference_tokens)                                                                                         \
+	X(TEXT, calibration)                                                                                              \
+	X(INTEGER, calibrate)                                                                                             \
 	X(INTEGER, batch)                                                                                                 \
 	X(INTEGER, sequence)                                                                                              \
 	X(INTEGER, runs)                                                                                                  \

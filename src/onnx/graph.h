@@ -35,6 +35,8 @@ enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };          // RMS norm taken ap
 // The past and the new behind each other, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed length.
 enum cache_form { CACHE_PLAIN, CACHE_SHARED };
 
+struct linear_range { const char *name; float low, high; };  // name: of the weight, with "#2" where it is used again
+
 struct graph_form {
 	enum linear_form linear;
 	enum attention_form attention;
@@ -44,6 +46,10 @@ struct graph_form {
 	enum cache_form cache;               // of causal language models
 	bool index32;                        // Gather by int32 indices; the model's inputs stay int64
 	bool sine_tables;                    // rotary angles by tables: where Sin and Cos are not of float32's precision
+	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.
+	const struct linear_range *ranges;
+	size_t range_count;
+	bool watches_ranges;                 // every linear layer's, as outputs: the graph that measures them
 	struct precise precise;              // what weights are stored and multiplied in; zero: as they lie in their files, in float32
 };
 

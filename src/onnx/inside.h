@@ -18,6 +18,7 @@ struct value_info {
 	const char *location;                // VALUE_EXTERNAL
 	uint64_t offset, nbytes;
 	struct recipe *recipe;               // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
+	int uses;                            // of a weight, by linear layers that are quantised
 	value rows;                          // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
 	bool live;                           // set by graph_finish
 };

@@ -40,6 +40,7 @@ struct precise {
 	enum precision precision;
 	int block;                           // weights that share a scale, along the input: 16, 32, .. 256; 0: not in blocks
 	int accuracy;                        // what MatMulNBits may bring activations down to: 0 its choice, 1 float32, 2 float16, 3 bfloat16, 4 int8
+	bool by_engine;                      // of activations: the engine quantises them, the graph holds weights alone
 	bool asymmetric;                     // blocks have a zero point; else the middle of the integers is 0
 	bool float_head;                     // the last layer is left as it is stored
 };

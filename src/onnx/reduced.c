@@ -66,15 +66,20 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, value *y)
 {
 	enum precision asked = g->form.precise.precision;
+	bool quantised = asked == PRECISION_INT8_DYNAMIC || asked == PRECISION_INT8_STATIC;
 	int bits = asked == PRECISION_INT4_WEIGHTS ? 4 : asked == PRECISION_INT8_WEIGHTS ? 8 : 0;
 
 	*y = NO_VALUE;
-	if (!bits)
+	if (g->form.watches_ranges && graph_stored(g, w).id)
+		quantised_watch(g, g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x, graph_stored(g, w));
+	if (!bits && !quantised)
 		return false;
 	const struct value_info v = *VALUE(g, x);
 	int64_t in = value_dim(g, w, in_out ? 0 : 1), out = value_dim(g, w, in_out ? 1 : 0);
 	value stored = graph_stored(g, w);
-	const char *why = why_not(g, stored, in, out);
+	const char *why = why_not(g, stored, in, out), *name = !why && quantised ? quantised_name(g, stored) : NULL;
+	if (name)
+		why = quantised_why_not(g, name);
 	if (why) {
 		graph_leave_out(g, g->values[stored.id ? stored.id : w.id].name, why);
 		return false;
@@ -88,7 +93,7 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 	value rows = g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x;
 	if (!graph_alive(g, rows))
 		return true;
-	*y = matmul_bits(g, rows, stored, bits, in, out, in_out);
+	*y = quantised ? quantised_linear(g, rows, stored, name, in, out, in_out) : matmul_bits(g, rows, stored, bits, in, out, in_out);
 	if (b.id && !g->failed)
 		*y = op_add(g, *y, b);
 	if (g->form.linear == LINEAR_GEMM && !g->failed)

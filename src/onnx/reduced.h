@@ -9,4 +9,11 @@
 // stays as it is (graph_left_out says why, where anything was asked for), and the caller draws it. Shapes were checked.
 bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, value *y);
 
+// quantised.c: activations in integers. `stored`: the weight in its file.
+const char *quantised_name(struct graph *g, value stored);       // of this use of it; counts
+const char *quantised_why_not(struct graph *g, const char *name);        // NULL: it can be
+value quantised_linear(struct graph *g, value x, value stored, const char *name, int64_t in, int64_t out, bool in_out);
+void quantised_watch(struct graph *g, value x, value stored);
+void quantised_range(float low, float high, float *scale, uint8_t *zero);
+
 #endif

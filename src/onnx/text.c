@@ -13,7 +13,7 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 
 	static const char *const heads[] = { "", " head-stored" };
 	const struct precise *p = &f->precise;
-	const char *precise = !p->precision ? "" : p->block == 0 ? arena_printf(a, " %s", precision_word(p->precision))
+	const char *precise = !p->precision ? "" : p->block == 0 ? arena_printf(a, " %s%s", precision_word(p->precision), p->by_engine ? " activations-by-engine" : "")
 		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy, p->asymmetric ? " zero-points" : "", heads[p->float_head]);
 
 	return arena_printf(a, "%s %s %s %s %s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],

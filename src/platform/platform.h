@@ -70,7 +70,8 @@ struct precision_way {
 	const char *engine, *provider;       // provider NULL: every one of the engine
 	enum precision precision;
 	enum precision_by by;
-	const char *options;                 // by the engine: "key=value,..." that make it
+	const char *options;                 // "key=value,..." of the engine that make it, or what the graph leaves to the engine
+	bool quantises;                      // by the graph: activations are left to the engine (struct precise)
 	const char *why;                     // by nobody: a sentence
 };
 const struct precision_way *platform_precision(const struct route *r, enum precision p);     // never NULL

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration for int8-static: between what the inputs of linear layers lie, over some seeded inputs of the cell's shape, by a graph in
+// float32 that has them as outputs. Smallest and largest value, nothing cut off; the inputs are others than those that are judged. It
+// runs in a child of its own, by one engine for all platforms, and stays in the cache under everything that decides it.
+//
+//     FOLDER/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges": [{"name", "low", "high"}, ...]}
+#include "measure/cell_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "measure/scratch.h"
+
+static const char *path_of(struct work *w)
+{
+	int64_t numbers[] = { w->ask.seed, w->ask.calibrate, w->shape.batch, w->shape.sequence };
+	char hex[65];
+	struct hash h;
+
+	hash_init(&h);
+	hash_add_text(&h, "ranges 1");
+	hash_add_text(&h, w->part->artifact.key);
+	hash_add(&h, numbers, sizeof numbers);
+	hash_add_text(&h, w->devices.version ? w->devices.version : "");
+	hash_hex(&h, hex);
+	return arena_printf(&w->arena, "%s/%s.ranges.json", w->ask.reference_folder, hex);
+}
+
+// "low NAME" and "high NAME", as quantised_watch names them.
+static enum status take(struct linear_range *ranges, size_t *count, struct arena *a, const struct tensor *out, size_t output_count, struct error *err)
+{
+	for (size_t i = 0; i < output_count; i++) {
+		const char *space = strchr(out[i].name, ' ');
+		bool low = text_starts(out[i].name, "low "), high = text_starts(out[i].name, "high ");
+		size_t k = 0;
+
+		if (!low && !high)
+			continue;
+		if (out[i].dtype != DTYPE_F32 || out[i].nbytes != sizeof(float))
+			return error_set(err, STATUS_FAILED, "calibration: %s is not one float", out[i].name);
+		float x = *(const float *)out[i].data;
+
+		if (!(x - x == 0))
+			return error_set(err, STATUS_FAILED, "calibration: the input of %s is not finite", space + 1);
+		while (k < *count && !text_is(ranges[k].name, space + 1))
+			k++;
+		if (k == *count)
+			ranges[(*count)++] = (struct linear_range){ arena_strdup(a, space + 1), x, x };
+		ranges[k].low = x < ranges[k].low ? x : ranges[k].low;
+		ranges[k].high = x > ranges[k].high ? x : ranges[k].high;
+	}
+	return STATUS_OK;
+}
+
+static enum status run_all(struct work *w, struct linear_range *ranges, size_t *count, struct error *err)
+{
+	enum status st = STATUS_OK;
+
+	for (int64_t i = 0; i < w->ask.calibrate && !st; i++) {
+		// The seed itself is that of the inputs that are judged.
+		uint64_t seed = (uint64_t)w->ask.seed + 1 + (uint64_t)i;
+
+		w->drawn_count = w->part->artifact.input_count;
+		w->drawn = ARENA_ARRAY(&w->arena, w->drawn_count + 1, struct tensor);
+		st = inputs_synthetic(&w->arena, w->part->artifact.inputs, w->drawn_count, &w->hints, &w->shape, seed, w->drawn, err);
+		if (st || (st = work_order_inputs(w, err)) ||
+		    (st = session_run(&w->part->session, w->in, w->part->session.input_count, w->out, w->part->session.output_count, err)))
+			break;
+		for (size_t k = 0; k < w->part->session.output_count; k++)
+			w->out[k].name = w->part->session.outputs[k].name;
+		st = take(ranges, count, &w->arena, w->out, w->part->session.output_count, err);
+	}
+	return st;
+}
+
+static enum status write_ranges(struct work *w, const char *path, const struct linear_range *ranges, size_t count, struct error *err)
+{
+	const char *temporary = arena_printf(&w->arena, "%s.%d.part", path, (int)getpid());
+	json_t *list = json_array(), *all;
+	char *text;
+	enum status st;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "name", ranges[i].name, "low", (double)ranges[i].low, "high", (double)ranges[i].high));
+	all = json_pack("{s:I, s:I, s:s, s:o, s:o}", "inputs", (json_int_t)w->ask.calibrate, "first_seed", (json_int_t)w->ask.seed + 1, "method", "min-max",
+		"engine", json_sprintf("%s %s", w->backend->name, w->devices.version ? w->devices.version : ""), "ranges", list);
+	text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	st = text ? file_put(temporary, text, strlen(text), err) : error_set(err, STATUS_FAILED, "%s: a name is not UTF-8", path);
+	free(text);
+	json_decref(all);
+	if (!st && rename(temporary, path) < 0)
+		return error_errno(err, "%s: cannot be renamed", temporary);
+	return st;
+}
+
+enum status work_calibrate(struct work *w, struct error *err)
+{
+	const char *path;
+	enum status st;
+	bool cached;
+
+	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_check_memory(w, err)))
+		return st;
+	if ((st = file_mkdirs(w->ask.reference_folder, err)))
+		return st;
+	path = path_of(w);
+	cached = file_exists(path);
+	if (!cached) {
+		struct linear_range *ranges = ARENA_ARRAY(&w->arena, w->part->artifact.output_count + 1, struct linear_range);
+		size_t count = 0;
+
+		scratch_sweep(w->ask.reference_folder);
+		if ((st = work_load(w, err)))
+			return st;
+		say_phase("first");
+		if ((st = run_all(w, ranges, &count, err)) || (st = write_ranges(w, path, ranges, count, err)))
+			return st;
+	}
+	say(json_pack("{s:s, s:s, s:b}", "event", "reference", "path", path, "cached", (int)cached));
+	return STATUS_OK;
+}
+
+enum status work_read_ranges(struct work *w, const char *path, struct error *err)
+{
+	json_t *all = NULL, *one;
+	struct linear_range *ranges;
+	size_t i;
+	enum status st = json_file(path, 16 << 20, &all, err);
+
+	if (st)
+		return error_prefix(err, "calibration");
+	const json_t *list = json_object_get(all, "ranges");
+	ranges = ARENA_ARRAY(&w->arena, json_array_size(list) + 1, struct linear_range);
+	json_array_foreach(list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "name"));
+
+		ranges[i] = (struct linear_range){ arena_strdup(&w->arena, name ? name : ""), (float)json_number_value(json_object_get(one, "low")),
+			(float)json_number_value(json_object_get(one, "high")) };
+	}
+	w->ranges = ranges;
+	w->range_count = json_array_size(list);
+	json_object_del(all, "ranges");
+	w->calibration = all;
+	return STATUS_OK;
+}
