@@ -178,6 +178,8 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	const struct precision_way *way = platform_precision(p->routes, b->precise.precision);
 	if (way->by != PRECISION_BY_GRAPH)
 		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why ? way->why : "on this platform the engine makes that precision: the graph is the same without --precision");
+	if (b->precise.precision == PRECISION_INT8_STATIC)
+		return error_set(err, STATUS_UNSUPPORTED, "int8-static needs ranges of activations, which are measured where a model is run: `assay run %s --precision int8-static`", hub->asked);
 	form = p->forms[b->form - 1];
 	enum status s = arch_resolve(&spec, a, c, err);
 	if (s != STATUS_OK)
@@ -193,6 +195,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 		s = choose(b, spec, hub->asked, which, &count, err);
 	form.is_static = form.is_static || b->is_static;
 	form.precise = b->precise;
+	form.precise.by_engine = way->quantises;
 	if (s == STATUS_OK)
 		checkpoint_plain_locations(c);
 	if (s == STATUS_OK)

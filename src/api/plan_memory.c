@@ -31,6 +31,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK)
 		s = arch_resolve(&spec, &a, x->c, err);
 	t.options = platform_precision_options(&a, t.route, precise.precision, options);
+	precise.by_engine = platform_precision(t.route, precise.precision)->quantises;
 	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
 		precise = (struct precise){ 0 };
 	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))

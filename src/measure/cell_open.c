@@ -96,6 +96,8 @@ static enum status draw_parts(struct work *w, const struct graph_form *form, str
 	}
 	if ((st = artifact_build_all(artifacts, &w->arena, &w->checkpoint, w->spec, which, graphs, w->part_count, &made, err)))
 		return st;
+	if ((st = work_say_precision(w, graphs, &made, err)))
+		return st;
 	for (size_t i = 0; i < w->part_count; i++) {
 		w->part[i].artifact = artifacts[i];
 		if (which[i] == ARCH_WHOLE && (st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
@@ -103,7 +105,6 @@ static enum status draw_parts(struct work *w, const struct graph_form *form, str
 		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(which[i])) : st;
 	}
-	work_say_precision(w, graphs, &made);
 	return STATUS_OK;
 }
 

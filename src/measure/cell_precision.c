@@ -55,13 +55,18 @@ static json_t *left_out(struct graph *const *graphs, size_t count)
 	return all;
 }
 
-void work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made)
+static bool is_of_integers(enum precision p)
+{
+	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS;
+}
+
+enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err)
 {
 	const struct precise *p = &w->precise;
 	json_t *how;
 
 	if (!p->precision)
-		return;
+		return STATUS_OK;
 	how = json_pack("{s:s, s:o}", "weights", precision_word(p->precision), "left", left_out(graphs, w->part_count));
 	if (p->precision == PRECISION_INT8_DYNAMIC || p->precision == PRECISION_INT8_STATIC) {
 		json_object_set_new(how, "symmetric", json_true());
@@ -81,4 +86,11 @@ void work_say_precision(struct work *w, struct graph *const *graphs, const struc
 		w->convert_ms += made->ms;
 		say_row(json_pack("{s:f}", "convert_ms", w->convert_ms));
 	}
+	if (is_of_integers(p->precision) && !made->nbytes) {
+		const struct left_out *items;
+		const char *why = graph_left_out(graphs[0], &items) ? items[0].why : "it has no linear layer";
+
+		return error_set(err, STATUS_UNSUPPORTED, "%s: no weight of this model is stored that way (%s)", precision_word(p->precision), why);
+	}
+	return STATUS_OK;
 }

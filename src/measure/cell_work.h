@@ -52,7 +52,8 @@ void say_samples(const int64_t *ns, size_t count);
 
 // cell_precision.c
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
-void work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made);        // columns of what was drawn and converted
+// Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.
+enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err);
 
 // cell_calibrate.c
 enum status work_calibrate(struct work *w, struct error *err);       // the whole child: measures ranges, or finds them in the cache

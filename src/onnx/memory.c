@@ -34,7 +34,7 @@ bool graph_is_view(const char *op)
 
 static bool multiplies(const char *op)
 {
-	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "Conv", "ConvTranspose" };
+	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "MatMulInteger", "Conv", "ConvTranspose" };
 
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
 		if (text_is(op, kernels[i]))

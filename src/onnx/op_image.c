@@ -3,6 +3,7 @@
 // makes of "height" is called by its formula, so that two ways to the same length meet as the same dimension.
 #include "onnx/op.h"
 #include "onnx/inside.h"
+#include "onnx/reduced.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	struct attribute at[5] = { [3] = ATTR_IS("dilations", spatial, dilation), [4] = ATTR_I("group", group) };
 	if (!slide(g, "Conv", &v, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
 		return NO_VALUE;
+	convolution_left_out(g, w);
 	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
 }
 

@@ -100,3 +100,12 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 		*y = graph_from_rows(g, *y, v.rank, dim);
 	return true;
 }
+
+void convolution_left_out(struct graph *g, value w)
+{
+	enum precision p = g->form.precise.precision;
+	value stored = graph_stored(g, w);
+
+	if (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS)
+		graph_leave_out(g, VALUE(g, stored.id ? stored : w)->name, "a convolution: only linear layers are quantised");
+}

@@ -16,4 +16,7 @@ value quantised_linear(struct graph *g, value x, value stored, const char *name,
 void quantised_watch(struct graph *g, value x, value stored);
 void quantised_range(float low, float high, float *scale, uint8_t *zero);
 
+// Says of a convolution that it stays as it is, where integers were asked for.
+void convolution_left_out(struct graph *g, value w);
+
 #endif

@@ -124,7 +124,7 @@ enum status store_last_float32(struct store *s, struct arena *a, const struct ro
 	struct db_parameter what[PARAMETERS_MOST];
 
 	ask_same(what, a, like);
-	return last_of(s, a, " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') = 'f32'"
+	return last_of(s, a, " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') IN ('f32', 'none')"
 		" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '')"
 		" AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes", what, SAME_QUESTION, out, err);
 }

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# run --precision on tiny models: who makes it, what stays as it is, judged against float32, and its time against float32's row.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+cases=$SOURCE/tests/conform/cases
+quick="--runs 3 --no-conform"
+for c in bert llama gpt2 albert resnet; do
+	code 0 "$ASSAY" synth "$cases/$c" -o "$work/$c"
+done
+
+# Words that do not exist, and what goes with them.
+code 1 "$ASSAY" run "$work/bert" --on null $quick --precision int3
+has err 'no precision is called "int3"; there are .*int8-dynamic'
+code 2 "$ASSAY" build "$work/bert" --precision int8-static --text
+has err 'int8-static needs ranges of activations'
+
+# The null engine computes nothing: the way of a row. The same question in float32 stands before it, another one does not count.
+null=null:sleep_ms=2,clock=told
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --json
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --json
+json 'd[0]["precision"] == "int8-weights" and d[0]["precision_by"] == "graph" and d[0]["converted_bytes"] > 0'
+json 'd[0]["against_float32"] == 1 and d[0]["against_float32_row"] == 1'
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights
+has out '^  precision +int8-weights, by the graph; as fast as float32 here within 2 % \(row 1\)$'
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --seq 17 --json
+json 'd[0]["against_float32"] is None and d[0]["against_float32_row"] is None'
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --seq 18 --precision int8-weights
+has out '^  precision +.*was not measured in float32 here'
+
+if ! has_platform cpu; then
+	echo "note: cpu is not here, so nothing is judged"
+	finish
+fi
+code 0 "$ASSAY" run "$work/bert" --on cpu $quick --json
+json 'd[0]["precision"] is None and d[0]["against_float32"] is None and d[0]["max_abs_error"] < 1e-4'
+for p in int8-dynamic int8-static; do
+	# gpt2's weights lie the other way round, albert's layers share theirs.
+	[ $p = int8-static ] && others="$work/gpt2 $work/albert" || others=$work/llama
+	code 0 "$ASSAY" run "$work/bert" $others --on cpu $quick --precision $p --json
+	json "len(d) > 1 and all(x['verdict'] in ('right', 'unjudged') and x['precision'] == '$p' and x['precision_by'] == 'graph' for x in d)"
+	# Wrong by as much as rounding is, not more; and not the graph in float32.
+	json 'all(x["max_abs_error"] is None or (1e-7 < x["nmse"] < 0.01 and x["cosine"] > 0.995 and x["non_finite"] == 0) for x in d)'
+	json "all(x['quantization']['weights'] == '$p' and x['quantization']['left'] == [] and x['converted_bytes'] > 0 for x in d)"
+	json "all((x['quantization'].get('calibration') or {}).get('inputs') == (8 if '$p' == 'int8-static' else None) for x in d)"
+	json 'all(x["form"].endswith(x["precision"]) for x in d)'
+	# The time of the first one has a row to be held against; the flag is what the figures say.
+	json 'd[0]["against_float32"] > 0 and d[0]["against_float32_row"] > 0 and all(x["against_float32"] is None for x in d[1:])'
+	# Of a model of convolutions nothing becomes an integer, which is no success.
+	code 2 "$ASSAY" run "$work/resnet" --on cpu $quick --precision $p --json
+	json 'd[0]["verdict"] == "unsupported" and "a convolution" in d[0]["cause"] and d[0]["quantization"]["left"][0]["count"] > 20'
+done
+code 0 "$ASSAY" query --format csv "SELECT count(*) FROM result r JOIN result f ON f.id = r.against_float32_row WHERE r.engine = 'ort'
+	AND f.precision IS NULL AND f.model = r.model AND abs(r.against_float32 - r.latency_ms / f.latency_ms) < 1e-9"
+has out '^2$'
+# Measured once: the second run finds its ranges.
+[ "$(ls "$work"/cache/reference/*.ranges.json | wc -l)" -eq 4 ] || fail "$(ls "$work/cache/reference")"
+code 0 "$ASSAY" run "$work/bert" --on cpu $quick --precision int8-static --json
+[ "$(ls "$work"/cache/reference/*.ranges.json | wc -l)" -eq 4 ] || fail "$(ls "$work/cache/reference")"
+
+# Generation: asked about the tokens of float32.
+code 0 "$ASSAY" run "$work/llama" --on cpu $quick --task generate --prompt-tokens 6 --new-tokens 5 --precision int8-weights --json
+json 'd[0]["verdict"] in ("right", "unjudged") and (d[0]["reference"] is None or 0 <= d[0]["token_agreement"] <= 1)'
+json 'd[0]["reference"] is None or [c["name"] for c in d[0]["checks"]] == ["best_logits", "tokens"]'
+code 0 "$ASSAY" run "$work/llama" --on cpu $quick --task generate --prompt-tokens 6 --new-tokens 5 --json
+json 'd[0]["token_agreement"] is None'
+
+# Where the engine makes it, it says so itself.
+if has_platform openvino; then
+	code 0 "$ASSAY" run "$work/bert" --on openvino $quick --precision bfloat16 --json
+	json 'd[0]["precision_by"] == "engine" and d[0]["compute_dtype"] in ("bf16", "f32") and d[0]["options"]["precision"] == "bf16"'
+	code 0 "$ASSAY" run "$work/bert" --on openvino $quick --precision int8-static --json
+	json 'all(x["verdict"] in ("right", "unjudged") and (x["nmse"] is None or 1e-7 < x["nmse"] < 0.01) for x in d)'
+	code 0 "$ASSAY" run "$work/bert" --on openvino $quick --precision int8-dynamic --json
+	json 'd[0]["options"]["dynamic_quantization"] == "128" and d[0]["form"].endswith("activations-by-engine")'
+fi
+finish
