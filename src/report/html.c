@@ -3,6 +3,24 @@
 #include "report/html.h"
 #include "report/web_asset.h"
 
+// Where to find what, below the first screen.
+static void contents(const struct summary *s, struct arena *a, struct text *out)
+{
+	static const struct { const char *id, *title; } fixed[] = { { "matrix", "Models and platforms" }, { "failures", "What does not run" }, { "fallbacks", "Fallbacks" },
+		{ "comparisons", "Comparisons" }, { "notes", "Before quoting a number" }, { "cells", "Everything" }, { "platforms", "Platforms" } };
+	const bool there[] = { s->cell_count > 0, s->failure_count > 0, s->fallback_count > 0, s->comparison_count > 0, s->note_count > 0, s->cell_count > 0, s->platform_count > 0 };
+
+	text_add(out, "<nav class=\"contents\" aria-label=\"Contents\">");
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+		for (size_t k = 0; i == 3 && s->cell_count > 0 && k < s->section_count; k++)
+			if (s->sections[k]->row_count > 0)
+				text_addf(out, "<a href=\"#%s\">%s</a>", s->sections[k]->id, html_esc(a, s->sections[k]->title));
+		if (there[i])
+			text_addf(out, "<a href=\"#%s\">%s</a>", fixed[i].id, fixed[i].title);
+	}
+	text_add(out, "</nav>\n");
+}
+
 static enum status add_asset(struct text *out, const char *name, struct error *err)
 {
 	for (size_t i = 0; i < web_assets_count; i++) {
@@ -28,6 +46,7 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 		status = add_asset(&page, "report.css", err);
 	text_add(&page, "</style></head>\n<body><main>\n");
 	html_first_screen(s, a, &page);
+	contents(s, a, &page);
 	if (s->cell_count > 0) {
 		html_matrix(s, a, &page);
 		has_chart = html_chart(s, a, &page);

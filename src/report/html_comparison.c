@@ -50,7 +50,7 @@ void report_comparisons_html(const struct summary *s, report_escape *esc, struct
 		return;
 	text_add(out, "<h2 id=\"comparisons\">Comparisons</h2>\n<p class=\"hint\">Two sides of one question, turn about, each time in a process of its own. B/A is B's time over A's with its 99\u00a0% interval; "
 		"faster and slower are said only when the interval leaves out 1, the ratio is off by more than 2\u00a0% and there are six processes a side.</p>\n"
-		"<div class=\"scroll stack\"><table><thead><tr><th style=\"width:24%\">Comparison</th><th>Model</th><th>Time of</th><th>A</th><th>B</th><th>B/A (99\u00a0%)</th><th style=\"width:22%\">Answer</th></tr></thead><tbody>\n");
+		"<div class=\"scroll stack\"><table><thead><tr><th scope=\"col\" style=\"width:24%\">Comparison</th><th scope=\"col\">Model</th><th scope=\"col\">Time of</th><th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">B/A (99\u00a0%)</th><th scope=\"col\" style=\"width:22%\">Answer</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->comparison_count; i++)
 		line(&s->comparisons[i], esc, a, out);
 	text_add(out, "</tbody></table></div>\n");

@@ -7,7 +7,7 @@ void html_fallbacks(const struct summary *s, struct arena *a, struct text *out)
 	if (s->fallback_count == 0)
 		return;
 	text_add(out, "<h2 id=\"fallbacks\">Fallbacks</h2><p class=\"hint\">What was asked for, and what ran instead. A time is held against the last one of the platform that was asked for, where it has answered the same question on this machine.</p>\n"
-		"<div class=\"scroll stack\"><table><thead><tr><th style=\"width:20%\">Model</th><th style=\"width:18%\">Asked for, and the chain</th><th style=\"width:40%\">Tries</th><th>Got</th></tr></thead><tbody>\n");
+		"<div class=\"scroll stack\"><table><thead><tr><th scope=\"col\" style=\"width:20%\">Model</th><th scope=\"col\" style=\"width:18%\">Asked for, and the chain</th><th scope=\"col\" style=\"width:40%\">Tries</th><th scope=\"col\">Got</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->fallback_count; i++) {
 		const struct report_fallback *f = &s->fallbacks[i];
 		const struct report_cell *c = f->cell;
@@ -27,7 +27,7 @@ void html_partials(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->partial_count == 0)
 		return;
-	text_add(out, "<h2 id=\"partials\">Ran only in part on the platform</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th style=\"width:24%\">Model</th><th style=\"width:14%\">On</th><th style=\"width:14%\">Nodes elsewhere</th><th>Which</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"partials\">Ran only in part on the platform</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:24%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:14%\">Nodes elsewhere</th><th scope=\"col\">Which</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->partial_count; i++) {
 		const struct report_partial *p = &s->partials[i];
 		text_addf(out, "<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Nodes elsewhere\"><span>%s</span></td><td data-label=\"Which\"><span class=\"clip\" style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",

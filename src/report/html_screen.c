@@ -1,136 +1,288 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first screen: what runs, what is fastest, what does not and why.
+// The first screen: what runs, what is fastest, what does not and why, of up to sixteen models without scrolling, on a desk and on a
+// telephone. A model stands there once, by the line that asks least of it; the other lines are in the matrix below.
 #include <math.h>
+#include <string.h>
 
+#include "report/gather.h"
 #include "report/html.h"
 
-enum { CARD_ITEMS = 4 };
+enum { SCREEN_MODELS = 16, SCREEN_FAILURES = 4, FEW_COLUMNS = 3 };
 
-// A stand-in is called one wherever its platform is named.
-static const char *software_text(const struct summary *s, size_t column, struct arena *a)
+// ---- lines --------------------------------------------------------------------------------------------------------
+
+static size_t cells_of(const struct summary *s, const struct report_line *l)
 {
-	const char *what = NULL;
-	size_t count = 0, all = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < s->cell_count; i++) {
-		const struct report_cell *c = &s->cells[i];
-		const char *software = text_is(c->platform, s->columns[column]) ? report_software(&c->row) : NULL;
-
-		all += text_is(c->platform, s->columns[column]);
-		count += software != NULL;
-		what = software != NULL ? software : what;
-	}
-	return count == 0 ? "" : count == all ? arena_printf(a, "; %s", what) : arena_printf(a, "; %zu %s", count, what);
+	for (size_t k = 0; k < s->column_count; k++)
+		n += l->cell[k] != 0;
+	return n;
 }
 
-static void meter(struct text *out, const struct report_counts *n)
+static bool is_simple(const struct report_line *l)
 {
-	text_add(out, "<div class=\"meter\" aria-hidden=\"true\">");
-	for (int v = 0; v < VERDICT_COUNT; v++) {
-		if (n->of[v] > 0)
-			text_addf(out, "<span class=\"%s\" style=\"flex:%zu\"></span>", html_verdict_class((enum verdict)v, false), n->of[v]);
-	}
-	if (n->elsewhere > 0)
-		text_addf(out, "<span class=\"v-bad\" style=\"flex:%zu\"></span>", n->elsewhere);
-	if (n->running > 0)
-		text_addf(out, "<span style=\"flex:%zu\"></span>", n->running);
-	text_add(out, "</div>");
+	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 && l->asked.scenario == NULL && l->new_tokens == ROW_NONE;
 }
 
-static const char *counts_text(struct arena *a, const struct report_counts *n)
+// Of a model's lines, the simple one that most platforms were asked; the first of them.
+static bool speaks_for_model(const struct summary *s, size_t i)
 {
-	const char *out = "";
+	const struct report_line *l = &s->lines[i];
 
-	for (int v = 0; v < VERDICT_COUNT; v++) {
-		if (n->of[v] > 0)
-			out = arena_printf(a, "%s%s%zu %s", out, *out ? ", " : "", n->of[v], v == VERDICT_NO_MEMORY ? "out of memory" : verdict_word((enum verdict)v));
-	}
-	if (n->elsewhere > 0)
-		out = arena_printf(a, "%s%s%zu ran elsewhere", out, *out ? ", " : "", n->elsewhere);
-	return n->running > 0 ? arena_printf(a, "%s%s%zu running", out, *out ? ", " : "", n->running) : out;
-}
-
-static void card_runs(const struct summary *s, struct arena *a, struct text *out)
-{
-	text_add(out, "<section class=\"card\"><h2>What runs</h2><ul>");
-	for (size_t k = 0; k < s->column_count; k++) {
-		const struct report_counts *n = &s->column_counts[k];
-		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu cells</span></div>", html_esc(a, s->columns[k]), n->good, n->total - n->of[VERDICT_COMPILES]);
-		meter(out, n);
-		text_addf(out, "<span class=\"sub\" style=\"margin-top:5px\">%s%s</span></li>", counts_text(a, n), software_text(s, k, a));
-	}
-	text_add(out, "</ul></section>\n");
-}
-
-// "openvino, 2.0× the speed of cpu"; against the next best where cpu itself is the best or was not timed.
-static const char *fastest_text(const struct summary *s, const struct report_line *l, const struct report_cell **out, struct arena *a)
-{
-	const struct report_cell *best = NULL, *next = NULL, *cpu = NULL;
-	const char **near = ARENA_ARRAY(a, s->column_count, const char *);
-	size_t near_count = 0;
-
-	for (size_t k = 0; k < s->column_count; k++) {
-		const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !c->is_good || isnan(c->row.latency_ms) || (c->row.emulated == 1 && !text_is(c->row.engine, "null")))
+	for (size_t k = 0; k < s->line_count; k++) {
+		const struct report_line *o = &s->lines[k];
+		if (k == i || !text_is(o->model, l->model))
 			continue;
-		if (best == NULL || c->row.latency_ms < best->row.latency_ms) {
-			next = best;
+		if (is_simple(o) != is_simple(l) ? is_simple(o) : cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l) : k < i)
+			return false;
+	}
+	return true;
+}
+
+// The last part of a Hub's name, where no other model ends with the same.
+static const char *short_name(const struct summary *s, const struct report_line *l)
+{
+	const char *slash = strrchr(l->name, '/');
+
+	if (slash == NULL || slash[1] == '\0')
+		return l->name;
+	for (size_t k = 0; k < s->line_count; k++)
+		if (!text_is(s->lines[k].model, l->model) && text_ends(s->lines[k].name, slash))
+			return l->name;
+	return slash + 1;
+}
+
+static const struct report_cell *at(const struct summary *s, const struct report_line *l, size_t k)
+{
+	return l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
+}
+
+// What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before bad.
+static const struct report_cell *answer_of(const struct summary *s, const struct report_line *l, size_t k)
+{
+	const struct report_cell *found = at(s, l, k);
+
+	for (size_t i = 0; i < s->line_count && at(s, l, k) == NULL; i++) {
+		const struct report_cell *c = text_is(s->lines[i].model, l->model) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
+		if (c != NULL && (found == NULL || (c->is_good && !found->is_good)))
+			found = c;
+	}
+	return found;
+}
+
+static const struct report_cell *best_of(const struct summary *s, const struct report_line *l)
+{
+	const struct report_cell *best = NULL;
+
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct report_cell *c = at(s, l, k);
+		if (c != NULL && report_is_ranked(c) && (best == NULL || c->row.latency_ms < best->row.latency_ms))
 			best = c;
-		} else if (next == NULL || c->row.latency_ms < next->row.latency_ms) {
-			next = c;
-		}
-		if (text_is(c->platform, "cpu"))
-			cpu = c;
-		if (c->is_near_fastest)
-			near[near_count++] = c->platform;
 	}
-	*out = best;
-	if (best == NULL)
-		return NULL;
-	if (next == NULL)
-		return arena_printf(a, "%s, the only one that ran", best->platform);
-	if (near_count > 1)
-		return arena_printf(a, "%s: too near each other or too unstable to tell apart", report_join(a, near, near_count, "and"));
-	const struct report_cell *other = cpu != NULL && cpu != best ? cpu : next;
-	return arena_printf(a, "%s, %s the speed of %s", best->platform, report_times(a, other->row.latency_ms / best->row.latency_ms), other->platform);
+	return best;
 }
 
-static void card_fastest(const struct summary *s, struct arena *a, struct text *out)
-{
-	size_t timed = 0;
+// ---- what runs -----------------------------------------------------------------------------------------------------
 
-	text_add(out, "<section class=\"card\"><h2>What is fastest</h2><ul>");
-	for (size_t i = 0; i < s->line_count; i++) {
-		const struct report_cell *best;
-		const char *who = fastest_text(s, &s->lines[i], &best, a);
-		if (who == NULL || ++timed > CARD_ITEMS)
+static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c, const struct report_cell *best, struct arena *a, struct text *out)
+{
+	if (c == NULL) {
+		text_add(out, "<td><span class=\"mk none\" aria-label=\"not asked\"> </span></td>");
+		return;
+	}
+	bool is_other = &s->lines[c->line] != l, is_timed = c->is_good && c->row.latency_ms > 0 && !is_other, is_software = report_software(&c->row) != NULL;
+	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : c->verdict == VERDICT_NO_MEMORY ? "no memory" : report_verdict_word(c);
+
+	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\"><span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>%s</a></td>", html_cell_class(c), c == best && c->is_fastest ? " top" : "",
+		is_software ? " soft" : "", (long long)c->row.row, html_esc(a, l->name), html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
+		is_software ? arena_printf(a, ", %s", report_software(&c->row)) : "", is_other ? "; asked otherwise: " : "", is_other ? html_esc(a, s->lines[c->line].variant) : "", report_verdict_mark(c), said, is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "",
+		is_software ? "<sup>e</sup>" : "");
+}
+
+static void overview(const struct summary *s, struct arena *a, struct text *out)
+{
+	size_t models = 0, timed = 0;
+	bool is_unstable = false, is_software = false;
+
+	for (size_t i = 0; i < s->line_count; i++)
+		models += speaks_for_model(s, i);
+	text_addf(out, "<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>", s->column_count <= FEW_COLUMNS ? "few" : "many");
+	for (size_t k = 0; k < s->column_count; k++)
+		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
+	text_add(out, "<th scope=\"col\" class=\"who\">lowest median</th></tr></thead><tbody>\n");
+	for (size_t i = 0, shown = 0; i < s->line_count && shown < SCREEN_MODELS; i++) {
+		const struct report_line *l = &s->lines[i];
+		if (!speaks_for_model(s, i))
 			continue;
-		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span class=\"strong\">%s</span></div><span class=\"sub\">%s</span></li>",
-			html_esc(a, s->lines[i].name), report_ms(a, best->row.latency_ms), html_esc(a, who));
+		const struct report_cell *best = best_of(s, l);
+		shown++;
+		timed += best != NULL;
+		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s</th>", html_esc(a, l->name), html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)));
+		for (size_t k = 0; k < s->column_count; k++) {
+			const struct report_cell *c = answer_of(s, l, k);
+			overview_cell(s, l, c, best, a, out);
+			is_unstable = is_unstable || (c != NULL && c->is_good && report_is_unstable(c));
+			is_software = is_software || (c != NULL && report_software(&c->row) != NULL);
+		}
+		text_addf(out, "<td class=\"who\">%s%s%s</td></tr>\n", best != NULL ? report_ms(a, best->row.latency_ms) : "", best != NULL ? " <span>" : "",
+			best != NULL ? arena_printf(a, "%s</span>", html_esc(a, best->platform)) : "");
 	}
-	text_add(out, "</ul>");
-	if (timed == 0)
-		text_add(out, "<p class=\"sub\">Nothing was timed.</p>");
-	if (timed > CARD_ITEMS)
-		text_addf(out, "<p class=\"more\"><a href=\"#latency\">%zu more below</a></p>", timed - CARD_ITEMS);
-	text_add(out, "</section>\n");
+	text_add(out, "</tbody></table>");
+	text_add(out, "<p class=\"more\">");
+	if (models > SCREEN_MODELS)
+		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
+	text_addf(out, "%s%s%s.</p></section>\n", timed > 0 ? "Medians; bold: lowest, where it can be told" : "Nothing was timed on hardware", timed > 0 && is_unstable ? "; <sup>~</sup> unstable" : "",
+		is_software ? "; <sup>e</sup> no hardware" : "");
 }
 
-static void card_failures(const struct summary *s, struct arena *a, struct text *out)
+// ---- what is fastest -----------------------------------------------------------------------------------------------
+
+struct wins { size_t lowest, lines; double logs; };
+
+static struct wins wins_of(const struct summary *s, const char *platform)
 {
-	text_add(out, "<section class=\"card\"><h2>What does not, and why</h2><ul>");
-	for (size_t i = 0; i < s->failure_count && i < CARD_ITEMS; i++) {
-		const struct report_failure *f = &s->failures[i];
-		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span></li>",
-			html_names(a, f->models, f->model_count, 2, "models"), html_names(a, f->platforms, f->platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere),
-			report_failure_word(f), html_esc(a, f->cause));
+	struct wins w = { 0 };
+
+	for (size_t i = 0; i < s->line_count; i++) {
+		const struct report_cell *best = speaks_for_model(s, i) ? best_of(s, &s->lines[i]) : NULL;
+		for (size_t k = 0; k < s->column_count && best != NULL; k++) {
+			const struct report_cell *c = at(s, &s->lines[i], k);
+			if (c == NULL || !text_is(c->platform, platform) || !report_is_ranked(c))
+				continue;
+			w.lowest += c->is_fastest;
+			if (c->against_cpu.times > 0) {
+				w.lines++;
+				w.logs += log(c->against_cpu.times);
+			}
+		}
 	}
-	text_add(out, "</ul>");
+	return w;
+}
+
+static void fastest(const struct summary *s, struct arena *a, struct text *out)
+{
+	size_t contested = 0, claimed = 0, lone = 0, told = 0;
+	const struct report_cell *only = NULL;
+
+	for (size_t i = 0; i < s->line_count; i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < s->column_count && speaks_for_model(s, i); k++) {
+			const struct report_cell *c = at(s, &s->lines[i], k);
+			if (c == NULL || !report_is_ranked(c))
+				continue;
+			n++;
+			only = c;
+			claimed += text_is(c->against_cpu.claim, "faster") || text_is(c->against_cpu.claim, "slower");
+		}
+		contested += n > 1;
+		lone += n == 1;
+	}
+	text_addf(out, "<section class=\"card\"><h2>What is fastest</h2>%s", contested > 0 ? "<ul>" : "");
+	for (size_t k = 0; k < s->column_count; k++) {
+		struct wins w = wins_of(s, s->columns[k]);
+		if (w.lowest == 0 || contested == 0)
+			continue;
+		told += w.lowest;
+		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu models</span></div>", html_esc(a, s->columns[k]), w.lowest, contested);
+		if (w.lines > 0)
+			text_addf(out, "<span class=\"sub\">%.2f× the speed of cpu over %zu model%s (geometric mean)</span>", exp(w.logs / (double)w.lines), w.lines, w.lines == 1 ? "" : "s");
+		text_add(out, "</li>");
+	}
+	if (contested > told)
+		text_addf(out, "<li><div class=\"pair\"><span>too near or too unstable to tell</span><span>%zu of %zu models</span></div></li>", contested - told, contested);
+	text_add(out, contested > 0 ? "</ul><p class=\"more\">" : "<p class=\"sub\">");
+	if (contested == 0)
+		text_addf(out, "%s.</p></section>\n", lone == 0 ? "Nothing was timed on hardware" : lone == 1 ? arena_printf(a, "%s, the only one that ran", html_esc(a, only->platform)) : "No model was timed on two platforms");
+	else if (claimed == 0)
+		text_add(out, "Fewer than 6 processes a side: no claim. <a href=\"#best_latency\">How sure</a></p></section>\n");
+	else
+		text_addf(out, "%zu differ%s from cpu for certain. <a href=\"#best_latency\">How sure</a></p></section>\n", claimed, claimed == 1 ? "s" : "");
+}
+
+// ---- what does not -------------------------------------------------------------------------------------------------
+
+// Equal but for numbers: "needs 27.2 GiB" and "needs 52.3 GiB" are one reason here; the table below has each.
+static bool alike(const char *x, const char *y)
+{
+	for (;;) {
+		x += strspn(x, "0123456789.");
+		y += strspn(y, "0123456789.");
+		if (*x != *y)
+			return false;
+		if (*x == '\0')
+			return true;
+		x++;
+		y++;
+	}
+}
+
+static bool joins(const struct report_failure *f, const struct report_failure *g)
+{
+	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && alike(f->cause, g->cause);
+}
+
+static void add_once(const char **list, size_t *count, const char *item)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (text_is(list[i], item))
+			return;
+	list[(*count)++] = item;
+}
+
+static const char *short_of(const struct summary *s, const char *name)
+{
+	for (size_t i = 0; i < s->line_count; i++)
+		if (text_is(s->lines[i].name, name))
+			return short_name(s, &s->lines[i]);
+	return name;
+}
+
+static void failures(const struct summary *s, struct arena *a, struct text *out)
+{
+	const char **models = ARENA_ARRAY(a, s->line_count + 1, const char *), **platforms = ARENA_ARRAY(a, s->column_count + 1, const char *);
+	size_t shown = 0, more = 0;
+
+	text_addf(out, "<section class=\"card\"><h2>What does not, and why</h2>%s", s->failure_count > 0 ? "<ul>" : "");
+	for (size_t i = 0; i < s->failure_count; i++) {
+		const struct report_failure *f = &s->failures[i];
+		size_t model_count = 0, platform_count = 0, joined = 0;
+		bool seen = false;
+		for (size_t k = 0; k < i; k++)
+			seen = seen || joins(&s->failures[k], f);
+		more += !seen && shown == SCREEN_FAILURES;
+		if (seen || shown == SCREEN_FAILURES)
+			continue;
+		shown++;
+		for (size_t k = i; k < s->failure_count; k++) {
+			const struct report_failure *g = &s->failures[k];
+			if (!joins(f, g))
+				continue;
+			joined++;
+			for (size_t m = 0; m < g->model_count; m++)
+				add_once(models, &model_count, short_of(s, g->models[m]));
+			for (size_t m = 0; m < g->platform_count; m++)
+				add_once(platforms, &platform_count, g->platforms[m]);
+		}
+		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s</li>",
+			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere),
+			report_failure_word(f), html_esc(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "");
+	}
+	text_add(out, s->failure_count > 0 ? "</ul>" : "");
 	if (s->failure_count == 0)
 		text_add(out, s->cell_count > 0 ? "<p class=\"sub\">Everything that was asked for and has finished ran, and nothing was found wrong.</p>" : "<p class=\"sub\">Nothing was asked for.</p>");
-	if (s->failure_count > CARD_ITEMS)
-		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%zu more below</a></p>", s->failure_count - CARD_ITEMS);
+	else
+		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%s</a></p>", more > 0 ? arena_printf(a, "%zu more, and every cause, below", more) : "Every cause");
 	text_add(out, "</section>\n");
+}
+
+static const char *software_words(const struct summary *s, struct arena *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++)
+		n += report_software(&s->cells[i].row) != NULL;
+	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed).", n, s->cell_count) : "";
 }
 
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
@@ -140,16 +292,17 @@ void html_first_screen(const struct summary *s, struct arena *a, struct text *ou
 		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->machine_count > 1
 			? arena_printf(a, ", and %zu more machine%s", s->machine_count - 1, s->machine_count > 2 ? "s" : "") : "");
 	if (s->synthetic > 0)
-		text_addf(out, "<p class=\"lede\">%s: their times hold, their outputs mean nothing. <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
-			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count));
+		text_addf(out, "<p class=\"lede\">%s: their times hold, their outputs mean nothing.%s <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
+			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count), software_words(s, a));
 	if (s->cell_count == 0)
 		text_add(out, "<p class=\"lede\">The database has no cells: <code>assay run MODEL --on cpu,openvino</code> makes some.</p>");
 	text_add(out, "</header>\n");
 	if (s->cell_count == 0)
 		return;
-	text_add(out, "<div class=\"cards\">\n");
-	card_runs(s, a, out);
-	card_fastest(s, a, out);
-	card_failures(s, a, out);
-	text_add(out, "</div>\n");
+	text_add(out, "<div class=\"screen\">\n");
+	overview(s, a, out);
+	text_add(out, "<div class=\"side\">\n");
+	fastest(s, a, out);
+	failures(s, a, out);
+	text_add(out, "</div></div>\n");
 }

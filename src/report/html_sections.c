@@ -6,7 +6,7 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->failure_count == 0)
 		return;
-	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th style=\"width:29%\">Model</th><th style=\"width:14%\">On</th><th style=\"width:13%\">Verdict</th><th>Cause</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
 		text_addf(out, "<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
@@ -30,13 +30,14 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->platform_count == 0)
 		return;
-	text_add(out, "<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th style=\"width:15%\">Platform</th><th style=\"width:12%\">Here</th><th>Engine and device, or why not</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:15%\">Platform</th><th scope=\"col\" style=\"width:12%\">Here</th><th scope=\"col\">Engine and device, or why not</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
 		text_addf(out, "<tr><td data-label=\"Platform\"><span class=\"strong\">%s</span></td><td data-label=\"Here\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"%s\"><span>",
-			html_esc(a, p->name), p->is_available ? "v-right" : "v-off", p->is_available ? "✓ yes" : "– no", p->is_available ? "With" : "Why not");
+			html_esc(a, p->name), !p->is_available ? "v-off" : p->is_emulated ? "v-bad" : "v-right", !p->is_available ? "– no" : p->is_emulated ? "≈ emulated" : "✓ yes", p->is_available ? "With" : "Why not");
 		if (p->is_available)
-			text_addf(out, "%s", html_esc(a, html_with(a, html_with(a, report_engine_name(p->engine), " ", p->engine_version), ", ", p->device)));
+			text_addf(out, "%s<span class=\"sub\">%s</span>", html_esc(a, html_with(a, html_with(a, report_engine_name(p->engine), " ", p->engine_version), ", ", p->device)),
+				html_esc(a, p->capabilities));
 		else
 			text_add(out, html_esc(a, p->reason));
 		text_add(out, "</span></td></tr>\n");

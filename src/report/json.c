@@ -70,7 +70,8 @@ static json_t *matrix_json(const struct summary *s)
 			if (l->cell[k] != 0)
 				json_object_set_new(cells, s->columns[k], cell_json(&s->cells[l->cell[k] - 1]));
 		}
-		json_array_append_new(lines, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_json(l->model), "model_type",
+		json_array_append_new(lines, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_json(l->model), "variant", text_json(l->variant),
+			"source", text_json(l->source), "model_type",
 			text_json(l->model_type), "architecture", text_json(l->architecture), "machine", text_json(l->machine), "weights", text_json(l->weights),
 			"compute_dtype", text_json(l->compute_dtype), "batch", integer_json(l->batch), "sequence", integer_json(l->sequence), "layers",
 			integer_json(l->layers), "cells", cells));
@@ -158,7 +159,8 @@ json_t *report_json(const struct summary *s)
 	}
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
-		json_array_append_new(platforms, json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", text_json(p->name), "available", p->is_available, "reason",
+		json_array_append_new(platforms, json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(p->name), "available", (int)p->is_available, "emulated",
+			(int)p->is_emulated, "capabilities", text_json(p->capabilities), "reason",
 			text_json(p->reason), "engine", text_json(p->engine), "engine_version", text_json(p->engine_version), "library", text_json(p->library),
 			"device", text_json(p->device)));
 	}

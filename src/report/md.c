@@ -213,7 +213,8 @@ static void machine_md(const struct summary *s, struct arena *a, struct text *ou
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
 		if (p->is_available)
-			text_addf(out, "| %s | yes | %s %s: %s |\n", esc(a, p->name), esc(a, report_engine_name(p->engine)), esc(a, p->engine_version), esc(a, p->device));
+			text_addf(out, "| %s | %s | %s %s: %s%s%s |\n", esc(a, p->name), p->is_emulated ? "emulated" : "yes", esc(a, report_engine_name(p->engine)), esc(a, p->engine_version),
+				esc(a, p->device), p->capabilities ? "; " : "", esc(a, p->capabilities));
 		else
 			text_addf(out, "| %s | no | %s |\n", esc(a, p->name), esc(a, p->reason));
 	}

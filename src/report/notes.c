@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to know before a number is quoted.
+#include <math.h>
+
 #include "report/gather.h"
 
 void summary_gather_notes(struct summary *out, struct arena *a)
 {
-	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0;
+	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0, foreign = 0, predicted = 0;
 	const char **n = out->notes = ARENA_ARRAY(a, 16, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -12,6 +14,8 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		out->synthetic += text_is(r->weights, "synthetic");
 		shortened += r->shortened == 1;
 		emulated += r->emulated == 1;
+		foreign += r->source != NULL;
+		predicted += r->attempts == 0 && !isnan(r->predicted_mib);
 		if (!report_ran(out->cells[i].verdict))
 			continue;
 		timed++;
@@ -26,6 +30,8 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		out->synthetic, out->cell_count);
 	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.", shortened, out->cell_count);
 	NOTE(emulated, "%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the hardware.", emulated, out->cell_count);
+	NOTE(foreign, "%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and has no place among the fastest.", foreign, out->cell_count);
+	NOTE(predicted, "%zu of %zu cells were not tried: that they do not fit is a prediction.", predicted, out->cell_count);
 	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers\" compares with the original implementation.",
 		shared_graph, timed);
 	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
@@ -35,6 +41,13 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
 		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");
 	NOTE(out->machine_count > 1 ? out->machine_count : 0, "The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
+	for (size_t i = 0; i < out->section_count; i++) {
+		const struct report_section *t = out->sections[i];
+		size_t flagged = 0;
+		for (size_t k = 0; k < t->row_count * t->column_count; k++)
+			flagged += text_is(t->values[k].text, "SLOWER THAN FLOAT32");
+		NOTE(flagged, "%zu reduced precision%s slower than float32 here.", flagged, flagged == 1 ? " is" : "s are");
+	}
 #undef NOTE
 	out->methods = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	for (size_t i = 0; i < out->cell_count; i++) {

@@ -103,6 +103,25 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	return STATUS_OK;
 }
 
+// Of every device: what the engine says that it can. *emulated: there are devices, and none is hardware.
+static const char *capabilities_of(struct arena *a, const char *devices, bool *emulated)
+{
+	json_t *list = devices != NULL ? json_loads(devices, 0, NULL) : NULL, *d;
+	const char *out = NULL;
+	size_t i, real = 0;
+
+	json_array_foreach(list, i, d) {
+		const char *name = json_string_value(json_object_get(d, "name")), *features = json_string_value(json_object_get(d, "features"));
+		bool is_emulated = json_is_true(json_object_get(d, "emulated")), compiles = json_is_true(json_object_get(d, "compiles_only"));
+		real += !is_emulated && !compiles;
+		out = arena_printf(a, "%s%s%s%s%s%s%s", out ? out : "", out ? "; " : "", name ? name : "?", is_emulated ? " (emulated)" : "", compiles ? " (compiles only)" : "",
+			features && *features ? ": " : "", features ? features : "");
+	}
+	*emulated = json_array_size(list) > 0 && real == 0;
+	json_decref(list);
+	return out;
+}
+
 static enum status take_platforms(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
@@ -112,12 +131,15 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 		return status;
 	out->platforms = ARENA_ARRAY(&s->arena, t.row_count + 1, struct report_platform);
 	out->platform_count = t.row_count;
-	for (size_t i = 0; i < t.row_count; i++)
-		out->platforms[i] = (struct report_platform){
+	for (size_t i = 0; i < t.row_count; i++) {
+		bool emulated = false;
+		const char *capabilities = capabilities_of(&s->arena, table_get(&t, i, "devices"), &emulated);
+		out->platforms[i] = (struct report_platform){ .capabilities = capabilities, .is_emulated = emulated,
 			.name = table_get(&t, i, "platform"), .reason = table_get(&t, i, "reason"), .engine = table_get(&t, i, "engine"),
 			.engine_version = table_get(&t, i, "engine_version"), .library = table_get(&t, i, "library"), .device = table_get(&t, i, "device"),
 			.at = table_get(&t, i, "detected_at"), .is_available = text_is(table_get(&t, i, "available"), "true"),
 		};
+	}
 	return STATUS_OK;
 }
 
