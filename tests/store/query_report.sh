@@ -49,6 +49,43 @@ head -1 report.md | grep -q '^# ' || fail "the Markdown report has no title"
 grep -q '^<!doctype html>' report.html || fail "no HTML"
 "$ASSAY" report --format json -o report.json
 expect "$("$ASSAY" query --format csv "SELECT rows FROM read_json('report.json')" | tail -1)" 2
+# Each other format is what its name says: readers of the format take it, and YAML says what JSON says.
+for format in yaml junit matrix matrix-yaml; do
+	"$ASSAY" report --format $format -o report.$format
+done
+expect "$("$ASSAY" report --format yaml | grep -c '^"rows": 2$')" 1
+for name in report.yaml report.yml; do
+	"$ASSAY" report -o $name
+	grep -q '^"assay": "' $name || fail "$name is no YAML"
+done
+"$ASSAY" report -o report.xml
+grep -q '^<testsuites name="assay" tests="2" failures="1" errors="0" skipped="0"' report.xml || fail "$(sed -n 2p report.xml)"
+expect "$("$ASSAY" query --format csv "SELECT json_extract_string(content, '$.encoder-only.null.performance'), json_extract(content, '$.encoder-only.null.rows') FROM read_text('report.matrix')" | tail -1)" "n/a,2"
+refused "is no price" "$ASSAY" report --price cpu
+refused "no platform 'abacus'" "$ASSAY" report --price abacus=1
+"$ASSAY" report --price null=0.36EUR >priced.md
+grep -q '^## Cost' priced.md || fail "no cost of what was priced"
+# Python reads the formats where it has a reader.
+for python in python3 /usr/bin/python3; do
+	"$python" -c 'import yaml' 2>/dev/null && break
+	python=
+done
+if [ -n "$python" ]; then
+	"$python" - <<'PY' || fail "a YAML reader reads something else than the JSON"
+import json, yaml
+x, y = json.load(open("report.json")), yaml.safe_load(open("report.yaml"))
+x["made_at"] = y["made_at"]
+assert x == y
+assert json.load(open("report.matrix")) == yaml.safe_load(open("report.matrix-yaml"))
+PY
+else
+	echo "no YAML reader here (python3-yaml): only the unit test's exact text was checked"
+fi
+if command -v xmllint >/dev/null; then
+	xmllint --noout report.junit
+elif command -v python3 >/dev/null; then
+	python3 -c 'import xml.etree.ElementTree as x; r = x.parse("report.junit").getroot(); assert len(r.findall("testsuite/testcase")) == 2' || fail "no XML"
+fi
 refused "nowhere/x.md" "$ASSAY" report -o nowhere/x.md
 echo junk >junk.duckdb
 refused "not a valid DuckDB" "$ASSAY" report --db junk.duckdb

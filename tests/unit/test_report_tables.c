@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a report and its other formats, from made-up rows: speed-ups and what may be claimed of them, precision, sweeps,
+// memory, prices, YAML, JUnit XML, the compatibility matrix, the first screen.
+#include "report_fixture.h"
+
+// A speed-up has an interval only where a side has several processes, and a claim only with six.
+static void test_speed_up(void **state)
+{
+	struct fixture *f = *state;
+
+	add_processes(f, "many", "cpu", 100, 6);
+	add_processes(f, "many", "openvino", 50, 6);
+	add_processes(f, "few", "cpu", 100, 3);
+	add_processes(f, "few", "openvino", 50, 2);
+	add_processes(f, "one", "cpu", 100, 1);
+	add_processes(f, "one", "openvino", 50, 1);
+	write_all(f);
+	const json_t *many = json_object_get(cell(f, 0, "openvino"), "against_cpu"), *few = json_object_get(cell(f, 1, "openvino"), "against_cpu"),
+		     *one = json_object_get(cell(f, 2, "openvino"), "against_cpu");
+	assert_string_equal(text_in(many, "claim"), "faster");
+	assert_true(number_in(many, "low") > 1.9 && number_in(many, "low") <= number_in(many, "times") && number_in(many, "high") < 2.1);
+	assert_int_equal(json_integer_value(json_object_get(many, "processes")), 6);
+	assert_string_equal(text_in(few, "claim"), "2 and 3 processes: too few for a claim (6)");
+	assert_true(number_in(few, "low") > 1.8);
+	assert_string_equal(text_in(one, "claim"), "one process each: no claim");
+	assert_true(json_is_null(json_object_get(one, "low")));
+	assert_true(json_object_get(cell(f, 0, "cpu"), "against_cpu") == NULL);
+	assert_string_equal(text_in(section(f, "best_latency", 0), "best"), "openvino");
+	assert_non_null(strstr(text_in(section(f, "best_latency", 0), "interval"), "6 and 6 processes: faster"));
+	assert_string_equal(text_in(section(f, "best_latency", 2), "interval"), "one process each: no claim");
+	says(&f->html, "1 differs from cpu for certain.");
+	assert_true(fabs(number_in(section(f, "best_by_architecture", 0), "times_cpu") - 2) < 0.05);
+	assert_int_equal(json_integer_value(json_object_get(section(f, "best_by_architecture", 0), "lines")), 3);
+}
+
+// A comparison that was taken turn about counts more than rows as they came.
+static void test_speed_up_paired(void **state)
+{
+	struct fixture *f = *state;
+	struct store_comparison c;
+
+	add_processes(f, "m", "cpu", 100, 1);
+	add_processes(f, "m", "openvino", 50, 1);
+	comparison_init(&c);
+	c.model = "m";
+	c.requested_a = "cpu";
+	c.requested_b = "openvino";
+	c.synthetic = 1;
+	c.batch = 1;
+	c.sequence = 128;
+	c.metric = "latency_ms";
+	c.pairs = 8;
+	c.ratio = 0.5;
+	c.low = 0.4;
+	c.high = 0.625;
+	c.verdict = "faster";
+	if (store_comparisons(&f->store, &c, 1, &f->err))
+		fail_msg("%s", f->err.text);
+	write_all(f);
+	const json_t *speed = json_object_get(cell(f, 0, "openvino"), "against_cpu");
+	assert_true(fabs(number_in(speed, "times") - 2) < 1e-9 && fabs(number_in(speed, "low") - 1.6) < 1e-9 && fabs(number_in(speed, "high") - 2.5) < 1e-9);
+	assert_string_equal(text_in(speed, "claim"), "faster");
+	assert_true(json_is_true(json_object_get(speed, "turn_about")));
+	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes turn about: faster");
+}
+
+// What differs in precision, threads, image size or scenario is another question: other lines, no speed-up.
+static void test_what_keeps_lines_apart(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r;
+
+	add_timed(f, "m", "cpu", 100, 95, 120);
+#define ADD(member, value) r = process_of("m", "openvino", 50, 0); r.row.member = value; add(f, "m", "openvino", r)
+	ADD(precision, "float16");
+	ADD(threads, 2);
+	ADD(image_size, 384);
+	ADD(scenario, "offline");
+	ADD(streams, 4);
+	ADD(source, "llama-bench");
+#undef ADD
+	write_all(f);
+	assert_int_equal(line_count(f), 7);
+	for (size_t i = 1; i < 7; i++)
+		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
+	says(&f->md, "batch 1, 128 tokens, float16");
+	says(&f->md, "f32, 2 threads");
+	says(&f->md, "images of 384 pixels");
+	says(&f->md, "f32, offline");
+	says(&f->md, "measured by llama-bench, not by assay");
+	says(&f->md, "1 of 7 cells were measured by another tool");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6);       // the foreign one is in no ranking
+	says(&f->html, "--on openvino --batch 1 --seq 128 --threads 2");
+}
+
+static void test_precision(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result slow = process_of("m", "cpu", 20, 0), fast = process_of("m", "cpu", 5, 0);
+
+	slow.row.precision = "float16";
+	fast.row.precision = "int8-dynamic";
+	fast.row.cosine = 0.998;
+	fast.row.top1_agreement = 0.975;
+	fast.row.peak_resident_mib = 260;
+	fast.row.peak_pss_mib = 250;
+	add_processes(f, "m", "cpu", 10, 1);
+	add(f, "m", "cpu", slow);
+	add(f, "m", "cpu", fast);
+	slow = process_of("alone", "cpu", 20, 0);
+	slow.row.precision = "float16";
+	add(f, "alone", "cpu", slow);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "precision")), 3);
+	assert_string_equal(text_in(section(f, "precision", 0), "flag"), "SLOWER THAN FLOAT32");
+	assert_string_equal(text_in(section(f, "precision", 1), "flag"), "(none)");
+	assert_true(fabs(number_in(section(f, "precision", 1), "times_float32") - 2) < 1e-9);
+	assert_true(fabs(number_in(section(f, "precision", 1), "peak_of_float32") - 0.5) < 1e-9);
+	assert_true(fabs(number_in(section(f, "precision", 1), "top1_agreement") - 0.975) < 1e-9);
+	assert_string_equal(text_in(section(f, "precision", 2), "interval"), "no float32 row of this question");
+	says(&f->md, "**SLOWER THAN FLOAT32**");
+	says(&f->md, "1 reduced precision is slower than float32 here.");
+	says(&f->html, "<span class=\"tag warn\">SLOWER THAN FLOAT32</span>");
+}
+
+static void test_times(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "a", "cpu", 10, 9, 11);
+	add_timed(f, "b", "cpu", 30, 29, 31);
+	add_unstable(f, "a", "openvino", 5, 4, 6);
+	write_all(f);
+	const json_t *cpu = section(f, "performance_by_platform", 0), *openvino = section(f, "performance_by_platform", 1);
+	assert_true(number_in(cpu, "average_ms") == 20 && number_in(cpu, "min_ms") == 10 && number_in(cpu, "max_ms") == 30);
+	assert_int_equal(json_integer_value(json_object_get(cpu, "samples")), 22);
+	assert_string_equal(text_in(cpu, "max_ms_note"), "b");
+	assert_string_equal(text_in(cpu, "marks"), "mixes models");
+	assert_string_equal(text_in(openvino, "marks"), "1 unstable");
+	assert_true(number_in(openvino, "times_cpu") == 2);
+	assert_string_equal(text_in(openvino, "times_cpu_note"), "over 1 question");
+	says(&f->md, "Averages are of medians");
+	says(&f->md, "11 runs, 4.00 ms to 6.00 ms, unstable");
+	assert_string_equal(text_in(section(f, "performance_extremes", 0), "which"), "fastest");
+}
+
+static void test_sweeps(void **state)
+{
+	struct fixture *f = *state;
+	static const double cpu[] = { 10, 18, 35.5 }, other[] = { 12, 19, 30 };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct cell_result r = process_of("m", "cpu", cpu[i], 0);
+		struct cell c = test_cell("m", "cpu");
+		for (size_t p = 0; p < 2; p++) {
+			r = process_of("m", p ? "openvino" : "cpu", p ? other[i] : cpu[i], 0);
+			c.platform = p ? "openvino" : "cpu";
+			r.row.batch = c.batch = 1 << i;
+			c.synthetic = true;
+			if (store_started(&f->store, &c, "k", &r.row.row, &f->err) || store_finished(&f->store, &r, &f->err))
+				fail_msg("%s", f->err.text);
+		}
+	}
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "sweeps")), 6);
+	assert_true(fabs(number_in(section(f, "sweeps", 0), "per_s") - 100) < 1e-9);
+	assert_true(json_is_null(json_object_get(section(f, "sweeps", 0), "gain")));
+	assert_true(fabs(number_in(section(f, "sweeps", 1), "gain") - 1.0 / 9) < 1e-9);
+	assert_string_equal(text_in(section(f, "sweeps", 2), "marks"), "gains less than 5\u00a0%");
+	assert_int_equal(json_array_size(json_object_get(f->root, "crossover")), 1);
+	assert_string_equal(text_in(section(f, "crossover", 0), "platform"), "openvino");
+	assert_int_equal(json_integer_value(json_object_get(section(f, "crossover", 0), "batch")), 4);
+	// The most throughput is openvino's at batch 4; cpu's at its own best batch stands beside it.
+	assert_string_equal(text_in(section(f, "best_throughput", 0), "best"), "openvino");
+	assert_true(fabs(number_in(section(f, "best_throughput", 0), "per_s") - 4000.0 / 30) < 1e-6);
+	assert_true(fabs(number_in(section(f, "best_throughput", 0), "cpu_per_s") - 4000 / 35.5) < 1e-6);
+}
+
+static void test_memory_scenarios_and_text(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result leaks = process_of("leaks", "cpu", 10, 0), server = process_of("serves", "cpu", 10, 0), writes = process_of("writes", "cpu", 10, 0);
+
+	leaks.row.cycles = 20;
+	leaks.row.leak_mib_per_cycle = 0.5;
+	leaks.row.leak_low_mib = 0.4;
+	leaks.row.leak_high_mib = 0.6;
+	server.row.scenario = "server";
+	server.row.rate_per_s = 20;
+	server.row.scenario_result = "{\"queries\": 270336, \"allowed\": true, \"why\": \"p99 holds\", \"times\": [1]}";
+	server.row.throughput_per_s = 19.5;
+	writes.row.new_tokens = 16;
+	writes.row.prompt_tokens = 32;
+	writes.row.token_ms = 10;
+	writes.row.tokens_per_s = 100;
+	add(f, "leaks", "cpu", leaks);
+	add(f, "serves", "cpu", server);
+	add(f, "writes", "cpu", writes);
+	write_all(f);
+	assert_true(number_in(section(f, "memory", 0), "mapped_mib") == 420);
+	assert_string_equal(text_in(section(f, "memory", 0), "leak_mib_per_cycle_note"), "0.400 to 0.600 MiB (95\u00a0%), 20 cycles: it grows");
+	assert_string_equal(text_in(section(f, "scenarios", 0), "result"), "queries 270336, allowed yes, why p99 holds");
+	assert_string_equal(text_in(section(f, "scenarios", 0), "latency_p90_ms"), "n too small (8 of 64 samples)");
+	assert_string_equal(text_in(section(f, "scenarios", 0), "latency_p99_ms"), "n too small (8 of 662)");
+	assert_string_equal(text_in(section(f, "generation", 0), "tokens"), "32 + 16");
+	assert_int_equal(json_integer_value(json_object_get(section(f, "performance_by_platform", 0), "cells")), 1);       // neither scenario nor tokens
+	says(&f->md, "server at 20 queries/s");
+}
+
+static void test_prices(void **state)
+{
+	struct fixture *f = *state;
+	const char *good[] = { "cpu=0.36EUR", "openvino=3.6" }, *two[] = { "cpu=1EUR", "openvino=1USD" }, *none[] = { "cpu" }, *negative[] = { "cpu=-1" }, *unknown[] = { "abacus=1" };
+	struct report_options options = { 0 };
+	struct text md = { 0 };
+
+	add_timed(f, "m", "cpu", 100, 95, 105);
+	add_timed(f, "m", "openvino", 50, 45, 55);
+	assert_int_equal(report_prices(&f->store.arena, two, 2, &options, &f->err), STATUS_BAD_INPUT);
+	assert_int_equal(report_prices(&f->store.arena, none, 1, &options, &f->err), STATUS_BAD_INPUT);
+	assert_int_equal(report_prices(&f->store.arena, negative, 1, &options, &f->err), STATUS_BAD_INPUT);
+	assert_int_equal(report_prices(&f->store.arena, unknown, 1, &options, &f->err), STATUS_BAD_INPUT);
+	assert_int_equal(report_prices(&f->store.arena, good, 2, &options, &f->err), STATUS_OK);
+	written(f, REPORT_MD, &options, &md);
+	says(&md, "| cpu | 10 EUR |  | cheapest |");                   // 0.36 an hour is 1e-4 a second, ten inferences a second
+	says(&md, "| openvino | 50 EUR | 5.00× |  |");
+	text_done(&md);
+	write_all(f);
+	never_says(&f->md, "## Cost");
+}
+
+static void test_yaml(void **state)
+{
+	struct text out = { 0 };
+	json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:[], s:{}, s:[i, [i], {s:b}], s:n, s:s}", "no", "yes", "small", 1e-6, "whole", 3.0, "large", 1e20, "none", "nothing",
+		"list", 1, 2, "deep", 1, "null", "odd\"key\\", "a\nb\t\"\\\x7f\xc2\x85\xe2\x80\xa8" "é#: -");
+
+	(void)state;
+	report_yaml(json, &out);
+	assert_string_equal(text_get(&out), "\"no\": \"yes\"\n\"small\": 9.9999999999999995e-07\n\"whole\": 3.0\n\"large\": 1.0e+20\n\"none\": []\n\"nothing\": {}\n"
+		"\"list\":\n  - 1\n  -\n    - 2\n  -\n    \"deep\": true\n\"null\": null\n\"odd\\\"key\\\\\": \"a\\x0Ab\\x09\\\"\\\\\\x7F\\x85\\u2028é#: -\"\n");
+	json_decref(json);
+	text_done(&out);
+}
+
+static void test_junit(void **state)
+{
+	struct fixture *f = *state;
+	static const enum verdict verdicts[] = { VERDICT_WRONG, VERDICT_FAILED, VERDICT_CRASHED, VERDICT_TIMEOUT, VERDICT_INTERRUPTED, VERDICT_UNAVAILABLE, VERDICT_UNSUPPORTED,
+		VERDICT_NO_MEMORY };
+	static const char *const models[] = { "wrong", "failed", "crashed", "timeout", "interrupted", "unavailable", "unsupported", "no_memory" };
+	struct text xml = { 0 };
+
+	add_timed(f, "fine", "cpu", 10, 9, 11);
+	for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
+		add_failed(f, models[i], "cpu", verdicts[i], i == 0 ? HOSTILE "\x01" : models[i]);
+	written(f, REPORT_JUNIT, NULL, &xml);
+	says(&xml, "<testsuites name=\"assay\" tests=\"9\" failures=\"2\" errors=\"3\" skipped=\"3\"");
+	says(&xml, "<testsuite name=\"cpu\" tests=\"9\" failures=\"2\" errors=\"3\" skipped=\"3\"");
+	says(&xml, "<failure type=\"wrong\" message=\"wrong: &lt;script&gt;alert('x')&lt;/script&gt;&quot;&amp;|`*?\">");
+	says(&xml, "<failure type=\"failed\" message=\"failed: failed\">");
+	says(&xml, "<error type=\"crashed\"");
+	says(&xml, "<error type=\"timed out\"");
+	says(&xml, "<error type=\"interrupted\"");
+	says(&xml, "<skipped message=\"unavailable: unavailable\"/>");
+	says(&xml, "<skipped message=\"unsupported: unsupported\"/>");
+	says(&xml, "<skipped message=\"out of memory: no_memory\"/>");
+	says(&xml, "median 10.0 ms (fastest 9.00 ms, slowest 11.0 ms)");
+	never_says(&xml, "<script>");
+	text_done(&xml);
+}
+
+static const json_t *pair(const json_t *matrix, const char *platform)
+{
+	return json_object_get(json_object_get(matrix, "encoder-only"), platform);
+}
+
+// Each word has rows behind it; what has none says that it was not measured.
+static void test_compatibility(void **state)
+{
+	struct fixture *f = *state;
+	struct text text = { 0 };
+	struct store_comparison c;
+
+	comparison_init(&c);
+	c.preset = "layout";
+	c.model = "a";
+	c.side_a = "webgpu layout=NCHW";
+	c.side_b = "webgpu layout=NHWC";
+	c.requested_a = c.requested_b = "webgpu";
+	c.metric = "latency_ms";
+	c.ratio = 0.8;
+	c.low = 0.7;
+	c.high = 0.9;
+	c.verdict = "faster";
+	if (store_comparisons(&f->store, &c, 1, &f->err))
+		fail_msg("%s", f->err.text);
+	add_timed(f, "a", "cpu", 100, 95, 120);
+	add_timed(f, "b", "cpu", 100, 95, 120);
+	add_timed(f, "a", "cuda", 20, 19, 21);
+	add_timed(f, "a", "rocm", 50, 49, 51);
+	add_timed(f, "a", "openvino", 80, 79, 81);
+	add_timed(f, "a", "mps", 120, 110, 130);
+	add_timed(f, "a", "webgpu", 50, 49, 51);
+	add_timed(f, "b", "webgpu", 200, 190, 210);
+	add_failed(f, "a", "qnn", VERDICT_FAILED, "no such operator");
+	struct cell_result emulated = process_of("a", "webnn", 1, 0);
+	emulated.row.emulated = 1;
+	add(f, "a", "webnn", emulated);
+	json_t *m = json_loads(written(f, REPORT_MATRIX, NULL, &text), 0, NULL);
+	assert_string_equal(text_in(pair(m, "cpu"), "performance"), "baseline");
+	assert_int_equal(json_integer_value(json_object_get(pair(m, "cpu"), "rows")), 2);
+	assert_string_equal(text_in(pair(m, "cuda"), "performance"), "excellent");
+	assert_string_equal(text_in(pair(m, "rocm"), "performance"), "good");
+	assert_string_equal(text_in(pair(m, "openvino"), "performance"), "moderate");
+	assert_string_equal(text_in(pair(m, "mps"), "performance"), "poor");
+	assert_string_equal(text_in(pair(m, "webgpu"), "performance"), "varies");
+	assert_string_equal(text_in(pair(m, "webnn"), "performance"), "n/a");
+	assert_true(json_is_true(json_object_get(pair(m, "webnn"), "compatible")));
+	assert_non_null(strstr(text_in(pair(m, "webnn"), "notes"), "emulated"));
+	assert_true(json_is_false(json_object_get(pair(m, "qnn"), "compatible")));
+	assert_non_null(strstr(text_in(pair(m, "qnn"), "notes"), "0 of 1 rows good; failed: no such operator"));
+	assert_string_equal(json_string_value(json_array_get(json_object_get(pair(m, "webgpu"), "optimizations"), 0)),
+		"layout: webgpu layout=NHWC takes 20 % less latency_ms than webgpu layout=NCHW (a, ratio 0.800 (0.700 to 0.900))");
+	assert_int_equal(json_array_size(json_object_get(pair(m, "cuda"), "optimizations")), 0);
+	assert_int_equal(json_array_size(json_object_get(pair(m, "cpu"), "examples")), 2);
+	json_decref(m);
+	text_done(&text);
+}
+
+// One row a model, whatever was asked of it; causes that differ in numbers only are one entry; never more than fit.
+static void test_first_screen(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = process_of("google/bert", "cpu", 10, 0);
+
+	r.row.precision = "float16";
+	add(f, "google/bert", "cpu", r);
+	add_timed(f, "google/bert", "cpu", 77.5, 70, 80);
+	add_failed(f, "org/large", "cpu", VERDICT_NO_MEMORY, "it needs 27.2 GiB");
+	add_failed(f, "org/larger", "cpu", VERDICT_NO_MEMORY, "it needs 52 GiB");
+	write_all(f);
+	const char *end = strstr(text_get(&f->html), "<nav"), *row = strstr(text_get(&f->html), ">bert</th>");
+	assert_non_null(row);
+	assert_true(row < end && strstr(row + 1, ">bert</th>") == NULL);
+	says(&f->html, "</span> <span class=\"t\">77.5 ms</span>");
+	says(&f->html, "<span class=\"strong\">large and larger</span> on cpu");
+	says(&f->html, "2 causes, alike but for numbers");
+	text_done(&f->html);
+	f->html = (struct text){ 0 };
+	struct report_line lines[20];
+	struct report_cell one = { .is_running = true };
+	struct summary s = { .lines = lines, .line_count = 20, .cells = &one, .cell_count = 1, .made_at = "" };
+	row_init(&one.row);
+	for (int i = 0; i < 20; i++)
+		lines[i] = (struct report_line){ .model = arena_printf(&f->store.arena, "m%d", i), .name = "m", .variant = "", .new_tokens = ROW_NONE };
+	html_first_screen(&s, &f->store.arena, &f->html);
+	says(&f->html, "4 more models below");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_what_keeps_lines_apart), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
+		TEST(test_memory_scenarios_and_text), TEST(test_prices), cmocka_unit_test(test_yaml), TEST(test_junit), TEST(test_compatibility), TEST(test_first_screen),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
