@@ -2,6 +2,7 @@
 // assay matrix: many cells. The plan first, then the cells with count and time left, then the reports. It can be ended at any
 // moment and taken up again with --resume: a finished cell is never run twice, an interrupted one is.
 #include <stdio.h>
+#include <string.h>
 
 #include "artifact/artifact.h"
 #include "base/file.h"
@@ -12,10 +13,106 @@
 
 struct matrix {
 	struct cells cells;
-	struct cli_list models;
+	struct cli_list models, architectures;
 	const char *folder;
-	bool dry_run, key;
+	bool dry_run, key, detect_only;
 };
+
+// ---- which models ------------------------------------------------------------------------------------------------
+
+// An architecture's word as the original knew it, its other name, and the models that stand for it.
+static const struct architecture {
+	const char *word, *other, *models[3];
+} architectures[] = {
+	{ "encoder-only", NULL, { "bert-base-uncased", "roberta-base", "distilbert-base-uncased" } },
+	{ "decoder-only", NULL, { "gpt2", "facebook/opt-125m", "bigscience/bloom-560m" } },
+	{ "encoder-decoder", NULL, { "t5-small", "facebook/bart-base", "google/pegasus-xsum" } },
+	{ "vision", NULL, { "google/vit-base-patch16-224", "microsoft/swin-tiny-patch4-window7-224", "facebook/deit-base-patch16-224" } },
+	{ "multimodal", NULL, { "openai/clip-vit-base-patch32", "Salesforce/blip-image-captioning-base", "llava-hf/llava-1.5-7b-hf" } },
+	{ "audio", "speech", { "openai/whisper-tiny", "facebook/wav2vec2-base", "facebook/hubert-base-ls960" } },
+	{ "vision-encoder-text-decoder", "vision-text", { NULL } },
+	{ "diffusion", NULL, { NULL } },
+	{ "mixture-of-experts", "moe", { NULL } },
+	{ "state-space", NULL, { NULL } },
+	{ "rag", NULL, { NULL } },
+};
+enum { ARCHITECTURE_COUNT = sizeof architectures / sizeof *architectures };
+
+static const char *architecture_name(size_t i, const void *table)
+{
+	(void)table;
+	return i < ARCHITECTURE_COUNT ? architectures[i].word : NULL;
+}
+
+// Those that stand for each architecture; of the carried ones with --key or --all those that are of it.
+static int add_architecture(const struct matrix *x, const char *word, const char **models, size_t *count)
+{
+	struct arena a = { 0 };
+	size_t i = 0, before = *count;
+
+	while (i < ARCHITECTURE_COUNT && !text_is(architectures[i].word, word) && !text_is(architectures[i].other, word))
+		i++;
+	if (i == ARCHITECTURE_COUNT) {
+		const char *near = cli_nearest(word, architecture_name, NULL);
+
+		return cli_bad_use("--architectures %s: no architecture is called so%s%s%s", word, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	}
+	const struct architecture *wanted = &architectures[i];
+	for (size_t k = 0; !x->key && k < 3 && wanted->models[k]; k++)
+		models[(*count)++] = wanted->models[k];
+	for (size_t k = 0; x->key && k < hub_published_count(); k++) {
+		const struct question q = { .synthetic = true };
+		const char *name = hub_published_get(k)->name;
+		struct plan_model m;
+
+		if (plan_model(&m, &a, name, &q, NULL) == STATUS_OK && text_is(m.architecture, wanted->word))
+			models[(*count)++] = name;
+	}
+	arena_done(&a);
+	if (*count > before)
+		return -1;
+	return cli_bad_use("--architectures %s: %s; name some with --models", word,
+		x->key ? "no model whose configuration the program carries is of it" : "no models stand for it");
+}
+
+// -1, or an exit code.
+static int choose_models(const struct matrix *x, struct arena *a, const char ***out, size_t *count)
+{
+	const size_t named = (size_t)x->models.count, words = (size_t)x->architectures.count;
+	const char **models = ARENA_ARRAY(a, named + (words + 1) * (hub_published_count() + 3), const char *);
+	int code = -1;
+
+	*count = 0;
+	for (size_t i = 0; i < named; i++)
+		models[(*count)++] = x->models.items[i];
+	for (size_t i = 0; i < words && code < 0; i++)
+		code = add_architecture(x, x->architectures.items[i], models, count);
+	for (size_t i = 0; !named && !words && i < hub_published_count(); i++)
+		models[(*count)++] = hub_published_get(i)->name;
+	*out = models;
+	return code;
+}
+
+// As `assay detect` does it, into the matrix' database.
+static int detect_only(const struct matrix *x)
+{
+	struct arena a = { 0 };
+	const char **argv = ARENA_ARRAY(&a, (size_t)x->cells.on.count + 5, const char *);
+	struct error err = { 0 };
+	int argc = 0;
+
+	argv[argc++] = command_detect.name;
+	for (int i = 0; i < x->cells.on.count; i++)
+		if (!text_is(x->cells.on.items[i], "all"))
+			argv[argc++] = arena_strndup(&a, x->cells.on.items[i], strcspn(x->cells.on.items[i], ":"));
+	argv[argc++] = "--db";
+	argv[argc++] = x->cells.db;
+	if (x->cells.json)
+		argv[argc++] = "--json";
+	int code = file_mkdirs(x->folder, &err) != STATUS_OK ? cli_error(&err) : command_detect.run(argc, (char **)(uintptr_t)argv);
+	arena_done(&a);
+	return code;
+}
 
 // ---- the plan ----------------------------------------------------------------------------------------------------
 
@@ -131,22 +228,21 @@ static int matrix(struct matrix *x)
 	struct cells *c = &x->cells;
 	struct arena *a = &c->arena;
 	struct error err = { 0 };
-	const char **models = x->models.items;
-	size_t count = (size_t)x->models.count;
+	const char **models;
+	size_t count;
 
-	if (x->key && count > 0)
-		return cli_bad_use("--key and --models do not go together");
-	if (count == 0) {
-		count = hub_published_count();
-		models = ARENA_ARRAY(a, count, const char *);
-		for (size_t i = 0; i < count; i++)
-			models[i] = hub_published_get(i)->name;
-	}
+	if (x->key && x->models.count > 0)
+		return cli_bad_use("--key and --all name the models that the program carries, --models others; they do not go together");
 	if (!c->db)
 		c->db = arena_printf(a, "%s/assay.duckdb", x->folder);
+	if (x->detect_only)
+		return detect_only(x);
+	int code = choose_models(x, a, &models, &count);
+	if (code >= 0)
+		return code;
 	c->fetch_nothing = x->dry_run;
 	c->counted = true;
-	int code = cells_plan(c, models, count);
+	code = cells_plan(c, models, count);
 	if (code >= 0)
 		return code;
 	print_plan(x, c->json ? stderr : stdout, a);
@@ -171,10 +267,16 @@ static int run(int argc, char **argv)
 {
 	struct matrix x = { .cells = { .cache_limit_gib = -1 }, .folder = "assay-out" };
 	const struct cli_option options[] = {
-		{ "models", CLI_LIST, &x.models, "MODEL,...", "models; default: the key set" },
+		{ "models", CLI_LIST, &x.models, "MODEL,...", "models; default: the key set. A list may also be typed with spaces: --models a b" },
+		{ "architectures", CLI_LIST, &x.architectures, "WORD,...", "three models each that stand for encoder-only, decoder-only, encoder-decoder, vision, "
+			"multimodal, audio; with --key those of the key set" },
 		{ "key-models-only", CLI_FLAG, &x.key, NULL,
 			"the key set: every model whose configuration the program carries (--key is the same)" },
 		{ "key", CLI_FLAG, &x.key, NULL, NULL },
+		{ "all", CLI_FLAG, &x.key, NULL, "the same: no model has a published configuration here beside the key set" },
+		{ "hardware", CLI_LIST, &x.cells.on, "PLATFORM,...", "the same as --on; all: the eight platforms" },
+		{ "detect-only", CLI_FLAG, &x.detect_only, NULL, "look at the machine, write what was found into the database, print it and stop" },
+		{ "workers", CLI_INTEGER, &x.cells.workers, "N", "cells side by side on different devices, never two on one; default 1", 1, 64 },
 		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html and report.md; default assay-out" },
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
 		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
@@ -185,9 +287,11 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [options]",
-		.text = "Every model on every platform, one cell after the other. The plan comes first: cells, disk, time. A\n"
-			"model or platform that cannot run gives rows that say why. While it runs, `assay query` and `assay\n"
-			"report` can read the database.\n\n"
+		.text = "Every model on every platform and with every value of --batch, --seq and the other lists, one cell\n"
+			"each. The plan comes first: cells, disk, time. A model or platform that cannot run gives rows that say\n"
+			"why. With --workers cells of different devices run side by side; what is prepared or judged on the\n"
+			"processor waits until nothing is timed there. While it runs, `assay query` and `assay report` can read\n"
+			"the database.\n\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"

@@ -265,6 +265,25 @@ static bool is_continuation(const char *word)
 	return word[strcspn(word, ":=")] == '=' || (word[0] >= 'A' && word[0] <= 'Z');
 }
 
+// "all": the eight platforms, without their parts.
+static const char *const *with_all(struct arena *a, const char *const *words, size_t *count)
+{
+	const char **out = ARENA_ARRAY(a, *count * platform_count(), const char *);
+	size_t n = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (!text_is(words[i], "all")) {
+			out[n++] = words[i];
+			continue;
+		}
+		for (size_t k = 0; k < platform_count(); k++)
+			if (!(platform_get(k)->flags & PLATFORM_EXTRA))
+				out[n++] = platform_get(k)->name;
+	}
+	*count = n;
+	return out;
+}
+
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
 	struct error *err)
 {
@@ -273,6 +292,7 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 		words = &cpu;
 		word_count = 1;
 	}
+	words = with_all(a, words, &word_count);
 	struct target *targets = ARENA_ARRAY(a, word_count, struct target);
 	size_t n = 0;
 	for (size_t i = 0; i < word_count; n++) {

@@ -108,7 +108,7 @@ enum status plan_begin(struct plan_task *task, const struct plan_model *m, const
 enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err);
 
-// "cpu,openvino" as parsed words -> targets; none: {"cpu"}. `options`: the user's, over each platform's; may be NULL.
+// "cpu,openvino" as parsed words -> targets; none: {"cpu"}; "all": the eight. `options`: the user's, over each platform's; may be NULL.
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
 	const char *options, struct error *err);
 

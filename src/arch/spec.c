@@ -264,7 +264,7 @@ bool arch_takes_tokens(const struct spec *s)
 {
 	const struct spec *text = layered(s);
 	const char *architecture = arch_architecture(s);
-	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") && !(text_is(architecture, "speech") && text->max_positions <= 0);
+	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") && !(text_is(architecture, "audio") && text->max_positions <= 0);
 	for (int i = 0; i < PART_COUNT; i++)
 		reads |= s->part[i] && i == PART_DECODER && s->part[i]->vocab_size > 0;
 	return reads;

@@ -61,4 +61,55 @@ has out 'interrupted'
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs 3 --no-conform --output-dir "$work/stopped" --resume --timeout 1
 lacks err 'finished before'
 has out '^2 timeout$'
+
+# The options of the original's generator. Lists with spaces as well as commas; --hardware is --on.
+code 2 "$ASSAY" matrix --models "$work/bert" "$work/vit" --hardware null cuda $quick --output-dir "$work/spaces"
+has out '^Plan: 4 cells = 2 models x 2 platforms; '
+code 0 "$ASSAY" matrix --all --architectures vision multimodal --synthetic --hardware all --dry-run --output-dir "$work/all"
+has out ' models x 8 platforms; '
+has out '^  google/vit-base-patch16-224 '
+has out '^  openai/clip-vit-base-patch32 '
+lacks out 'bert-base-uncased'
+code 1 "$ASSAY" matrix --architectures vison
+has err 'no architecture is called so; did you mean vision\?'
+code 1 "$ASSAY" matrix --architectures rag
+has err 'no models stand for it; name some with --models'
+code 1 "$ASSAY" matrix --all --models "$work/bert"
+code 0 "$ASSAY" matrix --detect-only --hardware cpu --output-dir "$work/found" --json
+json '[p["name"] for p in d["platforms"]] == ["cpu"]'
+code 0 "$ASSAY" query --format csv --db "$work/found/assay.duckdb" "SELECT count(*) AS n FROM hardware_detection WHERE hardware_type = 'cpu'"
+has out '^[1-9]'
+[ -e "$work/found/report.html" ] && fail "--detect-only wrote a report"
+
+# --workers: cells of different devices run beside each other. Each of these two waits in its first run until the other is in its own.
+code 1 "$ASSAY" matrix --models "$work/bert" --on null --workers 2 --quiet-wait 1
+mkdir "$work/meet" "$work/again"
+export ASSAY_NULL="cuda:meet=$work/meet@2 cpu:meet=$work/meet@2"
+code 0 "$ASSAY" matrix --models "$work/bert" --on cuda,cpu --workers 2 --timeout 300 $quick --output-dir "$work/beside"
+has out '^2 (right|unjudged)$'
+# What is on the processor never does: who finds another one at it fails. Four lines of cells, two names for one device.
+export ASSAY_NULL="openvino:alone=$work/one,sleep_ms=3 cpu:alone=$work/one,sleep_ms=3"
+code 0 "$ASSAY" matrix --models "$work/bert" "$work/vit" --on openvino,cpu --batch 1,2 --no-sweep-stop --workers 4 $quick --output-dir "$work/alone" --json
+json 'len(d) == 8 and all(x["verdict"] in ("right", "unjudged") for x in d)'
+json '[(x["requested"], x["batch"]) for x in d] == [(p, b) for p in ("openvino", "cpu") for b in (1, 2)] * 2'
+# The same trap with two devices: it closes, so it would have closed above.
+export ASSAY_NULL="cuda:alone=$work/two,meet=$work/again@2 cpu:alone=$work/two,meet=$work/again@2"
+code 2 "$ASSAY" matrix --models "$work/bert" --on cuda,cpu --workers 2 --timeout 10 $quick --output-dir "$work/trap" --json
+json 'sorted(x["verdict"] for x in d) == ["failed", "timeout"] and any("two at once on one device" in (x["cause"] or "") for x in d)'
+
+# Ctrl-C ends both at once, and both are rows.
+export ASSAY_NULL='cuda:hang=run cpu:hang=run'
+"$ASSAY" matrix --models "$work/bert,$work/vit" --on cuda,cpu --workers 2 $quick --output-dir "$work/both" >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 300); do
+	"$ASSAY" query --format csv --db "$work/both/assay.duckdb" "SELECT count(*) AS n FROM event WHERE kind = 'started'" 2>/dev/null |
+		grep -qx 2 && break
+	sleep 0.1
+done
+kill -INT $pid
+wait $pid
+[ $? -eq 2 ] || fail "an interrupted matrix with two workers did not end with 2"
+has out '^2 interrupted$'
+has err 'stopped; 2 cells were not started'
+unset ASSAY_NULL
 finish
