@@ -14,7 +14,7 @@
 
 static void product(void **state)
 {
-	const int64_t batches[] = { 8, 1, 8, 4 }, sequences[] = { 32, 16 };
+	const int64_t batches[] = { 8, 1, 8, 4 }, sorted[] = { 1, 4, 8 }, sequences[] = { 32, 16 };
 	const struct sweep_axes axes = { .batch = { batches, 4 }, .sequence = { sequences, 2 } };
 	const struct question base = { .runs = 5, .variant.threads = 3 };
 	struct plan_model m = { .takes_images = true, .takes_tokens = true };
@@ -27,7 +27,8 @@ static void product(void **state)
 	sweep_cells(&cells, &count, &left_out, &a, &axes, &base, &m);
 	assert_true(count == 6 && !left_out && sweep_most(&axes) == 4);
 	for (size_t i = 0; i < count; i++) {
-		assert_true(cells[i].question.batch == (int64_t[]){ 1, 4, 8 }[i % 3] && cells[i].question.sequence == sequences[i / 3]);
+		assert_int_equal(cells[i].question.batch, sorted[i % 3]);
+		assert_int_equal(cells[i].question.sequence, sequences[i / 3]);
 		assert_true(cells[i].series == i / 3 && cells[i].question.runs == 5 && cells[i].question.variant.threads == 3);
 	}
 	assert_true(text_is(cells[4].label, "seq 16, batch 4"));
