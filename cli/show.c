@@ -244,6 +244,8 @@ static void add_memory(struct text *t, const struct row *r)
 	text_addf(t, "%.1f MiB anonymous at the peak", r->peak_anonymous_mib);
 	if (!isnan(r->peak_pss_mib))
 		text_addf(t, ", %.1f MiB with its share of mapped files", r->peak_pss_mib);
+	if (!isnan(r->device_memory_mib))
+		text_addf(t, ", %.1f MiB on the device", r->device_memory_mib);
 	if (r->memory_sampling)
 		text_addf(t, " (%s)", r->memory_sampling);
 }

@@ -137,13 +137,13 @@ static enum status first_runs(struct work *w, struct error *err)
 	if ((st = protocol_once(&r, &ns, err)))
 		return st;
 	say_row(json_pack("{s:f}", "first_ms", (double)ns / 1e6));
-	say_memory("first");
+	work_memory(w, "first");
 	if (w->is_quick)
 		return STATUS_OK;
 	say_phase("memory");
 	if ((st = run_once(w, err)))
 		return st;
-	say_memory("memory");
+	work_memory(w, "memory");
 	return STATUS_OK;
 }
 

@@ -241,11 +241,11 @@ enum status work_generate(struct work *w, struct error *err)
 		return st;
 	w->first_ms = clock_ms() - begin;
 	say_row(json_pack("{s:f}", "first_ms", w->first_ms));
-	say_memory("first");
+	work_memory(w, "first");
 	say_phase("memory");
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
 		return error_prefix(err, "without a cache");
-	say_memory("memory");
+	work_memory(w, "memory");
 	if ((st = ask_about_reference(w, &g, &p, &logits, err)) || (st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
 		return st;
 	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));

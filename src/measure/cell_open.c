@@ -298,6 +298,7 @@ enum status work_load(struct work *w, struct error *err)
 
 	if ((st = ask_threads(w, err)))
 		return st;
+	work_device_memory_begin(w);
 	say_phase("load");
 	begin = clock_ms();
 	for (size_t i = 0; i < w->part_count; i++)
@@ -314,7 +315,7 @@ enum status work_load(struct work *w, struct error *err)
 		say_row(json_pack("{s:O}", "adapter", w->part->session.adapter));
 	if (w->part->session.emulated)
 		say_row(json_pack("{s:b}", "emulated", w->part->session.emulated > 0));
-	say_memory("load");
+	work_memory(w, "load");
 	return check_threads(w, err);
 }
 

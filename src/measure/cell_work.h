@@ -44,6 +44,7 @@ struct work {
 	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms;                     // of a generation
+	int64_t device_bytes_before, device_bytes;   // in use on the device before the load, and the most more since; -1: nobody counts
 };
 
 // The fields of a row event; steals them.
@@ -88,6 +89,10 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 // What a shared cache is held against: the same model drawn with a plain one, opened in the place of what is open, with its
 // weights read where they lie. Two open at once would need the memory twice.
 enum status work_reopen_plain(struct work *w, struct error *err);
+
+// device_memory.c: before the first load; and say_memory with the device's, where it is counted.
+void work_device_memory_begin(struct work *w);
+void work_memory(struct work *w, const char *phase);
 
 // cell_after.c: behind the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);

@@ -105,7 +105,7 @@
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
 	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \
-	X(REAL, device_memory_mib, "largest memory in use on the device, where there is a counter")                        \
+	X(REAL, device_memory_mib, "largest memory in use on the devices of the vendor at the ends of load, first run and the extra run, less what was in use before; null: nobody counts it")                        \
 	X(REAL, leak_mib_per_cycle, "slope of anonymous memory after close over the cycles")                               \
 	X(REAL, leak_low_mib, "lower end of its 95 % interval")                                                            \
 	X(REAL, leak_high_mib, "its upper end")                                                                            \

@@ -19,6 +19,8 @@ static const struct {
 	{ "nvml", "cuda", ask_nvml }, { "hip", "rocm", ask_hip }, { "amdsmi", "rocm", ask_amdsmi }, { "vulkan", "webgpu", ask_vulkan },
 };
 
+static const struct { const char *platform, *driver; } counters[] = { { "cuda", "nvml" }, { "tensorrt", "nvml" }, { "tensorrt-rtx", "nvml" } };
+
 json_t *facts_of(const char *platform, const struct facts_source *source)
 {
 	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
@@ -35,6 +37,14 @@ const char *driver_name(size_t i)
 const char *driver_platform(size_t i)
 {
 	return drivers[i].platform;
+}
+
+const char *driver_counting(const char *platform)
+{
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+		if (text_is(counters[i].platform, platform))
+			return counters[i].driver;
+	return NULL;
 }
 
 json_t *driver_ask(const char *name)

@@ -33,6 +33,8 @@ const char *driver_name(size_t i);
 const char *driver_platform(size_t i);                       // whose facts it is for
 // Loads the library and asks it. Only ever in a child. {"error": "..."} when it cannot be loaded or does not answer; NULL: no such driver.
 json_t *driver_ask(const char *name);
+// The driver that counts the memory in use on the platform's devices ("gpus" of its answer); NULL: nobody does.
+const char *driver_counting(const char *platform);
 json_t *ask_nvml(void);
 json_t *ask_hip(void);
 json_t *ask_amdsmi(void);

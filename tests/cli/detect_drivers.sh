@@ -33,6 +33,12 @@ json '[g.get("power_limit_w") for g in d["platforms"][0]["facts"]["gpus"]] == [3
 json '[g.get("temperature_c") for g in d["platforms"][0]["facts"]["gpus"]] == [41, 42, None]'
 json '[g.get("slowdown_reasons") for g in d["platforms"][0]["facts"]["gpus"]] == [None, "0x21", None]'
 json 'd["platforms"][0]["facts"]["gpus"][2] == {"index": 2, "error": "Insufficient Permissions", "visible": True}'
+# A cell looks before it loads, behind that, the first run and the extra run. The null engine stands in for the card.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
+code 0 with ASSAY_NULL=cuda FAKE_DRIVER_TAKES=100 "$ASSAY" run "$work/bert" --on cuda --no-conform --runs 3 --json
+json 'd[0]["device_memory_mib"] == 300 and d[0]["engine"] == "null"'
+code 0 "$ASSAY" run "$work/bert" --on null --no-conform --runs 3 --json
+json 'd[0]["device_memory_mib"] is None'
 code 0 with CUDA_VISIBLE_DEVICES=GPU-2 "$ASSAY" detect cuda --json
 json '[g["visible"] for g in d["platforms"][0]["facts"]["gpus"]] == [False, True, False]'
 code 0 with FAKE_DRIVER=fail "$ASSAY" detect cuda --json

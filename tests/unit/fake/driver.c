@@ -47,7 +47,12 @@ int nvmlDeviceGetName(struct nvmlDevice *d, char *out, unsigned size) { return s
 int nvmlDeviceGetUUID(struct nvmlDevice *d, char *out, unsigned size) { return say(out, size, d->number ? "GPU-22222222" : "GPU-11111111"); }
 int nvmlDeviceGetMemoryInfo(struct nvmlDevice *d, nvmlMemory_t *out)
 {
-	*out = (nvmlMemory_t){ d->number ? 24000000000ull : 80000000000ull, 70000000000ull, 1 };
+	static unsigned long long asked;
+	const char *taken = getenv("FAKE_DRIVER_TAKES");     // MiB more at each look at the first card
+
+	*out = (nvmlMemory_t){ d->number ? 24000000000ull : 80000000000ull, d->number ? 20000000000ull : 70000000000ull, 1 };
+	if (!d->number && taken)
+		out->free -= asked++ * strtoull(taken, NULL, 10) << 20;
 	return 0;
 }
 int nvmlDeviceGetCudaComputeCapability(struct nvmlDevice *d, int *major, int *minor) { *major = d->number ? 8 : 9; *minor = d->number ? 9 : 0; return 0; }
