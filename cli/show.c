@@ -134,9 +134,9 @@ static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
 static void add_overheads(struct text *t, struct arena *a, const struct row *r)
 {
 	if (r->warmup_runs != ROW_NONE)
-		text_addf(t, "; %lld warm-up runs in %s ms, until %s", (long long)r->warmup_runs, ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
+		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s", ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
 	if (!isnan(r->clock_overhead_us))
-		text_addf(t, "; a look at the clock takes %.2g us, the way from one run to the next %.2g us", r->clock_overhead_us, r->harness_overhead_us);
+		text_addf(t, "; a look at the clock takes %.2g us, assay's own work for a run %.2g us", r->clock_overhead_us, r->harness_overhead_us);
 }
 
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
