@@ -452,7 +452,7 @@ static int run(int argc, char **argv)
 		.text = "Runs two sides of one question turn about (A B, B A, ...), each time in a process of its own, never two\n"
 			"at once, after one cell of each that does not count, and says how many times A's time B's is. Each\n"
 			"process is a row like those of `assay run`; conformance cases are left out. The interval is a bootstrap\n"
-			"over pairs of processes, then over blocks of runs. Verdicts: faster or slower, the 99 % interval leaves\n"
+			"over pairs of processes. Verdicts: faster or slower, the 99 % interval leaves\n"
 			"out 1 and the ratio is off by more than 2 %; same, the whole interval lies within 2 %; else cannot tell.\n\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --a prepacking=on --b prepacking=off\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --against openvino\n"

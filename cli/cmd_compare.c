@@ -228,7 +228,7 @@ static int run(int argc, char **argv)
 			"machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with + (run:3+on:cpu), or a database file with or\n"
 			"without such words (other.duckdb:run:3). Questions that both sides answered are put together, those of\n"
 			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, a\n"
-			"bootstrap over processes (a row is one), then over blocks of runs. B is called faster or slower (of\n"
+			"bootstrap over processes (a row is one). B is called faster or slower (of\n"
 			"memory: less or more) only when there are 6 rows a side, the 99 % interval leaves out 1 and the ratio is\n"
 			"off by more than 2 %; same, when the whole interval lies within 2 %; else it cannot tell. Sides were not\n"
 			"taken turn about: what the machine did meanwhile counts as a difference. `assay ab` takes them so.\n\n"

@@ -19,6 +19,8 @@ static const struct command *const commands[] = {
 	&command_profile,
 	&command_ab,
 	&command_compare,
+	&command_history,
+	&command_reproduce,
 	&command_report,
 	&command_query,
 	&command_explain,

@@ -127,7 +127,7 @@ static const char *differs_words(const struct groups *a, const struct groups *b,
 
 // ---- lines -------------------------------------------------------------------------------------------------------
 
-static bool ran(const struct side_row *r)
+bool contrast_ran(const struct side_row *r)
 {
 	bool has_outputs = r->verdict == VERDICT_RIGHT || r->verdict == VERDICT_WRONG || r->verdict == VERDICT_UNJUDGED;
 
@@ -140,9 +140,9 @@ static size_t processes(struct compare_process *out, const struct side_row *cons
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double x = ran(rows[i]) ? contrast_value(m, &rows[i]->row) : (double)NAN, *one;
+		double x = contrast_ran(rows[i]) ? contrast_value(m, &rows[i]->row) : (double)NAN, *one;
 
-		if (m == CONTRAST_LATENCY && ran(rows[i]) && rows[i]->ms_count > 0) {
+		if (m == CONTRAST_LATENCY && contrast_ran(rows[i]) && rows[i]->ms_count > 0) {
 			out[n++] = (struct compare_process){ rows[i]->ms, rows[i]->ms_count };
 		} else if (x > 0) {
 			one = ARENA_NEW(a, double);
@@ -183,10 +183,11 @@ static const char *few(struct arena *a, const struct comparison *c)
 	return arena_printf(a, "%zu and %zu processes; `assay ab` runs %d a side", c->a_count, c->b_count, COMPARE_LEAST);
 }
 
-static enum status make_line(struct contrast_line *line, const struct contrast *q, uint64_t seed, struct arena *a, struct error *err)
+enum status contrast_rows(struct contrast_line *line, const struct side_row *const *a, size_t a_count, const struct side_row *const *b, size_t b_count, uint64_t seed,
+	struct arena *arena, struct error *err)
 {
-	struct compare_process *pa = ARENA_ARRAY(a, q->a_count + 1, struct compare_process), *pb = ARENA_ARRAY(a, q->b_count + 1, struct compare_process);
-	size_t na = processes(pa, q->a, q->a_count, line->metric, a), nb = processes(pb, q->b, q->b_count, line->metric, a);
+	struct compare_process *pa = ARENA_ARRAY(arena, a_count + 1, struct compare_process), *pb = ARENA_ARRAY(arena, b_count + 1, struct compare_process);
+	size_t na = processes(pa, a, a_count, line->metric, arena), nb = processes(pb, b, b_count, line->metric, arena);
 
 	line->verdict = compare_word(COMPARE_CANNOT_TELL);
 	line->c = (struct comparison){ .a_count = na, .b_count = nb, .ratio = (double)NAN };
@@ -196,12 +197,12 @@ static enum status make_line(struct contrast_line *line, const struct contrast *
 	}
 	enum status st = compare_unpaired(pa, na, pb, nb, seed, &line->c, err);
 	if (st)
-		return error_prefix(err, "%s of %s", metrics[line->metric].word, q->what);
+		return error_prefix(err, "%s", metrics[line->metric].word);
 	line->is_compared = true;
 	line->is_better = line->c.verdict == COMPARE_FASTER;
 	line->is_worse = line->c.verdict == COMPARE_SLOWER;
 	line->verdict = verdict_text(line->metric, line->c.verdict);
-	line->cause = few(a, &line->c);
+	line->cause = few(arena, &line->c);
 	if (metrics[line->metric].more)
 		turn_over(&line->c);
 	return STATUS_OK;
@@ -306,9 +307,9 @@ static enum status make_question(struct contrast *q, unsigned wanted, uint64_t s
 		if (!(wanted >> m & 1))
 			continue;
 		line->metric = (enum contrast_metric)m;
-		enum status st = make_line(line, q, seed, a, err);
+		enum status st = contrast_rows(line, q->a, q->a_count, q->b, q->b_count, seed, a, err);
 		if (st)
-			return st;
+			return error_prefix(err, "%s", q->what);
 		q->line_count++;
 		out->compared += line->is_compared;
 		out->slower += line->is_worse;

@@ -145,7 +145,7 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 		variant_take(&out->cell.variant, a, object);
 		out->model_file = take_TEXT(a, json_object_get(object, "model_file"));
 		out->golden_file = take_TEXT(a, json_object_get(object, "golden_file"));
-		out->own_options = take_TEXT(a, json_object_get(object, "own_options"));
+		out->own_options = json_object_get(object, "own_options") ? take_TEXT(a, json_object_get(object, "own_options")) : own_options(&out->cell);
 		json_decref(object);
 	} else {
 		rebuild(out, t, i);

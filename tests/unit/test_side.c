@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions through the database and back, rows chosen by words, and which rows are held against each other: what was asked in another
+// Questions through the database and back, rows chosen by words, which rows are held against each other, and series of them: what was asked in another
 // precision, with other threads or as another scenario is another question.
 #include <math.h>
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 
 #include "api/asked.h"
 #include "api/contrast.h"
+#include "api/history.h"
 #include "assay.h"
 #include "base/text.h"
 #include "store_rows.h"
@@ -61,8 +62,6 @@ static int64_t add(const struct cell *c, double latency_ms, enum verdict v)
 		ms[i] = latency_ms * (1 + 0.001 * (double)i);
 	r.sample_ms = ms;
 	r.row.latency_ms = latency_ms;
-	r.row.peak_resident_mib = 500 + latency_ms;
-	r.row.throughput_per_s = 1e3 / latency_ms;
 #define SET_TEXT(x) (x)
 #define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
 #define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
@@ -145,19 +144,15 @@ static void only_one_question_is_held_against(void **state)
 #define CHANGE_TEXT "word"
 #define CHANGE_INTEGER 3
 #define CHANGE_REAL 2.5
-	// Each member alone makes another question; two rows of it find each other. How long it was looked at is no part of it, and neither is
-	// the bound that a scenario's percentile is held against.
+	// Each member alone makes another question. How long it was looked at is no part of it, and neither is the bound that a scenario's
+	// percentile is held against.
 #define X(kind, name, meaning)                                                                                            \
-	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms")) {                                                                                                                 \
+	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms")) {                     \
 		struct cell other = c;                                                                                    \
 		other.variant.name = CHANGE_##kind;                                                                       \
-		int64_t one = add(&other, 20, VERDICT_RIGHT), two = add(&other, 21, VERDICT_RIGHT);                       \
-		OK(store_row(&store, &arena, one, &like, &err));                                                          \
+		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err));                               \
 		OK(store_last_measured(&store, &arena, &like, &last, &err));                                              \
 		assert_true(last.row == ROW_NONE);                                                                        \
-		OK(store_row(&store, &arena, two, &like, &err));                                                          \
-		OK(store_last_measured(&store, &arena, &like, &last, &err));                                              \
-		assert_true(last.row == one);                                                                             \
 	}
 	VARIANT_LIST(X)
 #undef X
@@ -201,24 +196,44 @@ static void words_choose_rows(void **state)
 			fail_msg("'%s' was taken", bad[i]);
 }
 
+// Rows as store_side gives them, without a database: opening one costs more than the rest of a test.
+struct made { struct side side; struct side_row row[40]; double ms[40][3]; };
+
+static struct side_row *make(struct made *m, const struct cell *c, int64_t run, double latency_ms)
+{
+	struct cell_result measured = test_result((int64_t)m->side.count + 1, c->model, c->platform, VERDICT_RIGHT);
+	struct side_row *r = &m->row[m->side.count];
+
+	*r = (struct side_row){ .row = measured.row, .verdict = VERDICT_RIGHT, .run = run, .machine = "0123456789abcdef", .version = "1", .measured_at = "2026-01-01 00:00:00",
+		.question.cell = *c, .ms = m->ms[m->side.count], .ms_count = 3 };
+	for (size_t i = 0; i < 3; i++)
+		r->ms[i] = latency_ms * (1 + 0.001 * (double)i);
+	r->row.latency_ms = r->ms[1];
+	r->row.peak_resident_mib = 500 + latency_ms;
+	r->row.throughput_per_s = 1e3 / latency_ms;
+	m->side.rows = m->row;
+	m->side.count++;
+	return r;
+}
+
 static void metrics_and_directions(void **state)
 {
+	static struct made a, b, more;
 	struct cell c = test_cell("m", "cpu"), wide = c;
 	struct contrast_result r;
 
 	(void)state;
 	wide.batch = 2;
-	for (int i = 0; i < 6; i++)
-		add(&c, 10 + 0.01 * i, VERDICT_RIGHT);
-	for (int i = 0; i < 6; i++)
-		add(&c, 20 + 0.01 * i, VERDICT_RIGHT);
-	add(&wide, 20, VERDICT_RIGHT);
-	struct side a = take("1..6"), b = take("7..12"), more = take("7..13");
-
-	OK(contrast_make(&a, &b, 0, 1, &arena, &r, &err));
+	for (int i = 0; i < 6; i++) {
+		make(&a, &c, 1, 10 + 0.01 * i);
+		make(&b, &c, 2, 20 + 0.01 * i);
+		make(&more, &c, 3, 20 + 0.01 * i);
+	}
+	make(&more, &wide, 3, 20);
+	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
 	assert_true(r.count == 1 && r.items[0].line_count == CONTRAST_COUNT && !r.differs);
 	const struct contrast_line *l = r.items[0].lines;
-	assert_true(l[CONTRAST_LATENCY].is_worse && fabs(l[CONTRAST_LATENCY].c.ratio - 2) < 0.01 && l[CONTRAST_LATENCY].c.a_samples == 66);
+	assert_true(l[CONTRAST_LATENCY].is_worse && fabs(l[CONTRAST_LATENCY].c.ratio - 2) < 0.01 && l[CONTRAST_LATENCY].c.a_samples == 18);
 	assert_string_equal(l[CONTRAST_LATENCY].verdict, "slower");
 	assert_string_equal(l[CONTRAST_LOAD].verdict, "same");
 	assert_string_equal(l[CONTRAST_MEMORY].verdict, "same");     // 510 and 520 MiB: less than 2 %
@@ -226,18 +241,60 @@ static void metrics_and_directions(void **state)
 	assert_true(l[CONTRAST_THROUGHPUT].c.low <= l[CONTRAST_THROUGHPUT].c.ratio && l[CONTRAST_THROUGHPUT].c.ratio <= l[CONTRAST_THROUGHPUT].c.high);
 	assert_true(fabs(l[CONTRAST_THROUGHPUT].c.a_ms - 100) < 1);
 	assert_true(r.slower == 2 && r.faster == 0 && r.compared == 5);
-	OK(contrast_make(&b, &a, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	OK(contrast_make(&b.side, &a.side, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
 	assert_true(r.items[0].line_count == 1 && r.items[0].lines[0].is_better);
-	OK(contrast_make(&a, &more, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	OK(contrast_make(&a.side, &more.side, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
 	assert_true(r.count == 1 && r.items[0].b_count == 6 && r.only_b_count == 1 && r.only_a_count == 0);
 	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
+}
+
+// Sixteen runs of one question, one of them with two rows; from the ninth on they take 10 % longer, in a newer engine. Another machine's rows and
+// another question's are series of their own.
+static void a_series_changes(void **state)
+{
+	static struct made m;
+	struct cell c = test_cell("m", "cpu"), other = c;
+	struct history *h;
+	size_t count;
+
+	(void)state;
+	other.variant.threads = 3;
+	for (int i = 1; i <= 15; i++) {
+		make(&m, &c, i, (i < 9 ? 10 : 11) + 0.01 * (i * 7 % 5))->row.engine_version = i < 9 ? "1.0" : "2.0";
+		if (i == 3)
+			make(&m, &c, i, 10.5);
+		if (i == 4)
+			make(&m, &other, i, 50);
+	}
+	make(&m, &c, 16, 10)->machine = "fedcba9876543210";
+	OK(history_make(&m.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
+	assert_int_equal(count, 3);
+	assert_true(h[0].count == 15 && h[0].measured == 15 && !h[0].why_not && h[0].points[2].count == 2 && fabs(h[0].points[2].figure - 10.265) < 0.001);
+	assert_int_equal(h[0].change_count, 1);
+	assert_int_equal(h[0].points[h[0].changes[0].at].run, 9);
+	assert_true(h[0].changes[0].is_worse && fabs(h[0].changes[0].c.ratio - 1.1) < 0.005 && h[0].changes[0].p <= CHANGE_LEVEL);
+	assert_true(h[0].changes[0].c.low > 1.02 && h[0].changes[0].c.high < 1.2);
+	assert_string_equal(h[0].changes[0].verdict, "slower");
+	assert_string_equal(h[0].changes[0].with, "engine version 1.0 to 2.0");
+	assert_true(h[1].count == 1 && h[1].why_not && strstr(h[1].what, "threads 3"));
+	assert_true(h[2].count == 1 && h[2].why_not && text_starts(h[2].machine, "fedc"));
+	json_t *json = history_json(h, count);
+	assert_true(json_array_size(json) == 3);
+	json_decref(json);
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	arena_done(&arena);
+	return 0;
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), TEST(metrics_and_directions),
+		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), cmocka_unit_test(metrics_and_directions), cmocka_unit_test_teardown(a_series_changes, forget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

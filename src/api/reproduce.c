@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// reproduce.h: the question rebuilt, and the two answers side by side. The cell itself is run by plan_run.
+#include "api/reproduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/compare.h"
+#include "store/store.h"
+
+// Two processes of one question differ by more than the runs of one do: a ratio below this says nothing by itself.
+static const double between_processes = 0.10;
+static const double same_error = 2;                          // times as large: sums in another order make that much
+static const double no_error = 1e-6;                         // below it a difference is rounding
+
+static const char *model_now(struct arena *a, const struct store_question *q, const char **moved)
+{
+	if (!q->model_file || file_exists(q->cell.model))
+		return q->cell.model;
+	if (file_exists(q->model_file))
+		return q->model_file;
+	// A folder of synthetic weights in the cache is made again; any other that is gone is asked for by its name.
+	if (!q->cell.synthetic && q->cell.path && file_exists(q->cell.path)) {
+		*moved = arena_printf(a, "the model was %s and is taken from %s", q->cell.model, q->cell.path);
+		return q->cell.path;
+	}
+	return q->cell.model;
+}
+
+enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct reproduce *out, struct error *err)
+{
+	struct side side;
+	enum status st = store_side(s, a, arena_printf(a, "%lld", (long long)row), true, &side, err);
+
+	if (st)
+		return st;
+	if (side.count == 0)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld has no answer that could hold: it was interrupted or still runs", (long long)row);
+	*out = (struct reproduce){ .old = side.rows[0] };
+	const struct store_question *q = &out->old.question;
+	const struct cell *c = &q->cell;
+	const struct row *r = &out->old.row;
+
+	if (r->source)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row, r->source);
+	if (!platform_find(c->platform))
+		return error_set(err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
+	out->model = model_now(a, q, &out->moved);
+	out->on = c->device && *c->device ? arena_printf(a, "%s:%s", c->platform, c->device) : c->platform;
+	out->options = q->own_options;
+	out->question = (struct question){
+		.batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
+		.seed = c->seed, .synthetic = c->synthetic, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
+		.no_explain = c->no_explain, .no_conform = r->type_conformance == NULL, .timeout_s = c->timeout_s, .quiet_wait_s = c->quiet_wait_s,
+		.memory_bytes = c->memory_bytes, .force = c->force, .golden = c->golden, .variant = c->variant,
+	};
+	if (q->is_rebuilt && r->new_tokens != ROW_NONE) {
+		out->question.prompt_tokens = r->prompt_tokens;
+		out->question.new_tokens = r->new_tokens;
+	}
+	if (c->golden && !file_exists(c->golden) && q->golden_file && file_exists(q->golden_file))
+		out->question.golden = q->golden_file;
+	return STATUS_OK;
+}
+
+// ---- the command line --------------------------------------------------------------------------------------------
+
+static void add_word(struct text *t, const char *flag, const char *word)
+{
+	if (!word || !*word)
+		return;
+	text_addf(t, " %s%s", flag, *flag ? " " : "");
+	if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
+		text_add(t, word);
+		return;
+	}
+	text_add(t, "'");
+	for (const char *p = word; *p; p++)
+		text_add_bytes(t, *p == '\'' ? "'\\''" : p, *p == '\'' ? 4 : 1);
+	text_add(t, "'");
+}
+
+static void add_number(struct text *t, const char *flag, int64_t n)
+{
+	if (n > 0)
+		text_addf(t, " %s %lld", flag, (long long)n);
+}
+
+static void add_real(struct text *t, const char *flag, double x)
+{
+	if (x > 0)
+		text_addf(t, " %s %.17g", flag, x);
+}
+
+static void add_flag(struct text *t, const char *flag, bool is)
+{
+	text_addf(t, is ? " %s" : "", flag);
+}
+
+const char *reproduce_command(struct arena *a, const struct reproduce *r)
+{
+	const struct question *q = &r->question;
+	struct text t = { 0 };
+
+	text_add(&t, "assay run");
+	add_word(&t, "", r->model);
+	add_word(&t, "--on", r->on);
+	add_word(&t, "--options", r->options);
+	if (q->new_tokens > 0) {
+		text_add(&t, " --task generate");
+		add_number(&t, "--prompt-tokens", q->prompt_tokens);
+		add_number(&t, "--new-tokens", q->new_tokens);
+	} else {
+		add_number(&t, "--seq", q->sequence);
+	}
+	add_number(&t, "--batch", q->batch > 1 ? q->batch : 0);
+	add_number(&t, "--runs", q->runs);
+	add_number(&t, "--layers", q->layers);
+	add_number(&t, "--seed", (int64_t)q->seed);
+	add_flag(&t, "--synthetic", q->synthetic);
+	add_flag(&t, "--static", q->is_static);
+	add_flag(&t, "--dynamic", q->is_dynamic);
+	add_flag(&t, "--no-fallback", q->no_fallback);
+	add_flag(&t, "--no-conform", q->no_conform);
+	add_flag(&t, "--force", q->force);
+	add_real(&t, "--timeout", fabs(q->timeout_s - 600) < 1e-9 ? 0 : q->timeout_s);
+	add_real(&t, "--quiet-wait", q->quiet_wait_s);
+	add_real(&t, "--memory", (double)q->memory_bytes / 1073741824.0);
+	add_word(&t, "--golden", q->golden);
+	// The options of VARIANT_LIST have its names, with - for _.
+#define ADD_TEXT add_word
+#define ADD_INTEGER add_number
+#define ADD_REAL add_real
+#define X(kind, name, meaning) { char flag[] = "--" #name; for (char *p = flag; *p; p++) *p = *p == '_' ? '-' : *p; ADD_##kind(&t, flag, q->variant.name); }
+	VARIANT_LIST(X)
+#undef X
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// ---- then and now ------------------------------------------------------------------------------------------------
+
+static void add(struct reproduce_answer *out, const char *what, int holds, const char *words)
+{
+	out->check[out->count++] = (struct reproduce_check){ what, holds, words };
+	out->holds = out->holds && holds != 0;
+}
+
+static void check_verdict(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	const char *then = verdict_word(r->old.verdict), *word = verdict_word(now->verdict);
+
+	if (r->old.verdict == now->verdict)
+		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
+	else
+		add(out, "verdict", 0, arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "", now->row.cause ? now->row.cause : ""));
+}
+
+static void check_error(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	double then = r->old.row.max_abs_error, x = now->row.max_abs_error;
+	const char *words = arena_printf(a, "largest %.3g then, %.3g now", then, x);
+
+	if (isnan(then) || isnan(x))
+		return;
+	if (!text_is(r->old.row.reference, now->row.reference))
+		add(out, "output error", -1, arena_printf(a, "%s, against %s then and %s now", words, r->old.row.reference ? r->old.row.reference : "nothing",
+			now->row.reference ? now->row.reference : "nothing"));
+	else
+		add(out, "output error", x <= fmax(same_error * then, no_error), words);
+}
+
+static void interval_of(const struct row *row, const struct compare_process *p, double *low, double *high)
+{
+	struct compare_process sorted = *p;
+
+	*low = row->latency_low_ms;
+	*high = row->latency_high_ms;
+	if (!isnan(*low) && !isnan(*high))
+		return;
+	// A row that is older than its interval: the quickest and the slowest run hold the median in any case.
+	*low = *high = sorted.ms[0];
+	for (size_t i = 1; i < sorted.count; i++) {
+		*low = fmin(*low, sorted.ms[i]);
+		*high = fmax(*high, sorted.ms[i]);
+	}
+}
+
+static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+{
+	const struct compare_process then = { r->old.ms, r->old.ms_count }, here = { now->sample_ms, now->sample_count };
+	double low, high, low_now, high_now, ratio = now->row.latency_ms / r->old.row.latency_ms;
+
+	if (!then.count || !here.count || !(ratio > 0))
+		return;
+	interval_of(&r->old.row, &then, &low, &high);
+	interval_of(&now->row, &here, &low_now, &high_now);
+	const char *words = arena_printf(a, "%.4g ms (%.4g to %.4g) then, %.4g ms (%.4g to %.4g) now, %.3f times", r->old.row.latency_ms, low, high, now->row.latency_ms, low_now,
+		high_now, ratio);
+	bool overlap = low <= high_now && low_now <= high;
+
+	if (m && !text_is(m->id, r->old.machine))
+		add(out, "latency", -1, arena_printf(a, "%s: of another machine, not held against it", words));
+	else if (overlap)
+		add(out, "latency", 1, arena_printf(a, "%s: the intervals overlap", words));
+	else if (fabs(ratio - 1) <= between_processes)
+		add(out, "latency", 1, arena_printf(a, "%s: within the %.0f %% that two processes may differ", words, 100 * between_processes));
+	else
+		add(out, "latency", 0, arena_printf(a, "%s: the intervals are apart by more than two processes may differ", words));
+}
+
+static const char *differs(struct arena *a, const char *before, const char *what, const char *x, const char *y)
+{
+	if (text_is(x, y) || (!x && !y))
+		return before;
+	return arena_printf(a, "%s%s%s: %s then, %s now", before ? before : "", before ? "; " : "", what, x ? x : "not known", y ? y : "not known");
+}
+
+void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+{
+	const struct row *x = &r->old.row, *y = &now->row;
+	const char *d = r->moved;
+	bool both = x->artifact_key && y->artifact_key;
+
+	*out = (struct reproduce_answer){ .holds = true };
+	check_verdict(r, now, a, out);
+	check_error(r, now, a, out);
+	check_latency(r, now, m, a, out);
+	d = m ? differs(a, d, "machine", r->old.machine, m->id) : d;
+	d = differs(a, d, "engine", x->engine, y->engine);
+	d = differs(a, d, "engine version", x->engine_version, y->engine_version);
+	d = differs(a, d, "device", x->device_description, y->device_description);
+	d = differs(a, d, "form", x->form, y->form);
+	if (both && !text_is(x->artifact_key, y->artifact_key))
+		d = differs(a, d, "weights or graph", arena_printf(a, "%.12s", x->artifact_key), arena_printf(a, "%.12s", y->artifact_key));
+	if (x->inputs_hash && y->inputs_hash && !text_is(x->inputs_hash, y->inputs_hash))
+		d = differs(a, d, "inputs", arena_printf(a, "%.12s", x->inputs_hash), arena_printf(a, "%.12s", y->inputs_hash));
+	if (r->old.question.is_rebuilt)
+		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "", d ? "; " : "", r->old.question.missing);
+	out->differs = d;
+}
+
+json_t *reproduce_json(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer)
+{
+	json_t *checks = json_array();
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct reproduce_check *c = &answer->check[i];
+
+		json_array_append_new(checks, json_pack("{s:s, s:o, s:s}", "what", c->what, "holds", c->holds < 0 ? json_null() : json_boolean(c->holds), "words", c->words));
+	}
+	return json_pack("{s:I, s:b, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds", answer->holds, "checks", checks, "differs", answer->differs, "now",
+		plan_json(now));
+}

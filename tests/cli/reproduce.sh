@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# reproduce: a row's question again. The null engine tells its times, and what a stand-in does is not what was asked, so an answer can be made to
+# hold or not.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
+cd "$work" || exit 1
+
+export ASSAY_NULL="cpu:clock=told,sleep_ms=10,noise_ms=0.5"
+code 0 "$ASSAY" run bert --no-conform --runs 5 --seq 8 --batch 2 --seed 3 --static --on cpu --options keeps_quiet=on
+code 0 "$ASSAY" reproduce 1 --command
+has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --seq 8 --batch 2 --runs 5 --seed 3 --synthetic --static --no-conform$'
+command=$(sed "s|^assay|$ASSAY|" "$work/out")
+code 0 bash -c "$command"
+code 0 "$ASSAY" reproduce 1
+has out '^row 1, again as row 3$'
+has out '^  verdict +holds: (right|unjudged) then and now$'
+has out '^  latency +holds: 10\.[0-9]+ ms \(.*\) then, 10\.[0-9]+ ms .* now, 1\.000 times: the intervals overlap$'
+has out '^holds$'
+lacks out 'another now'
+code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS keys, count(DISTINCT question) AS questions, count(*) AS rows FROM cell"
+has out '^1,1,3$'                      # the same question, word for word
+
+# From another folder the model is found where it was.
+mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
+code 0 "$ASSAY" reproduce 1 --command
+has out "^assay run $work/bert "
+cd "$work" || exit 1
+
+# Slower, wrong, not running at all.
+ASSAY_NULL="cpu:clock=told,sleep_ms=15" code 2 "$ASSAY" reproduce 1
+has out '^  latency +does not hold: .* 1\.4[0-9]+ times: the intervals are apart'
+has out '^does not hold$'
+ASSAY_NULL="cpu:fail=open" code 2 "$ASSAY" reproduce 1 --json
+json 'd["holds"] is False and d["row"] == 1 and d["checks"][0]["what"] == "verdict" and d["checks"][0]["holds"] is False and "failed now" in d["checks"][0]["words"]'
+json 'd["now"]["verdict"] == "failed" and d["now"]["row"] == 5'
+
+# Other weights under the same name are named.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/other" --seed 5
+rm -r "$work/bert" && mv "$work/other" "$work/bert"
+code 0 "$ASSAY" reproduce 1
+has out '^  another now .*weights or graph: [0-9a-f]{12} then, [0-9a-f]{12} now'
+
+code 1 "$ASSAY" reproduce
+code 1 "$ASSAY" reproduce 99
+has err 'has no rows 99'
+code 1 "$ASSAY" reproduce one
+has err "'one' is no number of a row"
+finish
