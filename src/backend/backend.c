@@ -370,40 +370,35 @@ enum status session_profile(struct session *s, const struct artifact *a, const s
 	return (st = s->backend->profile(s, a, in, out, err)) ? error_prefix(err, "%s: profile", s->backend->name) : STATUS_OK;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
+struct timed_run { double ms; size_t number; };
 
-	return (x > y) - (x < y);
+static int by_ms(const void *a, const void *b)
+{
+	const struct timed_run *x = a, *y = b;
+
+	return x->ms != y->ms ? (x->ms < y->ms ? -1 : 1) : (x->number > y->number) - (x->number < y->number);
 }
 
-static double median(double *x, size_t n)
+// Medians of single nodes would not add up: of a machine that is now and then disturbed, each node's median leaves its own disturbance out,
+// and no run was ever as short as their sum. The means over the same runs do.
+void profile_gather(struct profile *out, const double *ms, const double *whole_ms, size_t runs)
 {
-	qsort(x, n, sizeof *x, by_number);
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
+	struct timed_run *order = ARENA_ARRAY(out->arena, runs + 1, struct timed_run);
+	size_t left_out = runs / 4, taken = runs - 2 * left_out;
 
-void profile_medians(struct profile *out, const double *ms, const double *whole_ms, size_t runs)
-{
-	double *line = ARENA_ARRAY(out->arena, runs + 1, double), *share = ARENA_ARRAY(out->arena, runs + 1, double);
-
-	out->runs = (int64_t)runs;
-	for (size_t r = 0; r < runs; r++) {
-		double sum = 0;
-
-		for (size_t i = 0; i < out->count; i++)
-			sum += ms[r * out->count + i];
-		share[r] = sum / whole_ms[r];
-	}
-	out->accounted = median(share, runs);
-	for (size_t i = 0; i < out->count; i++) {
-		for (size_t r = 0; r < runs; r++)
-			line[r] = ms[r * out->count + i];
-		out->nodes[i].ms = median(line, runs);
-	}
 	for (size_t r = 0; r < runs; r++)
-		line[r] = whole_ms[r];
-	out->whole_ms = median(line, runs);
+		order[r] = (struct timed_run){ whole_ms[r], r };
+	qsort(order, runs, sizeof *order, by_ms);
+	out->runs = (int64_t)runs;
+	out->taken = (int64_t)taken;
+	out->least_ms = order[0].ms;
+	out->most_ms = order[runs - 1].ms;
+	out->whole_ms = 0;
+	for (size_t r = left_out; r < left_out + taken; r++) {
+		out->whole_ms += order[r].ms / (double)taken;
+		for (size_t i = 0; i < out->count; i++)
+			out->nodes[i].ms += ms[order[r].number * out->count + i] / (double)taken;
+	}
 }
 
 void session_close(struct session *s)

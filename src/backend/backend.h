@@ -75,15 +75,16 @@ struct placement {
 };
 
 // How long each of the engine's own nodes took, in the order in which they ran. Names are the engine's.
-struct profiled_node { const char *name, *op, *kernel, *where; double ms; };      // ms: the median over the runs
+struct profiled_node { const char *name, *op, *kernel, *where; double ms; };
 struct profile {
 	struct arena *arena;
 	const char *folder;                  // for files of its own, which it removes
 	int64_t runs;                        // to do; done, afterwards. Some that warm up go before them
 	struct profiled_node *nodes;
 	size_t count;
-	double whole_ms;                     // median of the profiled runs, by our clock around them
-	double accounted;                    // median over the runs of: times of the nodes of a run over its whole
+	double whole_ms;                     // of a profiled run, by our clock around it, as the nodes' times: the mean over the middle half of
+	int64_t taken;                       // the runs by their length, that many
+	double least_ms, most_ms;            // of all of them
 };
 
 struct session {
@@ -160,8 +161,8 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 // in out: arena, folder, runs.
 enum status session_profile(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct profile *out, struct error *err);
 enum status backend_can_profile(const struct backend *b, const struct provider *p, struct error *err);      // UNSUPPORTED says why not
-// For engines: ms[runs][nodes] as a median of each node, whole_ms[runs] as its own and as what the nodes account for.
-void profile_medians(struct profile *out, const double *ms, const double *whole_ms, size_t runs);
+// For engines: from ms[runs][nodes] and whole_ms[runs] to the members above; nodes have no times yet.
+void profile_gather(struct profile *out, const double *ms, const double *whole_ms, size_t runs);
 void session_close(struct session *s);                               // zeroed or half-open is fine
 const char *session_option(const struct session *s, const char *name);   // effective value while opening; NULL if unset
 

@@ -113,6 +113,6 @@ enum status ov_profile(struct session *s, const struct artifact *a, const struct
 		return st;
 	ms = ARENA_ARRAY(out->arena, runs * out->count + 1, double);
 	read_runs(out, means, whole_ms, runs, ms);
-	profile_medians(out, ms, whole_ms, runs);
+	profile_gather(out, ms, whole_ms, runs);
 	return STATUS_OK;
 }

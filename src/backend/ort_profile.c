@@ -190,7 +190,7 @@ enum status ort_profile(struct session *s, const struct artifact *a, const struc
 	if (!st && (r.seen < WARM_RUNS + (size_t)out->runs || !out->count))
 		st = error_set(err, STATUS_FAILED, "its profile holds %zu of %lld runs", r.seen, (long long)out->runs + WARM_RUNS);
 	if (!st)
-		profile_medians(out, r.ms, whole_ms, (size_t)out->runs);
+		profile_gather(out, r.ms, whole_ms, (size_t)out->runs);
 	arena_done(&scratch);
 	return st;
 }

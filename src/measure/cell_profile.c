@@ -210,9 +210,9 @@ static void say_profile(const struct profile *p, const struct mapped_node *nodes
 			isnan(ms) ? NULL : by_memory ? "memory" : "compute"));
 	}
 	say(json_pack("{s:s, s:o}", "event", "profile", "nodes", list));
-	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),
+	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),
 		"bandwidth_gb_s", number(r->memory_gb_s), "roofline_share", c->cost_of && isfinite(r->memory_gb_s) ? number(allowed / p->whole_ms) : json_null(), "profile", "runs",
-		(json_int_t)p->runs, "whole_ms", p->whole_ms, "nodes_ms", sum, "accounted", p->accounted, "not_named_ms", unnamed, "roof_ms", allowed,
+		(json_int_t)p->runs, "runs_taken", (json_int_t)p->taken, "whole_ms", p->whole_ms, "least_ms", p->least_ms, "most_ms", p->most_ms, "nodes_ms", sum, "not_named_ms", unnamed, "roof_ms", allowed,
 		"matmul_gflops", number(r->matmul_gflops), "peak_by", r->peak_by, "cache_gb_s", number(r->cache_gb_s), "cache_bytes", (json_int_t)r->level2_bytes,
 		"last_level_bytes", (json_int_t)r->last_level_bytes, "threads", r->threads, "weights_in_cache", (int)weights_fit));
 }

@@ -174,7 +174,8 @@ static void find_place(struct names *n, size_t engine)
 	}
 }
 
-// Drawn nodes that nobody ran: with the nearest of their scope that was drawn before them and ran, else behind them.
+// Drawn nodes that nobody ran: with the nearest of their scope that was drawn before them and ran, else behind them; of any scope where
+// nothing of theirs ran.
 static void give_rest(struct names *n)
 {
 	const struct outline *d = n->drawn;
@@ -188,6 +189,10 @@ static void give_rest(struct names *n)
 		for (size_t k = i + 1; k < d->node_count && found[i] == NOBODY; k++)
 			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name))
 				found[i] = n->owner[k];
+		for (size_t k = i; k-- > 0 && found[i] == NOBODY;)
+			found[i] = n->owner[k];
+		for (size_t k = i + 1; k < d->node_count && found[i] == NOBODY; k++)
+			found[i] = n->owner[k];
 	}
 	for (size_t i = 0; i < d->node_count; i++)
 		if (found[i] != NOBODY)

@@ -126,7 +126,7 @@
 	X(REAL, peak_gflops, "largest rate of float operations that this engine reached on this machine, in the same run; of a profile") \
 	X(REAL, bandwidth_gb_s, "memory bandwidth measured in the same run; of a profile")                                 \
 	X(REAL, roofline_share, "time that these two allow over the time it took; of a profile")                           \
-	X(JSON, profile, "of a profile: profiled runs and their latency, what the nodes account for, how the roofs were measured")  \
+	X(JSON, profile, "of a profile: profiled runs and how long they took, how much of that its nodes make up, how the roofs were measured")  \
 	X(TEXT, placement_note, "how placement was learned, or why it was not")                                            \
 	X(REAL, max_abs_error, "largest absolute error over all outputs")                                                  \
 	X(REAL, max_rel_error, "largest relative error where the reference is not near zero")                              \

@@ -31,9 +31,10 @@ static const char *text_of(struct arena *a, const json_t *object, const char *ke
 	return s ? arena_strdup(a, s) : NULL;
 }
 
-static void add(struct profile_sum *sum, const struct profile_sum *other)
+void profile_sum_add(struct profile_sum *sum, const struct profile_sum *other)
 {
 	sum->ms += other->ms;
+	sum->at += other->at;
 	sum->roof_ms += other->roof_ms;
 	sum->costed_ms += other->costed_ms;
 	sum->flops += other->flops;
@@ -49,6 +50,8 @@ static void read_node(struct profile_node *out, struct arena *a, const json_t *n
 
 	*out = (struct profile_node){ .name = name ? name : "", .op = op && *op ? op : "?", .kernel = text_of(a, n, "kernel"), .scope = text_of(a, n, "scope"),
 		.drawn = (int)json_integer_value(json_object_get(n, "drawn_nodes")) };
+	while (out->scope && *out->scope == '/')                 // exporters of others begin their names so
+		out->scope++;
 	out->sum = (struct profile_sum){ .ms = isnan(ms) ? 0 : ms, .nodes = 1, .flops = isnan(flops) ? 0 : flops, .bytes = isnan(bytes) ? 0 : bytes };
 	if (!isnan(roof)) {
 		out->sum.roof_ms = roof;
@@ -91,26 +94,19 @@ struct gathering {
 	size_t instance_count;
 };
 
-// The line of a path; made behind the last line that begins with its parent, so that parts stand under what they are of.
 static struct profile_scope *scope_line(struct profile_view *v, const char *path)
 {
-	size_t at = v->scope_count, parent_length;
 	const char *slash = strrchr(path, '/');
+	struct profile_scope *s = &v->scopes[v->scope_count];
 
 	for (size_t i = 0; i < v->scope_count; i++)
 		if (text_is(v->scopes[i].path, path))
 			return &v->scopes[i];
-	parent_length = slash ? (size_t)(slash - path) : 0;
-	for (size_t i = v->scope_count; parent_length && i-- > 0;)
-		if (!strncmp(v->scopes[i].path, path, parent_length) && (v->scopes[i].path[parent_length] == '/' || !v->scopes[i].path[parent_length])) {
-			at = i + 1;
-			break;
-		}
-	memmove(v->scopes + at + 1, v->scopes + at, (v->scope_count++ - at) * sizeof *v->scopes);
-	v->scopes[at] = (struct profile_scope){ .path = path, .name = slash ? slash + 1 : path, .least_ms = HUGE_VAL };
+	v->scope_count++;
+	*s = (struct profile_scope){ .path = path, .name = slash ? slash + 1 : path, .least_ms = HUGE_VAL };
 	for (const char *c = path; *c; c++)
-		v->scopes[at].depth += *c == '/';
-	return &v->scopes[at];
+		s->depth += *c == '/';
+	return s;
 }
 
 static void add_instance(struct gathering *g, const char *path, const char *of, double ms)
@@ -133,13 +129,43 @@ static void add_to_scopes(struct gathering *g, const struct profile_node *n)
 		more = end != NULL;
 		const char *path = more ? arena_strndup(a, n->scope, (size_t)(end++ - n->scope)) : n->scope, *of = without_numbers(a, path);
 
-		add(&scope_line(g->v, *of ? of : "(top)")->sum, &n->sum);
+		profile_sum_add(&scope_line(g->v, *of ? of : "(top)")->sum, &n->sum);
 		add_instance(g, *path ? path : "(top)", *of ? of : "(top)", n->sum.ms);
+	}
+}
+
+static double lies_at(const struct profile_sum *s)
+{
+	return s->ms > 0 ? s->at / s->ms : 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	double x = lies_at(&((const struct profile_scope *)a)->sum), y = lies_at(&((const struct profile_scope *)b)->sum);
+
+	return (x > y) - (x < y);
+}
+
+// Parts of `of` (NULL: the top) in the order in which their time lies in the run, each with its own parts behind it.
+static void order_scopes(const struct profile_scope *from, size_t count, const struct profile_scope *of, struct arena *a, struct profile_scope **to)
+{
+	struct profile_scope *parts = ARENA_ARRAY(a, count + 1, struct profile_scope);
+	size_t n = 0, length = of ? strlen(of->path) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (of ? from[i].depth == of->depth + 1 && !strncmp(from[i].path, of->path, length) && from[i].path[length] == '/' : from[i].depth == 0)
+			parts[n++] = from[i];
+	qsort(parts, n, sizeof *parts, by_place);
+	for (size_t i = 0; i < n; i++) {
+		*(*to)++ = parts[i];
+		order_scopes(from, count, &parts[i], a, to);
 	}
 }
 
 static void close_scopes(struct gathering *g)
 {
+	struct profile_scope *ordered = ARENA_ARRAY(g->v->arena, g->v->scope_count + 1, struct profile_scope), *end = ordered;
+
 	for (size_t i = 0; i < g->instance_count; i++) {
 		const struct instance *x = &g->instances[i];
 		struct profile_scope *s = scope_line(g->v, x->of);
@@ -153,6 +179,9 @@ static void close_scopes(struct gathering *g)
 			s->slowest = x->path;
 		}
 	}
+	order_scopes(g->v->scopes, g->v->scope_count, NULL, g->v->arena, &end);
+	g->v->scopes = ordered;
+	g->v->scope_count = (size_t)(end - ordered);
 }
 
 // ---- kinds --------------------------------------------------------------------------------------------------------------
@@ -165,7 +194,7 @@ static void add_kind(struct profile_kind *kinds, size_t *count, const char *op, 
 		i++;
 	if (i == *count)
 		kinds[(*count)++] = (struct profile_kind){ .op = op, .scope = scope };
-	add(&kinds[i].sum, sum);
+	profile_sum_add(&kinds[i].sum, sum);
 }
 
 static int most_time(const void *a, const void *b)
@@ -228,7 +257,7 @@ static void say_all(struct profile_view *v)
 	struct arena *a = v->arena;
 	const struct row *r = v->row;
 
-	v->sentences = ARENA_ARRAY(a, SENTENCE_PARTS + v->scope_count + 4, const char *);
+	v->sentences = ARENA_ARRAY(a, SENTENCE_PARTS + v->scope_count + 5, const char *);
 	if (!isnan(r->roofline_share))
 		sentence(v, arena_printf(a, "The roofs of this machine, %.0f GFLOP/s and %.1f GB/s, allow %s for what took %s: %s.", r->peak_gflops, r->bandwidth_gb_s,
 			report_ms(a, r->roofline_share * v->whole_ms), report_ms(a, v->whole_ms), percent(a, r->roofline_share)));
@@ -236,6 +265,12 @@ static void say_all(struct profile_view *v)
 	say_uneven(v);
 	if (v->not_named_ms / v->whole_ms >= 0.01)
 		sentence(v, arena_printf(a, "%s of the time is in nodes that the engine made and that could not be brought back to a layer.", percent(a, v->not_named_ms / v->whole_ms)));
+	for (size_t i = 0; i < v->op_count; i++)
+		if (v->ops[i].sum.ms / v->whole_ms > 0.01 && profile_share(&v->ops[i].sum) > 1.05) {
+			sentence(v, arena_printf(a, "%s went beyond a roof (%s): the roofs were measured while the machine was slower, or what it reads was still in a cache.",
+				v->ops[i].op, percent(a, profile_share(&v->ops[i].sum))));
+			break;
+		}
 	if (v->overhead > 1.1)
 		sentence(v, arena_printf(a, "Profiling made a run %.2f times as long: small nodes are shown longer than they are.", v->overhead));
 }
@@ -256,7 +291,6 @@ enum status profile_view(struct profile_view **out, struct arena *a, const struc
 	*v = (struct profile_view){ .arena = a, .row = r, .facts = r->profile ? json_loads(r->profile, 0, NULL) : NULL, .node_count = count };
 	arena_defer(a, drop_json, v->facts);
 	v->whole_ms = real_of(v->facts, "whole_ms");
-	v->accounted = real_of(v->facts, "accounted");
 	if (!count || !(v->whole_ms > 0))
 		return error_set(err, STATUS_BAD_INPUT, "row %lld holds no profile", (long long)r->row);
 	v->overhead = r->latency_ms > 0 ? v->whole_ms / r->latency_ms : (double)NAN;
@@ -275,6 +309,7 @@ enum status profile_view(struct profile_view **out, struct arena *a, const struc
 		const struct profile_node *n = &v->nodes[i];
 
 		v->slowest[i] = i;
+		v->nodes[i].sum.at = (double)i * n->sum.ms;
 		v->nodes_ms += n->sum.ms;
 		add_kind(v->ops, &v->op_count, n->op, NULL, &n->sum);
 		add_kind(v->parts, &v->part_count, n->op, n->scope ? without_numbers(a, n->scope) : NULL, &n->sum);
@@ -337,9 +372,8 @@ json_t *profile_view_json(const struct profile_view *v)
 	}
 	for (size_t i = 0; i < v->sentence_count; i++)
 		json_array_append_new(sentences, json_string(v->sentences[i]));
-	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "row", (json_int_t)r->row,
+	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "row", (json_int_t)r->row,
 		"model", r->model, "requested", r->requested, "engine", r->engine, "engine_version", r->engine_version, "verdict", r->verdict, "latency_ms",
-		number(r->latency_ms), "whole_ms", v->whole_ms, "nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "accounted",
-		number(v->accounted), "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->bandwidth_gb_s),
+		number(r->latency_ms), "whole_ms", v->whole_ms, "nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->bandwidth_gb_s),
 		"roofline_share", number(r->roofline_share), "profile", v->facts, "bottlenecks", sentences, "scopes", scopes, "ops", ops, "nodes", nodes);
 }

@@ -11,13 +11,14 @@
 
 struct profile_sum {
 	double ms, roof_ms, costed_ms;       // costed_ms: of the nodes whose roof is known
+	double at;                           // sum of ms times the number of the node: over ms, where in the run it lies
 	double flops, bytes, memory_ms;      // memory_ms: of roof_ms, where memory is the roof
 	size_t nodes;
 };
 
 struct profile_node { const char *name, *op, *kernel, *scope; int drawn; struct profile_sum sum; };
 
-// "layers.0" to "layers.11" are one line "layers.*" with 12 instances. Lines of the same scope go in the order of their first node.
+// "layers.0" to "layers.11" are one line "layers.*" with 12 instances. Lines go in the order in which their time lies in the run.
 struct profile_scope {
 	const char *path, *name;             // "layers.*/attn", "attn"
 	int depth;                           // 0: the top
@@ -39,7 +40,7 @@ struct profile_view {
 	size_t scope_count;
 	struct profile_kind *ops, *parts;    // by kind; by kind and scope; most time first
 	size_t op_count, part_count;
-	double whole_ms, nodes_ms, between_ms, not_named_ms, accounted, overhead;       // overhead: profiled over plain latency
+	double whole_ms, nodes_ms, between_ms, not_named_ms, overhead;       // overhead: profiled over plain latency
 	const char **sentences;
 	size_t sentence_count;
 };
@@ -50,6 +51,7 @@ void profile_view_text(const struct profile_view *v, size_t top, struct text *ou
 json_t *profile_view_json(const struct profile_view *v);
 // profile_html.c: a page that needs nothing else, with the flame graph (wide is slow, below is inside).
 void profile_view_html(const struct profile_view *v, struct text *out);
+void profile_sum_add(struct profile_sum *sum, const struct profile_sum *other);
 double profile_share(const struct profile_sum *s);           // of the roofline; NaN where no roof is known
 
 #endif

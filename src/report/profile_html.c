@@ -50,35 +50,24 @@ static struct frame *child_of(struct arena *a, struct frame *f, const char *name
 	return c;
 }
 
-static void add_sum(struct profile_sum *to, const struct profile_sum *s)
-{
-	to->ms += s->ms;
-	to->roof_ms += s->roof_ms;
-	to->costed_ms += s->costed_ms;
-	to->flops += s->flops;
-	to->bytes += s->bytes;
-	to->memory_ms += s->memory_ms;
-	to->nodes += s->nodes;
-}
-
 static void add_node(struct arena *a, struct frame *root, const struct profile_node *n)
 {
 	const char *scope = n->scope ? n->scope : "(not named)", *name = strrchr(n->name, '/');
 	struct frame *f = root;
 
-	add_sum(&f->sum, &n->sum);
+	profile_sum_add(&f->sum, &n->sum);
 	for (const char *at = scope; *at;) {
 		size_t length = strcspn(at, "/");
 
 		f = child_of(a, f, arena_strndup(a, at, length));
-		add_sum(&f->sum, &n->sum);
+		profile_sum_add(&f->sum, &n->sum);
 		at += length + (at[length] == '/');
 	}
 	// "MatMul/MatMulScaleFusion/" is known by what stands before the engine's own word.
 	const char *own = n->scope && *n->scope && text_starts(n->name, n->scope) ? n->name + strlen(n->scope) + (n->name[strlen(n->scope)] == '/') : name && name[1] ? name + 1 : n->name;
 	f = child_of(a, f, arena_printf(a, "%s%s", own, text_starts(own, n->op) ? "" : arena_printf(a, " (%s)", n->op)));
 	f->node = n;
-	add_sum(&f->sum, &n->sum);
+	profile_sum_add(&f->sum, &n->sum);
 }
 
 static const char *figures(const struct profile_view *v, const char *name, const struct profile_sum *s, const struct profile_node *n)
@@ -92,6 +81,30 @@ static const char *figures(const struct profile_view *v, const char *name, const
 		n ? arena_printf(a, "; %s%s%s; %s", n->op, n->kernel ? " " : "", n->kernel ? n->kernel : "", n->name) : "");
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct frame *x = *(const struct frame *const *)a, *y = *(const struct frame *const *)b;
+	double d = (x->sum.ms > 0 ? x->sum.at / x->sum.ms : 0) - (y->sum.ms > 0 ? y->sum.at / y->sum.ms : 0);
+
+	return (d > 0) - (d < 0);
+}
+
+// What a frame is made of, in the order in which it ran; *count of them.
+static const struct frame **parts_of(struct arena *a, const struct frame *f, size_t *count)
+{
+	const struct frame **parts;
+
+	*count = 0;
+	for (const struct frame *c = f->child; c; c = c->next)
+		++*count;
+	parts = ARENA_ARRAY(a, *count + 1, const struct frame *);
+	*count = 0;
+	for (const struct frame *c = f->child; c; c = c->next)
+		parts[(*count)++] = c;
+	qsort(parts, *count, sizeof *parts, by_place);
+	return parts;
+}
+
 static void write_frame(const struct profile_view *v, const struct frame *f, double of_ms, struct text *out)
 {
 	struct arena *a = v->arena;
@@ -102,9 +115,12 @@ static void write_frame(const struct profile_view *v, const struct frame *f, dou
 	text_addf(out, "<div class=f style=\"flex:%.6f 1 0\"><button class=\"b %s\" title=\"%s\">%s</button>", f->sum.ms / of_ms, roof,
 		html_esc(a, figures(v, f->name, &f->sum, f->node)), html_esc(a, f->name));
 	if (f->child) {
+		size_t count;
+		const struct frame **parts = parts_of(a, f, &count);
+
 		text_add(out, "<div class=k>");
-		for (const struct frame *c = f->child; c; c = c->next)
-			write_frame(v, c, f->sum.ms, out);
+		for (size_t i = 0; i < count; i++)
+			write_frame(v, parts[i], f->sum.ms, out);
 		text_add(out, "</div>");
 	}
 	text_add(out, "</div>\n");
@@ -119,8 +135,10 @@ static void write_flame(const struct profile_view *v, struct text *out)
 		add_node(a, &root, &v->nodes[i]);
 	text_addf(out, "<div class=flame><div class=f><button class=\"b rest\" title=\"%s\">%s: %s</button><div class=k>",
 		html_esc(a, arena_printf(a, "the whole run: %s", report_ms(a, v->whole_ms))), html_esc(a, root.name), report_ms(a, v->whole_ms));
-	for (const struct frame *c = root.child; c; c = c->next)
-		write_frame(v, c, v->whole_ms, out);
+	size_t count;
+	const struct frame **parts = parts_of(a, &root, &count);
+	for (size_t i = 0; i < count; i++)
+		write_frame(v, parts[i], v->whole_ms, out);
 	if (v->between_ms > 0)
 		text_addf(out, "<div class=f style=\"flex:%.6f 1 0\"><button class=\"b rest\" title=\"between nodes: %s\">between nodes</button></div>", v->between_ms / v->whole_ms,
 			report_ms(a, v->between_ms));
@@ -160,7 +178,7 @@ void profile_view_html(const struct profile_view *v, struct text *out)
 		(long long)json_integer_value(json_object_get(v->facts, "runs")), report_ms(a, v->whole_ms));
 	if (r->latency_ms > 0)
 		text_addf(out, ", without the profile %s", report_ms(a, r->latency_ms));
-	text_addf(out, ". The nodes of a run make up %.1f %% of it.</p>\n", v->accounted * 100);
+	text_addf(out, ". The nodes make up %.1f %% of it.</p>\n", v->nodes_ms / v->whole_ms * 100);
 	for (size_t i = 0; i < v->sentence_count; i++)
 		text_addf(out, "<p>%s</p>\n", html_esc(a, v->sentences[i]));
 	text_add(out, "<h2>Where the time is</h2>\n");

@@ -63,12 +63,12 @@ void profile_view_text(const struct profile_view *v, size_t top, struct text *ou
 	struct arena *a = v->arena;
 	const struct row *r = v->row;
 
-	text_addf(out, "%s on %s, %s%s%s, row %lld: %lld profiled runs of %s (median)", r->model, r->requested, r->engine ? r->engine : "?", r->engine_version ? " " : "",
-		r->engine_version ? r->engine_version : "", (long long)r->row, (long long)json_integer_value(json_object_get(v->facts, "runs")), report_ms(a, v->whole_ms));
+	text_addf(out, "%s on %s, %s%s%s, row %lld: %lld profiled runs of %s (mean of the middle %lld)", r->model, r->requested, r->engine ? r->engine : "?", r->engine_version ? " " : "",
+		r->engine_version ? r->engine_version : "", (long long)r->row, (long long)json_integer_value(json_object_get(v->facts, "runs")), report_ms(a, v->whole_ms),
+		(long long)json_integer_value(json_object_get(v->facts, "runs_taken")));
 	if (r->latency_ms > 0)
 		text_addf(out, "; without the profile %s, so it costs %+.1f %%", report_ms(a, r->latency_ms), (v->overhead - 1) * 100);
-	text_addf(out, ".\nThe nodes of a run make up %.1f %% of it (median); their medians sum to %.1f %% of the median run.\n", v->accounted * 100,
-		v->nodes_ms / v->whole_ms * 100);
+	text_addf(out, ".\nThe nodes make up %.1f %% of it.\n", v->nodes_ms / v->whole_ms * 100);
 	if (isfinite(r->peak_gflops))
 		text_addf(out, "Roofs: %.0f GFLOP/s (%s)", r->peak_gflops, json_string_value(json_object_get(v->facts, "peak_by")));
 	if (isfinite(r->peak_gflops) && isfinite(r->bandwidth_gb_s))

@@ -137,7 +137,7 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 	{ "profile_node", "scope", "of the graph as drawn; null: not named" },
 	{ "profile_node", "named_by", "how the scope was found: name, part, place, not" },
 	{ "profile_node", "drawn_nodes", "nodes of the drawn graph that it stands for" },
-	{ "profile_node", "ms", "median time of the profiled runs" },
+	{ "profile_node", "ms", "mean time over the middle half of the profiled runs" },
 	{ "profile_node", "flops", "floating-point operations" },
 	{ "profile_node", "bytes", "bytes that it must at least move" },
 	{ "profile_node", "weight_bytes", "bytes of weights among them" },
