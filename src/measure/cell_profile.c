@@ -127,7 +127,10 @@ static void find_peak(struct roofs *r, const struct mapped_node *nodes, size_t c
 	for (size_t i = 0; i < count; i++) {
 		double gflops = (double)nodes[i].flops / nodes[i].ran->ms / 1e6;
 
-		if (nodes[i].ran->ms >= least_node_ms && (gflops > r->peak_gflops || isnan(r->peak_gflops))) {
+		// What was put together by place alone may be too much for one node.
+		if (nodes[i].how != MAPPED_NAME && nodes[i].how != MAPPED_PART)
+			continue;
+		if (nodes[i].ran->ms >= least_node_ms && !mapped_moves(nodes[i].ran->op) && (gflops > r->peak_gflops || isnan(r->peak_gflops))) {
 			r->peak_gflops = gflops;
 			r->peak_by = arena_printf(a, "the best of this model's nodes, %s; a 1024^3 MatMul reached %.0f GFLOP/s", nodes[i].ran->name, r->matmul_gflops);
 		}

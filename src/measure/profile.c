@@ -174,8 +174,26 @@ static void find_place(struct names *n, size_t engine)
 	}
 }
 
-// Drawn nodes that nobody ran: with the nearest of their scope that was drawn before them and ran, else behind them; of any scope where
-// nothing of theirs ran.
+bool mapped_moves(const char *op)
+{
+	static const char *const more[] = { "Transpose", "Convert", "Reorder", "StridedSlice", "Split", "ShapeOf", "Broadcast" };
+
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+		if (text_is(op, more[i]))
+			return true;
+	return !is_work(op);
+}
+
+// Called after one of ours that only moves, and more than that: it is what was merged into the last node of a chain ("Subgraph").
+static bool ends_chain(const struct names *n, size_t node)
+{
+	size_t by = n->owner[node];
+
+	return by != NOBODY && mapped_moves(n->drawn->nodes[node].op) && n->out[by].how == MAPPED_NAME && !mapped_moves(n->out[by].ran->op);
+}
+
+// Drawn nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the nearest of
+// their scope that was drawn before them, ran and works, else behind them; of any scope where nothing of theirs ran.
 static void give_rest(struct names *n)
 {
 	const struct outline *d = n->drawn;
@@ -183,6 +201,15 @@ static void give_rest(struct names *n)
 
 	for (size_t i = 0; i < d->node_count; i++) {
 		found[i] = n->owner[i];
+		for (size_t k = i + 1; k < d->node_count && found[i] == NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name); k++) {
+			if (ends_chain(n, k))
+				found[i] = n->owner[k];
+			else if (n->owner[k] != NOBODY && !mapped_moves(d->nodes[k].op))
+				break;
+		}
+		for (size_t k = i; k-- > 0 && found[i] == NOBODY;)
+			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name) && !mapped_moves(n->out[n->owner[k]].ran->op))
+				found[i] = n->owner[k];
 		for (size_t k = i; k-- > 0 && found[i] == NOBODY;)
 			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name))
 				found[i] = n->owner[k];

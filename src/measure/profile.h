@@ -34,6 +34,7 @@ struct mapped_node *profile_map(struct arena *a, const struct outline *drawn, co
 size_t *profile_pair(struct arena *a, const struct graph_cost *drawn, const struct graph_cost *bound);
 
 const char *profile_scope(struct arena *a, const char *name);        // everything before the last slash
+bool mapped_moves(const char *op);                                    // it computes nothing: a view, a copy, a cast; words of engines too
 const char *mapped_word(enum mapped_how how);                         // "name", "part", "place", "not"
 
 #endif

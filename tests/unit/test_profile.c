@@ -82,6 +82,31 @@ static void places(void **state)
 	arena_done(&a);
 }
 
+// OpenVINO calls what it made of a chain after its last node, here a Transpose: the products belong to it, not to what ran before.
+static void a_chain(void **state)
+{
+	static const struct { const char *name, *op; } drawn[] = { { "l/Gemm", "Gemm" }, { "l/Reshape", "Reshape" }, { "l/MatMul", "MatMul" }, { "l/Softmax", "Softmax" },
+		{ "l/MatMul_1", "MatMul" }, { "l/Transpose", "Transpose" }, { "l/Gemm_1", "Gemm" }, { "l/Erf", "Erf" } }, ran[] = { { "l/Gemm", "FullyConnected" },
+		{ "l/Reshape", "Reshape" }, { "l/Transpose", "Subgraph" }, { "l/Gemm_1", "FullyConnected" } };
+	struct outline_node nodes[8];
+	struct profiled_node engine[4];
+	struct outline o = { .nodes = nodes, .node_count = 8 };
+	struct profile p = { .nodes = engine, .count = 4 };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++)
+		nodes[i] = (struct outline_node){ .name = drawn[i].name, .op = drawn[i].op };
+	for (size_t i = 0; i < 4; i++)
+		engine[i] = (struct profiled_node){ .name = ran[i].name, .op = ran[i].op, .ms = 1 };
+	struct mapped_node *m = profile_map(&a, &o, NULL, NULL, &p);
+	assert_int_equal(m[0].member_count, 1);
+	assert_int_equal(m[1].member_count, 1);
+	assert_int_equal(m[2].member_count, 4);
+	assert_int_equal(m[3].member_count, 2);
+	arena_done(&a);
+}
+
 static void what_cannot_be_named(void **state)
 {
 	static const char *const ran[] = { "reorder_1", "layers.0/attn/Gemm", "copy", "layers.0/ffn/Gemm" };
@@ -251,7 +276,7 @@ static void the_view(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_parts), cmocka_unit_test(places), cmocka_unit_test(what_cannot_be_named), cmocka_unit_test(costs_are_kept),
+		cmocka_unit_test(names_and_parts), cmocka_unit_test(places), cmocka_unit_test(a_chain), cmocka_unit_test(what_cannot_be_named), cmocka_unit_test(costs_are_kept),
 		cmocka_unit_test(two_drawings), cmocka_unit_test(the_middle_half), cmocka_unit_test(the_view),
 	};
 
