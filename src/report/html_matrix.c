@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/gather.h"
 #include "report/html.h"
 
 static void matrix_cell(const struct report_cell *c, struct arena *a, struct text *out)
@@ -16,9 +17,9 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	if (latency != NULL) {
 		text_addf(out, "<span class=\"latency\">%s", latency);
 		if (c->is_fastest)
-			text_add(out, "<span class=\"tag best\">fastest</span>");
+			text_add(out, "<span class=\"tag best\">lowest median</span>");
 		else if (c->is_near_fastest)
-			text_add(out, "<span class=\"tag\">near the fastest</span>");
+			text_add(out, "<span class=\"tag\">near the lowest</span>");
 		if (text_is(c->row.stability, "unstable"))
 			text_add(out, "<span class=\"tag warn\">unstable</span>");
 		text_add(out, "</span>");
@@ -26,7 +27,7 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
 	if (times != NULL && c->is_good && !c->is_near_fastest)
-		text_addf(out, "<span class=\"sub\">%s the speed of cpu</span>", times);
+		text_addf(out, "<span class=\"sub\">%s the speed of cpu; %s</span>", times, html_esc(a, report_speed_words(a, &c->against_cpu)));
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", c->agreement);
 	if (c->fallback != NULL && c->fallback->try_count > 0)

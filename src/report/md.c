@@ -51,7 +51,7 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
 	if (latency != NULL)
-		text_addf(out, c->is_fastest ? ", **%s** (fastest)" : c->is_near_fastest ? ", **%s** (near the fastest)" : ", %s", latency);
+		text_addf(out, c->is_fastest ? ", **%s** (lowest median)" : c->is_near_fastest ? ", **%s** (near the lowest)" : ", %s", latency);
 	if (peak != NULL)
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
