@@ -55,6 +55,7 @@ const char *cli_default_db(void);
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
 
+extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
 extern const struct command command_ab, command_compare, command_history, command_reproduce, command_profile, command_report, command_query, command_explain, command_conform, command_types, command_cache, command_cell, command_fetch;

@@ -23,6 +23,8 @@ static const struct command *const commands[] = {
 	&command_reproduce,
 	&command_report,
 	&command_query,
+	&command_export,
+	&command_import,
 	&command_explain,
 	&command_build,
 	&command_fetch,

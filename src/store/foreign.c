@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of other tools as rows: which tool a file is from is seen in what it holds, units become ours, and every row is unjudged with a
+// `source`: assay measured and checked none of it. Formats, as those tools write them:
+//     llama-bench           -o json, jsonl, csv: an object a test; avg_ns, samples_ns, n_prompt, n_gen, backends
+//     optimum-benchmark     benchmark.json: config and report; latencies in s, memory in MB of 10^6 bytes
+//     benchmark_app         benchmark_report.json or .csv of -report_type: sections of key and value, times in ms
+//     onnxruntime_perf_test the result file (model,seconds,peak bytes,CPU,number) or what it prints
+// Writes nothing: import.c puts the rows into a database.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "store/db.h"
+#include "store/transfer.h"
+
+enum { FOREIGN_LIMIT = 256 << 20 };
+#define MIB_OF_MB (1e6 / 1048576.0)
+
+void foreign_done(struct foreign_result *r)
+{
+	arena_done(&r->arena);
+	*r = (struct foreign_result){ 0 };
+}
+
+// A number, also where it is written as text (CSV; the Python tools).
+static double number_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+	double out;
+
+	if (json_is_number(v))
+		return json_number_value(v);
+	return json_is_string(v) && text_to_double(json_string_value(v), -1e300, 1e300, &out) ? out : (double)NAN;
+}
+
+// The first of these names that has a number: the same tool in Python, in C++ as CSV, in C++ as JSON.
+static double number_of_any(const json_t *object, const char *python, const char *csv, const char *json)
+{
+	double x = number_of(object, python);
+
+	x = isnan(x) ? number_of(object, csv) : x;
+	return isnan(x) ? number_of(object, json) : x;
+}
+
+static int64_t integer_of(const json_t *object, const char *key)
+{
+	double x = number_of(object, key);
+
+	return isfinite(x) && fabs(x) < 9e15 ? (int64_t)x : ROW_NONE;
+}
+
+static const char *text_of(struct arena *a, const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	if (json_is_integer(v))
+		return arena_printf(a, "%lld", (long long)json_integer_value(v));
+	return json_is_string(v) && *json_string_value(v) != '\0' ? arena_strdup(a, json_string_value(v)) : NULL;
+}
+
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+// Sample times of an array of numbers, in ms; false where one of them is no time.
+static bool take_samples(struct arena *a, struct cell_result *r, const json_t *values, double to_ms)
+{
+	size_t n = json_array_size(values);
+
+	r->sample_ms = ARENA_ARRAY(a, n + 1, double);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(values, i);
+		r->sample_ms[i] = json_number_value(v) * to_ms;
+		if (!json_is_number(v) || !isfinite(r->sample_ms[i]) || r->sample_ms[i] < 0)
+			return false;
+	}
+	r->sample_count = n;
+	return true;
+}
+
+// Median, smallest, largest and count of the samples, computed here.
+static void take_statistics(struct arena *a, struct cell_result *r)
+{
+	size_t n = r->sample_count;
+	double *sorted = ARENA_ARRAY(a, n + 1, double);
+
+	if (n == 0)
+		return;
+	memcpy(sorted, r->sample_ms, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_value);
+	r->row.latency_ms = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	r->row.latency_min_ms = sorted[0];
+	r->row.latency_max_ms = sorted[n - 1];
+	r->row.samples = (int64_t)n;
+}
+
+// A row of this tool, with what every one of them has.
+static struct foreign_row *row_begin(struct foreign_result *out, size_t i, const char *model, const char *platform, const char *engine)
+{
+	struct foreign_row *f = &out->rows[i];
+
+	f->cell = (struct cell){ .model = model, .path = "", .platform = platform, .device = "", .options = "" };
+	f->result = (struct cell_result){ .verdict = VERDICT_UNJUDGED };
+	row_init(&f->result.row);
+	struct row *r = &f->result.row;
+	r->model = model;
+	r->requested = r->actual = platform;
+	r->engine = engine;
+	r->weights = "real";
+	r->source = out->version != NULL ? arena_printf(&out->arena, "%s %s", out->tool, out->version) : out->tool;
+	r->cause = "imported: assay neither measured nor checked it";
+	return f;
+}
+
+static enum status unlike(struct error *err, const char *path, const char *what)
+{
+	return error_set(err, STATUS_BAD_INPUT, "%s: %s", path, what);
+}
+
+// ---- llama-bench -------------------------------------------------------------------------------------------------
+
+static const char *llama_platform(const char *backends)
+{
+	static const struct { const char *begin, *platform; } known[] = { { "CUDA", "cuda" }, { "ROCm", "rocm" }, { "HIP", "rocm" }, { "Metal", "mps" }, { "MTL", "mps" } };
+
+	for (size_t i = 0; backends != NULL && i < sizeof known / sizeof known[0]; i++) {
+		if (text_starts(backends, known[i].begin))
+			return known[i].platform;
+	}
+	return backends == NULL || text_is(backends, "CPU") || text_is(backends, "BLAS") ? "cpu" : "llama.cpp";
+}
+
+static enum status read_llama(struct foreign_result *out, const char *path, const json_t *tests, struct error *err)
+{
+	struct arena *a = &out->arena;
+	size_t i;
+	json_t *t;
+
+	out->tool = "llama-bench";
+	out->version = text_of(a, json_array_get(tests, 0), "build_number");
+	out->machine_cpu = text_of(a, json_array_get(tests, 0), "cpu_info");
+	out->count = json_array_size(tests);
+	out->rows = ARENA_ARRAY(a, out->count + 1, struct foreign_row);
+	json_array_foreach(tests, i, t) {
+		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends");
+		double avg_ns = number_of(t, "avg_ns");
+		int64_t prompt = integer_of(t, "n_prompt"), generated = integer_of(t, "n_gen");
+		if (model == NULL || !(avg_ns > 0) || prompt == ROW_NONE || generated == ROW_NONE)
+			return unlike(err, path, arena_printf(a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
+		struct foreign_row *f = row_begin(out, i, model, llama_platform(backends), "llama.cpp");
+		struct row *r = &f->result.row;
+		if (!take_samples(a, &f->result, json_object_get(t, "samples_ns"), 1e-6))
+			return unlike(err, path, arena_printf(a, "test %zu of llama-bench has a sample that is no time", i + 1));
+		take_statistics(a, &f->result);
+		if (isnan(r->latency_ms))
+			r->latency_ms = avg_ns / 1e6;        // CSV has the mean alone
+		r->model_type = text_of(a, t, "model_type");
+		r->device_description = text_of(a, t, llama_platform(backends)[0] == 'c' && text_is(llama_platform(backends), "cpu") ? "cpu_info" : "gpu_info");
+		r->weights_bytes = integer_of(t, "model_size");
+		r->threads = integer_of(t, "n_threads");
+		r->batch = 1;
+		r->task = generated > 0 ? "generate" : NULL;
+		r->prompt_tokens = prompt;
+		r->new_tokens = generated;
+		if (generated == 0)
+			r->sequence = prompt;
+		if (prompt > 0 && generated == 0)
+			r->prefill_ms = r->latency_ms;
+		if (generated > 0 && prompt == 0)
+			r->token_ms = r->latency_ms / (double)generated;
+		r->tokens_per_s = number_of(t, "avg_ts");
+		r->started_at = text_of(a, t, "test_time");
+		f->cell.batch = 1;
+		f->cell.sequence = generated == 0 ? prompt : 0;
+		f->cell.options = arena_printf(a, "p%lld n%lld %s", (long long)prompt, (long long)generated, backends != NULL ? backends : "");
+	}
+	return STATUS_OK;
+}
+
+// ---- optimum-benchmark ---------------------------------------------------------------------------------------------
+
+static double seconds_of(const json_t *measurements, const char *key)
+{
+	return 1e3 * number_of(json_object_get(measurements, "latency"), key);
+}
+
+static enum status read_optimum(struct foreign_result *out, const char *path, const json_t *file, struct error *err)
+{
+	struct arena *a = &out->arena;
+	const json_t *config = json_object_get(file, "config"), *report = json_object_get(file, "report"), *backend = json_object_get(config, "backend"),
+		*scenario = json_object_get(config, "scenario"), *shapes = json_object_get(scenario, "input_shapes"), *environment = json_object_get(config, "environment");
+	const json_t *forward = json_object_get(report, "forward"), *prefill = json_object_get(report, "prefill"), *decode = json_object_get(report, "decode"),
+		*load = json_object_get(report, "load_model") ? json_object_get(report, "load_model") : json_object_get(report, "load");
+	const json_t *main = forward != NULL ? forward : prefill != NULL ? prefill : json_object_get(report, "call");
+	const json_t *latency = json_object_get(main, "latency"), *memory = json_object_get(main, "memory");
+	const char *model = text_of(a, backend, "model"), *device = text_of(a, backend, "device"), *name = text_of(a, backend, "name");
+
+	out->tool = "optimum-benchmark";
+	out->version = text_of(a, environment, "optimum_benchmark_version");
+	if (config == NULL || model == NULL)
+		return unlike(err, path, "a report of optimum-benchmark without its configuration: nothing says which model it was; import benchmark.json, which has both");
+	if (!json_is_object(latency) || !text_is(json_string_value(json_object_get(latency, "unit")), "s"))
+		return unlike(err, path, "optimum-benchmark's report has no latency in s of forward, prefill or call");
+	out->machine_cpu = text_of(a, environment, "cpu");
+	out->count = 1;
+	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
+	const char *platform = text_is(name, "openvino") ? "openvino" : device != NULL ? device : "cpu";
+	struct foreign_row *f = row_begin(out, 0, model, platform, name);
+	struct row *r = &f->result.row;
+	if (!take_samples(a, &f->result, json_object_get(latency, "values"), 1e3))
+		return unlike(err, path, "optimum-benchmark's report has a latency that is no time");
+	take_statistics(a, &f->result);
+	if (isnan(r->latency_ms))
+		r->latency_ms = seconds_of(main, "p50");
+	if (!(r->latency_ms > 0))
+		return unlike(err, path, "optimum-benchmark's report has no times");
+	r->engine_version = text_of(a, backend, "version");
+	r->model_type = text_of(a, backend, "model_type");
+	r->batch = integer_of(shapes, "batch_size");
+	r->sequence = integer_of(shapes, "sequence_length");
+	r->load_ms = seconds_of(load, "mean");
+	r->throughput_per_s = number_of(json_object_get(main, "throughput"), "value");
+	r->warmup_runs = integer_of(scenario, "warmup_runs");
+	if (text_is(json_string_value(json_object_get(memory, "unit")), "MB")) {
+		r->peak_resident_mib = number_of(memory, "max_ram") * MIB_OF_MB;
+		r->device_memory_mib = number_of(memory, "max_process_vram") * MIB_OF_MB;
+	}
+	if (prefill != NULL) {
+		r->task = "generate";
+		r->prefill_ms = seconds_of(prefill, "p50");
+		r->new_tokens = integer_of(json_object_get(scenario, "generate_kwargs"), "max_new_tokens");
+		r->tokens_per_s = number_of(json_object_get(decode, "throughput"), "value");
+	}
+	f->cell.batch = r->batch != ROW_NONE ? r->batch : 0;
+	f->cell.sequence = r->sequence != ROW_NONE ? r->sequence : 0;
+	f->cell.options = arena_printf(a, "%s", name != NULL ? name : "");
+	return STATUS_OK;
+}
+
+// ---- benchmark_app -------------------------------------------------------------------------------------------------
+
+static enum status read_benchmark_app(struct foreign_result *out, const char *path, const json_t *file, struct error *err)
+{
+	struct arena *a = &out->arena;
+	const json_t *options = json_object_get(file, "cmd_options"), *setup = json_object_get(file, "configuration_setup"), *results = json_object_get(file, "execution_results");
+	const char *model = text_of(a, options, "-m") ? text_of(a, options, "-m") : text_of(a, options, "m") ? text_of(a, options, "m") : text_of(a, setup, "topology");
+	const char *device = text_of(a, setup, "target device") ? text_of(a, setup, "target device") : text_of(a, setup, "target_device");
+
+	out->tool = "benchmark_app";
+	if (json_object_get(results, "error") != NULL)
+		return unlike(err, path, arena_printf(a, "benchmark_app ended with an error, so there is no result: %s", text_of(a, results, "error")));
+	double median = number_of_any(results, "latency (ms)", "Median latency (ms)", "latency_median");
+	double percentile = number_of_any(results, "Percentile boundary", "Percentile boundary", "percentile_boundary");
+	if (model == NULL || !(median > 0) || (!isnan(percentile) && percentile < 50) || percentile > 50)
+		return unlike(err, path, "benchmark_app's report has no model or no median latency (-report_type no_counters writes both; a percentile other than 50 is not taken)");
+	out->count = 1;
+	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
+	struct foreign_row *f = row_begin(out, 0, model, "openvino", "openvino");
+	struct row *r = &f->result.row;
+	r->device = device;
+	r->latency_ms = median;
+	r->latency_min_ms = number_of_any(results, "min latency", "Min latency (ms)", "latency_min");
+	r->latency_max_ms = number_of_any(results, "max latency", "Max latency (ms)", "latency_max");
+	r->throughput_per_s = number_of(results, "throughput");
+	r->load_ms = number_of_any(results, "compile model time (ms)", "compile model time (ms)", "compile_model_time");
+	r->first_ms = number_of_any(results, "first inference time (ms)", "first inference time (ms)", "first_inference_time");
+	r->samples = integer_of(results, "total number of iterations") != ROW_NONE ? integer_of(results, "total number of iterations") : integer_of(results, "iterations_num");
+	r->batch = integer_of(setup, "batch size") != ROW_NONE ? integer_of(setup, "batch size") : integer_of(setup, "batch_size");
+	f->cell.batch = r->batch != ROW_NONE ? r->batch : 0;
+	f->cell.device = device != NULL ? device : "";
+	return STATUS_OK;
+}
+
+// Sections of "key;value" lines, as the JSON report has them.
+static json_t *benchmark_app_csv(struct arena *a, const char *text)
+{
+	static const struct { const char *title, *key; } sections[] = {
+		{ "Command line parameters", "cmd_options" }, { "Configuration setup", "configuration_setup" }, { "Execution results", "execution_results" },
+	};
+	json_t *out = json_object(), *section = NULL;
+
+	for (const char *p = text; *p != '\0';) {
+		size_t n = strcspn(p, "\r\n"), split = strcspn(p, ";\r\n");
+		for (size_t i = 0; i < 3; i++) {
+			if (strlen(sections[i].title) == n && strncmp(p, sections[i].title, n) == 0) {
+				section = json_object();
+				json_object_set_new(out, sections[i].key, section);
+			}
+		}
+		if (section != NULL && split < n)
+			json_object_set_new(section, arena_strndup(a, p, split), json_string(arena_strndup(a, p + split + 1, n - split - 1)));
+		p += n + (p[n] != '\0');
+	}
+	return out;
+}
+
+// ---- onnxruntime_perf_test -----------------------------------------------------------------------------------------
+
+// Behind `label`, as a number; NaN where the label is not there.
+static double printed(const char *text, const char *label)
+{
+	const char *p = strstr(text, label);
+
+	return p != NULL ? strtod(p + strlen(label), NULL) : (double)NAN;
+}
+
+static enum status read_perf_test_printed(struct foreign_result *out, const char *path, const char *text, struct error *err)
+{
+	double median = printed(text, "P50 Latency: "), total = printed(text, "Total inference requests: ");
+
+	out->tool = "onnxruntime_perf_test";
+	if (!(median > 0))
+		return unlike(err, path, "what onnxruntime_perf_test printed has no \"P50 Latency:\" (was it cut off?)");
+	// It does not print the model: the file's name stands for it.
+	const char *slash = strrchr(path, '/'), *model = slash != NULL ? slash + 1 : path;
+	out->count = 1;
+	out->rows = ARENA_ARRAY(&out->arena, 1, struct foreign_row);
+	struct foreign_row *f = row_begin(out, 0, arena_strdup(&out->arena, model), "cpu", "ort");
+	struct row *r = &f->result.row;
+	r->latency_ms = 1e3 * median;
+	r->latency_min_ms = 1e3 * printed(text, "Min Latency: ");
+	r->latency_max_ms = 1e3 * printed(text, "Max Latency: ");
+	r->load_ms = 1e3 * printed(text, "Session creation time cost: ");
+	r->first_ms = printed(text, "First inference time cost: ");
+	r->throughput_per_s = printed(text, "Number of inferences per second: ");
+	r->peak_resident_mib = printed(text, "Peak working set size: ") / 1048576.0;
+	r->samples = total >= 1 && total < 1e15 ? (int64_t)total : ROW_NONE;
+	r->cause = "imported: assay neither measured nor checked it; which provider ran is not in the file";
+	return STATUS_OK;
+}
+
+// Lines "model,seconds,peak bytes,CPU %,number", by DuckDB's reader; behind them there may be statistics.
+static enum status read_perf_test_file(struct foreign_result *out, const char *path, struct table *t, struct error *err)
+{
+	struct arena *a = &out->arena;
+	size_t n = 0;
+
+	out->tool = "onnxruntime_perf_test";
+	out->count = 1;
+	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
+	struct foreign_row *f = row_begin(out, 0, arena_strdup(a, table_get(t, 0, "model")), "cpu", "ort");
+	f->result.sample_ms = ARENA_ARRAY(a, t->row_count + 1, double);
+	for (size_t i = 0; i < t->row_count; i++) {
+		double s = table_real(t, i, "s");
+		if (!text_is(table_get(t, i, "model"), f->cell.model) || !(s > 0))
+			return unlike(err, path, arena_printf(a, "line %zu is of another model or has no time: one result file of onnxruntime_perf_test is one model's", i + 1));
+		f->result.sample_ms[n++] = 1e3 * s;
+	}
+	f->result.sample_count = n;
+	take_statistics(a, &f->result);
+	f->result.row.peak_resident_mib = table_real(t, 0, "peak") / 1048576.0;
+	f->result.row.cause = "imported: assay neither measured nor checked it; which provider ran is not in the file";
+	return STATUS_OK;
+}
+
+// ---- which tool ----------------------------------------------------------------------------------------------------
+
+static enum status read_csv(struct foreign_result *out, const char *path, const char *text, struct error *err)
+{
+	// Only lines that the tool writes are taken; the name of the file is a parameter.
+	static const char llama[] = "SELECT * FROM read_csv(?, header = true, all_varchar = true)";
+	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, header = false, all_varchar = true, auto_detect = false,"
+		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': 'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
+	bool is_llama = text_starts(text, "build_commit,");
+	const struct db_api *api = NULL;
+	struct db d = { 0 };
+	struct table t = { 0 };
+	bool locked;
+	enum status status = db_load(&api, err);
+
+	if (status == STATUS_OK)
+		status = db_open(&d, api, ":memory:", true, &locked, err);
+	if (status == STATUS_OK)
+		status = db_query(&d, &out->arena, is_llama ? llama : perf, &(struct db_parameter){ .text = path }, 1, &t, err);
+	db_close(&d);
+	if (status != STATUS_OK)
+		return error_set(err, STATUS_BAD_INPUT, "%s: no result of a tool that is known, and no CSV either", path);
+	if (t.row_count == 0)
+		return unlike(err, path, "there is no result in it");
+	if (!is_llama)
+		return read_perf_test_file(out, path, &t, err);
+	json_t *tests = json_array();
+	for (size_t i = 0; i < t.row_count; i++) {
+		json_t *object = json_object();
+		for (size_t c = 0; c < t.column_count; c++) {
+			const char *cell = t.cells[i * t.column_count + c];
+			if (cell != NULL)
+				json_object_set_new(object, t.columns[c], json_string(cell));
+		}
+		json_array_append_new(tests, object);
+	}
+	status = read_llama(out, path, tests, err);
+	json_decref(tests);
+	return status;
+}
+
+// An object a line.
+static json_t *json_lines(const char *text)
+{
+	json_t *out = json_array();
+
+	while (*(text += strspn(text, " \t\r\n")) != '\0') {
+		size_t n = strcspn(text, "\n");
+		json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+		if (v == NULL || json_array_append_new(out, v) != 0) {
+			json_decref(out);
+			return NULL;
+		}
+		text += n;
+	}
+	return out;
+}
+
+static enum status read_json(struct foreign_result *out, const char *path, const char *text, size_t nbytes, struct error *err)
+{
+	struct error why = { 0 };
+	json_t *v = NULL;
+	enum status status;
+
+	if (json_bytes(path, text, nbytes, &v, &why) != STATUS_OK && (v = *text == '{' ? json_lines(text) : NULL) == NULL)
+		return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
+	const json_t *first = json_is_array(v) ? json_array_get(v, 0) : v;
+	if (json_is_object(v) && json_object_get(v, "execution_results") != NULL)
+		status = read_benchmark_app(out, path, v, err);
+	else if (json_is_object(v) && (json_object_get(v, "report") != NULL || json_object_get(v, "forward") != NULL || json_object_get(v, "prefill") != NULL))
+		status = read_optimum(out, path, v, err);
+	else if (json_object_get(first, "avg_ns") != NULL && json_object_get(first, "n_prompt") != NULL) {
+		json_t *tests = json_is_array(v) ? json_incref(v) : json_pack("[O]", v);
+		status = read_llama(out, path, tests, err);
+		json_decref(tests);
+	} else {
+		status = unlike(err, path, "JSON, but no result of llama-bench, optimum-benchmark or benchmark_app");
+	}
+	json_decref(v);
+	return status;
+}
+
+enum status foreign_read(struct foreign_result *out, const char *path, struct error *err)
+{
+	char *text = NULL;
+	size_t nbytes = 0;
+	enum status status;
+
+	*out = (struct foreign_result){ 0 };
+	status = file_read(&out->arena, path, FOREIGN_LIMIT, &text, &nbytes, err);
+	if (status == STATUS_OK && memchr(text, '\0', nbytes) != NULL)
+		status = unlike(err, path, "no result of a tool that is known: it has bytes that no text has");
+	if (status == STATUS_OK) {
+		const char *begin = text + strspn(text, " \t\r\n");
+		if (*begin == '{' || *begin == '[') {
+			status = read_json(out, path, begin, nbytes - (size_t)(begin - text), err);
+		} else if (strstr(text, "Command line parameters") == begin || strstr(text, "Configuration setup") == begin || strstr(text, "Execution results") == begin) {
+			json_t *v = benchmark_app_csv(&out->arena, text);
+			status = read_benchmark_app(out, path, v, err);
+			json_decref(v);
+		} else if (strstr(text, "Session creation time cost:") != NULL) {
+			status = read_perf_test_printed(out, path, text, err);
+		} else {
+			status = read_csv(out, path, text, err);
+		}
+	}
+	if (status != STATUS_OK)
+		foreign_done(out);
+	return status;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables out of the database as Parquet, CSV and JSON lines, and results of other tools into it. What comes in gets new numbers and keeps where
+// it came from (run.import, cell.origin_id; `source` of a row); what is there already is not added again.
+#ifndef ASSAY_STORE_TRANSFER_H
+#define ASSAY_STORE_TRANSFER_H
+
+#include "store/store.h"
+
+// "parquet", "csv" or "json" (one object a line). One table or view into the file `path`; the name is looked up, never pasted.
+enum status store_export(struct store *s, const char *table, const char *format, const char *path, int64_t *rows, struct error *err);
+// Names of the tables (not the views), in the order in which they were made; in the store's arena.
+enum status store_tables(struct store *s, struct table *out, struct error *err);
+
+// A result of another tool.
+struct foreign_result {
+	struct arena arena;
+	const char *tool, *version;          // "llama-bench", "5163"; version NULL: the file does not say it
+	const char *machine_cpu;             // as the file says; NULL
+	struct foreign_row { struct cell cell; struct cell_result result; } *rows;
+	size_t count;
+};
+// Which tool a file is from is seen in what it holds; BAD_INPUT with a sentence for everything else. The caller releases with foreign_done.
+enum status foreign_read(struct foreign_result *out, const char *path, struct error *err);
+void foreign_done(struct foreign_result *r);
+
+struct store_import { bool known; int64_t cells; };          // known: these very bytes were imported before, nothing was added
+enum status store_import_foreign(struct store *s, const char *path, const struct foreign_result *r, struct store_import *out, struct error *err);
+
+#endif

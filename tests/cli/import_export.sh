@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# import of other tools' results (tests/store/foreign: their forms, made-up numbers) and export: units, marks, twice, hostile and cut-off files.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+foreign=$SOURCE/tests/store/foreign
+cd "$work" || exit 1
+
+code 1 "$ASSAY" import
+code 1 "$ASSAY" export
+has err 'says where to'
+code 1 "$ASSAY" export -o x.parquet result
+has err 'there is no database'
+
+code 0 "$ASSAY" import "$foreign/llama.json" "$foreign/llama.jsonl" "$foreign/llama.csv" "$foreign/optimum.json" "$foreign/benchmark_app.json" "$foreign/benchmark_app.csv" \
+	"$foreign/perf_test.csv" "$foreign/perf_test.txt"
+has out 'llama.json: 2 rows of llama-bench 5163$'
+has out 'llama.jsonl: 2 rows of llama-bench 6000$'
+has out 'llama.csv: 2 rows of llama-bench 5163$'
+has out 'optimum.json: 1 row of optimum-benchmark 0.6.0$'
+has out 'perf_test.txt: 1 row of onnxruntime_perf_test$'
+"$ASSAY" query --json "SELECT id, model, requested, device, engine, verdict, source, batch, sequence, prompt_tokens, new_tokens, latency_ms, latency_min_ms, latency_max_ms, prefill_ms, token_ms,
+	tokens_per_s, load_ms, first_ms, throughput_per_s, peak_resident_mib, samples, threads, state FROM result ORDER BY id" >"$work/out"
+json 'len(d) == 11 and all(r["verdict"] == "unjudged" and r["source"] and r["state"] == "finished" for r in d)'
+json '[d[0][k] for k in ("source", "latency_ms", "latency_min_ms", "latency_max_ms", "prefill_ms", "prompt_tokens", "new_tokens", "samples", "threads", "requested")] == ["llama-bench 5163", 2000, 1900, 2100, 2000, 512, 0, 3, 4, "cpu"]'
+json 'd[1]["token_ms"] == 50 and d[1]["tokens_per_s"] == 20 and d[1]["new_tokens"] == 100'
+json 'd[4]["latency_ms"] == 2000 and d[4]["samples"] is None'
+json '[d[6][k] for k in ("model", "latency_ms", "load_ms", "peak_resident_mib", "batch", "sequence", "throughput_per_s", "samples")] == ["made-up/bert", 22, 1500, 1000, 2, 16, 90.9, 5]'
+json '[d[7][k] for k in ("model", "requested", "device", "latency_ms", "latency_max_ms", "load_ms", "first_ms", "throughput_per_s", "samples")] == ["made-up.onnx", "openvino", "CPU", 4.75, 7.25, 332.84, 8.5, 200, 20]'
+json '[d[8][k] for k in ("model", "latency_ms", "latency_min_ms", "batch", "samples")] == ["made-up.xml", 10.5, 9.5, 4, 50]'
+json '[round(d[9][k], 6) for k in ("latency_ms", "latency_min_ms", "latency_max_ms", "peak_resident_mib", "samples")] == [4.2, 4, 4.4, 100, 3]'
+json '[d[10][k] for k in ("model", "latency_ms", "load_ms", "first_ms", "peak_resident_mib", "samples")] == ["perf_test.txt", 4, 250, 9, 200, 100]'
+
+# Never a success of ours, never a platform's best.
+code 0 "$ASSAY" query --json "SELECT count(*) AS n, count(*) FILTER (success) AS good, min(error) AS why FROM hardware_results"
+json 'd == [{"n": 11, "good": 0, "why": "imported from benchmark_app: not checked by assay"}]'
+code 0 "$ASSAY" query fastest --json
+json 'd == []'
+has err 'rows imported from other tools'
+code 0 "$ASSAY" query coverage --json
+json 'sum(r["imported"] for r in d) == 11'
+
+# The same bytes again, also under another name: nothing.
+cp "$foreign/llama.json" other.json
+code 0 "$ASSAY" import other.json "$foreign/optimum.json"
+has out 'other.json: imported before, nothing added'
+has out 'optimum.json: imported before, nothing added'
+code 0 "$ASSAY" query --json "SELECT (SELECT count(*) FROM cell) AS cells, (SELECT count(*) FROM import) AS imports, (SELECT count(*) FROM sample) AS samples"
+json 'd == [{"cells": 11, "imports": 8, "samples": 20}]'
+
+# What is no result, or half of one, is refused with a sentence that names it, and adds nothing; the next file is taken all the same.
+printf '' >empty.json
+printf '{"a": 1}' >strange.json
+printf '\177ELF\000\001' >binary.csv
+head -c 900 "$foreign/llama.json" >cut.json
+head -6 "$foreign/perf_test.txt" >cut.txt
+printf 'build_commit,build_number\n"x","1"\n' >columns.csv
+printf '[{"model_filename": "x", "avg_ns": -5, "n_prompt": 1, "n_gen": 0}]' >negative.json
+printf '[{"model_filename": "x", "avg_ns": 5, "n_prompt": 1, "n_gen": 0, "samples_ns": ["a"]}]' >samples.json
+printf '{"forward": {"latency": {"unit": "s", "p50": 1}}}' >report.json
+printf '{"cmd_options": {"-m": "x"}, "execution_results": {"error": "Input is dynamic"}}' >failed.json
+printf 'a,b,c\n1,2,3\n' >table.csv
+printf "x',0.1); DROP TABLE cell; --,1,2,3\n" >sql.csv
+for f in empty.json strange.json binary.csv cut.json cut.txt columns.csv negative.json samples.json report.json failed.json table.csv sql.csv nowhere.json; do
+	code 1 "$ASSAY" import "$f"
+	has err "$f"
+	empty out
+done
+code 1 "$ASSAY" import report.json
+has err 'import benchmark.json'
+code 1 "$ASSAY" import failed.json
+has err 'Input is dynamic'
+code 0 "$ASSAY" query --json "SELECT count(*) AS n FROM cell"
+json 'd == [{"n": 11}]'
+sed 's/5163/7000/' "$foreign/llama.json" >"new'; --.json"
+code 1 "$ASSAY" import strange.json "new'; --.json"
+has out "2 rows of llama-bench 7000"
+
+# Export: what is written is what is there; a name is a name.
+code 0 "$ASSAY" export -o "it's result.parquet" result
+has out '13 rows$'
+code 0 "$ASSAY" query --json "SELECT count(*) AS n FROM (FROM result EXCEPT FROM 'it''s result.parquet')"
+json 'd == [{"n": 0}]'
+code 0 "$ASSAY" export --format csv -o tables
+for t in machine run cell event measurement sample import; do [ -s "tables/$t.csv" ] || fail "no tables/$t.csv"; done
+code 0 "$ASSAY" query --json "SELECT (SELECT count(*) FROM 'tables/sample.csv') AS a, (SELECT count(*) FROM sample) AS b"
+json 'd[0]["a"] == d[0]["b"] == 26'
+code 0 "$ASSAY" export --format json -o two hardware_results run
+[ -s two/run.json ] || fail "no two/run.json"
+code 1 "$ASSAY" export -o x 'cell; DROP TABLE cell'
+has err "there is no table or view"
+code 1 "$ASSAY" export --format xml -o x result
+code 1 "$ASSAY" export -o nowhere/x.parquet result
+finish
