@@ -53,7 +53,7 @@ struct assay_cell {
 	const char *platform;            /* NULL: "cpu"; "openvino", "openvino:GPU", "null:fail=run@3", as `assay run --on` takes */
 	int64_t batch;                   /* 0: 1 */
 	int64_t sequence;                /* tokens; 0: 128, or what the model takes if that is less */
-	int64_t runs;                    /* timed runs; 0: at least 11, until 3 s have passed or 64 runs are done */
+	int64_t runs;                    /* timed runs, exactly; 0: at least 11, until 3 s have passed or 662 runs are done */
 	int64_t layers;                  /* only the first N layers; 0: all */
 	uint64_t seed;                   /* of inputs and synthetic weights */
 	int synthetic;                   /* not 0: random weights where the model has none here */

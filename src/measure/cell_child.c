@@ -2,7 +2,7 @@
 // The child's side of a cell. It tells each phase before it begins, so that whatever kills the process is told apart by
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
-//   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> explain -> shape -> cycles -> done
+//   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> shape -> explain -> cycles -> done
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
 //
@@ -249,13 +249,15 @@ static enum status measure(struct work *w, struct error *err)
 	if ((st = draw_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
 	    (st = give_outputs(w, err)))
 		return st;
+	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
+	if (!w->ask.profile)
+		work_new_shape(w);
 	if (w->ask.no_explain && !w->ask.no_fallback)
 		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
 	else
 		work_explain(w, w->part, w->in);
 	if (w->ask.profile)
 		return work_profile(w, err);
-	work_new_shape(w);
 	work_cycles(w);
 	return STATUS_OK;
 }
