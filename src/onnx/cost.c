@@ -183,6 +183,25 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 
 // ---- bytes --------------------------------------------------------------------------------------------------------------
 
+// A stored weight that the graph takes from 8 bits is read as it is stored: engines multiply with it so.
+static uint64_t weight_bytes(struct count *c, int id)
+{
+	const struct value_info *v = &c->g->values[id];
+	const struct node *n = v->kind == VALUE_NODE ? &c->g->nodes[v->node] : NULL;
+	uint64_t sum = 0;
+
+	if (!n || !text_is(n->op, "DequantizeLinear"))
+		return bytes(c, id);
+	for (int k = 0; k < n->input_count; k++)
+		sum += bytes(c, n->inputs[k].id);
+	return sum;
+}
+
+static bool stands_for_float(const char *op)
+{
+	return text_ends(op, "Integer") || text_starts(op, "QLinear") || text_ends(op, "QuantizeLinear");
+}
+
 static void read_input(struct count *c, struct cost_value *reads, int id, uint64_t nbytes)
 {
 	if (c->constant[id]) {
@@ -214,7 +233,7 @@ static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 		int id = n->inputs[k].id;
 
 		if (id)
-			read_input(c, reads, id, part && k == 0 ? bytes(c, n->outputs[0]) : bytes(c, id));
+			read_input(c, reads, id, part && k == 0 ? bytes(c, n->outputs[0]) : c->constant[id] ? weight_bytes(c, id) : bytes(c, id));
 	}
 }
 
@@ -262,7 +281,7 @@ static uint64_t boundary(struct count *c, const bool *live)
 				continue;
 			}
 			whole[id] = true;
-			sum += bytes(c, id);
+			sum += weight_bytes(c, id);
 		}
 	}
 	free(whole);
@@ -298,7 +317,7 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 		if (!n->live)
 			continue;
 		c.node = &out->nodes[out->node_count++];
-		*c.node = (struct node_cost){ .name = n->name, .op = n->op, .of_floats = is_float(g->values[n->outputs[0]].dtype) };
+		*c.node = (struct node_cost){ .name = n->name, .op = n->op, .of_floats = is_float(g->values[n->outputs[0]].dtype) || stands_for_float(n->op) };
 		live[i] = !all;
 		if (all)
 			continue;

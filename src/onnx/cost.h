@@ -19,7 +19,7 @@ struct node_cost {
 	uint64_t weight_nbytes;              // of weights and other constants, in the type that the node reads
 	const struct cost_value *reads, *writes;     // the values of read_nbytes and written_nbytes
 	int read_count, write_count;
-	bool of_floats;                      // its result is a float
+	bool of_floats;                      // its result is a float, or an integer that stands for one
 	bool unknown;                        // a dimension was not a number
 };
 struct op_cost { const char *op; size_t nodes; uint64_t flops, nbytes; };
