@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/crossover.h"
 #include "report/gather.h"
 
 static const struct axis { unsigned but; const char *word; } axes[] = {
@@ -47,7 +48,7 @@ static const struct report_column columns[] = {
 };
 
 static const struct report_column crossover_columns[] = {
-	{ "model", "model", false }, { "platform", "faster", false }, { "other", "than", false }, { "batch", "from batch", true }, { "times", "there", true }, { "claim", "how sure", false },
+	{ "model", "model", false }, { "platform", "faster", false }, { "other", "than", false }, { "after", "between batch", true }, { "batch", "and", true }, { "times", "there", true }, { "claim", "how sure", false },
 };
 
 static void sweep(struct summary *out, const struct axis *axis, const struct report_cell **points, size_t n, struct report_section *s, struct arena *a)
@@ -70,36 +71,45 @@ static void sweep(struct summary *out, const struct axis *axis, const struct rep
 	}
 }
 
-// The least batch from which on `c`'s platform has the lower median at every batch that both have.
+static struct crossover_side side_of(struct arena *a, const struct report_cell **points, size_t n)
+{
+	struct crossover_point *out = ARENA_ARRAY(a, n + 1, struct crossover_point);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct row *r = &points[i]->row;
+		out[i] = (struct crossover_point){ r->batch, r->latency_ms, r->latency_low_ms, r->latency_high_ms };
+	}
+	return (struct crossover_side){ points[0]->platform, out, n };
+}
+
+static const struct report_cell *at_batch(const struct report_cell **points, size_t n, int64_t batch)
+{
+	for (size_t i = 0; i < n; i++)
+		if (points[i]->row.batch == batch)
+			return points[i];
+	return NULL;
+}
+
+// Where the first platform becomes the faster one, and stays it as far as was measured.
 static void crossover(struct summary *out, const struct report_cell **x, size_t nx, const struct report_cell **y, size_t ny, struct report_section *s, struct arena *a)
 {
-	const struct report_cell *from = NULL, *against = NULL;
-	size_t slower = 0;
+	const struct crossover_side sides[2] = { side_of(a, x, nx), side_of(a, y, ny) };
+	struct crossover found;
 
-	for (size_t i = 0; i < nx; i++) {
-		for (size_t k = 0; k < ny; k++) {
-			if (x[i]->row.batch != y[k]->row.batch)
-				continue;
-			bool is_faster = x[i]->row.latency_ms < y[k]->row.latency_ms;
-			slower += !is_faster;
-			if (is_faster && from == NULL) {
-				from = x[i];
-				against = y[k];
-			} else if (!is_faster) {
-				from = NULL;
-			}
-		}
-	}
-	if (from == NULL || slower == 0)
+	crossover_find(&found, a, sides);
+	if (found.count < 2 || found.stretches[found.count - 1].faster != 0)
 		return;
+	const struct crossover_stretch *before = &found.stretches[found.count - 2], *now = before + 1;
+	const struct report_cell *from = at_batch(x, nx, now->first), *against = at_batch(y, ny, now->first);
 	struct report_speed speed = report_speed_against(out, from, against, a);
 	struct report_value *v = section_row(s);
 	v[0] = value_text(report_model_name(from->row.model));
 	v[1] = value_text(from->platform);
 	v[2] = value_text(against->platform);
-	v[3] = value_count(a, from->row.batch);
-	v[4] = value_times(a, speed.times);
-	v[5] = value_text(report_speed_words(a, &speed));
+	v[3] = value_count(a, before->last);
+	v[4] = value_count(a, from->row.batch);
+	v[5] = value_times(a, speed.times);
+	v[6] = value_text(report_speed_words(a, &speed));
 }
 
 void summary_gather_sweeps(struct summary *out, struct arena *a)
@@ -107,7 +117,7 @@ void summary_gather_sweeps(struct summary *out, struct arena *a)
 	const struct report_cell **points = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *), **other = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
 	struct report_section *s = section_add(out, a, "sweeps", "Sweeps", "Questions that differ in one number. A batch that gains less than 5\u00a0% over the one before is not worth its latency.",
 		columns, sizeof columns / sizeof *columns, out->cell_count * (sizeof axes / sizeof *axes));
-	struct report_section *x = section_add(out, a, "crossover", "Where another platform becomes faster", "The least batch from which on its median is lower at every batch that both were asked.",
+	struct report_section *x = section_add(out, a, "crossover", "Where another platform becomes faster", "Slower at the first of these batches, faster at the second and as far as was measured: 95\u00a0% intervals of the medians that do not overlap. Nothing is said of batches in between.",
 		crossover_columns, sizeof crossover_columns / sizeof *crossover_columns, out->cell_count * (out->column_count + 1));
 
 	for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {

@@ -170,6 +170,7 @@ static void test_sweeps(void **state)
 	assert_int_equal(json_array_size(json_object_get(f->root, "crossover")), 1);
 	assert_string_equal(text_in(section(f, "crossover", 0), "platform"), "openvino");
 	assert_int_equal(json_integer_value(json_object_get(section(f, "crossover", 0), "batch")), 4);
+	assert_int_equal(json_integer_value(json_object_get(section(f, "crossover", 0), "after")), 2);
 	// The most throughput is openvino's at batch 4; cpu's at its own best batch stands beside it.
 	assert_string_equal(text_in(section(f, "best_throughput", 0), "best"), "openvino");
 	assert_true(fabs(number_in(section(f, "best_throughput", 0), "per_s") - 4000.0 / 30) < 1e-6);
