@@ -100,6 +100,17 @@ static void add_flag(struct text *t, const char *flag, bool is)
 	text_addf(t, is ? " %s" : "", flag);
 }
 
+// "latency_bound_ms" is --latency-bound.
+static const char *flag_of(struct arena *a, const char *name)
+{
+	size_t n = strlen(name) - (text_ends(name, "_per_s") ? 6 : text_ends(name, "_ms") ? 3 : 0);
+	char *out = arena_printf(a, "--%.*s", (int)n, name);
+
+	for (char *p = out; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	return out;
+}
+
 const char *reproduce_command(struct arena *a, const struct reproduce *r)
 {
 	const struct question *q = &r->question;
@@ -130,11 +141,11 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 	add_real(&t, "--quiet-wait", q->quiet_wait_s);
 	add_real(&t, "--memory", (double)q->memory_bytes / 1073741824.0);
 	add_word(&t, "--golden", q->golden);
-	// The options of VARIANT_LIST have its names, with - for _.
+	// The options of VARIANT_LIST have its names without their units, with - for _.
 #define ADD_TEXT add_word
 #define ADD_INTEGER add_number
 #define ADD_REAL add_real
-#define X(kind, name, meaning) { char flag[] = "--" #name; for (char *p = flag; *p; p++) *p = *p == '_' ? '-' : *p; ADD_##kind(&t, flag, q->variant.name); }
+#define X(kind, name, meaning) ADD_##kind(&t, flag_of(a, #name), q->variant.name);
 	VARIANT_LIST(X)
 #undef X
 	const char *out = arena_strdup(a, text_get(&t));
