@@ -56,6 +56,9 @@ static const struct signature table[] = {
 	{ "openvino", NULL, "(ZE_RESULT_ERROR_[A-Z_]*)", STATUS_UNAVAILABLE, 0, "Level Zero, which Intel's NPUs and GPUs are used through, says \\1", "`assay doctor openvino`" },
 	{ NULL, NULL, "Conflicting lock is held in ([^ ]+) \\(PID ([0-9]+)\\)", STATUS_UNAVAILABLE, 0, "the database is held by another process: \\1, PID \\2", "end it, or wait: assay itself holds the file for milliseconds" },
 
+	{ NULL, NULL, "Program ([A-Za-z0-9_]+) requires f16 but the device does not support it", STATUS_UNSUPPORTED, 0, "the adapter has no float16 in its shaders (shader-f16), and \\1 computes in it",
+		"take another adapter, or --precision float32" },
+
 	// ---- memory
 	{ NULL, NULL, "CUDA_ERROR_OUT_OF_MEMORY|CUDA failure 2:|cudaErrorMemoryAllocation|CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", STATUS_NO_MEMORY, 0,
 		"the GPU's memory is full", SMALLER "; gpu_mem_limit bounds the arena, and other programs may hold memory" },

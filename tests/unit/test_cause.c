@@ -70,6 +70,8 @@ static const struct {
 		"OpenCL could not give" },
 	{ "ort", "cpu", "Non-zero status code returned while running Expand node. Name:'e' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:360 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 70368744177664", STATUS_NO_MEMORY, 0,
 		"a buffer of 70368744177664 bytes" },
+	{ "ort", "webgpu", "Gather failed while it ran, node Gather: shader_helper.cc:401 GenerateSourceCode Program Gather requires f16 but the device does not support it.", STATUS_UNSUPPORTED, 0,
+		"the adapter has no float16 in its shaders (shader-f16), and Gather computes in it" },
 	{ "browser", "webgpu", "Buffer size (3185049600) exceeds the max buffer size limit (1073741824). This adapter supports a higher maxBufferSize of 4294967296, which can be specified in requiredLimits when calling requestDevice().", STATUS_NO_MEMORY, 0,
 		"a buffer of 3185049600 bytes is larger than the adapter allows: maxBufferSize is 1073741824" },
 	{ "browser", "webgpu", "Binding size (146847752) of [Buffer \"x\"] is larger than the maximum binding size (134217728). - While validating entries[2] as a Buffer.", STATUS_NO_MEMORY, 0,
