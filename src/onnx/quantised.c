@@ -4,11 +4,12 @@
 //
 //     int8-dynamic            DynamicQuantizeLinear(x) -> MatMulInteger(q, w) -> Cast -> Mul(scale of x * scales of w) -> Add(bias)
 //     .., by the engine       Gemm(x, DequantizeLinear(w)), and the engine quantises x as it comes
-//     int8-static             MatMul(DequantizeLinear(QuantizeLinear(x, range)), DequantizeLinear(w)) -> Add(bias): QDQ
+//     int8-static             Gemm(DequantizeLinear(QuantizeLinear(x, range)), DequantizeLinear(w, zeros)) -> Add(bias): QDQ
 //
 // Standard operators of opset 17, which ONNX Runtime finds and fuses as it does its own: three layers of
 // bert-base's size, 128 rows: 53.7 ms with com.microsoft.DynamicQuantizeMatMul, 55.4 with these, 175 in float32 (version 1.31).
-// Products of two activations (attention's) stay float32.
+// Products of two activations (attention's) stay float32. Of QDQ ONNX Runtime makes a QGemm only where the weight lies [out, in] with zero
+// points, all 0; behind a Transpose, or without them, it multiplies in float32 (bert-base: slower than without), and so does OpenVINO.
 #include "onnx/reduced.h"
 
 #include "onnx/inside.h"
@@ -55,6 +56,18 @@ static value dynamic(struct graph *g, value x, value values, value scales)
 	return op_mul(g, op_cast(g, sum, DTYPE_F32), op_mul(g, q[1], scales));
 }
 
+// x times the transposed w [out, in], which lies as ONNX Runtime finds integers behind it.
+static value float_product(struct graph *g, value x, value w)
+{
+	if (g->failed)
+		return NO_VALUE;
+	const int64_t dim[2] = { value_dim(g, x, 0), value_dim(g, w, 0) };
+
+	if (value_rank(g, x) == 2)
+		return graph_node(g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
+	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
+}
+
 // The affine u8 range that has low, high and 0 in it, as DynamicQuantizeLinear's text gives it (https://onnx.ai/onnx/operators/).
 void quantised_range(float low, float high, float *scale, uint8_t *zero)
 {
@@ -79,8 +92,9 @@ static value with_range(struct graph *g, value x, value values, value scales, co
 	value q = graph_node(g, "QuantizeLinear", "", (value[]){ x, s, z }, 3, NULL, 0, DTYPE_U8, v.rank, v.dim);
 	if (g->failed)
 		return NO_VALUE;
-	value w = op_transpose(g, values, 2, (int[]){ 1, 0 });
-	return op_matmul(g, dequantise(g, q, s, z, -1), dequantise(g, w, scales, NO_VALUE, 1));
+	int64_t out = value_dim(g, values, 0);
+	value zeros = graph_constant(g, DTYPE_I8, 1, &out, arena_alloc(&g->arena, (size_t)out + 1));
+	return float_product(g, dequantise(g, q, s, z, -1), dequantise(g, values, scales, zeros, 0));
 }
 
 // A weight may be used more than once (albert's layers share theirs): the n-th use has a name of its own.
@@ -118,11 +132,7 @@ value quantised_linear(struct graph *g, value x, value stored, const char *name,
 		return with_range(g, x, values, scales, range);
 	if (!g->form.precise.by_engine)
 		return dynamic(g, x, values, scales);
-	value w = dequantise(g, values, scales, NO_VALUE, 0);
-	int64_t dim[2] = { value_dim(g, x, 0), out };
-	if (value_rank(g, x) == 2)
-		return graph_node(g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
-	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
+	return float_product(g, x, dequantise(g, values, scales, NO_VALUE, 0));
 }
 
 // The smallest and largest number that goes into a linear layer, as outputs "low NAME" and "high NAME".
