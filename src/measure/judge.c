@@ -27,23 +27,28 @@ struct bound bound_for(enum dtype compute)
 	}
 }
 
-// Rounding a value of a block or row with the largest absolute value A to 2L + 1 steps has the mean square error (A / L)^2 / 12: for 8
-// bits with A of 4 to 30 standard deviations 8e-5 to 5e-3 of its square, for 4 bits with 2.2 (blocks of 32) 8e-3, in each layer; what
-// a model of many layers makes of it is what the bounds leave room for. Outputs that have nothing to do with the reference have an
-// NMSE of 1 or more.
+// NMSE (and the largest error over the largest value) seen against float32, seeded weights, on ONNX Runtime 1.31: the worst of eight
+// small models (clip, gemma2, mistral, qwen2, roberta, swin, t5, wav2vec2), each time gemma2 with its soft caps, then the next, then bert-base:
+//   int8-weights     0.0023 (0.09), 0.0004
+//   int8-dynamic     0.0055 (0.09), 0.0012; bert-base 0.0008 (OpenVINO the same)
+//   int8-static      0.0072 (0.17), 0.0019; bert-base 0.0009 (OpenVINO the same)
+//   int4-weights     0.23 (0.6), 0.05
+//   bfloat16         bert-base 1.3e-4, a small llama the same, both by OpenVINO
+// The bounds are five times the worst. Of int4 that would allow anything, for outputs that have nothing to do with the reference have an NMSE of 1 or
+// more: its bound is five times the next. How wrong a precision is the row's figures say; the bound only tells rounding from a wrong graph.
 static struct bound bound_of_precision(enum precision p)
 {
 	switch (p) {
 	case PRECISION_FLOAT16:
-		return (struct bound){ 0.012, 5e-4, 0.012, true };
+		return (struct bound){ 0.012, 5e-4, 0.012, true };       // as bound_for
 	case PRECISION_BFLOAT16:
-		return (struct bound){ 0.06, 2e-3, 0.06, true };
+		return (struct bound){ 0.1, 2e-3, 0.1, true };
 	case PRECISION_INT8_WEIGHTS:
-		return (struct bound){ 0.1, 1e-2, 0.1, true };
+		return (struct bound){ 0.45, 1.2e-2, 0.45, true };
 	case PRECISION_INT8_DYNAMIC: case PRECISION_INT8_STATIC:
-		return (struct bound){ 0.3, 0.1, 0.3, true };
+		return (struct bound){ 0.85, 4e-2, 0.85, true };
 	case PRECISION_INT4_WEIGHTS:
-		return (struct bound){ 0.5, 0.25, 0.5, true };
+		return (struct bound){ 1, 0.25, 1, true };
 	case PRECISION_STORED: case PRECISION_FLOAT32: case PRECISION_COUNT:
 		break;
 	}

@@ -208,6 +208,9 @@ static struct graph *draw(const struct layer *l, const char *precision)
 	struct error e = { 0 };
 	if (precision_parse(&form.precise, precision, &e))
 		fail_msg("%s", e.text);
+	static const struct linear_range range = { "w", -1.25f, 1.5f };      // of what multiply gives in
+	form.ranges = &range;
+	form.range_count = 1;
 	struct graph *g = graph_new(&form);
 	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ ROWS, l->in });
 	value v = op_cast(g, graph_external(g, "w", w->dtype, 2, w->dim, w->shard->location, w->offset, w->nbytes), DTYPE_F32);
@@ -354,6 +357,63 @@ static void products(void **state)
 			checkpoint_close(&l.c);
 			arena_done(&held);
 		}
+}
+
+// The nearest of 255 steps each side, of a row by its largest; and of 256 between -1.25 and 1.5.
+static double as_row(double x, float largest)
+{
+	float scale = largest / 127;
+	return (double)(nearbyintf((float)x * (1 / scale)) * scale);
+}
+
+static double as_activation(double x)
+{
+	float scale = 2.75f / 255;
+	return (double)(fminf(fmaxf(nearbyintf((float)x / scale), -116), 139) * scale);          // in float: 1.375 is half a step, 127.5
+}
+
+static void integers(void **state)
+{
+	static const char *const precisions[] = { "int8-dynamic", "int8-static" };
+	bool runs = engine_is_here();
+
+	(void)state;
+	for (size_t k = 0; k < 4; k++) {
+		struct layer l = { .in = 128, .out = 72, .in_out = k >= 2, .dtype = k % 2 ? DTYPE_BF16 : DTYPE_F32 };
+		struct arena held = { 0 };
+		struct error e = { 0 };
+		double *expected = ARENA_ARRAY(&arena, (size_t)(ROWS * l.out), double), off = 0;
+		const char *folder = make_checkpoint(&l, arena_printf(&arena, "i%zu", k));
+		for (int64_t n = 0; n < l.out; n++) {
+			float largest = 0;
+			for (int64_t i = 0; i < l.in; i++)
+				largest = fmaxf(largest, fabsf(weight_at(&l, n, i)));
+			for (int64_t m = 0; m < ROWS; m++) {
+				double exact = 0;
+				for (int64_t i = 0; i < l.in; i++) {
+					double x = (double)((float)((m * l.in + i) % 23) / 8 - 1.25f), w = (double)weight_at(&l, n, i);
+					expected[m * l.out + n] += as_row(w, largest) * as_activation(x);
+					exact += w * x;
+				}
+				off = fmax(off, fabs(expected[m * l.out + n] - exact));
+			}
+		}
+		for (size_t p = 0; p < 2; p++) {
+			if (checkpoint_open(&l.c, folder, &e))
+				fail_msg("%s", e.text);
+			l.g = draw(&l, precisions[p]);
+			if (convert_weights(&l.made, &held, &l.c, &l.g, 1, &e))
+				fail_msg("%s", e.text);
+			// Far from what float32 gives: a product that was not made of integers would be seen.
+			assert_true(off > 0.01);
+			const char *wrong = runs ? in_child(&l, expected, 1e-3) : NULL;
+			if (wrong)
+				fail_msg("%s, in_out %d, %s: %s", precisions[p], l.in_out, dtype_word(l.dtype), wrong);
+			graph_free(l.g);
+			checkpoint_close(&l.c);
+		}
+		arena_done(&held);
+	}
 }
 
 // ---- the file ------------------------------------------------------------------------------------------------------------
@@ -552,7 +612,7 @@ static void halves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(blocks), cmocka_unit_test(products), cmocka_unit_test(made_once), cmocka_unit_test(killed),
+		cmocka_unit_test(words), cmocka_unit_test(blocks), cmocka_unit_test(products), cmocka_unit_test(integers), cmocka_unit_test(made_once), cmocka_unit_test(killed),
 		cmocka_unit_test(halves),
 	};
 
