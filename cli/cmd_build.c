@@ -259,7 +259,7 @@ static int run(int argc, char **argv)
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
 		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1, 16 },
-		{ "precision", CLI_TEXT, &b.precision, "P", "weights converted: float32, float16, bfloat16, int8-weights, int4-weights; default as stored" },
+		{ "precision", CLI_TEXT, &b.precision, "P", "weights converted: float32, float16, bfloat16, int8-dynamic, int8-weights, int4-weights; default as stored" },
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },
