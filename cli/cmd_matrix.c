@@ -205,7 +205,7 @@ static enum status write_reports(const struct matrix *x, struct arena *a, struct
 	static const struct {
 		enum report_format format;
 		const char *file;
-	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" } };
+	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" }, { REPORT_MATRIX, "matrix.json" }, { REPORT_MATRIX_YAML, "matrix.yaml" } };
 	struct store store = { 0 };
 
 	enum status s = store_open(&store, x->cells.db, true, err);
@@ -277,7 +277,7 @@ static int run(int argc, char **argv)
 		{ "hardware", CLI_LIST, &x.cells.on, "PLATFORM,...", "the same as --on; all: the eight platforms" },
 		{ "detect-only", CLI_FLAG, &x.detect_only, NULL, "look at the machine, write what was found into the database, print it and stop" },
 		{ "workers", CLI_INTEGER, &x.cells.workers, "N", "cells side by side on different devices, never two on one; default 1", 1, 64 },
-		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html and report.md; default assay-out" },
+		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html, report.md, matrix.json and matrix.yaml; default assay-out" },
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
 		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
 			"leave out what is finished in the database; run what was interrupted again" },

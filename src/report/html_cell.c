@@ -49,6 +49,16 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Latency", report_latency(a, r));
 	html_fact(out, a, "90th percentile", c->p90);
 	html_fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);
+	html_fact(out, a, "Why unstable", r->stability_why);
+	html_fact(out, a, "Median, 95 % interval", !isnan(r->latency_low_ms) && !isnan(r->latency_high_ms) ? html_with(a, report_ms(a, r->latency_low_ms), " to ", report_ms(a, r->latency_high_ms)) : NULL);
+	html_fact(out, a, "95th and 99th percentile", html_with(a, report_ms(a, r->latency_p95_ms), ", ", report_ms(a, r->latency_p99_ms)));
+	html_fact(out, a, "Coefficient of variation", isnan(r->latency_cv) ? NULL : arena_printf(a, "%.3g", r->latency_cv));
+	html_fact(out, a, "Throughput", isnan(r->throughput_per_s) ? NULL : arena_printf(a, "%.4g inputs per second", r->throughput_per_s));
+	html_fact(out, a, "Time on the device", report_ms(a, r->device_ms));
+	html_fact(out, a, "Overheads", isnan(r->clock_overhead_us) ? NULL : arena_printf(a, "clock %.3g µs%s", r->clock_overhead_us, isnan(r->harness_overhead_us) ? ""
+		: arena_printf(a, ", between runs %.3g µs", r->harness_overhead_us)));
+	html_fact(out, a, "Warm-up", r->warmup_runs != ROW_NONE ? html_with(a, arena_printf(a, "%lld runs, %s", (long long)r->warmup_runs, report_ms(a, r->warmup_ms) ? report_ms(a, r->warmup_ms) : ""), ": ", r->warmup_end) : NULL);
+	html_fact(out, a, "First run of a new shape", report_ms(a, r->new_shape_ms));
 	html_fact(out, a, "Building the graph", report_ms(a, r->build_ms));
 	html_fact(out, a, "Loading", report_ms(a, r->load_ms));
 	html_fact(out, a, "First run", report_ms(a, r->first_ms));

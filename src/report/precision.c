@@ -61,7 +61,7 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 		if (!isnan(speed.times))
 			v[5] = value_times(a, speed.times);
 		v[6] = value_text(isnan(r->latency_ms) ? NULL : base == NULL ? "no float32 row of this question" : report_speed_words(a, &speed));
-		if (speed.times < 1)
+		if (speed.times < 1 || (base != NULL && r->latency_ms > base->row.latency_ms))
 			v[7] = value_flagged(value_text("SLOWER THAN FLOAT32"));
 		v[8] = value_real(arena_printf(a, "%.7g", r->cosine), r->cosine);
 		v[9] = value_real(report_error(a, r->max_abs_error), r->max_abs_error);

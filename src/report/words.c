@@ -85,7 +85,7 @@ const char *report_spread(struct arena *a, const struct row *r)
 	if (low != NULL && high != NULL)
 		out = arena_printf(a, "%s%smedian within %s to %s (95 %%)", out ? out : "", out ? ", " : "", low, high);
 	if (text_is(r->stability, "unstable"))
-		out = arena_printf(a, "%s%sunstable%s%s", out ? out : "", out ? ", " : "", r->stability_why ? ": " : "", r->stability_why ? r->stability_why : "");
+		out = arena_printf(a, "%s%sunstable", out ? out : "", out ? ", " : "");
 	return out;
 }
 
