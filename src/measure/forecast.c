@@ -9,10 +9,25 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 #include "measure/stats.h"
 
 enum { TERMS = 3, FEATURES = 3 + MIX_COUNT };
 static const double inside = 0.9, normal_95 = 1.9599639845400545;
+
+enum forecast_mix forecast_mix_of(const char *op)
+{
+	static const struct { const char *op; enum forecast_mix mix; } kinds[] = {
+		{ "MatMul", MIX_PRODUCT }, { "Gemm", MIX_PRODUCT }, { "FusedMatMul", MIX_PRODUCT }, { "MatMulNBits", MIX_PRODUCT }, { "MatMulInteger", MIX_PRODUCT },
+		{ "MultiHeadAttention", MIX_PRODUCT }, { "GroupQueryAttention", MIX_PRODUCT }, { "DynamicQuantizeMatMul", MIX_PRODUCT }, { "MatMulIntegerToFloat", MIX_PRODUCT },
+		{ "Conv", MIX_CONVOLUTION }, { "ConvTranspose", MIX_CONVOLUTION }, { "Softmax", MIX_SOFTMAX },
+	};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (text_is(op, kinds[i].op))
+			return kinds[i].mix;
+	return MIX_REST;
+}
 
 struct law { double of[TERMS]; };
 

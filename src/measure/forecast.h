@@ -18,6 +18,9 @@
 // Kinds of nodes whose shares of the operations tell graphs apart.
 enum forecast_mix { MIX_PRODUCT, MIX_CONVOLUTION, MIX_SOFTMAX, MIX_REST, MIX_COUNT };
 
+// Which of them a node of this operation is.
+enum forecast_mix forecast_mix_of(const char *op);
+
 struct forecast_point {
 	double flops, nbytes;                // of one run, > 0
 	double nodes;                        // of the graph, > 0
