@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&command_history,
 	&command_reproduce,
 	&command_report,
+	&command_recommend,
 	&command_query,
 	&command_export,
 	&command_import,

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// recommend.h.
+#include "report/recommend.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "report/forecasts.h"
+
+static const char *const goal_words[] = {
+#define X(code, word, what) word,
+	RECOMMEND_LIST(X)
+#undef X
+};
+
+const char *recommend_word(enum recommend_goal g)
+{
+	return goal_words[g];
+}
+
+enum recommend_goal recommend_find(const char *word)
+{
+	for (int g = 0; g < RECOMMEND_COUNT; g++)
+		if (text_is(word, goal_words[g]))
+			return (enum recommend_goal)g;
+	return RECOMMEND_COUNT;
+}
+
+// ---- which rows ----------------------------------------------------------------------------------------------------------
+
+static bool any_batch(const struct recommend_ask *ask)
+{
+	return (ask->goal == RECOMMEND_THROUGHPUT || ask->goal == RECOMMEND_COST) && ask->batch <= 0;
+}
+
+// Of the model, on the machine, of the batch and length that were asked for.
+static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+
+	return text_is(r->model, ask->model) && (ask->machine == NULL || text_is(c->machine, ask->machine)) && report_is_plain(c)
+		&& (any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1))
+		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence);
+}
+
+// One question but for platform, precision, threads, and batch where that may be any.
+static bool same_question(const struct recommend_ask *ask, const struct report_cell *x, const struct report_cell *y)
+{
+	unsigned but = BUT_PLATFORM | BUT_PRECISION | BUT_THREADS;
+
+	return report_alike(x, y, any_batch(ask) ? but | BUT_BATCH : but);
+}
+
+static size_t alike(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++)
+		n += is_of(ask, &s->cells[i]) && report_is_ranked(&s->cells[i]) && same_question(ask, c, &s->cells[i]);
+	return n;
+}
+
+// The whole model before a shortened one, then the question that most rows answer, then the newest.
+static const struct report_cell *choose_question(const struct summary *s, const struct recommend_ask *ask)
+{
+	const struct report_cell *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (!is_of(ask, c) || !report_is_ranked(c))
+			continue;
+		size_t n = alike(s, ask, c);
+		bool whole = c->row.layers == ROW_NONE, best_whole = best != NULL && best->row.layers == ROW_NONE;
+		if (best == NULL || whole > best_whole || (whole == best_whole && n >= most)) {
+			best = c;
+			most = n;
+		}
+	}
+	return best;
+}
+
+static const char *use_of(struct arena *a, const struct report_cell *c, bool with_batch)
+{
+	const struct row *r = &c->row;
+	const char *out = c->platform;
+
+	if (r->precision != NULL && !text_is(r->precision, "stored"))
+		out = arena_printf(a, "%s, %s", out, r->precision);
+	if (r->threads > 0)
+		out = arena_printf(a, "%s, %lld thread%s", out, (long long)r->threads, r->threads == 1 ? "" : "s");
+	if (with_batch && r->batch > 0)
+		out = arena_printf(a, "%s, batch %lld", out, (long long)r->batch);
+	return out;
+}
+
+// ---- figures -------------------------------------------------------------------------------------------------------------
+
+static double cost_of(const struct summary *s, const struct report_cell *c)
+{
+	for (size_t i = 0; i < s->options.price_count; i++)
+		if (text_is(s->options.prices[i].platform, c->platform) || text_is(s->options.prices[i].platform, c->row.requested))
+			return s->options.prices[i].per_hour / 3600 / report_per_s(&c->row) * 1e6;
+	return (double)NAN;
+}
+
+static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
+{
+	switch (ask->goal) {
+	case RECOMMEND_THROUGHPUT: return report_per_s(&c->row);
+	case RECOMMEND_MEMORY: return report_peak_mib(&c->row);
+	case RECOMMEND_COST: return cost_of(s, c);
+	default: return c->row.latency_ms;
+	}
+}
+
+static const char *words_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+{
+	switch (ask->goal) {
+	case RECOMMEND_THROUGHPUT: return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
+	case RECOMMEND_MEMORY: return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
+	case RECOMMEND_COST: return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "", s->options.currency, report_per_s(&c->row));
+	default: return report_latency(a, &c->row);
+	}
+}
+
+static const char *warning_of(const struct summary *s, const struct report_cell *c, struct arena *a)
+{
+	const char *of_line = s->lines[c->line].warning, *shaky = report_is_unstable(c) ? "unstable" : NULL;
+	const char *unjudged = c->verdict == VERDICT_UNJUDGED ? "nothing judged its outputs" : NULL, *items[3];
+	size_t n = 0;
+
+	if (shaky != NULL)
+		items[n++] = shaky;
+	if (unjudged != NULL)
+		items[n++] = unjudged;
+	if (of_line != NULL)
+		items[n++] = of_line;
+	return n > 0 ? report_join(a, items, n, "and") : NULL;
+}
+
+static const char *claim_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
+{
+	const char *words = report_speed_words(a, &c->against_cpu);
+
+	if (ask->goal != RECOMMEND_LATENCY || text_is(c->platform, "cpu") || !(c->against_cpu.times > 0))
+		return NULL;
+	return words != NULL ? arena_printf(a, "%s as fast as cpu (%s)", report_times(a, c->against_cpu.times), words)
+		: arena_printf(a, "%s as fast as cpu", report_times(a, c->against_cpu.times));
+}
+
+// ---- what is left out ----------------------------------------------------------------------------------------------------
+
+static const char *why_not(const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+{
+	const struct row *r = &c->row;
+	double peak = report_peak_mib(r);
+
+	if (c->is_running)
+		return "is running";
+	if (r->source != NULL)
+		return arena_printf(a, "measured by %s, not by assay", r->source);
+	if (c->is_stand_in)
+		return "the null engine stood in for it: nothing was computed";
+	if (!c->is_good)
+		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
+	if (r->emulated == 1 && !text_is(r->engine, "null"))
+		return "emulated in software: its speed says nothing about the hardware";
+	if (!(r->latency_ms > 0))
+		return "was not timed";
+	if (ask->most_mib > 0 && isnan(peak))
+		return "its memory was not measured";
+	if (ask->most_mib > 0 && peak > ask->most_mib)
+		return arena_printf(a, "took %s, more than %s", report_mib(a, peak), report_mib(a, ask->most_mib));
+	return isnan(figure) ? ask->goal == RECOMMEND_COST ? "no price was given for it" : "that was not measured" : NULL;
+}
+
+static void leave_out(struct recommendation *out, const char *use, const char *why)
+{
+	for (size_t i = 0; i < out->left_out_count; i++)
+		if (text_is(out->left_out[i].use, use) && text_is(out->left_out[i].why, why))
+			return;
+	out->left_out[out->left_out_count++] = (struct recommend_left_out){ use, why };
+}
+
+static int more_first(const void *x, const void *y)
+{
+	double a = ((const struct recommend_choice *)x)->figure, b = ((const struct recommend_choice *)y)->figure;
+
+	return (a < b) - (a > b);
+}
+
+static int less_first(const void *x, const void *y)
+{
+	return more_first(y, x);
+}
+
+enum status recommend_rows(const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
+{
+	const struct report_cell *question = choose_question(s, ask);
+
+	*out = (struct recommendation){ .choices = ARENA_ARRAY(a, s->cell_count + 1, struct recommend_choice),
+		.left_out = ARENA_ARRAY(a, s->cell_count + 1, struct recommend_left_out) };
+	if (ask->goal == RECOMMEND_COST && s->options.price_count == 0)
+		return error_set(err, STATUS_BAD_INPUT, "cost needs prices: --price cpu=0.08EUR,cuda=1.20EUR");
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
+			continue;
+		double figure = figure_of(s, ask, c);
+		const char *why = why_not(ask, c, figure, a), *use = use_of(a, c, any_batch(ask));
+		if (why != NULL)
+			leave_out(out, use, why);
+		else
+			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(s, c, a),
+				report_command(a, c) };
+	}
+	if (out->choice_count > 0)
+		qsort(out->choices, out->choice_count, sizeof *out->choices, ask->goal == RECOMMEND_THROUGHPUT ? more_first : less_first);
+	if (question != NULL)
+		out->question = report_line_words(a, &s->lines[question->line]);
+	return STATUS_OK;
+}
+
+// ---- predictions ---------------------------------------------------------------------------------------------------------
+
+static bool is_measured(const struct recommend_ask *ask, const struct forecast_group *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (is_of(ask, g->cells[i]) && g->cells[i]->row.layers == ROW_NONE)
+			return true;
+	return false;
+}
+
+static int sooner(const void *x, const void *y)
+{
+	double a = ((const struct recommend_prediction *)x)->forecast.ms, b = ((const struct recommend_prediction *)y)->forecast.ms;
+
+	return (a > b) - (a < b);
+}
+
+void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context, struct arena *a,
+	struct recommend_predictions *out)
+{
+	struct forecast_group *groups;
+	size_t count = forecast_groups(s, a, &groups);
+
+	*out = (struct recommend_predictions){ .items = ARENA_ARRAY(a, count + 1, struct recommend_prediction), .too_few = ARENA_ARRAY(a, count + 1, const char *) };
+	forecast_groups_judge(&out->proof, groups, count, a);
+	out->proof_words = forecast_proof_words(a, &out->proof);
+	for (size_t i = 0; i < count; i++) {
+		const struct forecast_group *g = &groups[i];
+		struct recommend_prediction p = { g->words, g->platform, g->precision, { 0 }, NULL };
+		struct forecast_point asked = { 0 };
+		struct error why = { 0 };
+		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || !features(context, g->platform, g->precision, &asked))
+			continue;
+		if (forecast_make(g->points, g->count, &asked, &p.forecast, &why) != STATUS_OK) {
+			out->too_few[out->too_few_count++] = arena_printf(a, "%s: %s", g->words, why.text);
+			continue;
+		}
+		p.like = report_model_name(g->cells[p.forecast.nearest]->row.model);
+		out->items[out->count++] = p;
+	}
+	if (out->count > 0)
+		qsort(out->items, out->count, sizeof *out->items, sooner);
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# assay recommend: rows that there are, one that is not chosen, nothing to choose from, bad use.
+. "$SOURCE/tests/cli/lib.sh"
+need_python
+
+bert=$SOURCE/tests/conform/cases/bert
+code 1 "$ASSAY" recommend "$bert"
+has err "there is no database"
+code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform
+code 0 env ASSAY_NULL="cuda" "$ASSAY" run "$bert" --on cuda --synthetic --runs 11 --no-conform
+
+code 0 "$ASSAY" recommend "$bert"
+has out "^$bert, for latency: batch 1, "
+has out '^  use +cpu: .*; row 1$'
+has out "^  measure it +assay run $bert --on cpu --batch 1"
+has out '^  left out +cuda: the null engine stood in for it: nothing was computed$'
+lacks out PREDICTED
+code 0 "$ASSAY" recommend "$bert" --json
+json 'd["for"] == "latency" and [c["row"] for c in d["choices"]] == [1] and d["predictions"] == [] and d["prediction_test"] is None'
+json 'd["choices"][0]["predicted"] is False and d["choices"][0]["figure"] > 0 and d["left_out"][0]["use"] == "cuda"'
+
+code 0 "$ASSAY" recommend "$bert" --for cost --price cpu=0.10EUR
+has out 'EUR a million inputs'
+code 0 "$ASSAY" recommend "$bert" --for memory
+has out 'MiB at the peak'
+code 2 "$ASSAY" recommend "$bert" --max-memory 0.001
+has out 'more than 1.02 MiB'
+code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/vit"
+has out 'no row of this model here may be chosen'
+has out 'no guess +cpu: too few models to predict from: 1 have a time here, and 10 are needed'
+code 1 "$ASSAY" recommend "$bert" --for cost
+has err 'cost needs prices'
+code 1 "$ASSAY" recommend "$bert" --for speed
+has err '^assay: --for speed: there are latency, throughput, memory and cost$'
+finish
