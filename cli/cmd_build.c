@@ -167,7 +167,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	struct build sized;
 	struct artifact arts[ARCH_GRAPH_COUNT];
 	enum arch_graph which[ARCH_GRAPH_COUNT];
-	size_t count;
+	size_t count = 0;
 	struct spec *spec;
 	struct conversion made = { 0 };
 	const char *placed_by = NULL;

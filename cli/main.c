@@ -66,7 +66,7 @@ static void print_help(void)
 	     "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, why?\n");
 	for (const struct command *const *c = commands; *c; c++)
 		if ((*c)->summary)
-			printf("  %-9s %s\n", (*c)->name, (*c)->summary);
+			printf("  %-10s %s\n", (*c)->name, (*c)->summary);
 	puts("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
 	     "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
 	     "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"

@@ -2,7 +2,7 @@
 // The words of precision.h, read and written.
 #include "onnx/precision.h"
 
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -53,12 +53,18 @@ static bool take(struct precise *p, const char *item, size_t n)
 		return false;
 	const char *text = item + key + 1;
 	size_t length = n - key - 1;
-	int number = length && length < 4 && strspn(text, "0123456789") >= length ? atoi(text) : -1;
+	char digits[4] = { 0 };
+	int64_t number = -1;
+
+	if (length < sizeof digits) {
+		memcpy(digits, text, length);
+		text_to_int(digits, 0, 999, &number);
+	}
 
 	if (is(item, key, "block") && number >= 16 && number <= 256 && !(number & (number - 1)))
-		p->block = number;
+		p->block = (int)number;
 	else if (is(item, key, "accuracy") && number >= 0 && number <= 4)
-		p->accuracy = number;
+		p->accuracy = (int)number;
 	else if (is(item, key, "zero") && (is(text, length, "middle") || is(text, length, "stored")))
 		p->asymmetric = is(text, length, "stored");
 	else if (is(item, key, "head") && (is(text, length, "float32") || is(text, length, "same")))
