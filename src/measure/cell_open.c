@@ -316,7 +316,8 @@ enum status work_load(struct work *w, struct error *err)
 	if (w->part->session.emulated)
 		say_row(json_pack("{s:b}", "emulated", w->part->session.emulated > 0));
 	work_memory(w, "load");
-	return check_threads(w, err);
+	st = check_threads(w, err);
+	return st ? st : work_check_precision(w, err);
 }
 
 // ---- one form after the other -------------------------------------------------------------------------------------------

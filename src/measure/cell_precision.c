@@ -55,6 +55,17 @@ static json_t *left_out(struct graph *const *graphs, size_t count)
 	return all;
 }
 
+enum status work_check_precision(struct work *w, struct error *err)
+{
+	enum precision asked = precision_find(w->ask.variant.precision);
+	const char *says = session_option(&w->part->session, "compute_dtype"), *wanted = asked == PRECISION_FLOAT16 ? "f16" : asked == PRECISION_BFLOAT16 ? "bf16" : NULL;
+
+	// Where the graph makes it, its own types say so.
+	if (!wanted || platform_precision(w->target.route, asked)->by != PRECISION_BY_ENGINE || !says || text_is(says, wanted))
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s: %s was asked to compute in %s and says that it computes in %s", precision_word(asked), w->backend->name, wanted, says);
+}
+
 static bool is_of_integers(enum precision p)
 {
 	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS;

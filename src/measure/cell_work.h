@@ -53,6 +53,7 @@ void say_samples(const int64_t *ns, size_t count);
 
 // cell_precision.c
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
+enum status work_check_precision(struct work *w, struct error *err);         // behind the load: does the engine compute in what it was asked to?
 // Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err);
 
