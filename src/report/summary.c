@@ -159,16 +159,9 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	return STATUS_OK;
 }
 
-enum status summary_make(struct store *s, const struct report_options *options, struct summary *out, struct error *err)
+// All that is asked of the file, of one moment.
+static enum status take_all(struct store *s, struct summary *out, struct error *err)
 {
-	time_t now = (time_t)(clock_unix_us() / 1000000);
-	struct tm utc;
-	char text[32];
-
-	*out = (struct summary){ .version = ASSAY_VERSION, .options = *options };
-	gmtime_r(&now, &utc);
-	strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
-	out->made_at = arena_strdup(&s->arena, text);
 	enum status status = take_machines(s, out, err);
 	if (status == STATUS_OK)
 		status = take_platforms(s, out, err);
@@ -182,6 +175,23 @@ enum status summary_make(struct store *s, const struct report_options *options, 
 		status = report_comparisons(s, &out->comparisons, &out->comparison_count, err);
 	if (status == STATUS_OK)
 		status = summary_take_processes(s, out, err);
+	return status;
+}
+
+enum status summary_make(struct store *s, const struct report_options *options, struct summary *out, struct error *err)
+{
+	time_t now = (time_t)(clock_unix_us() / 1000000);
+	struct tm utc;
+	char text[32];
+
+	*out = (struct summary){ .version = ASSAY_VERSION, .options = *options };
+	gmtime_r(&now, &utc);
+	strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc);
+	out->made_at = arena_strdup(&s->arena, text);
+	enum status status = store_read_begin(s, err);
+	if (status == STATUS_OK)
+		status = take_all(s, out, err);
+	store_read_end(s);
 	if (status != STATUS_OK)
 		return error_prefix(err, "report");
 	summary_place_cells(out, &s->arena);

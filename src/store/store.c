@@ -339,15 +339,35 @@ void store_close(struct store *s)
 	void (*notice)(const char *) = s->notice;
 	double lock_wait_s = s->lock_wait_s;
 
+	store_read_end(s);
 	arena_done(&s->arena);
 	*s = (struct store){ .notice = notice, .lock_wait_s = lock_wait_s };
+}
+
+enum status store_read_begin(struct store *s, struct error *err)
+{
+	struct db *d = ARENA_NEW(&s->arena, struct db);
+	enum status status = transaction_begin(s, false, d, err);
+
+	if (status == STATUS_OK)
+		s->reading = d;
+	return status;
+}
+
+void store_read_end(struct store *s)
+{
+	if (s->reading != NULL)
+		db_close(s->reading);
+	s->reading = NULL;
 }
 
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err)
 {
 	struct db d = { 0 };
-	enum status status = transaction_begin(s, false, &d, err);
 
+	if (s->reading != NULL)
+		return db_query(s->reading, &s->arena, sql, NULL, 0, out, err);
+	enum status status = transaction_begin(s, false, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = db_query(&d, &s->arena, sql, NULL, 0, out, err);

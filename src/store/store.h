@@ -17,6 +17,7 @@ struct store {                                       // all zero but for `notice
 	const void *duckdb;                          // table of functions
 	bool read_only;
 	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
+	void *reading;                               // between store_read_begin and _end: the open file
 };
 
 // Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (pid, start time, boot id) into
@@ -58,6 +59,11 @@ void table_row(const struct table *t, size_t row, struct row *out);             
 // One statement or several; the last one's result. The file is opened read-only for it: nothing can be changed this way.
 // The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
+
+// Several queries that see one moment of the file: it is opened once, which is most of the time of a small query. Nothing may be written
+// between the two. end accepts a store that is not reading.
+enum status store_read_begin(struct store *s, struct error *err);
+void store_read_end(struct store *s);
 
 // One row by its number, as its last word stands; texts in `a`. BAD_INPUT: there is none.
 enum status store_row(struct store *s, struct arena *a, int64_t row, struct row *out, struct error *err);
