@@ -61,6 +61,9 @@ struct assay_cell {
 	double timeout_s;                /* wall clock, the whole cell; 0: 600 */
 	int64_t memory_bytes;            /* limit of the child's anonymous memory; 0: none */
 	int force;                       /* not 0: try what is predicted not to fit into memory */
+	const char *precision;           /* NULL: weights as stored, arithmetic in float32; "int4-weights:block=64", as `assay run --precision` takes */
+	int64_t threads;                 /* of the engine; 0: its default */
+	const char *effort;              /* how long it is measured: "rapid", "quick", "normal"; NULL: as runs says, or normal */
 	const char *options;             /* the engine's, "key=value,key=value", over the platform's defaults; NULL: those */
 	const char *golden;              /* safetensors file with in.NAME and out.NAME to be judged by; NULL: another engine judges */
 	const char *db;                  /* DuckDB file that gets the row; NULL: it is not stored */

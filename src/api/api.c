@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/plan.h"
+#include "measure/protocol.h"
 #include "report/report.h"
 
 struct owned_row {
@@ -43,7 +44,9 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		.memory_bytes = cell->memory_bytes,
 		.force = cell->force != 0,
 		.golden = cell->golden,
+		.variant = { .precision = cell->precision, .threads = cell->threads, .effort = cell->effort },
 	};
+	struct precise precise;
 	struct cell_watch watch = { .phase = cell->phase, .context = cell->context, .stop = (volatile sig_atomic_t *)cell->stop };
 	const char *platform = cell->platform ? cell->platform : "cpu";
 	struct plan_model model;
@@ -55,7 +58,11 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 
 	if (!cell->model)
 		return error_set(err, STATUS_BAD_INPUT, "assay_cell.model is NULL: name a folder or a model");
-	enum status s = plan_targets(&target, &count, a, &platform, 1, cell->options, err);
+	if (!effort_find(cell->effort))
+		return error_set(err, STATUS_BAD_INPUT, "assay_cell.effort \"%s\": there are rapid, quick and normal", cell->effort);
+	enum status s = precision_parse(&precise, cell->precision, err);
+	if (s == STATUS_OK)
+		s = plan_targets(&target, &count, a, &platform, 1, cell->options, err);
 	if (s == STATUS_OK)
 		s = plan_model(&model, a, cell->model, &q, err);
 	if (s == STATUS_OK)

@@ -290,6 +290,12 @@ static enum status check_threads(struct work *w, struct error *err)
 			      : error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s runs on %lld", n, w->backend->name, w->target.device, (long long)confirmed);
 }
 
+// Whoever names runs, a scenario, an effort or cycles wants them, also of an emulator.
+static bool asks_for_time(const struct request *r)
+{
+	return r->runs > 0 || r->variant.scenario || r->variant.effort || r->variant.cycles > 0;
+}
+
 enum status work_load(struct work *w, struct error *err)
 {
 	const char *compute;
@@ -305,7 +311,7 @@ enum status work_load(struct work *w, struct error *err)
 		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options, &w->part[i].artifact, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
 	w->is_open = true;
-	w->is_quick = w->device && w->device->emulated && w->ask.runs <= 0;
+	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
 	compute = session_option(&w->part->session, "compute_dtype");
 	say_row(json_pack("{s:f, s:O?, s:s, s:s?, s:s}", "load_ms", load_took(w, clock_ms() - begin), "options", w->part->session.options, "compute_dtype",
 		compute ? compute : "f32", "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));

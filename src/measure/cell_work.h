@@ -23,7 +23,7 @@ struct work {
 	size_t form;                         // which of the platform's forms is drawn
 	struct graph_form drawn_form;        // it, with what the question adds
 	const char *form_why;                // why earlier ones were not taken
-	bool is_quick;                       // an emulated device, and nobody asked for runs: one judged run is all
+	bool is_quick;                       // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;

@@ -191,6 +191,18 @@ static void run_cells(void **state)
 	cell.platform = "cpuu";
 	assert_int_equal(assay_run(&cell, &row, &error), 1);
 	assert_non_null(strstr(error.text, "cpuu"));
+	cell = (struct assay_cell){ .model = folder, .platform = "null", .precision = "int3" };
+	assert_int_equal(assay_run(&cell, &row, &error), 1);
+	assert_non_null(strstr(error.text, "int3"));
+	cell = (struct assay_cell){ .model = folder, .platform = "null", .effort = "long" };
+	assert_int_equal(assay_run(&cell, &row, &error), 1);
+	assert_non_null(strstr(error.text, "long"));
+	cell = (struct assay_cell){ .model = folder, .platform = "null", .effort = "rapid", .threads = 2 };
+	assert_int_equal(assay_run(&cell, &row, &error), 0);
+	assert_string_equal(row->verdict, "right");
+	assert_non_null(strstr(row->json, "\"effort\": \"rapid\""));
+	assert_non_null(strstr(row->json, "\"threads\": 2"));
+	assay_row_free(row);
 	cell = (struct assay_cell){ .model = "no-such-model" };
 	assert_int_equal(assay_run(&cell, &row, &error), 1);
 	assert_non_null(strstr(error.text, "no-such-model"));
