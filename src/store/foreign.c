@@ -99,17 +99,18 @@ static void take_statistics(struct arena *a, struct cell_result *r)
 	r->row.samples = (int64_t)n;
 }
 
-// A row of this tool, with what every one of them has.
+// A row of this tool, with what every one of them has. `platform` NULL: the tool does not say where it ran.
 static struct foreign_row *row_begin(struct foreign_result *out, size_t i, const char *model, const char *platform, const char *engine)
 {
 	struct foreign_row *f = &out->rows[i];
 
-	f->cell = (struct cell){ .model = model, .path = "", .platform = platform, .device = "", .options = "" };
+	f->cell = (struct cell){ .model = model, .path = "", .platform = platform != NULL ? platform : "unknown", .device = "", .options = "" };
 	f->result = (struct cell_result){ .verdict = VERDICT_UNJUDGED };
 	row_init(&f->result.row);
 	struct row *r = &f->result.row;
 	r->model = model;
-	r->requested = r->actual = platform;
+	r->requested = f->cell.platform;
+	r->actual = platform;
 	r->engine = engine;
 	r->weights = "real";
 	r->source = out->version != NULL ? arena_printf(&out->arena, "%s %s", out->tool, out->version) : out->tool;
@@ -320,7 +321,7 @@ static enum status read_perf_test_printed(struct foreign_result *out, const char
 	const char *slash = strrchr(path, '/'), *model = slash != NULL ? slash + 1 : path;
 	out->count = 1;
 	out->rows = ARENA_ARRAY(&out->arena, 1, struct foreign_row);
-	struct foreign_row *f = row_begin(out, 0, arena_strdup(&out->arena, model), "cpu", "ort");
+	struct foreign_row *f = row_begin(out, 0, arena_strdup(&out->arena, model), NULL, "ort");
 	struct row *r = &f->result.row;
 	r->latency_ms = 1e3 * median;
 	r->latency_min_ms = 1e3 * printed(text, "Min Latency: ");
@@ -343,7 +344,7 @@ static enum status read_perf_test_file(struct foreign_result *out, const char *p
 	out->tool = "onnxruntime_perf_test";
 	out->count = 1;
 	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
-	struct foreign_row *f = row_begin(out, 0, arena_strdup(a, table_get(t, 0, "model")), "cpu", "ort");
+	struct foreign_row *f = row_begin(out, 0, arena_strdup(a, table_get(t, 0, "model")), NULL, "ort");
 	f->result.sample_ms = ARENA_ARRAY(a, t->row_count + 1, double);
 	for (size_t i = 0; i < t->row_count; i++) {
 		double s = table_real(t, i, "s");

@@ -28,6 +28,7 @@ json '[d[6][k] for k in ("model", "latency_ms", "load_ms", "peak_resident_mib", 
 json '[d[7][k] for k in ("model", "requested", "device", "latency_ms", "latency_max_ms", "load_ms", "first_ms", "throughput_per_s", "samples")] == ["made-up.onnx", "openvino", "CPU", 4.75, 7.25, 332.84, 8.5, 200, 20]'
 json '[d[8][k] for k in ("model", "latency_ms", "latency_min_ms", "batch", "samples")] == ["made-up.xml", 10.5, 9.5, 4, 50]'
 json '[round(d[9][k], 6) for k in ("latency_ms", "latency_min_ms", "latency_max_ms", "peak_resident_mib", "samples")] == [4.2, 4, 4.4, 100, 3]'
+json 'd[9]["requested"] == d[10]["requested"] == "unknown" and d[7]["requested"] == "openvino"'       # its files name no provider
 json '[d[10][k] for k in ("model", "latency_ms", "load_ms", "first_ms", "peak_resident_mib", "samples")] == ["perf_test.txt", 4, 250, 9, 200, 100]'
 
 # Never a success of ours, never a platform's best.
