@@ -58,6 +58,27 @@ failed:
 	return cli_error(&err);
 }
 
+// A database of assay, by its ending or because it is a folder; anything else is a result of another tool.
+static bool is_ours(const char *path)
+{
+	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db");
+}
+
+static enum status absorb(struct store *s, const char *db, const char *path, struct error *err)
+{
+	struct store_absorbed got;
+	enum status status = !file_exists(path) && !file_is_dir(path) ? error_set(err, STATUS_BAD_INPUT, "%s: no such file or folder", path) : STATUS_OK;
+
+	if (status == STATUS_OK && !s->duckdb)
+		status = store_open(s, db, false, err);
+	if (status == STATUS_OK)
+		status = store_absorb(s, path, &got, err);
+	if (status == STATUS_OK)
+		printf("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells, got.cells == 1 ? "" : "s", (long long)got.new_cells,
+			(long long)got.new_runs, got.new_runs == 1 ? "" : "s");
+	return status;
+}
+
 static int run_import(int argc, char **argv)
 {
 	const char *db = cli_default_db();
@@ -67,11 +88,14 @@ static int run_import(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay import FILE... [--db FILE]",
-		.text = "Results of other tools as rows: llama-bench (-o json, jsonl, csv), optimum-benchmark\n"
+		.text = "Rows of other databases of assay: the .duckdb file, or the folder that `assay export -o FOLDER` wrote.\n"
+			"They get new numbers, and what is here already is not added again.\n\n"
+			"Results of other tools as rows: llama-bench (-o json, jsonl, csv), optimum-benchmark\n"
 			"(benchmark.json), OpenVINO's benchmark_app (benchmark_report.json, .csv), onnxruntime_perf_test (its\n"
 			"result file, or what it printed). Such a row is unjudged, its `source` names the tool, and it counts\n"
 			"as no success and no platform's best: assay neither measured nor checked it. A file that was imported\n"
 			"before adds nothing; one that cannot be read adds nothing and the next one is tried.\n\n"
+			"  assay import other-machine.duckdb\n"
 			"  llama-bench -m model.gguf -o json >llama.json && assay import llama.json\n\n"
 			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
 		.options = options, .min_words = 1, .max_words = -1,
@@ -87,6 +111,11 @@ static int run_import(int argc, char **argv)
 		struct foreign_result r;
 		struct store_import added = { 0 };
 		err = (struct error){ 0 };
+		if (is_ours(argv[i])) {
+			if (absorb(&s, db, argv[i], &err) != STATUS_OK)
+				code = cli_error(&err);
+			continue;
+		}
 		if (foreign_read(&r, argv[i], &err)) {
 			code = cli_error(&err);
 			continue;
@@ -104,4 +133,4 @@ static int run_import(int argc, char **argv)
 }
 
 const struct command command_export = { "export", "tables of the database as Parquet, CSV or JSON", run_export };
-const struct command command_import = { "import", "results of other tools as rows, marked as theirs", run_import };
+const struct command command_import = { "import", "rows of other databases; results of other tools, marked as theirs", run_import };

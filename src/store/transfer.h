@@ -11,6 +11,11 @@ enum status store_export(struct store *s, const char *table, const char *format,
 // Names of the tables (not the views), in the order in which they were made; in the store's arena.
 enum status store_tables(struct store *s, struct table *out, struct error *err);
 
+// absorb.c. Rows of another database of assay: its file, or a folder of all its tables as store_export wrote them. Runs and cells that are here
+// already are not added again; what they gained since is. BAD_INPUT with DuckDB's words for what is no such thing; then nothing is added.
+struct store_absorbed { int64_t cells, new_cells, new_runs; };
+enum status store_absorb(struct store *s, const char *path, struct store_absorbed *out, struct error *err);
+
 // A result of another tool.
 struct foreign_result {
 	struct arena arena;
