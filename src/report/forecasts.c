@@ -58,9 +58,7 @@ static void add_point(struct forecast_group *g, const struct report_cell *c, str
 		g->cells = ARENA_ARRAY(a, FORECAST_ROWS, const struct report_cell *);
 	}
 	g->points[g->count] = p;
-	g->cells[g->count] = c;
-	g->models += p.model >= (int)g->models;
-	g->count++;
+	g->cells[g->count++] = c;
 }
 
 static const char *words_of(struct arena *a, const struct summary *s, const struct forecast_group *g)
@@ -74,7 +72,15 @@ static const char *words_of(struct arena *a, const struct summary *s, const stru
 	return s->machine_count > 1 ? arena_printf(a, "%s, machine %.8s", out, g->machine != NULL ? g->machine : "?") : out;
 }
 
-size_t forecast_groups(const struct summary *s, struct arena *a, struct forecast_group **out)
+static struct forecast *prove(const struct forecast_group *g, struct arena *a)
+{
+	struct forecast *made = ARENA_ARRAY(a, g->count + 1, struct forecast);
+	struct error ignored = { 0 };        // too few models
+
+	return forecast_prove(g->points, g->count, made, &ignored) == STATUS_OK ? made : NULL;
+}
+
+static void gather(struct summary *s, struct arena *a)
 {
 	struct forecast_group *groups = ARENA_ARRAY(a, s->cell_count + 1, struct forecast_group);
 	size_t count = 0;
@@ -88,33 +94,27 @@ size_t forecast_groups(const struct summary *s, struct arena *a, struct forecast
 		if (g->count < FORECAST_ROWS)
 			add_point(g, c, a);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		groups[i].words = words_of(a, s, &groups[i]);
-	*out = groups;
-	return count;
+		groups[i].proven = prove(&groups[i], a);
+	}
+	s->forecasts = groups;
+	s->forecast_count = count;
 }
 
-struct forecast *forecast_group_prove(const struct forecast_group *g, struct arena *a)
-{
-	struct forecast *made = ARENA_ARRAY(a, g->count + 1, struct forecast);
-	struct error ignored = { 0 };        // too few models
-
-	return forecast_prove(g->points, g->count, made, &ignored) == STATUS_OK ? made : NULL;
-}
-
-void forecast_groups_judge(struct forecast_proof *out, const struct forecast_group *groups, size_t count, struct arena *a)
+void forecast_groups_judge(struct forecast_proof *out, const struct summary *s, struct arena *a)
 {
 	size_t room = 0, n = 0;
 
-	for (size_t i = 0; i < count; i++)
-		room += groups[i].count;
+	for (size_t i = 0; i < s->forecast_count; i++)
+		room += s->forecasts[i].count;
 	struct forecast *made = ARENA_ARRAY(a, room + 1, struct forecast);
 	double *ms = ARENA_ARRAY(a, room + 1, double);
-	for (size_t i = 0; i < count; i++) {
-		const struct forecast *own = forecast_group_prove(&groups[i], a);
-		for (size_t k = 0; own != NULL && k < groups[i].count; k++, n++) {
-			made[n] = own[k];
-			ms[n] = groups[i].points[k].ms;
+	for (size_t i = 0; i < s->forecast_count; i++) {
+		const struct forecast_group *g = &s->forecasts[i];
+		for (size_t k = 0; g->proven != NULL && k < g->count; k++, n++) {
+			made[n] = g->proven[k];
+			ms[n] = g->points[k].ms;
 		}
 	}
 	forecast_judge(out, ms, made, n);
@@ -134,8 +134,9 @@ static const struct report_column columns[] = {
 	{ "measured_over_predicted", "measured / predicted", true }, { "inside", "", false },
 };
 
-static void add_row(struct report_section *s, const struct summary *out, const struct forecast_group *g, size_t i, const struct forecast *f, struct arena *a)
+static void add_row(struct report_section *s, const struct summary *out, const struct forecast_group *g, size_t i, struct arena *a)
 {
+	const struct forecast *f = &g->proven[i];
 	const struct report_cell *c = g->cells[i];
 	double ms = g->points[i].ms;
 	bool inside = ms >= f->low && ms <= f->high;
@@ -154,19 +155,19 @@ static void add_row(struct report_section *s, const struct summary *out, const s
 
 void summary_gather_forecasts(struct summary *out, struct arena *a)
 {
-	struct forecast_group *groups;
 	struct forecast_proof proof;
-	size_t count = forecast_groups(out, a, &groups), rows = 0;
+	size_t rows = 0;
 
-	for (size_t i = 0; i < count; i++)
-		rows += groups[i].count;
-	forecast_groups_judge(&proof, groups, count, a);
+	gather(out, a);
+	for (size_t i = 0; i < out->forecast_count; i++)
+		rows += out->forecasts[i].count;
+	forecast_groups_judge(&proof, out, a);
 	struct report_section *s = section_add(out, a, "predictions", "Predictions, tested on what was measured",
 		arena_printf(a, "PREDICTED, not measured, from what a graph computes and moves and from the other models on the same platform: how `assay recommend` predicts what nobody ran. "
 			"%s.", proof.count > 0 ? forecast_proof_words(a, &proof) : ""), columns, sizeof columns / sizeof *columns, rows);
-	for (size_t i = 0; i < count; i++) {
-		const struct forecast *made = forecast_group_prove(&groups[i], a);
-		for (size_t k = groups[i].count; made != NULL && k-- > 0;)
-			add_row(s, out, &groups[i], k, &made[k], a);
+	for (size_t i = 0; i < out->forecast_count; i++) {
+		const struct forecast_group *g = &out->forecasts[i];
+		for (size_t k = g->count; g->proven != NULL && k-- > 0;)
+			add_row(s, out, g, k, a);
 	}
 }

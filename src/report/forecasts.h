@@ -13,16 +13,14 @@ struct forecast_group {
 	const char *words;                   // "openvino, int4-weights, 2 threads"
 	struct forecast_point *points;       // timed forward passes of models that assay drew, newest last, at most FORECAST_ROWS
 	const struct report_cell **cells;    // the cell of each
-	size_t count, models;
+	size_t count;
+	struct forecast *proven;             // of each point the prediction that had not seen its model; NULL: too few models
 };
 
 enum { FORECAST_ROWS = 300 };
 
-size_t forecast_groups(const struct summary *s, struct arena *a, struct forecast_group **out);
-// Every prediction of the group that had not seen its model; NULL and 0 where there are too few models.
-struct forecast *forecast_group_prove(const struct forecast_group *g, struct arena *a);
-// Of all groups together: how good predictions are on this database.
-void forecast_groups_judge(struct forecast_proof *out, const struct forecast_group *groups, size_t count, struct arena *a);
+// Of all groups of the summary together: how good predictions are on this database.
+void forecast_groups_judge(struct forecast_proof *out, const struct summary *s, struct arena *a);
 // "21 of 24 measured times lay within the predicted 90 % intervals (88 %; 95 % interval of that: 69 to 96 %); the middle prediction was 1.2×
 // off, the worst 2.0×"; NULL: nothing was proven.
 const char *forecast_proof_words(struct arena *a, const struct forecast_proof *p);

@@ -243,14 +243,13 @@ static int sooner(const void *x, const void *y)
 void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context, struct arena *a,
 	struct recommend_predictions *out)
 {
-	struct forecast_group *groups;
-	size_t count = forecast_groups(s, a, &groups);
+	size_t count = s->forecast_count;
 
 	*out = (struct recommend_predictions){ .items = ARENA_ARRAY(a, count + 1, struct recommend_prediction), .too_few = ARENA_ARRAY(a, count + 1, const char *) };
-	forecast_groups_judge(&out->proof, groups, count, a);
+	forecast_groups_judge(&out->proof, s, a);
 	out->proof_words = forecast_proof_words(a, &out->proof);
 	for (size_t i = 0; i < count; i++) {
-		const struct forecast_group *g = &groups[i];
+		const struct forecast_group *g = &s->forecasts[i];
 		struct recommend_prediction p = { g->words, g->platform, g->precision, { 0 }, NULL };
 		struct forecast_point asked = { 0 };
 		struct error why = { 0 };

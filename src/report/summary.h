@@ -130,6 +130,8 @@ struct summary {
 	size_t partial_count;
 	struct report_comparison *comparisons;           // latest answer to each question
 	size_t comparison_count;
+	struct forecast_group *forecasts;                // forecasts.h
+	size_t forecast_count;
 	struct report_section *sections[REPORT_SECTIONS];        // tables, in the order in which they are shown
 	size_t section_count;
 	struct report_options options;
