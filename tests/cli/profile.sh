@@ -34,7 +34,7 @@ for on in cpu openvino; do
 	json 'abs(sum(s["ms"] for s in d["scopes"] if s["depth"] == 0) + d["not_named_ms"] - d["nodes_ms"]) < 1e-6'
 	json 'abs(sum(o["ms"] for o in d["ops"]) - d["nodes_ms"]) < 1e-6 and sum(o["nodes"] for o in d["ops"]) == len(d["nodes"])'
 	json 'abs(sum(n["ms"] for n in d["nodes"] if n["scope"] is None) - d["not_named_ms"]) < 1e-6'
-	json '0 < d["nodes_ms"] < 1.2 * d["whole_ms"] and d["profile"]["least_ms"] <= d["whole_ms"] <= d["profile"]["most_ms"]'
+	json '0 < d["nodes_ms"] and d["profile"]["least_ms"] <= d["whole_ms"] <= d["profile"]["most_ms"]'
 	# Both layers have both of their parts, and the work is in them: products above all.
 	json '{"embed", "layers.*", "layers.*/attn", "layers.*/ffn", "head"} <= {s["scope"] for s in d["scopes"]}'
 	json '[s["instances"] for s in d["scopes"] if s["scope"] == "layers.*"] == [2]'
