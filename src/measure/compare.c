@@ -16,11 +16,11 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "measure/stats.h"
 
@@ -53,22 +53,6 @@ enum compare_verdict compare_find(const char *word)
 }
 
 // ---- order statistics ----------------------------------------------------------------------------------------------------
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-// Of a sorted array.
-static double quantile(const double *sorted, size_t count, double p)
-{
-	double position = p * (double)(count - 1);
-	size_t low = (size_t)position;
-
-	return low + 1 < count ? sorted[low] + (position - (double)low) * (sorted[low + 1] - sorted[low]) : sorted[count - 1];
-}
 
 // Two-sided quantile of Student's t at 99 or 95 %; exact for 1 and 2 degrees, Cornish and Fisher's expansion from 3 on (there within 4 %,
 // from 5 on within 0.5 %).
@@ -136,7 +120,7 @@ static void stretch(const struct sides *s, const double *sorted, double middle, 
 {
 	size_t fewest = s->a_count < s->b_count ? s->a_count : s->b_count;
 	double freedom = s->is_paired ? (double)(s->a_count - 1) : (double)(s->a_count + s->b_count - 2), n = (double)fewest;
-	double below = quantile(sorted, RESAMPLES, p / 2), above = quantile(sorted, RESAMPLES, 1 - p / 2);
+	double below = order_quantile(sorted, RESAMPLES, p / 2), above = order_quantile(sorted, RESAMPLES, 1 - p / 2);
 
 	if (fewest < 2) {                                    // one process says nothing about others
 		*low = *high = (double)NAN;
@@ -211,7 +195,7 @@ static enum status compare(struct sides *s, struct comparison *out, struct error
 	double middle = estimate(s), *drawn = ARENA_ARRAY(&arena, RESAMPLES, double);
 	for (size_t i = 0; i < RESAMPLES; i++)
 		drawn[i] = draw_all(s);
-	qsort(drawn, RESAMPLES, sizeof *drawn, ascending);
+	order_ascending(drawn, RESAMPLES);
 	c.ratio = exp(middle);
 	stretch(s, drawn, middle, 0.01, &c.low, &c.high);
 	stretch(s, drawn, middle, 0.05, &c.low95, &c.high95);

@@ -5,10 +5,10 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "measure/stats.h"
 
@@ -221,13 +221,6 @@ static double predict(const struct known *k, const struct trained *t, const stru
 
 // ---- the interval --------------------------------------------------------------------------------------------------------
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 // Each model by its worst row, so that many rows of one model are one error; INFINITY: too few models.
 static double reach(const struct known *k)
 {
@@ -252,7 +245,7 @@ static double reach(const struct known *k)
 		errors[n++] = worst;
 	}
 	size_t wanted = (size_t)ceil(inside * (double)(n + 1));
-	qsort(errors, n, sizeof *errors, ascending);
+	order_ascending(errors, n);
 	if (n > 0 && wanted <= n)
 		result = errors[wanted - 1];
 	arena_done(&a);

@@ -8,32 +8,20 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 
 enum { RESAMPLES = 1000, SLOPE_LEAST = 5 };
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-// Interpolated between the two order statistics around p.
+// The percentile of samples in any order.
 static double at(const double *samples, size_t count, double p)
 {
-	double *sorted, position, result;
-	size_t low;
+	double *sorted = count ? malloc(count * sizeof *sorted) : NULL, result;
 
-	if (!count)
-		return (double)NAN;
-	sorted = malloc(count * sizeof *sorted);
 	if (!sorted)
 		return (double)NAN;
 	memcpy(sorted, samples, count * sizeof *sorted);
-	qsort(sorted, count, sizeof *sorted, ascending);
-	position = p / 100 * (double)(count - 1);
-	low = (size_t)position;
-	result = low + 1 < count ? sorted[low] + (position - (double)low) * (sorted[low + 1] - sorted[low]) : sorted[count - 1];
+	order_ascending(sorted, count);
+	result = order_quantile(sorted, count, p / 100);
 	free(sorted);
 	return result;
 }
@@ -189,8 +177,8 @@ bool stats_slope(const double *y, size_t count, double *slope, double *low, doub
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			slopes[k++] = (y[j] - y[i]) / (double)(j - i);
-	qsort(slopes, pairs, sizeof *slopes, ascending);
-	*slope = at(slopes, pairs, 50);
+	order_ascending(slopes, pairs);
+	*slope = order_quantile(slopes, pairs, 0.5);
 	half = normal_95 * sqrt(n * (n - 1) * (2 * n + 5) / 18);
 	double first = floor(((double)pairs - half) / 2), last = ceil(((double)pairs + half) / 2);
 	*low = slopes[first > 0 ? (size_t)first : 0];

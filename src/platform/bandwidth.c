@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/order.h"
+
 struct worker;
 struct job {
 	enum bandwidth_kernel kernel;
@@ -115,13 +117,6 @@ static void *work(void *context)
 	}
 }
 
-static int by_value(const void *x, const void *y)
-{
-	const double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 static enum status run(struct job *j, struct worker *workers, struct error *err)
 {
 	int started = 0;
@@ -174,9 +169,9 @@ enum status bandwidth_measure(struct bandwidth *out, enum bandwidth_kernel kerne
 	out->bytes = (uint64_t)each_array * arrays;
 	for (size_t i = 0; i < out->count; i++)
 		sorted[i] = out->gb_per_s[i];
-	qsort(sorted, out->count, sizeof *sorted, by_value);
+	order_ascending(sorted, out->count);
 	out->min = sorted[0];
 	out->max = sorted[out->count - 1];
-	out->median = out->count % 2 ? sorted[out->count / 2] : (sorted[out->count / 2 - 1] + sorted[out->count / 2]) / 2;
+	out->median = order_quantile(sorted, out->count, 0.5);
 	return STATUS_OK;
 }

@@ -7,10 +7,10 @@
 //     onnxruntime_perf_test the result file (model,seconds,peak bytes,CPU,number) or what it prints
 // Writes nothing: import.c puts the rows into a database.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/transfer.h"
@@ -60,13 +60,6 @@ static const char *text_of(struct arena *a, const json_t *object, const char *ke
 	return json_is_string(v) && *json_string_value(v) != '\0' ? arena_strdup(a, json_string_value(v)) : NULL;
 }
 
-static int by_value(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 // Sample times of an array of numbers, in ms; false where one of them is no time.
 static bool take_samples(struct arena *a, struct cell_result *r, const json_t *values, double to_ms)
 {
@@ -92,8 +85,8 @@ static void take_statistics(struct arena *a, struct cell_result *r)
 	if (n == 0)
 		return;
 	memcpy(sorted, r->sample_ms, n * sizeof *sorted);
-	qsort(sorted, n, sizeof *sorted, by_value);
-	r->row.latency_ms = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	order_ascending(sorted, n);
+	r->row.latency_ms = order_quantile(sorted, n, 0.5);
 	r->row.latency_min_ms = sorted[0];
 	r->row.latency_max_ms = sorted[n - 1];
 	r->row.samples = (int64_t)n;
