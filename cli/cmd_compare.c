@@ -8,13 +8,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command.h"
+#include "progress.h"
 #include "report/summary.h"
 #include "show.h"
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 // "other.duckdb:run:3" is a file and words; "run:3" are words in the database of --db.
 static void split_side(struct arena *a, const char *text, const char *db, const char **path, const char **words)
@@ -39,7 +35,7 @@ static void split_side(struct arena *a, const char *text, const char *db, const 
 
 static enum status take_side(struct side *out, struct arena *a, const char *text, const char *db, struct error *err)
 {
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	const char *path, *words;
 
 	split_side(a, text, db, &path, &words);

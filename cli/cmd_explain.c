@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "base/text.h"
+#include "progress.h"
 #include "show.h"
 #include "store/store.h"
 
@@ -16,11 +17,6 @@ struct explained {
 	int64_t row;
 	struct table cell, kinds, places, fused, chain;
 };
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static const char *get(const struct explained *x, const char *column)
 {
@@ -259,7 +255,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct explained x = { 0 };
 	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);

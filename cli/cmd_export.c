@@ -5,12 +5,8 @@
 #include "command.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "progress.h"
 #include "store/transfer.h"
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static int run_export(int argc, char **argv)
 {
@@ -30,7 +26,7 @@ static int run_export(int argc, char **argv)
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
 		.options = options, .min_words = 0, .max_words = -1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct error err = { 0 };
 	struct table t = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
@@ -100,7 +96,7 @@ static int run_import(int argc, char **argv)
 			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
 		.options = options, .min_words = 1, .max_words = -1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
 

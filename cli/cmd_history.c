@@ -6,15 +6,11 @@
 #include "api/history.h"
 #include "base/text.h"
 #include "command.h"
+#include "progress.h"
 #include "report/summary.h"
 #include "show.h"
 
 enum { SPARK_MOST = 100 };
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static const char *amount(struct arena *a, enum contrast_metric m, double x)
 {
@@ -113,7 +109,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct arena a = { 0 };
 	struct side side;
 	struct history *items;

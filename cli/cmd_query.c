@@ -8,12 +8,8 @@
 
 #include "command.h"
 #include "base/text.h"
+#include "progress.h"
 #include "store/questions.h"
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static bool is_integer(const char *type)
 {
@@ -268,7 +264,7 @@ static int run(int argc, char **argv)
 		.min_words = 0,
 		.max_words = 1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct error err = { 0 };
 	struct table t = { 0 };
 	const struct store_question *question = NULL;
@@ -304,7 +300,7 @@ static int run(int argc, char **argv)
 	if (t.column_count > 0)
 		formats[f].print(&s.arena, &t);
 	if (left_out)
-		notice(left_out);
+		progress_notice(left_out);
 	store_close(&s);
 	return EXIT_GOOD;
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "fetching.h"
+#include "progress.h"
 #include "report/recommend.h"
 #include "show.h"
 
@@ -18,11 +19,6 @@ struct recommend {
 	struct recommendation rows;
 	struct recommend_predictions predicted;
 };
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static bool features_on(void *context, const char *platform, const char *precision, struct forecast_point *out)
 {
@@ -190,7 +186,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct report_options how = { 0 };
 	struct error err = { 0 };
 	struct machine machine;

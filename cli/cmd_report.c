@@ -4,12 +4,8 @@
 
 #include "command.h"
 #include "base/file.h"
+#include "progress.h"
 #include "report/report.h"
-
-static void notice(const char *sentence)
-{
-	fprintf(stderr, "assay: %s\n", sentence);
-}
 
 static int run(int argc, char **argv)
 {
@@ -40,7 +36,7 @@ static int run(int argc, char **argv)
 			"exit codes: 0 written, 1 bad use, no database or nowhere to write\n",
 		.options = options,
 	};
-	struct store s = { .notice = notice };
+	struct store s = { .notice = progress_notice };
 	struct report_options how = { 0 };
 	struct arena a = { 0 };
 	struct error err = { 0 };

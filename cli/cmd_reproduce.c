@@ -8,12 +8,6 @@
 #include "progress.h"
 #include "show.h"
 
-static void notice(const char *sentence)
-{
-	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
-}
-
 static void show_phase(void *context, const char *phase)
 {
 	progress_line("row %lld again: %s", (long long)*(const int64_t *)context, phase);
@@ -22,7 +16,7 @@ static void show_phase(void *context, const char *phase)
 static void show_notice(void *context, const char *text)
 {
 	(void)context;
-	notice(text);
+	progress_notice(text);
 }
 
 static void print_answer(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer, const char *command)
@@ -39,7 +33,7 @@ static void print_answer(const struct reproduce *r, const struct cell_result *no
 static enum status ask(struct cells *c, struct reproduce *r, const struct machine *machine, struct cell_result *now, struct error *err)
 {
 	struct arena *a = &c->arena;
-	struct store store = { .notice = notice };
+	struct store store = { .notice = progress_notice };
 	struct cell_watch watch = { .phase = show_phase, .notice = show_notice, .context = &r->old.row.row, .stop = &cli_stop };
 	struct plan_memory memory;
 	struct plan_model *m = ARENA_NEW(a, struct plan_model);
@@ -97,7 +91,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store store = { .notice = notice };
+	struct store store = { .notice = progress_notice };
 	struct machine machine;
 	struct reproduce r;
 	struct cell_result now;

@@ -48,6 +48,12 @@ void progress_clear(void)
 	shown = false;
 }
 
+void progress_notice(const char *sentence)
+{
+	progress_clear();
+	fprintf(stderr, "assay: %s\n", sentence);
+}
+
 int progress_bytes(void *context, uint64_t done, uint64_t total)
 {
 	static double last_ms;

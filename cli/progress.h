@@ -9,6 +9,8 @@
 void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Takes the line away, so that something else can be printed.
 void progress_clear(void);
+// "assay: SENTENCE" on standard error, in place of the line.
+void progress_notice(const char *sentence);
 // For struct synth_options: `context` is what is written (const char *). Stops when cli_stop is set.
 int progress_bytes(void *context, uint64_t done, uint64_t total);
 // "12 s", "3 min", "2 h 10 min", into a static buffer.

@@ -266,22 +266,6 @@ struct writer {
 	int64_t row;                         // what is to be made next
 };
 
-static int write_at(int fd, const uint8_t *data, size_t nbytes, uint64_t offset)
-{
-	while (nbytes) {
-		ssize_t n = pwrite(fd, data, nbytes, (off_t)offset);
-
-		if (n < 0 && errno != EINTR)
-			return errno;
-		if (n > 0) {
-			data += n;
-			nbytes -= (size_t)n;
-			offset += (uint64_t)n;
-		}
-	}
-	return 0;
-}
-
 static bool next_strip(struct writer *w, size_t *item, int64_t *first, int64_t *count)
 {
 	bool found = false;
@@ -334,7 +318,7 @@ static void *make_strips(void *handle)
 		size_t size = dtype_size(i->recipe->source_dtype), row = (size_t)i->length * size;
 
 		make_rows(i, first, count, rows, passing, made);
-		int code = write_at(w->fd, made, (size_t)count * row_nbytes(i), w->list->weights[k].offset + (uint64_t)first * row_nbytes(i));
+		int code = file_write_at(w->fd, made, (size_t)count * row_nbytes(i), w->list->weights[k].offset + (uint64_t)first * row_nbytes(i));
 		if (code)
 			fail(w, code);
 		if (!i->recipe->in_out)
@@ -365,7 +349,7 @@ static enum status write_file(int fd, const char *path, const struct list *l, st
 	if (fallocate(fd, 0, 0, (off_t)l->nbytes) && errno != EOPNOTSUPP && errno != ENOSYS)
 		w.error = errno;
 	if (!w.error)
-		w.error = write_at(fd, (const uint8_t *)l->header, l->header_nbytes, 0);
+		w.error = file_write_at(fd, l->header, l->header_nbytes, 0);
 	while (!w.error && started + 1 < usable_cpus() && !pthread_create(&threads[started], NULL, make_strips, &w))
 		started++;
 	make_strips(&w);

@@ -172,21 +172,6 @@ static bool next_block(struct writer *w, const struct weight **out, size_t *firs
 	return found;
 }
 
-static int write_at(int fd, const char *data, size_t nbytes, uint64_t offset)
-{
-	while (nbytes) {
-		ssize_t n = pwrite(fd, data, nbytes, (off_t)offset);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		if (n > 0) {
-			data += n;
-			nbytes -= (size_t)n;
-			offset += (uint64_t)n;
-		}
-	}
-	return 0;
-}
-
 // `o` is given to one of the threads only: progress is reported from the caller's.
 static void write_blocks(struct writer *w, char *buffer, const struct synth_options *o)
 {
@@ -195,7 +180,7 @@ static void write_blocks(struct writer *w, char *buffer, const struct synth_opti
 	while (next_block(w, &weight, &first, &count)) {
 		size_t size = dtype_size(weight->dtype);
 		weights_fill(weight, w->seed, first, count, buffer);
-		int code = write_at(w->fd, buffer, count * size, weight->offset + first * size);
+		int code = file_write_at(w->fd, buffer, count * size, weight->offset + first * size);
 		pthread_mutex_lock(&w->lock);
 		w->done += count * size;
 		if (code && !w->error)
@@ -239,7 +224,7 @@ static enum status write_weights(int fd, const char *path, const struct plan *p,
 	if (fallocate(fd, 0, 0, (off_t)p->nbytes) && errno != EOPNOTSUPP && errno != ENOSYS)
 		w.error = errno;
 	if (!w.error)
-		w.error = write_at(fd, p->header, p->header_nbytes, 0);
+		w.error = file_write_at(fd, p->header, p->header_nbytes, 0);
 	int wanted = p->nbytes > 4 * BLOCK_NBYTES ? usable_cpus() - 1 : 0;
 	while (!w.error && started < wanted && !pthread_create(&threads[started], NULL, write_thread, &w))
 		started++;

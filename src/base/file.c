@@ -177,6 +177,22 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 	return replace(path, data, nbytes, false, err);
 }
 
+int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset)
+{
+	const char *p = data;
+	while (nbytes) {
+		ssize_t n = pwrite(fd, p, nbytes, (off_t)offset);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		if (n > 0) {
+			p += n;
+			nbytes -= (size_t)n;
+			offset += (uint64_t)n;
+		}
+	}
+	return 0;
+}
+
 enum status file_mkdirs(const char *path, struct error *err)
 {
 	char part[4096];

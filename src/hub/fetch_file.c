@@ -216,18 +216,12 @@ static enum status sink_take(void *context, const void *data, size_t nbytes, str
 	struct fetch_file *file = &k->f->files[k->i];
 	if (file->size >= 0 && nbytes > (uint64_t)file->size - k->at)
 		return error_set(err, STATUS_FAILED, "%s: the server sends more than its %lld bytes", file->name, (long long)file->size);
-	for (const char *p = data; nbytes;) {
-		ssize_t n = pwrite(k->fd, p, nbytes, (off_t)k->at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, "%s", k->path);
-		hash_add(&k->sha, p, (size_t)n);
-		k->at += (uint64_t)n;
-		k->f->fetched_bytes += (uint64_t)n;
-		p += n;
-		nbytes -= (size_t)n;
-	}
+	errno = file_write_at(k->fd, data, nbytes, k->at);
+	if (errno)
+		return error_errno(err, "%s", k->path);
+	hash_add(&k->sha, data, nbytes);
+	k->at += nbytes;
+	k->f->fetched_bytes += nbytes;
 	tell(k);
 	return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "checkpoint/checkpoint.h"
 
 enum status outputs_write(struct arena *a, const char *path, const struct tensor *outputs, size_t count, struct error *err)
@@ -31,21 +32,9 @@ enum status outputs_write(struct arena *a, const char *path, const struct tensor
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);
 	for (size_t i = 0; i <= count && !st; i++) {
-		const char *data = i ? outputs[i - 1].data : header;
-		size_t left = i ? outputs[i - 1].nbytes : header_nbytes;
-		off_t at = i ? (off_t)tensors[i - 1].offset : 0;
-
-		while (left && !st) {
-			ssize_t n = pwrite(fd, data, left, at);
-
-			if (n < 0 && errno != EINTR)
-				st = error_errno(err, "%s: cannot be written", path);
-			if (n > 0) {
-				data += n;
-				at += n;
-				left -= (size_t)n;
-			}
-		}
+		errno = i ? file_write_at(fd, outputs[i - 1].data, outputs[i - 1].nbytes, tensors[i - 1].offset) : file_write_at(fd, header, header_nbytes, 0);
+		if (errno)
+			st = error_errno(err, "%s: cannot be written", path);
 	}
 	close(fd);
 	return st;

@@ -7,14 +7,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "commit.h"
+#include "store/objects.h"
 #include "store/question.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
 
 enum { FOREIGN_FILE_LIMIT = 256 << 20 };
-#include "commit.h"
 
 static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
 {
@@ -108,25 +109,6 @@ enum status store_end_run(struct store *s, struct error *err)
 	if (status == STATUS_OK)
 		s->run = 0;
 	return status;
-}
-
-static const char *json_compact(struct arena *a, const json_t *v)
-{
-	char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-	const char *copy = arena_strdup(a, text);
-
-	free(text);
-	return copy;
-}
-
-// Text of an object's key: of a string as it is, NULL when absent, else as JSON.
-static const char *json_text(struct arena *a, const json_t *object, const char *key)
-{
-	json_t *v = json_object_get(object, key);
-
-	if (v == NULL || json_is_null(v))
-		return NULL;
-	return json_is_string(v) ? json_string_value(v) : json_compact(a, v);
 }
 
 // What the engine says and what is known of the hardware, as one text.
@@ -292,96 +274,6 @@ static enum status add_samples(struct db *d, const struct cell_result *r, int64_
 	return status;
 }
 
-static double json_real_of(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-static enum status add_placement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
-{
-	struct arena a = { 0 };
-	struct insert in;
-	size_t i;
-	json_t *node;
-	enum status status;
-
-	insert_begin(&in, d, "placement");
-	json_array_foreach(r->placement, i, node) {
-		const json_t *fused = json_object_get(node, "fused"), *elsewhere = json_object_get(node, "elsewhere");
-		const struct db_value row[] = {
-			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("node", json_text(&a, node, "name")),
-			V_TEXT("op", json_text(&a, node, "op")), V_TEXT("place", json_text(&a, node, "where")), V_TEXT("kernel", json_text(&a, node, "kernel")),
-			V_BOOLEAN("fused", json_is_boolean(fused) ? json_is_true(fused) : -1), V_TEXT("dtype", json_text(&a, node, "dtype")),
-			V_TEXT("reason", json_text(&a, node, "reason")), V_BOOLEAN("elsewhere", json_is_boolean(elsewhere) ? json_is_true(elsewhere) : -1),
-			V_REAL("ms", json_real_of(node, "ms")),
-		};
-		insert_row(&in, row, sizeof row / sizeof row[0]);
-	}
-	status = insert_end(&in, err);
-	arena_done(&a);
-	return status;
-}
-
-static int64_t json_integer_of(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-
-	return json_is_integer(v) ? json_integer_value(v) : ROW_NONE;
-}
-
-static enum status add_profile(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
-{
-	struct arena a = { 0 };
-	struct insert in;
-	size_t i;
-	json_t *n;
-	enum status status;
-
-	insert_begin(&in, d, "profile_node");
-	json_array_foreach(r->profile, i, n) {
-		const struct db_value row[] = {
-			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("name", json_text(&a, n, "name")),
-			V_TEXT("op", json_text(&a, n, "op")), V_TEXT("kernel", json_text(&a, n, "kernel")), V_TEXT("place", json_text(&a, n, "where")),
-			V_TEXT("scope", json_text(&a, n, "scope")), V_TEXT("named_by", json_text(&a, n, "named_by")),
-			V_INTEGER("drawn_nodes", json_integer_of(n, "drawn_nodes")), V_REAL("ms", json_real_of(n, "ms")), V_INTEGER("flops", json_integer_of(n, "flops")),
-			V_INTEGER("bytes", json_integer_of(n, "bytes")), V_INTEGER("weight_bytes", json_integer_of(n, "weight_bytes")),
-			V_REAL("roof_ms", json_real_of(n, "roof_ms")), V_TEXT("roof", json_text(&a, n, "roof")),
-		};
-		insert_row(&in, row, sizeof row / sizeof row[0]);
-	}
-	status = insert_end(&in, err);
-	arena_done(&a);
-	return status;
-}
-
-static enum status add_checks(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
-{
-	struct arena a = { 0 };
-	struct insert in;
-	size_t i;
-	json_t *c;
-	enum status status;
-
-	insert_begin(&in, d, "output_check");
-	json_array_foreach(r->checks, i, c) {
-		const json_t *right = json_object_get(c, "right"), *non_finite = json_object_get(c, "non_finite");
-		const struct db_value row[] = {
-			V_INTEGER("cell", cell), V_INTEGER("event", event), V_INTEGER("number", (int64_t)i), V_TEXT("output", json_text(&a, c, "name")),
-			V_BOOLEAN("agrees", json_is_boolean(right) ? json_is_true(right) : -1), V_REAL("max_abs_error", json_real_of(c, "max_abs_error")),
-			V_REAL("max_rel_error", json_real_of(c, "max_rel_error")), V_REAL("nmse", json_real_of(c, "nmse")), V_REAL("cosine", json_real_of(c, "cosine")),
-			V_REAL("top1_agreement", json_real_of(c, "top1_agreement")),
-			V_INTEGER("non_finite", json_is_integer(non_finite) ? json_integer_value(non_finite) : ROW_NONE),
-			V_REAL("reference_absmax", json_real_of(c, "reference_absmax")), V_TEXT("cause", json_text(&a, c, "cause")), V_TEXT("facts", json_compact(&a, c)),
-		};
-		insert_row(&in, row, sizeof row / sizeof row[0]);
-	}
-	status = insert_end(&in, err);
-	arena_done(&a);
-	return status;
-}
-
 enum status store_finished(struct store *s, const struct cell_result *r, struct error *err)
 {
 	struct db d = { 0 };
@@ -405,11 +297,11 @@ enum status store_finished(struct store *s, const struct cell_result *r, struct 
 	if (status == STATUS_OK && r->sample_count > 0)
 		status = add_samples(&d, r, cell, event, err);
 	if (status == STATUS_OK && r->placement != NULL)
-		status = add_placement(&d, r, cell, event, err);
+		status = objects_add(&d, &placement_table, r->placement, cell, event, err);
 	if (status == STATUS_OK && r->profile != NULL)
-		status = add_profile(&d, r, cell, event, err);
+		status = objects_add(&d, &profile_table, r->profile, cell, event, err);
 	if (status == STATUS_OK && r->checks != NULL)
-		status = add_checks(&d, r, cell, event, err);
+		status = objects_add(&d, &check_table, r->checks, cell, event, err);
 	return transaction_end(s, &d, status, err);
 }
 

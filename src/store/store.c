@@ -14,8 +14,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "store/objects.h"
 #include "store/schema.h"
 #include "store/transaction.h"
 
@@ -408,5 +409,17 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 		*out = state;
 	}
 	arena_done(&a);
+	return status;
+}
+
+enum status store_profile(struct store *s, int64_t row, json_t **out, struct error *err)
+{
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = objects_read(&d, &profile_table, row, out, err);
+	db_close(&d);
 	return status;
 }
