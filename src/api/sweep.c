@@ -127,15 +127,6 @@ size_t sweep_most(const struct sweep_axes *axes)
 	return most;
 }
 
-double sweep_per_s(const struct row *r)
-{
-	if (isfinite(r->throughput_per_s))
-		return r->throughput_per_s;
-	if (isfinite(r->tokens_per_s))
-		return r->tokens_per_s;
-	return isfinite(r->latency_ms) && r->latency_ms > 0 && r->batch > 0 ? (double)r->batch * 1000 / r->latency_ms : (double)NAN;
-}
-
 const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, enum verdict v, bool tight, const struct row *r)
 {
 	const struct sweep_series before = *s;
@@ -144,7 +135,7 @@ const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, e
 		return arena_printf(a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
 	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN };
 	if (v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_UNJUDGED)
-		s->per_s = sweep_per_s(r);
+		s->per_s = row_per_s(r);
 	if (before.batch == 0 || !(before.per_s > 0) || !(s->per_s > 0))
 		return NULL;
 	const double gain = s->per_s / before.per_s - 1;

@@ -32,8 +32,6 @@ size_t sweep_most(const struct sweep_axes *axes);
 // A series of batches while it is run, smallest first; all zero before the first.
 struct sweep_series { int64_t batch; double per_s; };
 
-// Inputs a second of a row: throughput_per_s, tokens a second of a generation, else batch over latency; NaN where it has no time.
-double sweep_per_s(const struct row *r);
 // After the cell of `batch` ended so: NULL, or why larger ones are not worth asking:
 //   "stopped at batch 8: +2.1 %"          throughput gained less than 5 % over the batch before
 //   "stopped at batch 16: no_memory"      and timeout: a larger batch needs more of both

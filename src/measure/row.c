@@ -20,6 +20,15 @@ void row_init(struct row *r)
 #undef X
 }
 
+double row_per_s(const struct row *r)
+{
+	if (isfinite(r->throughput_per_s))
+		return r->throughput_per_s;
+	if (isfinite(r->tokens_per_s))
+		return r->tokens_per_s;
+	return r->latency_ms > 0 && r->batch > 0 ? 1000 * (double)r->batch / r->latency_ms : (double)NAN;
+}
+
 static json_t *or_null(json_t *value)
 {
 	return value ? value : json_null();

@@ -91,17 +91,17 @@ static void best_throughput(struct summary *out, struct arena *a)
 			continue;
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *c = &out->cells[k];
-			if (!report_is_ranked(c) || isnan(report_per_s(&c->row)) || !report_alike(first, c, but))
+			if (!report_is_ranked(c) || isnan(row_per_s(&c->row)) || !report_alike(first, c, but))
 				continue;
 			seen = seen || k < i;
-			best = best == NULL || report_per_s(&c->row) > report_per_s(&best->row) ? c : best;
-			if (text_is(c->platform, "cpu") && (cpu == NULL || report_per_s(&c->row) > report_per_s(&cpu->row)))
+			best = best == NULL || row_per_s(&c->row) > row_per_s(&best->row) ? c : best;
+			if (text_is(c->platform, "cpu") && (cpu == NULL || row_per_s(&c->row) > row_per_s(&cpu->row)))
 				cpu = c;
 		}
 		if (seen || best == NULL)
 			continue;
 		struct report_value *v = section_row(s);
-		double per_s = report_per_s(&best->row), cpu_per_s = cpu != NULL ? report_per_s(&cpu->row) : (double)NAN;
+		double per_s = row_per_s(&best->row), cpu_per_s = cpu != NULL ? row_per_s(&cpu->row) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(best->platform);
 		v[3] = value_noted(value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL);
@@ -159,15 +159,6 @@ static const struct report_column cost_columns[] = {
 	{ "cheapest", "", false },
 };
 
-// In what was typed; for a row of generation: a million tokens.
-static double cost_of(const struct summary *s, const struct report_cell *c)
-{
-	for (size_t i = 0; i < s->options.price_count; i++)
-		if (text_is(s->options.prices[i].platform, c->platform) || text_is(s->options.prices[i].platform, c->row.requested))
-			return s->options.prices[i].per_hour / 3600 / report_per_s(&c->row) * 1e6;
-	return (double)NAN;
-}
-
 static void best_cost(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_cost", "Cost", "Price of an hour over inferences (of generation: tokens) in an hour, with the machine busy all the time; prices are those that were typed: "
@@ -178,11 +169,11 @@ static void best_cost(struct summary *out, struct arena *a)
 		for (size_t pass = 0; pass < 2; pass++) {
 			for (size_t k = 0; k < out->column_count; k++) {
 				const struct report_cell *c = at(out, &out->lines[i], k);
-				double cost = c != NULL && report_is_ranked(c) ? cost_of(out, c) : (double)NAN;
+				double cost = c != NULL && report_is_ranked(c) ? report_cost(out, c) : (double)NAN;
 				if (!(cost >= 0))
 					continue;
 				if (pass == 0) {
-					best = best == NULL || cost < cost_of(out, best) ? c : best;
+					best = best == NULL || cost < report_cost(out, best) ? c : best;
 					continue;
 				}
 				struct report_value *v = section_row(s);
@@ -190,7 +181,7 @@ static void best_cost(struct summary *out, struct arena *a)
 				v[2] = value_text(c->platform);
 				v[3] = value_noted(value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL);
-				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) ? value_times(a, cost / cost_of(out, cpu)) : value_text(NULL);
+				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
 				v[5] = value_text(c == best ? "cheapest" : NULL);
 			}
 		}

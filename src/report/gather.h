@@ -34,8 +34,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 // Its time may stand among others: a good answer, timed by assay on hardware (or the null engine by its own name).
 bool report_is_ranked(const struct report_cell *c);
 bool report_is_unstable(const struct report_cell *c);
-// Inputs (of generation: tokens) answered in a second, as measured, else batch over the median; NaN.
-double report_per_s(const struct row *r);
+// A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
+double report_cost(const struct summary *s, const struct report_cell *c);
 bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
 struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // "1.05 to 1.20 (99 %), 6 and 6 processes: faster", "one process each: no claim"; NULL.

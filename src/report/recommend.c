@@ -97,20 +97,12 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 
 // ---- figures -------------------------------------------------------------------------------------------------------------
 
-static double cost_of(const struct summary *s, const struct report_cell *c)
-{
-	for (size_t i = 0; i < s->options.price_count; i++)
-		if (text_is(s->options.prices[i].platform, c->platform) || text_is(s->options.prices[i].platform, c->row.requested))
-			return s->options.prices[i].per_hour / 3600 / report_per_s(&c->row) * 1e6;
-	return (double)NAN;
-}
-
 static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
 {
 	switch (ask->goal) {
-	case RECOMMEND_THROUGHPUT: return report_per_s(&c->row);
+	case RECOMMEND_THROUGHPUT: return row_per_s(&c->row);
 	case RECOMMEND_MEMORY: return report_peak_mib(&c->row);
-	case RECOMMEND_COST: return cost_of(s, c);
+	case RECOMMEND_COST: return report_cost(s, c);
 	default: return c->row.latency_ms;
 	}
 }
@@ -120,7 +112,7 @@ static const char *words_of(const struct summary *s, const struct recommend_ask 
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT: return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
 	case RECOMMEND_MEMORY: return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
-	case RECOMMEND_COST: return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "", s->options.currency, report_per_s(&c->row));
+	case RECOMMEND_COST: return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "", s->options.currency, row_per_s(&c->row));
 	default: return report_latency(a, &c->row);
 	}
 }

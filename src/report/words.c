@@ -89,11 +89,12 @@ const char *report_spread(struct arena *a, const struct row *r)
 	return out;
 }
 
-double report_per_s(const struct row *r)
+double report_cost(const struct summary *s, const struct report_cell *c)
 {
-	if (r->throughput_per_s > 0)
-		return r->throughput_per_s;
-	return r->latency_ms > 0 ? 1000 * (double)(r->batch > 0 ? r->batch : 1) / r->latency_ms : (double)NAN;
+	for (size_t i = 0; i < s->options.price_count; i++)
+		if (text_is(s->options.prices[i].platform, c->platform) || text_is(s->options.prices[i].platform, c->row.requested))
+			return s->options.prices[i].per_hour / 3600 / row_per_s(&c->row) * 1e6;
+	return (double)NAN;
 }
 
 const char *report_line_words(struct arena *a, const struct report_line *l)

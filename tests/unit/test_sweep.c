@@ -69,9 +69,9 @@ static void end_of_batches(void **state)
 	row_init(&r);
 	r.batch = 4;
 	r.latency_ms = 2;
-	assert_true(fabs(sweep_per_s(&r) - 2000) < 1e-9);
+	assert_true(fabs(row_per_s(&r) - 2000) < 1e-9);
 	r.throughput_per_s = 1900;
-	assert_true(fabs(sweep_per_s(&r) - 1900) < 1e-9);
+	assert_true(fabs(row_per_s(&r) - 1900) < 1e-9);
 	assert_true(text_is(sweep_take(&s, &a, 4, VERDICT_RIGHT, true, &r), "stopped at batch 4: no_memory"));
 	arena_done(&a);
 }
