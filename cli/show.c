@@ -79,6 +79,8 @@ static void add_error(struct text *t, const struct row *r)
 		text_addf(t, ", cosine %.9g", r->cosine);
 	if (!isnan(r->top1_agreement))
 		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
+	if (!isnan(r->perplexity) && !isnan(r->perplexity_float32))
+		text_addf(t, ", perplexity %.5g on %s tokens, the reference's %.5g", r->perplexity, text_is(r->reference, "golden") ? "the given" : "random", r->perplexity_float32);
 	if (r->non_finite != ROW_NONE && r->non_finite > 0)
 		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
 	if (r->bound)

@@ -56,6 +56,7 @@ struct input_hints {
 	int64_t eos_token_id;
 	// From this many tokens on, a cache that fewer made is of no use: the rotary frequencies are others (longrope). 0: never.
 	int64_t cache_ends;
+	bool predicts_next;                                         // logits at a place are about the token behind it: a causal language model
 	int64_t image_size[2];                                      // height and width that image_sizes tells
 	// Numbers for the family's own symbols in the shapes of inputs: {"frames", 8}, {"samples", 16000}.
 	struct input_symbol { const char *name; int64_t number; } symbols[8];

@@ -276,7 +276,8 @@ void arch_input_hints(const struct spec *whole, struct input_hints *out)
 	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
 		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0,
-		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0 };
+		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0,
+		.predicts_next = text_is(whole->head->name, "causal-lm") };
 	for (int i = 0; i < PART_COUNT; i++)
 		if (whole->part[i] && whole->part[i]->row->family->hints)
 			whole->part[i]->row->family->hints(whole->part[i], out);

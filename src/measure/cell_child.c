@@ -207,12 +207,30 @@ static enum status warm_runs(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
+// The outputs, and of a causal language model the tokens that they are about.
+static enum status write_outputs(struct work *w, struct error *err)
+{
+	size_t count = w->part->session.output_count;
+	struct tensor *all = ARENA_ARRAY(&w->arena, count + 2, struct tensor);
+
+	memcpy(all, w->out, count * sizeof *all);
+	for (size_t i = 0; i < w->drawn_count && w->hints.predicts_next; i++) {
+		bool is_ids = text_is(w->drawn[i].name, "input_ids");
+
+		if (is_ids || text_is(w->drawn[i].name, "attention_mask")) {
+			all[count] = w->drawn[i];
+			all[count++].name = is_ids ? OUTPUTS_TOKENS : OUTPUTS_MASK;
+		}
+	}
+	return outputs_write(&w->arena, w->ask.outputs_path, all, count, err);
+}
+
 static enum status give_outputs(struct work *w, struct error *err)
 {
 	char shape[128];
 	enum status st;
 
-	if (w->ask.outputs_path && (st = outputs_write(&w->arena, w->ask.outputs_path, w->out, w->part->session.output_count, err)))
+	if (w->ask.outputs_path && (st = write_outputs(w, err)))
 		return st;
 	if (w->part->session.output_count)
 		say_row(json_pack("{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));

@@ -189,6 +189,39 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 	}
 }
 
+// -log softmax(row)[id]
+static double surprise(const struct tensor *logits, size_t row, size_t width, size_t id)
+{
+	double largest = -INFINITY, sum = 0;
+
+	for (size_t i = 0; i < width; i++)
+		largest = fmax(largest, element(logits, row + i));
+	for (size_t i = 0; i < width; i++)
+		sum += exp(element(logits, row + i) - largest);
+	return log(sum) + largest - element(logits, row + id);
+}
+
+double judge_perplexity(const struct tensor *logits, const struct tensor *ids, const struct tensor *mask)
+{
+	size_t pairs = 0;
+	double sum = 0;
+
+	if (!logits || !ids || logits->rank != 3 || ids->rank != 2 || ids->dim[0] != logits->dim[0] || ids->dim[1] != logits->dim[1] || (mask && !same_shape(mask, ids)))
+		return (double)NAN;
+	const size_t length = (size_t)ids->dim[1], places = (size_t)ids->dim[0] * length, width = (size_t)logits->dim[2];
+	for (size_t i = 0; i + 1 < places; i++) {
+		double next = tensor_get(ids, i + 1);
+
+		if (i % length == length - 1 || (mask && !(tensor_get(mask, i) > 0 && tensor_get(mask, i + 1) > 0)))
+			continue;
+		if (!(next >= 0 && next < (double)width))
+			return (double)NAN;
+		sum += surprise(logits, i * width, width, (size_t)next);
+		pairs++;
+	}
+	return pairs ? exp(sum / (double)pairs) : (double)NAN;
+}
+
 void judge_tensor(const struct tensor *output, const struct tensor *reference, struct bound bound, struct arena *a, struct check *out)
 {
 	char where[128], wanted[128];

@@ -37,6 +37,9 @@ struct check {
 // Sums in double. A different shape, a missing output or a non-finite value is not right. Integer outputs must be equal.
 // Places where the reference is at most -10000 (masked logits; conformance README) must be at most -10000 and are left out.
 void judge_tensor(const struct tensor *output, const struct tensor *reference, struct bound bound, struct arena *a, struct check *out);
+// Perplexity: e to the mean, over places i whose successor is one, of -log softmax(logits[i])[ids[i + 1]]. logits: [batch, seq, vocab]; ids and
+// mask: [batch, seq], integers; where the mask (may be NULL) is 0 there is no place. NaN: other shapes, no pair, or an id beyond vocab.
+double judge_perplexity(const struct tensor *logits, const struct tensor *ids, const struct tensor *mask);
 json_t *check_json(const struct check *c, const struct tensor *output);
 
 #endif

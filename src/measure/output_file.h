@@ -6,6 +6,10 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
+// Among the outputs of a causal language model: the tokens that its logits are about, and which of them are there.
+#define OUTPUTS_TOKENS "in.input_ids"
+#define OUTPUTS_MASK "in.attention_mask"
+
 // outputs[count] under their names. Scratch memory in `a`.
 enum status outputs_write(struct arena *a, const char *path, const struct tensor *outputs, size_t count, struct error *err);
 

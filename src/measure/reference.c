@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "measure/derive.h"
 #include "measure/hear.h"
+#include "measure/output_file.h"
 #include "measure/request.h"
 
 const char *reference_golden(const struct cell *c, struct arena *a)
@@ -270,6 +271,11 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		add_check(row, &check, o ? o : r, a);
 		if (checks)
 			json_array_append_new(all, check_json(&check, o));
+	}
+	const struct tensor *ids = find_output(outputs, count, OUTPUTS_TOKENS), *mask = find_output(outputs, count, OUTPUTS_MASK);
+	if (ids) {
+		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, mask);
+		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, mask);
 	}
 	if (wrong > 1)
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);

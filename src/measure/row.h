@@ -54,8 +54,8 @@
 	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache")                                          \
 	X(REAL, against_float32, "of a reduced precision: latency over the last one of the same question in float32; over 1: slower than float32") \
 	X(INTEGER, against_float32_row, "the row with that latency; null: it was not measured here before")                \
-	X(REAL, perplexity, "of a language model on the small text of assay")                                              \
-	X(REAL, perplexity_float32, "the same of the reference")                                                           \
+	X(REAL, perplexity, "of a causal language model on the input tokens of the judged run; those are random but for a golden file's")   \
+	X(REAL, perplexity_float32, "the same of the reference outputs")                                                   \
 	X(REAL, token_agreement, "share of places, the tokens of float32 before each given, where its next one is chosen here too")   \
 	X(INTEGER, batch, "batch size")                                                                                    \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
@@ -159,6 +159,8 @@ struct row {
 };
 
 void row_init(struct row *r);                                        // every field absent
+// Inputs a second as measured; of a generation: tokens; else batch over the median latency. NaN where it has no time.
+double row_per_s(const struct row *r);
 json_t *row_to_json(const struct row *r);                            // all keys, null where absent
 // Takes over the keys that `object` has; text is copied into `a`. A key of the wrong type is an error; unknown keys are ignored.
 enum status row_from_json(struct row *r, struct arena *a, const json_t *object, struct error *err);

@@ -67,7 +67,7 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 		v[9] = value_real(report_error(a, r->max_abs_error), r->max_abs_error);
 		v[10] = percent(a, r->top1_agreement);
 		v[11] = percent(a, r->token_agreement);
-		v[12] = value_noted(value_real(arena_printf(a, "%.4g", r->perplexity), r->perplexity), isnan(r->perplexity_float32) ? NULL : arena_printf(a, "float32: %.4g", r->perplexity_float32));
+		v[12] = value_noted(value_real(arena_printf(a, "%.4g", r->perplexity), r->perplexity), isnan(r->perplexity_float32) ? NULL : arena_printf(a, "reference: %.4g; %s tokens", r->perplexity_float32, text_is(r->reference, "golden") ? "given" : "random"));
 		double share = base != NULL ? report_peak_mib(r) / report_peak_mib(&base->row) : (double)NAN;
 		v[13] = value_times(a, share);
 	}

@@ -15,7 +15,7 @@
 	X(TEXT, what, "what the preset compares, in a sentence")                                                           \
 	X(TEXT, claim, "what the original system said of it, measured or not; null: nothing")                              \
 	X(TEXT, model, "model as asked")                                                                                   \
-	X(TEXT, side_a, "platform, device, options and shapes of A, in one text")                                          \
+	X(TEXT, side_a, "platform, device, options, shapes, precision and threads of A, in one text")                                          \
 	X(TEXT, side_b, "the same of B")                                                                                   \
 	X(TEXT, requested_a, "platform of A")                                                                              \
 	X(TEXT, device_a, "its device")                                                                                    \

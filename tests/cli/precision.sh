@@ -76,4 +76,15 @@ if has_platform openvino; then
 	code 0 "$ASSAY" run "$work/bert" --on openvino $quick --precision int8-dynamic --json
 	json 'd[0]["options"]["dynamic_quantization"] == "128" and d[0]["form"].endswith("activations-by-engine")'
 fi
+
+# Perplexity is on the tokens that came in. The reference's is that of transformers, whose logits lie in the file (118.81691158533695 by
+# Python, from the file, without the padded places).
+code 0 "$ASSAY" run "$work/llama" --golden "$cases/llama/io.safetensors" --on cpu $quick --json
+json 'abs(d[0]["perplexity_float32"] - 118.81691158533695) < 1e-3 and abs(d[0]["perplexity"] - 118.81691158533695) < 1e-2'
+code 0 "$ASSAY" run "$work/llama" --golden "$cases/llama/io.safetensors" --on cpu $quick --precision int4-weights --json
+json 'abs(d[0]["perplexity_float32"] - 118.81691158533695) < 1e-3 and abs(d[0]["perplexity"] - d[0]["perplexity_float32"]) > 0.1'
+code 0 "$ASSAY" run "$work/llama" --on cpu $quick
+has out 'perplexity [0-9.]+'
+code 0 "$ASSAY" run "$work/bert" --on cpu $quick --json
+json 'd[0]["perplexity"] is None'
 finish

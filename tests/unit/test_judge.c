@@ -46,6 +46,26 @@ static void equal_is_right(void **state)
 	arena_done(&a);
 }
 
+static void perplexity_is_that_of_the_next_token(void **state)
+{
+	// Two rows of three places over two words; ln of the odds that a place gives to word 1. What the last place says is about nothing.
+	const float ln3 = 1.0986123f;
+	float logits[12] = { 0, ln3, 0, 0, 5, 5, 0, ln3, 0, -ln3, 7, 0 };
+	int64_t ids[6] = { 0, 1, 0, 1, 1, 0 }, mask[6] = { 1, 1, 1, 1, 1, 0 };
+	struct tensor x = floats(logits, 3, (int64_t[]){ 2, 3, 2 });
+	struct tensor i = { .name = "ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = ids, .nbytes = sizeof ids }, m = i;
+
+	(void)state;
+	m.data = mask;
+	// Word 1 at 3/4, word 0 at 1/2; word 1 at 3/4, word 0 at 3/4.
+	assert_true(fabs(judge_perplexity(&x, &i, NULL) - pow(0.75 * 0.5 * 0.75 * 0.75, -0.25)) < 1e-6);
+	assert_true(fabs(judge_perplexity(&x, &i, &m) - pow(0.75 * 0.5 * 0.75, -1 / 3.0)) < 1e-6);
+	ids[4] = 2;
+	assert_true(isnan(judge_perplexity(&x, &i, NULL)) && isnan(judge_perplexity(NULL, &i, NULL)) && isnan(judge_perplexity(&x, NULL, NULL)));
+	i.dim[1] = 2;
+	assert_true(isnan(judge_perplexity(&x, &i, NULL)));
+}
+
 static void the_bound_grows_with_the_reference(void **state)
 {
 	float r[4] = { 40, 1, 2, 3 }, x[4] = { 40, 1, 2, 3.003f }, far[4] = { 40, 1, 2, 3.005f };
@@ -282,7 +302,7 @@ static void embeddings_are_derived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_is_right), cmocka_unit_test(the_bound_grows_with_the_reference), cmocka_unit_test(small_errors_everywhere_are_wrong),
+		cmocka_unit_test(equal_is_right), cmocka_unit_test(perplexity_is_that_of_the_next_token), cmocka_unit_test(the_bound_grows_with_the_reference), cmocka_unit_test(small_errors_everywhere_are_wrong),
 		cmocka_unit_test(places_are_told), cmocka_unit_test(not_finite_is_wrong), cmocka_unit_test(masked_places_are_left_out),
 		cmocka_unit_test(shapes_must_agree), cmocka_unit_test(a_short_tensor_is_not_read), cmocka_unit_test(empty_tensors_are_equal),
 		cmocka_unit_test(integers_must_be_equal), cmocka_unit_test(top1_counts_rows), cmocka_unit_test(precisions_have_their_bounds),
