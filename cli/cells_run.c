@@ -77,12 +77,6 @@ struct loop {
 	bool failed;
 };
 
-static void say_notice(const char *sentence)
-{
-	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
-}
-
 static int fail(struct loop *l, const struct error *err)
 {
 	progress_clear();
@@ -497,7 +491,7 @@ static void hear(struct loop *l, const struct crew_event *e)
 		show_phases(l);
 		break;
 	case CREW_NOTICE:
-		say_notice(e->text);
+		progress_notice(e->text);
 		break;
 	case CREW_WANT:
 		schedule_want(&l->schedule, e->line);
@@ -569,7 +563,7 @@ static void gather_results(struct cells *c)
 
 int cells_run(struct cells *c)
 {
-	struct loop l = { .cells = c, .store.notice = say_notice, .writing = PTHREAD_MUTEX_INITIALIZER, .models = PTHREAD_MUTEX_INITIALIZER };
+	struct loop l = { .cells = c, .store.notice = progress_notice, .writing = PTHREAD_MUTEX_INITIALIZER, .models = PTHREAD_MUTEX_INITIALIZER };
 	struct error err = { 0 };
 
 	l.cache_limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();

@@ -8,6 +8,7 @@
 #include "api/preset.h"
 #include "base/text.h"
 #include "cells.h"
+#include "onnx/precision.h"
 #include "progress.h"
 #include "show.h"
 
@@ -51,7 +52,13 @@ static int take_words(struct command_line *l, const char *flag, const char *text
 		} else if (n == 7 && strncmp(at, "dynamic", n) == 0) {
 			q->is_static = false, q->is_dynamic = true;
 		} else if (n) {
-			code = cli_bad_use("%s: '%.*s' is no option: NAME=VALUE, static or dynamic", flag, (int)n, at);
+			const char *word = arena_printf(&l->cells.arena, "%.*s", (int)n, at);
+			struct precise precise;
+			struct error ignored = { 0 };
+			if (precision_parse(&precise, word, &ignored) == STATUS_OK)
+				q->variant.precision = word;
+			else
+				code = cli_bad_use("%s: '%s' is no option: NAME=VALUE, static, dynamic, or a precision", flag, word);
 		}
 		at += n + (at[n] == ',');
 	}
@@ -117,6 +124,8 @@ static void preset_side(struct command_line *l, struct job *j, int k, const stru
 	side->question = question_of(l);
 	side->question.is_static = s->is_static || side->question.is_static;
 	side->question.is_dynamic = s->is_dynamic || side->question.is_dynamic;
+	if (s->precision)
+		side->question.variant.precision = s->precision;
 	if (!j->refused && make_side(l, side, &on, 1, s->options, &err))
 		j->refused = arena_strdup(&l->cells.arena, err.text);
 	if (!side->target.platform)
@@ -215,6 +224,21 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	arena_done(&a);
 }
 
+static json_t *side_json(const struct preset_side *s)
+{
+	return json_pack("{s:s?, s:s?, s:b, s:s?}", "on", s->on, "options", s->options, "static", s->is_static, "precision", s->precision);
+}
+
+static void print_side(const char *letter, const struct preset_side *s)
+{
+	const char *const words[] = { s->on, s->options, s->is_static ? "static" : s->is_dynamic ? "dynamic" : NULL, s->precision };
+
+	printf("%s", letter);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i])
+			printf(" %s", words[i]);
+}
+
 static json_t *preset_json(const struct preset *p)
 {
 	json_t *metrics = json_array(), *out = json_object();
@@ -224,8 +248,8 @@ static json_t *preset_json(const struct preset *p)
 			json_array_append_new(metrics, json_string(ab_metric_word((enum ab_metric)m)));
 	json_object_set_new(out, "name", json_string(p->name));
 	json_object_set_new(out, "what", json_string(p->what));
-	json_object_set_new(out, "a", json_pack("{s:s?, s:s?, s:b}", "on", p->a.on, "options", p->a.options, "static", p->a.is_static));
-	json_object_set_new(out, "b", json_pack("{s:s?, s:s?, s:b}", "on", p->b.on, "options", p->b.options, "static", p->b.is_static));
+	json_object_set_new(out, "a", side_json(&p->a));
+	json_object_set_new(out, "b", side_json(&p->b));
 	json_object_set_new(out, "metrics", metrics);
 	json_object_set_new(out, "models", p->models ? json_string(p->models) : json_null());
 	json_object_set_new(out, "claim", p->claim ? json_string(p->claim) : json_null());
@@ -244,11 +268,14 @@ static int list_presets(bool as_json)
 		if (as_json)
 			continue;
 		printf("%-17s %s\n", p->name, p->what);
-		if (p->why_not)
+		if (p->why_not) {
 			printf("%-17s not measured: %s\n", "", p->why_not);
-		else
-			printf("%-17s A %s %s%s; B %s %s%s\n", "", p->a.on, p->a.options ? p->a.options : "", p->a.is_static ? " static" : p->a.is_dynamic ? " dynamic" : "", p->b.on,
-				p->b.options ? p->b.options : "", p->b.is_static ? " static" : "");
+		} else {
+			printf("%-17s ", "");
+			print_side("A", &p->a);
+			print_side("; B", &p->b);
+			putchar('\n');
+		}
 		if (p->claim)
 			printf("%-17s claimed: %s\n", "", p->claim);
 	}
@@ -275,12 +302,6 @@ static void show_cell(void *context, size_t pair, size_t pairs, int side, const 
 	now.pair = pair;
 	now.pairs = pairs;
 	now.side = side;
-}
-
-static void say_notice(const char *sentence)
-{
-	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
 }
 
 static void worse_code(struct command_line *l, int code)
@@ -374,7 +395,7 @@ static int run_all(struct command_line *l, struct job *jobs, size_t count)
 	struct error err = { 0 };
 	enum status st;
 
-	l->store.notice = say_notice;
+	l->store.notice = progress_notice;
 	l->results = json_array();
 	cli_catch_stop();
 	st = begin(l, jobs, count, &err);
@@ -434,7 +455,7 @@ static int run(int argc, char **argv)
 {
 	struct command_line l = { .cells = { .db = cli_default_db(), .cache_limit_gib = -1 } };
 	const struct cli_option options[] = {
-		{ "a", CLI_TEXT, &l.a, "K=V,...", "options of side A, and static or dynamic: shapes of its graph" },
+		{ "a", CLI_TEXT, &l.a, "K=V,...", "options of side A; static or dynamic: shapes of its graph; a precision, as --precision has them" },
 		{ "b", CLI_TEXT, &l.b, "K=V,...", "the same of side B" },
 		{ "against", CLI_LIST, &l.against, "PLATFORM", "side B's platform; default the one of --on" },
 		{ "pairs", CLI_INTEGER, &l.pairs, "N", "processes a side; default 6, below which nothing is called a difference", 1, 1000 },
@@ -456,6 +477,7 @@ static int run(int argc, char **argv)
 			"out 1 and the ratio is off by more than 2 %; same, the whole interval lies within 2 %; else cannot tell.\n\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --a prepacking=on --b prepacking=off\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --against openvino\n"
+			"  assay ab bert-base-uncased --synthetic --on cpu --b int8-dynamic\n"
 			"  assay ab bert-base-uncased --synthetic --layers 2 --preset browser,static-shapes\n\n"
 			"Exit codes: 0 every comparison was made and outputs are not wrong; 1 bad use or an error of assay's own;\n"
 			"2 a side did not run, or it was stopped; 3 a side's outputs are wrong.\n",

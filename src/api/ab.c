@@ -37,9 +37,13 @@ enum ab_metric ab_metric_find(const char *word)
 const char *ab_side_name(struct arena *a, const struct target *t, const struct question *q)
 {
 	const char *own = t->options ? t->options : "";
+	const struct variant *v = &q->variant;
+	const char *out = arena_printf(a, "%s%s%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "", t->device ? t->device : "", *own ? " " : "", own,
+		q->is_static ? " static" : q->is_dynamic ? " dynamic" : "", v->precision ? " " : "", v->precision ? v->precision : "");
 
-	return arena_printf(a, "%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "", t->device ? t->device : "", *own ? " " : "", own,
-		q->is_static ? " static" : q->is_dynamic ? " dynamic" : "");
+	if (v->threads > 0)
+		out = arena_printf(a, "%s %lld thread%s", out, (long long)v->threads, v->threads == 1 ? "" : "s");
+	return v->image_size > 0 ? arena_printf(a, "%s images of %lld", out, (long long)v->image_size) : out;
 }
 
 // ---- the cells -----------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ enum { AB_PAIRS = COMPARE_LEAST };
 struct ab_side {
 	struct target target;
 	struct question question;
-	const char *name;                                    // "webgpu:chromium layout=NCHW", as people read it
+	const char *name;                                    // "webgpu:chromium layout=NCHW", "cpu int8-dynamic 2 threads", as people read it
 };
 
 struct ab {

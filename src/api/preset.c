@@ -58,10 +58,10 @@ static const struct preset presets[] = {
 	},
 	{
 		.name = "float16",
-		.what = "float16 against float32",
+		.what = "weights and arithmetic in float16 against float32",
+		.a = { .on = "webgpu", .precision = "float32" },
+		.b = { .on = "webgpu", .precision = "float16" },
 		.metrics = METRIC(LOAD) | METRIC(LATENCY),
-		.why_not = "the graph is drawn in float32 only so far: weights of 16 bits are cast up, nothing is cast down; and SwiftShader, the only WebGPU adapter of a "
-			   "machine without a GPU, has no shader-f16 in Chromium, so that it could not be run there either",
 	},
 	{
 		.name = "static-shapes",

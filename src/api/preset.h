@@ -10,6 +10,7 @@ struct preset_side {
 	const char *on;                      // as --on takes it; without a device it gets the browser that was asked for
 	const char *options;                 // of the engine; NULL: none
 	bool is_static, is_dynamic;
+	const char *precision;               // word of PRECISION_LIST; NULL: weights as they are stored
 };
 
 struct preset {

@@ -3,6 +3,7 @@
 // Rows were not taken turn about, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
 // with interleaved processes, that line is taken. With one process a side nothing is claimed.
 #include <math.h>
+#include <string.h>
 
 #include "report/gather.h"
 
@@ -74,7 +75,8 @@ static const struct store_comparison *paired(const struct summary *s, const stru
 		const struct store_comparison *l = &s->comparisons[i].line;
 		bool ab = text_is(l->requested_a, c->row.requested) && text_is(l->requested_b, other->row.requested);
 		bool ba = text_is(l->requested_b, c->row.requested) && text_is(l->requested_a, other->row.requested);
-		bool plain = !(l->options_a && *l->options_a) && !(l->options_b && *l->options_b) && l->static_a != 1 && l->static_b != 1;
+		// The side's name is the platform's and a device's, and nothing else was asked for: no option, shape, precision or threads.
+		bool plain = l->side_a && l->side_b && !strchr(l->side_a, ' ') && !strchr(l->side_b, ' ');
 		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence && l->layers == c->row.layers
 			&& (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
 		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike || !text_is(l->metric, "latency_ms") || !(l->ratio > 0)

@@ -27,6 +27,14 @@ json 'len(d) == 1 and d[0]["verdict"] == "same" and abs(d[0]["ratio"] - 1) < 1e-
 code 0 "$ASSAY" ab "$work/bert" --on null:clock=told,sleep_ms=20 --b static,sleep_ms=10 --runs 3 --metric latency_ms --pairs 2 --json
 json 'd[0]["verdict"] == "cannot tell" and d[0]["ratio"] < 0.6 and d[0]["cause"].startswith("n too small: 2 of 6") and d[0]["pairs"] == 2'
 json 'd[0]["static_b"] and not d[0]["static_a"] and d[0]["side_b"].endswith(" static")'
+# A precision is a side too, and its name says so.
+code 0 "$ASSAY" ab "$work/bert" --on null:clock=told,sleep_ms=1 --b float16 --threads 2 --runs 3 --metric latency_ms --pairs 1 --json
+json 'd[0]["side_a"].endswith("sleep_ms=1 2 threads") and d[0]["side_b"].endswith("sleep_ms=1 float16 2 threads")'
+code 0 "$ASSAY" query --format csv "SELECT COALESCE(precision, '-') FROM result WHERE id > (SELECT max(id) FROM result) - 2 ORDER BY 1"
+has out '^-$'
+has out '^float16$'
+code 1 "$ASSAY" ab "$work/bert" --on null --b float17
+has err "'float17' is no option: NAME=VALUE, static, dynamic, or a precision"
 
 # A side that does not run: said, stored, exit code 2. Wrong outputs: compared, said, exit code 3.
 code 2 "$ASSAY" ab "$work/bert" --on null --b fail=open --runs 3 --metric load_ms --json

@@ -45,6 +45,8 @@ static void test_speed_up_paired(void **state)
 	c.model = "m";
 	c.requested_a = "cpu";
 	c.requested_b = "openvino";
+	c.side_a = "cpu:CPU";
+	c.side_b = "openvino:CPU";
 	c.synthetic = 1;
 	c.batch = 1;
 	c.sequence = 128;
@@ -54,6 +56,10 @@ static void test_speed_up_paired(void **state)
 	c.low = 0.4;
 	c.high = 0.625;
 	c.verdict = "faster";
+	if (store_comparisons(&f->store, &c, 1, &f->err))
+		fail_msg("%s", f->err.text);
+	c.side_b = "openvino:CPU int8-dynamic";          // newer, and of another question
+	c.ratio = 0.1;
 	if (store_comparisons(&f->store, &c, 1, &f->err))
 		fail_msg("%s", f->err.text);
 	write_all(f);
