@@ -255,8 +255,9 @@ static int run(int argc, char **argv)
 		.text = "The processor, its caches, instructions and memory, and each platform with its devices or the reason\n"
 			"why it is absent. A platform that is named is shown with every fact. Engines are looked for in\n"
 			"$ASSAY_ENGINE_PATH, beside the installed program, in $XDG_DATA_HOME/assay/engines, and where the system\n"
-			"looks. An engine is listed as available only after a child process has loaded it and asked it for its\n"
-			"devices; drivers are asked in children too. What cannot be read is left out, never guessed.\n",
+			"looks; browsers in $ASSAY_BROWSER_PATH (none: nowhere, which is faster) and in $PATH. An engine is\n"
+			"listed as available only after a child process has loaded it and asked it for its devices; drivers\n"
+			"are asked in children too. What cannot be read is left out, never guessed.\n",
 		.options = options,
 		.max_words = -1,
 	};

@@ -16,6 +16,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+static const char unwanted[] = "ASSAY_BROWSER_PATH=none: browsers are not looked for";
+
 enum { FAILURE_S = 600, FACTS_S = 30 * 86400 };
 #define PROBE_S 50.0
 
@@ -360,7 +362,7 @@ const struct found *browser_of(struct arena *a, const struct found *all, size_t 
 			return &all[i];
 	}
 	if (!reasons.length)
-		text_addf(&reasons, "no such browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
+		text_add(&reasons, browser_unwanted() ? unwanted : "no such browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
 	error_set(err, STATUS_UNAVAILABLE, "no browser %s with %s: %s", device, provider, text_get(&reasons));
 	text_done(&reasons);
 	return NULL;
@@ -412,7 +414,7 @@ static void list_provider(struct device_list *out, const char *provider, const s
 	}
 	if (!chromiums && !firefoxes)
 		device_absent(out, provider, "%s", reasons.length ? text_get(&reasons)
-			: "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
+			: browser_unwanted() ? unwanted : "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
 	// One kind has it and the other not: the device that is missing is named by itself.
 	else if (!chromiums && of_kind[0].length)
 		device_absent(out, arena_printf(out->arena, "%s:chromium", provider), "%s", text_get(&of_kind[0]));

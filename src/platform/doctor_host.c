@@ -195,7 +195,9 @@ void doctor_browsers(struct checkup *c, const struct target *t)
 		usable += check_browser(c, &all[i]);
 	}
 	c->hopeless |= !usable;
-	if (!seen)
+	if (!seen && browser_unwanted())
+		checkup_add(c, CHECK_BAD, "browser", "unset ASSAY_BROWSER_PATH", "ASSAY_BROWSER_PATH=none: browsers are not looked for");
+	else if (!seen)
 		checkup_add(c, CHECK_BAD, "browser", webnn ? "run: assay setup webnn" : firefox ? "apt-get install firefox-esr" : "apt-get install chromium",
 			"no %s is in PATH, in ASSAY_BROWSER_PATH or beside the engines", firefox ? "Firefox" : webnn ? "Chromium with WebNN" : "Chromium");
 }

@@ -103,15 +103,22 @@ static void add_list(struct finding *f, const char *list, bool programs)
 	}
 }
 
+bool browser_unwanted(void)
+{
+	return text_is(getenv("ASSAY_BROWSER_PATH"), "none");
+}
+
 size_t browser_find(struct arena *a, const char *const *more, struct browser **out)
 {
 	struct finding f = { .arena = a, .items = ARENA_ARRAY(a, FOUND_MOST, struct browser) };
 
+	*out = f.items;
+	if (browser_unwanted())
+		return 0;
 	add_list(&f, getenv("ASSAY_BROWSER_PATH"), true);
 	add_list(&f, getenv("PATH"), false);
 	for (size_t i = 0; more && more[i]; i++)
 		add_program(&f, more[i], true);
-	*out = f.items;
 	return f.count;
 }
 

@@ -3,6 +3,10 @@
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
 
+code 0 "$ASSAY" detect webnn
+has out "ASSAY_BROWSER_PATH=none: browsers are not looked for"
+unset ASSAY_BROWSER_PATH
+
 code 0 "$ASSAY" detect --json
 empty err
 json 'sorted(d) == ["machine", "platforms"]'

@@ -7,6 +7,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 # No test asks the Hub; fetch.sh brings one of its own.
 export HF_HUB_OFFLINE=1
+# No test here but detect.sh starts a browser.
+export ASSAY_BROWSER_PATH=none
 export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb HF_HUB_CACHE=$work/hub HF_HOME=$work/hf LC_ALL=C
 failures=0
 

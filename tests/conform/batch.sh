@@ -4,7 +4,8 @@ set -eu
 : "${ASSAY:?the program}" "${SOURCE:?the source folder}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export ASSAY_CACHE=$work/cache LC_ALL=C
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16          # lib_cases.sh
+export ASSAY_BROWSER_PATH=none ASSAY_CACHE=$work/cache LC_ALL=C
 cd "$SOURCE/tests/conform/cases"
 cases=
 for class in bert t5 llama clip vit clap whisper wav2vec2 llava llava_next xclip qwen2 qwen3 detr; do

@@ -9,7 +9,7 @@ if [ ! -e "$model/model.safetensors" ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb LC_ALL=C
+export ASSAY_BROWSER_PATH=none ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb LC_ALL=C
 "$ASSAY" detect >"$work/detect"
 platforms=
 for on in cpu openvino; do

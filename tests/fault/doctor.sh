@@ -151,7 +151,7 @@ END
 	export work ASSAY deps
 	if unshare -m true 2>/dev/null; then
 		got=0
-		unshare -m bash -e "$work/no_browser.sh" webgpu:chromium >"$work/out" 2>"$work/err" </dev/null || got=$?
+		env -u ASSAY_BROWSER_PATH unshare -m bash -e "$work/no_browser.sh" webgpu:chromium >"$work/out" 2>"$work/err" </dev/null || got=$?
 		[ $got = 2 ] || fail "exit code $got, not 2, without a browser"
 		finds "no browser" bad browser 'no Chromium is in PATH, in ASSAY_BROWSER_PATH or beside the engines' 'apt-get install chromium'
 		got=0

@@ -62,8 +62,9 @@ for name in $known; do
 	! sed -n "/^$name /,/^[a-z]/p" "$work/out" | sed 1d | grep -q 'falls back to' || grep -q "^$name:" <<<"$chains" || fail "no chain is expected of $name"
 done
 
+fresh
+wanted=
 while IFS=: read -r asked rest; do
-	fresh
 	chain="$asked $rest"
 	last=${chain##* }
 	[ -n "$rest" ] || last=$asked
@@ -81,10 +82,14 @@ while IFS=: read -r asked rest; do
 			stand_ins="$stand_ins $name"
 			verdicts="$verdicts right"
 			actual="$actual $name"
+			wanted="$wanted$asked,$name,right,$n,$([ $n = 1 ] && echo false || echo true),null
+"
 		else
 			stand_ins="$stand_ins $name:$unavailable"
 			verdicts="$verdicts unavailable"
 			actual="$actual null"
+			wanted="$wanted$asked,-,unavailable,$n,$([ $n = 1 ] && echo false || echo true),null
+"
 		fi
 	done
 	ASSAY_NULL="$stand_ins" fallback 0 "$asked"
@@ -94,20 +99,26 @@ while IFS=: read -r asked rest; do
 	is actual $actual
 	is engine $(for name in $chain; do echo null; done)
 	grep -q "ASSAY_NULL: the null engine stands in for .*$asked.*; nothing is computed" "$work/err" || fail "nobody said that $asked is the null engine"
-	database "SELECT requested, COALESCE(actual, '-'), verdict, attempt, COALESCE(fallback_of, 0), engine FROM result ORDER BY id" \
-		$(n=0; for name in $chain; do n=$((n + 1)); if [ "$name" = "$last" ]; then echo "$asked,$name,right,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; \
-			else echo "$asked,-,unavailable,$n,$([ $n = 1 ] && echo 0 || echo 1),null"; fi; done)
-	"$ASSAY" report --format md -o "$work/report.md"
-	[ "$asked" = "$last" ] || grep -Eq "^\\| model \\| $asked \\| $(echo $chain | sed 's/ /, /g') \\| unavailable: .*; $last: right, .*nothing computed[)] \\|$" "$work/report.md" ||
+done <<<"$chains"
+# Expected against actual in the database, each row a fallback of its chain's first, and in the report.
+database "SELECT requested, COALESCE(actual, '-'), verdict, attempt, COALESCE(fallback_of = (SELECT min(id) FROM result f WHERE f.requested = r.requested), false),
+	engine FROM result r ORDER BY id" ${wanted}
+# The tables of the original system count none of it as a success of that hardware.
+database "SELECT count(DISTINCT hardware) AS n, bool_or(success) FROM hardware_results" "$(wc -l <<<"$chains"),false"
+"$ASSAY" report --format md -o "$work/report.md"
+while IFS=: read -r asked rest; do
+	chain="$asked $rest"
+	last=${chain##* }
+	[ -z "$rest" ] || grep -Eq "^\\| model \\| $asked \\| $(echo $chain | sed 's/ /, /g') \\| unavailable: .*; $last: right, .*nothing computed[)] \\|$" "$work/report.md" ||
 		fail "the report does not say that $last answered for $asked: $(grep "^| model | $asked " "$work/report.md")"
-	# The tables of the original system count none of it as a success of that hardware.
-	database "SELECT DISTINCT hardware, success FROM hardware_results" "$asked,false"
-	# And all of it may fail: the last try's verdict is the chain's.
-	[ "$asked" = cuda ] || [ "$asked" = webgpu ] || continue
-	fresh
+done <<<"$chains"
+
+# All of a chain may fail: the last try's verdict is the chain's.
+for asked in cuda webgpu; do
+	chain="$asked $(sed -n "s/^$asked: //p" <<<"$chains")"
 	ASSAY_NULL="$(for name in $chain; do echo "$name:$unavailable "; done | tr -d '\n')" fallback 2 "$asked"
 	is verdict $(for name in $chain; do echo unavailable; done)
-done <<<"$chains"
+done
 
 # ---- what goes on, and what does not ---------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ cleanup()
 	rm -rf "$work"
 }
 trap cleanup EXIT
+# Browsers are for tests/browser: looking at one takes seconds.
+export ASSAY_BROWSER_PATH=none
 export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb LC_ALL=C
 model=$work/model
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$model" >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
