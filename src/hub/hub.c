@@ -38,6 +38,12 @@ static const struct hub_published *find_published(const char *name)
 	return NULL;
 }
 
+const char *hub_full_name(const char *asked)
+{
+	const struct hub_published *p = find_published(asked);
+	return p ? p->name : asked;
+}
+
 // Edit distance without regard to case; rows of the usual table, names cut at 128.
 static size_t distance(const char *a, const char *b)
 {

@@ -32,6 +32,9 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 // What the Hub would be asked for: "bert-base-uncased@v1" -> "google-bert/bert-base-uncased", "v1" (NULL: main). False for a path
 // and for what cannot be the name of a model.
 bool hub_remote_name(const char **name, const char **revision, struct arena *a, const char *asked);
+// "bert-base-uncased" -> "google-bert/bert-base-uncased" where the program carries its configuration; else what was given. For telling
+// whether two rows are of one model: it looks at nothing outside.
+const char *hub_full_name(const char *asked);
 // Whether a snapshot has its weights, all shards of an index among them; a download that was broken off leaves less.
 bool hub_weights_are_whole(const char *folder);
 

@@ -13,7 +13,7 @@ static bool is_point(const struct report_cell *c)
 	return report_is_ranked(c) && report_is_plain(c) && r->flops > 0 && r->moved_bytes > 0 && r->nodes > 0;
 }
 
-static const char *precision_of(const struct row *r)
+const char *forecast_precision(const struct row *r)
 {
 	return text_is(r->precision, "stored") ? NULL : r->precision;
 }
@@ -22,10 +22,10 @@ static struct forecast_group *group_of(struct forecast_group *groups, size_t *co
 {
 	for (size_t i = 0; i < *count; i++) {
 		struct forecast_group *g = &groups[i];
-		if (text_is(g->machine, c->machine) && text_is(g->platform, c->platform) && text_is(g->precision, precision_of(&c->row)) && g->threads == c->row.threads)
+		if (text_is(g->machine, c->machine) && text_is(g->platform, c->platform) && text_is(g->precision, forecast_precision(&c->row)) && g->threads == c->row.threads)
 			return g;
 	}
-	groups[*count] = (struct forecast_group){ .machine = c->machine, .platform = c->platform, .precision = precision_of(&c->row), .threads = c->row.threads };
+	groups[*count] = (struct forecast_group){ .machine = c->machine, .platform = c->platform, .precision = forecast_precision(&c->row), .threads = c->row.threads };
 	return &groups[(*count)++];
 }
 
@@ -35,7 +35,7 @@ static int model_of(const struct forecast_group *g, const char *model)
 	int next = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
-		if (text_is(g->cells[i]->row.model, model))
+		if (text_is(g->cells[i]->name, model))
 			return g->points[i].model;
 		next = g->points[i].model >= next ? g->points[i].model + 1 : next;
 	}
@@ -52,7 +52,7 @@ static void add_point(struct forecast_group *g, const struct report_cell *c, str
 	json_object_foreach(mix, op, share)
 		p.mix[forecast_mix_of(op)] += json_number_value(json_object_get(share, "flops"));
 	json_decref(mix);
-	p.model = model_of(g, r->model);
+	p.model = model_of(g, c->name);
 	if (g->points == NULL) {
 		g->points = ARENA_ARRAY(a, FORECAST_ROWS, struct forecast_point);
 		g->cells = ARENA_ARRAY(a, FORECAST_ROWS, const struct report_cell *);

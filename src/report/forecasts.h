@@ -19,6 +19,9 @@ struct forecast_group {
 
 enum { FORECAST_ROWS = 300 };
 
+// The precision of a row, as groups have it.
+const char *forecast_precision(const struct row *r);
+
 // Of all groups of the summary together: how good predictions are on this database.
 void forecast_groups_judge(struct forecast_proof *out, const struct summary *s, struct arena *a);
 // "21 of 24 measured times lay within the predicted 90 % intervals (88 %; 95 % interval of that: 69 to 96 %); the middle prediction was 1.2×

@@ -190,7 +190,7 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 		.image_size = but & BUT_IMAGE ? q->image_size : r->image_size, .scenario = r->scenario, .rate_per_s = r->rate_per_s,
 		.latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
 
-	return text_is(r->model, q->model) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && r->layers == q->layers && r->new_tokens == q->new_tokens
+	return text_is(x->name, y->name) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && r->layers == q->layers && r->new_tokens == q->new_tokens
 		&& text_is(r->source, q->source) && same_asked(&v, q) && (but & BUT_PLATFORM || text_is(x->platform, y->platform))
 		&& (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence);
 }

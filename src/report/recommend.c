@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "hub/hub.h"
 #include "report/forecasts.h"
 
 static const char *const goal_words[] = {
@@ -39,7 +40,7 @@ static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 
-	return text_is(r->model, ask->model) && (ask->machine == NULL || text_is(c->machine, ask->machine)) && report_is_plain(c)
+	return text_is(c->name, hub_full_name(ask->model)) && (ask->machine == NULL || text_is(c->machine, ask->machine)) && report_is_plain(c)
 		&& (any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1))
 		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence);
 }
@@ -225,6 +226,18 @@ static bool is_measured(const struct recommend_ask *ask, const struct forecast_g
 	return false;
 }
 
+// It was tried just there and did not run, which says more than a prediction: it stands among what is left out.
+static bool has_failed(const struct summary *s, const struct recommend_ask *ask, const struct forecast_group *g)
+{
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (is_of(ask, c) && text_is(c->platform, g->platform) && text_is(c->machine, g->machine) && text_is(forecast_precision(&c->row), g->precision)
+			&& c->row.threads == g->threads && !c->is_good && !c->is_running && !c->is_stand_in && c->verdict != VERDICT_INTERRUPTED && c->row.source == NULL)
+			return true;
+	}
+	return false;
+}
+
 static int sooner(const void *x, const void *y)
 {
 	double a = ((const struct recommend_prediction *)x)->forecast.ms, b = ((const struct recommend_prediction *)y)->forecast.ms;
@@ -245,7 +258,7 @@ void recommend_unmeasured(const struct summary *s, const struct recommend_ask *a
 		struct recommend_prediction p = { g->words, g->platform, g->precision, { 0 }, NULL };
 		struct forecast_point asked = { 0 };
 		struct error why = { 0 };
-		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || !features(context, g->platform, g->precision, &asked))
+		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))
 			continue;
 		if (forecast_make(g->points, g->count, &asked, &p.forecast, &why) != STATUS_OK) {
 			out->too_few[out->too_few_count++] = arena_printf(a, "%s: %s", g->words, why.text);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "hub/hub.h"
 
 
 bool report_ran(enum verdict v)
@@ -58,6 +59,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		struct report_cell *c = &out->cells[i];
 		table_row(&t, i, &c->row);
 		c->machine = table_get(&t, i, "machine");
+		c->name = c->row.model != NULL ? hub_full_name(c->row.model) : NULL;
 		c->asked_device = table_get(&t, i, "asked_device");
 		c->is_running = c->row.verdict == NULL;
 		c->verdict = c->is_running ? VERDICT_COUNT : verdict_find(c->row.verdict);

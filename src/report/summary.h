@@ -20,6 +20,7 @@ struct report_speed {
 // One answered question: the latest of its rows.
 struct report_cell {
 	struct row row;
+	const char *name;                    // row.model in full: hub_full_name
 	const char *platform;                // "openvino", or "openvino:GPU" where a platform has several devices
 	const char *machine;                 // id
 	const char *asked_device;

@@ -261,6 +261,30 @@ static void what_nobody_ran_is_predicted(void **state)
 	assert_int_equal(p.count, 1);
 	assert_string_equal(p.items[0].use, "openvino");
 	first_is(f, "cpu");
+	// Nor where it was tried and did not run: that stands among what is left out.
+	r = timed("m", "openvino", (double)NAN, 100);
+	r.verdict = VERDICT_NO_MEMORY;
+	r.row.verdict = "no_memory";
+	r.row.cause = "it needs 99 GiB";
+	add(f, r);
+	ask(f, q, NULL, 0);
+	recommend_unmeasured(&f->summary, &q, features, NULL, &f->arena, &p);
+	assert_int_equal(p.count, 0);
+	assert_non_null(strstr(why_left_out(f, "openvino"), "99 GiB"));
+}
+
+static void a_short_name_is_the_same_model(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, timed("google-bert/bert-base-uncased", "cpu", 20, 500));
+	add(f, timed("bert-base-uncased", "openvino", 30, 500));
+	add(f, timed("other/bert-base-uncased", "cpu", 1, 500));
+	ask(f, (struct recommend_ask){ .model = "bert-base-uncased", .goal = RECOMMEND_LATENCY }, NULL, 0);
+	assert_int_equal(f->got.choice_count, 2);
+	first_is(f, "cpu");
+	ask(f, (struct recommend_ask){ .model = "google-bert/bert-base-uncased", .goal = RECOMMEND_LATENCY }, NULL, 0);
+	assert_int_equal(f->got.choice_count, 2);
 }
 
 static void the_report_shows_the_test(void **state)
@@ -287,6 +311,7 @@ int main(void)
 		TEST(one_question),
 		TEST(throughput_takes_any_batch_and_cost_needs_prices),
 		TEST(what_nobody_ran_is_predicted),
+		TEST(a_short_name_is_the_same_model),
 		TEST(the_report_shows_the_test),
 	};
 
