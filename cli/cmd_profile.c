@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
 			"best rate of this engine in a 1024^3 MatMul, both measured in the same process. A node that the engine\n"
 			"made of several is found by the names it contains, or by its place; what cannot be found is its own\n"
 			"line. Times are means over the middle half of at least 5 profiled runs, so they add up. Platforms:\n"
-			"those of ONNX Runtime's CPU provider and of OpenVINO; others say why not.\n\n"
+			"ONNX Runtime's CPU provider, OpenVINO, and webgpu:native by its adapter's clock; others say why not.\n\n"
 			"  assay profile bert-base-uncased --synthetic --on openvino -o bert.html\n"
 			"  assay profile --row 7 --json\n\n"
 			"Exit codes: 0 the cell is right or unjudged; 1 bad use or an error of assay's own; 2 it has another\n"

@@ -75,7 +75,11 @@ struct placement {
 };
 
 // How long each of the engine's own nodes took, in the order in which they ran. Names are the engine's.
-struct profiled_node { const char *name, *op, *kernel, *where; double ms; };
+struct profiled_node {
+	const char *name, *op, *kernel, *where;
+	bool on_device;                      // ms is by the device's clock, not the processor's
+	double ms;
+};
 struct profile {
 	struct arena *arena;
 	const char *folder;                  // for files of its own, which it removes

@@ -6,7 +6,12 @@
 //   {"cat":"Node","dur":98,"ts":1369080,"name":"embed/Shape_kernel_time","args":{"op_name":"Shape","provider":"CPUExecutionProvider",...}}
 //   {"cat":"Session","dur":439672,"ts":3857738,"name":"model_run","args":{}}
 //
-// For the processor alone: of others it writes down how long it took to hand the node over, not how long the device worked.
+// Of a device it writes down there how long it took to hand the node over, not how long the device worked. WebGPU's provider tells that too,
+// by the adapter's own clock (timestamp-query), a line for each kernel, of all runs in their order, behind the last run. So there a node's
+// time is that of its kernels, what was only handed over has none, and nodes left to the processor have theirs as above. For other devices
+// there is nothing.
+//
+//   {"cat":"Api","dur":92,"ts":0,"name":"embed/Gather_1&Gather&Gather","args":{"shapes":...}}       node & op & program
 #include "backend/ort.h"
 
 #include <stdio.h>
@@ -19,25 +24,31 @@
 
 enum { WARM_RUNS = 2, RUNS_LEAST = 5 };
 #define RUNS_NS ((int64_t)10000000000)       // after so long the least will do
+static const char processor[] = "CPUExecutionProvider", webgpu[] = "WebGpuExecutionProvider";
 
 enum status ort_can_profile(const struct provider *p, struct error *err)
 {
 	const char *ep = ((const struct ort_provider *)p->detail)->ep;
 
-	if (!text_is(ep, "CPUExecutionProvider"))
+	if (!text_is(ep, processor) && !text_is(ep, webgpu))
 		return error_set(err, STATUS_UNSUPPORTED,
-			"ONNX Runtime's profile tells how long it takes to hand a node to %s, not how long the device works on it; profile cpu or openvino", ep);
+			"ONNX Runtime's profile tells how long it takes to hand a node to %s, not how long the device works on it; profile cpu, openvino or webgpu:native", ep);
 	return STATUS_OK;
 }
 
 struct event {
-	char *name, *op, *where;
+	char *name, *op, *where, *kernel;
 	double begin, us;
+};
+struct events {
+	struct event *items;
+	size_t count, capacity;
 };
 struct runs {
 	struct arena *arena;
-	struct event *events;                // of the run that is being read
-	size_t count, capacity;
+	struct events events;                // of the run that is being read
+	struct events kernels;               // of a device, of all runs
+	bool of_device;
 	size_t seen;                         // whole runs
 	double *ms;                          // [runs][nodes]
 	struct profile *out;
@@ -57,7 +68,8 @@ static size_t flatten(struct event *e, size_t count)
 {
 	size_t kept = 0;
 
-	qsort(e, count, sizeof *e, by_begin);
+	if (count)
+		qsort(e, count, sizeof *e, by_begin);
 	for (size_t i = 0; i < count; i++)
 		if (!kept || e[i].begin >= e[kept - 1].begin + e[kept - 1].us || e[i].us == 0)
 			e[kept++] = e[i];
@@ -67,9 +79,9 @@ static size_t flatten(struct event *e, size_t count)
 static enum status end_run(struct runs *r, struct error *err)
 {
 	struct profile *out = r->out;
-	size_t count = flatten(r->events, r->count), number = r->seen++;
+	size_t count = flatten(r->events.items, r->events.count), number = r->seen++;
 
-	r->count = 0;
+	r->events.count = 0;
 	if (number < WARM_RUNS || (int64_t)(number - WARM_RUNS) >= out->runs)
 		return STATUS_OK;
 	if (number == WARM_RUNS) {
@@ -77,13 +89,74 @@ static enum status end_run(struct runs *r, struct error *err)
 		out->nodes = ARENA_ARRAY(out->arena, count + 1, struct profiled_node);
 		r->ms = ARENA_ARRAY(out->arena, count * (size_t)out->runs + 1, double);
 		for (size_t i = 0; i < count; i++)
-			out->nodes[i] = (struct profiled_node){ .name = arena_strdup(out->arena, r->events[i].name), .op = arena_strdup(out->arena, r->events[i].op),
-				.where = arena_strdup(out->arena, r->events[i].where) };
+			out->nodes[i] = (struct profiled_node){ .name = arena_strdup(out->arena, r->events.items[i].name), .op = arena_strdup(out->arena, r->events.items[i].op),
+				.where = arena_strdup(out->arena, r->events.items[i].where) };
 	}
 	if (count != out->count)
 		return error_set(err, STATUS_FAILED, "its profile has %zu nodes in one run and %zu in another", out->count, count);
 	for (size_t i = 0; i < count; i++)
-		r->ms[(number - WARM_RUNS) * count + i] = r->events[i].us / 1e3;
+		r->ms[(number - WARM_RUNS) * count + i] = r->events.items[i].us / 1e3;
+	return STATUS_OK;
+}
+
+static void push(struct runs *r, struct events *to, struct event e)
+{
+	if (to->count == to->capacity) {
+		size_t capacity = to->capacity ? 2 * to->capacity : 1024;
+		struct event *more = ARENA_ARRAY(r->arena, capacity, struct event);
+
+		if (to->count)
+			memcpy(more, to->items, to->count * sizeof *more);
+		to->items = more;
+		to->capacity = capacity;
+	}
+	to->items[to->count++] = e;
+}
+
+// "node&op&program"
+static void add_kernel(struct runs *r, const char *name, double us)
+{
+	const char *program = strrchr(name, '&'), *op = program;
+
+	while (op && op > name && *--op != '&') {}
+	if (op && op > name)
+		push(r, &r->kernels, (struct event){ .name = arena_strndup(r->arena, name, (size_t)(op - name)), .op = arena_strndup(r->arena, op + 1, (size_t)(program - op - 1)),
+			.kernel = arena_strdup(r->arena, program + 1), .us = us });
+}
+
+// A device's nodes before those of the processor that are there already; neighbours of one name are one node's kernels.
+static enum status add_device(struct runs *r, const char *where, struct error *err)
+{
+	struct profile *out = r->out;
+	size_t each = r->seen ? r->kernels.count / r->seen : 0, runs = (size_t)out->runs, before = out->count, count = 0;
+	const struct event *first = r->kernels.items;
+
+	if (!each)
+		return error_set(err, STATUS_UNSUPPORTED, "this adapter tells no times: it has no timestamp-query");
+	struct profiled_node *nodes = ARENA_ARRAY(out->arena, each + before, struct profiled_node);
+	double *ms = ARENA_ARRAY(out->arena, (each + before) * runs + 1, double);
+	size_t *node_of = ARENA_ARRAY(r->arena, each, size_t);
+	for (size_t i = 0; i < each; i++) {
+		if (!i || !text_is(first[i].name, first[i - 1].name))
+			nodes[count++] = (struct profiled_node){ .name = arena_strdup(out->arena, first[i].name), .op = arena_strdup(out->arena, first[i].op),
+				.kernel = arena_strdup(out->arena, first[i].kernel), .where = where, .on_device = true };
+		node_of[i] = count - 1;
+	}
+	for (size_t i = 0; i < r->kernels.count; i++)
+		if (r->kernels.count % r->seen || !text_is(first[i].name, first[i % each].name))
+			return error_set(err, STATUS_FAILED, "its profile has other kernels in one run than in another");
+	memcpy(nodes + count, out->nodes, before * sizeof *nodes);
+	for (size_t run = 0; run < runs; run++) {
+		double *row = ms + run * (count + before);
+
+		memset(row, 0, count * sizeof *row);
+		for (size_t i = 0; i < each; i++)
+			row[node_of[i]] += first[(WARM_RUNS + run) * each + i].us / 1e3;
+		memcpy(row + count, r->ms + run * before, before * sizeof *row);
+	}
+	out->nodes = nodes;
+	out->count = count + before;
+	r->ms = ms;
 	return STATUS_OK;
 }
 
@@ -96,20 +169,13 @@ static enum status add_event(struct runs *r, const json_t *event, struct error *
 
 	if (name && text_is(cat, "Session") && text_is(name, "model_run"))
 		return end_run(r, err);
-	if (!name || !text_is(cat, "Node") || !text_ends(name, ending))
+	if (name && r->of_device && text_is(cat, "Api"))
+		add_kernel(r, name, json_number_value(json_object_get(event, "dur")));
+	if (!name || !text_is(cat, "Node") || !text_ends(name, ending) || (r->of_device && !text_is(where, processor)))
 		return STATUS_OK;
-	if (r->count == r->capacity) {
-		size_t capacity = r->capacity ? 2 * r->capacity : 1024;
-		struct event *more = ARENA_ARRAY(r->arena, capacity, struct event);
-
-		if (r->count)
-			memcpy(more, r->events, r->count * sizeof *more);
-		r->events = more;
-		r->capacity = capacity;
-	}
-	r->events[r->count++] = (struct event){ .name = arena_strndup(r->arena, name, strlen(name) - strlen(ending)), .op = arena_strdup(r->arena, op ? op : ""),
+	push(r, &r->events, (struct event){ .name = arena_strndup(r->arena, name, strlen(name) - strlen(ending)), .op = arena_strdup(r->arena, op ? op : ""),
 		.where = arena_strdup(r->arena, where ? where : ""), .begin = json_number_value(json_object_get(event, "ts")),
-		.us = json_number_value(json_object_get(event, "dur")) };
+		.us = json_number_value(json_object_get(event, "dur")) });
 	return STATUS_OK;
 }
 
@@ -166,7 +232,8 @@ enum status ort_profile(struct session *s, const struct artifact *a, const struc
 	OrtSession *measured = o->session, *profiled = NULL;
 	double *whole_ms = ARENA_ARRAY(out->arena, (size_t)out->runs + 1, double);
 	struct arena scratch = { 0 };
-	struct runs r = { .arena = &scratch, .out = out };
+	const char *ep = ((const struct ort_provider *)s->provider->detail)->ep;
+	struct runs r = { .arena = &scratch, .out = out, .of_device = !text_is(ep, processor) };
 	char *path = NULL;
 	enum status st;
 
@@ -187,6 +254,8 @@ enum status ort_profile(struct session *s, const struct artifact *a, const struc
 		o->allocator->Free(o->allocator, path);
 	}
 	api->ReleaseSession(profiled);
+	if (!st && r.of_device && r.seen >= WARM_RUNS + (size_t)out->runs)
+		st = add_device(&r, ep, err);
 	if (!st && (r.seen < WARM_RUNS + (size_t)out->runs || !out->count))
 		st = error_set(err, STATUS_FAILED, "its profile holds %zu of %lld runs", r.seen, (long long)out->runs + WARM_RUNS);
 	if (!st)

@@ -372,8 +372,8 @@ json_t *profile_view_json(const struct profile_view *v)
 	}
 	for (size_t i = 0; i < v->sentence_count; i++)
 		json_array_append_new(sentences, json_string(v->sentences[i]));
-	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "row", (json_int_t)r->row,
+	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "row", (json_int_t)r->row,
 		"model", r->model, "requested", r->requested, "engine", r->engine, "engine_version", r->engine_version, "verdict", r->verdict, "latency_ms",
-		number(r->latency_ms), "whole_ms", v->whole_ms, "nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->bandwidth_gb_s),
+		number(r->latency_ms), "whole_ms", v->whole_ms, "nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "device_ms", number(r->device_ms), "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->bandwidth_gb_s),
 		"roofline_share", number(r->roofline_share), "profile", v->facts, "bottlenecks", sentences, "scopes", scopes, "ops", ops, "nodes", nodes);
 }

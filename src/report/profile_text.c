@@ -68,9 +68,11 @@ void profile_view_text(const struct profile_view *v, size_t top, struct text *ou
 		(long long)json_integer_value(json_object_get(v->facts, "runs_taken")));
 	if (r->latency_ms > 0)
 		text_addf(out, "; without the profile %s, so it costs %+.1f %%", report_ms(a, r->latency_ms), (v->overhead - 1) * 100);
-	text_addf(out, ".\nThe nodes make up %.1f %% of it.\n", v->nodes_ms / v->whole_ms * 100);
+	text_addf(out, ".\nThe nodes make up %.1f %% of it%s.%s\n", v->nodes_ms / v->whole_ms * 100,
+		r->device_ms > 0 ? arena_printf(a, ", %s of them by the device's own clock", report_ms(a, r->device_ms)) : "",
+		r->emulated == 1 ? " EMULATED: a software device, whose times say nothing about the hardware." : "");
 	if (isfinite(r->peak_gflops))
-		text_addf(out, "Roofs: %.0f GFLOP/s (%s)", r->peak_gflops, json_string_value(json_object_get(v->facts, "peak_by")));
+		text_addf(out, "Roofs: %.*f GFLOP/s (%s)", r->peak_gflops < 1 ? 3 : r->peak_gflops < 10 ? 1 : 0, r->peak_gflops, json_string_value(json_object_get(v->facts, "peak_by")));
 	if (isfinite(r->peak_gflops) && isfinite(r->bandwidth_gb_s))
 		text_addf(out, ", %.1f GB/s from memory and %.0f GB/s within the caches", r->bandwidth_gb_s, json_number_value(json_object_get(v->facts, "cache_gb_s")));
 	if (isfinite(r->peak_gflops))
