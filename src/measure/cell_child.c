@@ -196,10 +196,13 @@ static enum status warm_runs(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("warm");
-	if ((st = protocol_warm_up(&r, &limits, &warm_up, err)) || (st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
+	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)) || (st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
-	say_row(json_pack("{s:I, s:f, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_end", warm_up.end));
+	json_t *each = json_array();
+	for (size_t i = 0; i < warm_up.runs; i++)
+		json_array_append_new(each, json_real((double)warm_up.each[i] / 1e6));
+	say_row(json_pack("{s:I, s:f, s:o, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_samples_ms", each, "warmup_end", warm_up.end));
 	if (w->ask.variant.scenario)
 		return STATUS_OK;
 	say_row(json_pack("{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));

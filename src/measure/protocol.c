@@ -55,18 +55,19 @@ static bool agree(const double m[3])
 	return stats_max(m, 3) <= least * STATS_STABLE_WITHIN;
 }
 
-enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct protocol_warmup *out, struct error *err)
+enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a, struct protocol_warmup *out, struct error *err)
 {
 	double window[WINDOW_MOST], median[3] = { 0 };
 	size_t filled = 0, windows = 0;
 	int64_t begin = r->now(r->context), window_began = begin, now, ns;
 	enum status st;
 
-	*out = (struct protocol_warmup){ 0 };
+	*out = (struct protocol_warmup){ .each = ARENA_ARRAY(a, l->warm_runs + 1, int64_t) };
 	while (!out->end) {
 		if ((st = protocol_once(r, &ns, err)))
 			return error_prefix(err, "warm-up run %zu", out->runs + 1);
 		now = r->now(r->context);
+		out->each[out->runs] = ns;
 		if (out->runs++)
 			window[filled++] = (double)ns;
 		else

@@ -49,12 +49,12 @@ enum status protocol_once(const struct protocol_run *r, int64_t *ns, struct erro
 extern const char protocol_agree[], protocol_time[], protocol_count[];       // why a warm-up ended, as in row.warmup_end
 struct protocol_warmup {
 	size_t runs;
-	int64_t ns;
+	int64_t *each, ns;                                       // of each run, memory of the arena; of all, what lies between them too
 	const char *end;
 };
 // Runs until the medians of three windows agree within STATS_STABLE_WITHIN, or a limit. A window lasts 3 runs and 10 ms, or 100 runs.
 // The first run is in no window.
-enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct protocol_warmup *out, struct error *err);
+enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a, struct protocol_warmup *out, struct error *err);
 
 struct protocol_sample {
 	int64_t *ns;                                             // memory of the arena

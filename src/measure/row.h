@@ -84,6 +84,7 @@
 	X(REAL, new_shape_ms, "first run of another shape, after the first one ran warm; null: the shapes of the graph are fixed") \
 	X(INTEGER, warmup_runs, "runs before the sample began")                                                            \
 	X(REAL, warmup_ms, "time of them")                                                                                 \
+	X(JSON, warmup_samples_ms, "the single times, in order; those of the timed runs are in the table sample")          \
 	X(TEXT, warmup_end, "why they ended: three windows agree within 5 %, the limit of time, the limit of runs")        \
 	X(REAL, latency_ms, "median of the warm runs")                                                                     \
 	X(REAL, latency_min_ms, "fastest warm run")                                                                        \

@@ -15,7 +15,7 @@ noisy=null:sleep_ms=5,noise_ms=2,clock=told
 # Warm-up until it agrees, then as many runs as the effort says, and only those percentiles that so many can say.
 cell 0 $noisy
 json 'd[0]["samples"] == len(d[0]["samples_ms"]) == 503 and d[0]["latency_p95_ms"] > d[0]["latency_p90_ms"] and d[0]["latency_p99_ms"] is None'
-json 'd[0]["warmup_end"] == "three windows agree within 5 %" and d[0]["warmup_runs"] >= 10 and d[0]["warmup_ms"] > 50'
+json 'd[0]["warmup_end"] == "three windows agree within 5 %" and d[0]["warmup_runs"] >= 10 and d[0]["warmup_ms"] > 50 and len(d[0]["warmup_samples_ms"]) == d[0]["warmup_runs"] and sum(d[0]["warmup_samples_ms"]) <= d[0]["warmup_ms"] + 1e-6'
 json 'd[0]["stability"] == "stable" and d[0]["stability_why"] is None and d[0]["effort"] is None'
 json '5 < d[0]["latency_low_ms"] < d[0]["latency_ms"] < d[0]["latency_high_ms"] < 7 and 0.08 < d[0]["latency_cv"] < 0.12'
 json 'abs(d[0]["throughput_per_s"] - 1000 * 503 / sum(d[0]["samples_ms"])) < 1e-6'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 at 80 moments of a matrix (MOMENTS=200 takes three minutes), each taken up again with --resume: no row is lost, none is doubled, and the database opens every time.
-# Half of the kills come some time after the start, half behind a line of progress, so that slow machines meet all moments too. Four matrices
-# go on side by side, each with its own database. SEED=N repeats the dice (not the moments: those are the machine's), MOMENTS=N changes their number.
+# A third of the kills come some time after the start, a third behind a line of progress, a third while a cell's process is there, so that slow
+# machines meet all moments too. Four matrices go on side by side, each with its own database. SEED=N repeats the dice (not the moments: those are the
+# machine's), MOMENTS=N changes their number.
 . "$SOURCE/tests/fault/lib.sh"
 
 lanes=4 moments=$((${MOMENTS:-80} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
@@ -35,7 +36,13 @@ round()
 		: >"$work/err$1"
 		"${program[@]}" >"$work/out.$1" 2>"$work/err$1" </dev/null &
 		pid=$!
-		if [ $((n % 2)) = 0 ]; then
+		if [ $((n % 3)) = 1 ]; then
+			for _ in $(seq 3000); do
+				! in_cell "$pid" && kill -0 "$pid" 2>/dev/null || break
+				sleep 0.01
+			done
+			ms=$((ms % 60))
+		elif [ $((n % 3)) = 2 ]; then
 			# Behind the line about a cell that ran, then some milliseconds more.
 			for _ in $(seq 3000); do
 				line=$(grep '^\[' "$work/err$1" | grep -vc 'finished before' || true)

@@ -91,30 +91,34 @@ static void warms_until_it_agrees(void **state)
 	struct protocol_run r = runner(&f);
 	struct protocol_limits l = protocol_limits(effort_find("normal"), 0);
 	struct protocol_warmup w;
+	struct arena a = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_agree);
 	assert_int_equal(w.runs, 10);                            // the first is in no window; three windows of three
 	assert_int_equal(w.ns, 200000000);
+	for (size_t i = 0; i < w.runs; i++)
+		assert_int_equal(w.each[i], 20000000);
 
 	// Of the ten cold runs nine are in the first three windows; the next three agree.
 	f = (struct fake){ .takes = cold_for_10, .told = -1 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_agree);
 	assert_int_equal(w.runs, 19);
 
 	// Short runs: a window is full after 100 of them.
 	f = (struct fake){ .takes = us1, .told = -1 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_agree);
 	assert_int_equal(w.runs, 301);
 
 	// What the engine says of itself counts, not the way there.
 	f = (struct fake){ .takes = never_steady, .told = 5 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_agree);
+	arena_done(&a);
 }
 
 static void warm_up_has_limits(void **state)
@@ -123,26 +127,28 @@ static void warm_up_has_limits(void **state)
 	struct protocol_run r = runner(&f);
 	struct protocol_limits l = protocol_limits(effort_find("normal"), 0);
 	struct protocol_warmup w;
+	struct arena a = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_time);
 	assert_true(w.ns >= l.warm_ns && w.ns < l.warm_ns + 20000000);
 	l.warm_runs = 8;
 	f = (struct fake){ .takes = never_steady, .told = -1 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_count);
 	assert_int_equal(w.runs, 8);
 	// One run is always thrown away, however short the limits are.
 	l.warm_ns = 0;
 	f = (struct fake){ .takes = ms20, .told = -1 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_OK);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_int_equal(w.runs, 1);
 	l = protocol_limits(effort_find("rapid"), 0);
 	f = (struct fake){ .takes = ms20, .told = -1, .fails_at = 4 };
-	assert_int_equal(protocol_warm_up(&r, &l, &w, &err), STATUS_FAILED);
+	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_FAILED);
 	assert_non_null(strstr(err.text, "warm-up run 4"));
+	arena_done(&a);
 }
 
 static void samples(void **state)
