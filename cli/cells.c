@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "emit.h"
 #include "fetching.h"
 #include "measure/protocol.h"
 #include "measure/scenario.h"
@@ -36,18 +37,18 @@ void cells_print_counts(const struct cells *c)
 	const char *separator = "";
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		if (c->by_verdict[v]) {
-			printf("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
+			emit("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
 			separator = ", ";
 		}
 	if (c->fell_back)
-		printf("; %zu of these on a fallback", c->fell_back);
+		emit("; %zu of these on a fallback", c->fell_back);
 	if (c->skipped)
-		printf("; %zu finished before", c->skipped);
+		emit("; %zu finished before", c->skipped);
 	if (c->taken)
-		printf("; %zu left to another run", c->taken);
+		emit("; %zu left to another run", c->taken);
 	if (c->left_out)
-		printf("; %zu of larger batches not asked", c->left_out);
-	putchar('\n');
+		emit("; %zu of larger batches not asked", c->left_out);
+	emit("\n");
 }
 
 int cells_worse(int a, int b)
@@ -108,7 +109,7 @@ void cells_print_crossovers(const struct cells *c, FILE *out)
 				crossover_find(&found, &a, sides);
 				const char *sentence = crossover_sentence(&a, sides, &found);
 				if (sentence)
-					fprintf(out, "%s: %s\n", without_batch(&a, p), sentence);
+					emit_to(out, "%s: %s\n", without_batch(&a, p), sentence);
 			}
 	}
 	arena_done(&a);
@@ -215,7 +216,7 @@ static void warn_stand_ins(void)
 		if (platform_is_stand_in(platform_get(i)))
 			text_addf(&names, "%s%s", names.length ? ", " : "", platform_get(i)->name);
 	if (names.length)
-		fprintf(stderr, "assay: ASSAY_NULL: the null engine stands in for %s; nothing is computed\n", text_get(&names));
+		emit_error("assay: ASSAY_NULL: the null engine stands in for %s; nothing is computed\n", text_get(&names));
 	text_done(&names);
 }
 
@@ -284,7 +285,7 @@ static void plan_cells(struct cells *c)
 
 		sweep_cells(&cells, &count, &left_out, &c->arena, &axes, &c->question, &c->models[i]);
 		if (left_out)
-			fprintf(stderr, "assay: %s: %s means nothing to this model and is left out for it\n", c->models[i].model, left_out);
+			emit_error("assay: %s: %s means nothing to this model and is left out for it\n", c->models[i].model, left_out);
 		for (size_t k = 0; k < c->target_count; k++)
 			for (size_t n = 0; n < count; n++) {
 				c->line_count += n == 0 || cells[n].series != cells[n - 1].series;

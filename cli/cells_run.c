@@ -18,6 +18,8 @@
 #include "api/schedule.h"
 #include "artifact/artifact.h"
 #include "base/clock.h"
+#include "base/visible.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -126,7 +128,7 @@ static void take_result(struct line *n)
 	p->results = p->results ? p->results : json_array();
 	json_array_append_new(p->results, plan_json(r));
 	if (c->counted)
-		fprintf(stderr, "%s: %s\n", n->label,
+		emit_error("%s: %s\n", n->label,
 			f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row) : show_short(&n->arena, r));
 	if (!c->quiet)
 		show_result(r, c->db);
@@ -135,8 +137,10 @@ static void take_result(struct line *n)
 // Behind the summaries of a chain: one line a try.
 static void tell_chain(const struct cells *c, const char *lines)
 {
-	if (!c->quiet && !c->counted)
-		printf("%s\n", lines);
+	if (!c->quiet && !c->counted) {
+		emit_lines(lines);
+		emit("\n");
+	}
 }
 
 // ---- in threads --------------------------------------------------------------------------------------------------------
@@ -225,7 +229,7 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 	if (state == STORE_TAKEN) {
 		out->is_left = true;
 		l->cells->taken += f->attempt.number == 1;
-		fprintf(stderr, "%s: another run is at it, left alone\n", n->label);
+		emit_error("%s: another run is at it, left alone\n", n->label);
 		return STATUS_OK;
 	}
 	l->cells->skipped += f->attempt.number == 1;
@@ -233,7 +237,7 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 	if (s != STATUS_OK)
 		return s;
 	out->verdict = verdict_find(out->row.verdict);
-	fprintf(stderr, "%s: finished before, row %lld: %s\n", n->label, (long long)row,
+	emit_error("%s: finished before, row %lld: %s\n", n->label, (long long)row,
 		f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row) : out->row.verdict ? out->row.verdict : "no verdict");
 	return STATUS_OK;
 }
@@ -288,7 +292,7 @@ static void end_sweep(struct line *n, const char *why)
 	json_t *last = json_array_get(cell_of(n)->results, json_array_size(cell_of(n)->results) - 1);
 
 	progress_clear();
-	fprintf(stderr, "%s: %s; %zu larger %s not asked\n", n->label, why, rest, cells_plural(rest, "batch is", "batches are"));
+	emit_error("%s: %s; %zu larger %s not asked\n", n->label, why, rest, cells_plural(rest, "batch is", "batches are"));
 	if (last)
 		json_object_set_new(last, "sweep_stop", json_string(why));
 	for (size_t i = n->at + 1; i < n->end; i++)
@@ -356,7 +360,8 @@ static enum status after_try(struct line *n, const struct outcome *o, struct err
 		c->done -= o->is_left && !o->is_settled;
 	}
 	if (!o->is_left && c->question.fallback && !*crew_stop_flag(n->loop->crew)) {
-		n->tries = arena_printf(&n->arena, "%s  %s\n", n->tries, fallback_line(&n->arena, n->chain.target.platform->name, o->verdict, &o->row));
+		n->tries = arena_printf(&n->arena, "%s  %s\n", n->tries,
+			visible_copy(&n->arena, fallback_line(&n->arena, n->chain.target.platform->name, o->verdict, &o->row)));
 		enum status s = fallback_next(&n->chain, o->verdict, &o->row, &more, err);
 		if (s != STATUS_OK)
 			return s;
@@ -591,7 +596,7 @@ int cells_run(struct cells *c)
 	store_close(&l.store);
 	if (cli_stop) {
 		size_t left = c->planned_count - c->done - c->left_out;
-		fprintf(stderr, "assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
+		emit_error("assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
 		c->exit_code = cells_worse(c->exit_code, EXIT_VERDICT);
 	}
 	return c->exit_code;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cells.h"
 #include "onnx/precision.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -188,10 +189,10 @@ static const char *interval(struct arena *a, const char *name, double low, doubl
 static void print_line(struct arena *a, const struct store_comparison *c)
 {
 	if (isnan(c->ratio)) {
-		printf("  %-10s  nothing to compare\n", c->metric);
+		emit("  %-10s  nothing to compare\n", c->metric);
 		return;
 	}
-	printf("  %-10s  A %-9s  B %-9s  B/A %.3f, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms), c->ratio, interval(a, "99 %", c->low, c->high),
+	emit("  %-10s  A %-9s  B %-9s  B/A %.3f, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms), c->ratio, interval(a, "99 %", c->low, c->high),
 		c->verdict);
 }
 
@@ -200,26 +201,26 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	const struct store_comparison *c = &r->lines[0];
 	struct arena a = { 0 };
 
-	printf("%s%s%s%s\n", c->model, c->preset ? ": " : "", c->preset ? c->preset : "", j->browser ? arena_printf(&a, " (%s)", j->browser) : "");
+	emit("%s%s%s%s\n", c->model, c->preset ? ": " : "", c->preset ? c->preset : "", j->browser ? arena_printf(&a, " (%s)", j->browser) : "");
 	if (c->what)
-		printf("  %s\n", c->what);
-	printf("  A  %s%s\n  B  %s%s\n", c->side_a ? c->side_a : "not run", c->emulated_a == 1 ? " (software stand-in)" : "", c->side_b ? c->side_b : "not run",
+		emit("  %s\n", c->what);
+	emit("  A  %s%s\n  B  %s%s\n", c->side_a ? c->side_a : "not run", c->emulated_a == 1 ? " (software stand-in)" : "", c->side_b ? c->side_b : "not run",
 		c->emulated_b == 1 ? " (software stand-in)" : "");
 	if (!isnan(c->ratio))
 		for (size_t i = 0; i < r->line_count; i++)
 			print_line(&a, &r->lines[i]);
 	if (c->cause)
-		printf("  %s  %s\n", isnan(c->ratio) ? "no answer:" : "note:", c->cause);
+		emit("  %s  %s\n", isnan(c->ratio) ? "no answer:" : "note:", c->cause);
 	if (c->claim)
-		printf("  claimed     %s\n", c->claim);
+		emit("  claimed     %s\n", c->claim);
 	if (c->rows_a && c->pairs > 0)
-		printf("  rows        A %s, B %s; %lld pairs, load average %.2f before and %.2f after\n", c->rows_a, c->rows_b, (long long)c->pairs, c->load_before,
+		emit("  rows        A %s, B %s; %lld pairs, load average %.2f before and %.2f after\n", c->rows_a, c->rows_b, (long long)c->pairs, c->load_before,
 			c->load_after);
 	if (r->is_stopped)
-		printf("  stopped     %lld pairs are whole: the rows are stored, the comparison is not\n", (long long)c->pairs);
+		emit("  stopped     %lld pairs are whole: the rows are stored, the comparison is not\n", (long long)c->pairs);
 	else if (c->id != ROW_NONE)
-		printf("  comparison  %lld%s\n", (long long)c->id, r->line_count > 1 ? arena_printf(&a, " to %lld", (long long)r->lines[r->line_count - 1].id) : "");
-	putchar('\n');
+		emit("  comparison  %lld%s\n", (long long)c->id, r->line_count > 1 ? arena_printf(&a, " to %lld", (long long)r->lines[r->line_count - 1].id) : "");
+	emit("\n");
 	fflush(stdout);
 	arena_done(&a);
 }
@@ -233,10 +234,10 @@ static void print_side(const char *letter, const struct preset_side *s)
 {
 	const char *const words[] = { s->on, s->options, s->is_static ? "static" : s->is_dynamic ? "dynamic" : NULL, s->precision };
 
-	printf("%s", letter);
+	emit("%s", letter);
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (words[i])
-			printf(" %s", words[i]);
+			emit(" %s", words[i]);
 }
 
 static json_t *preset_json(const struct preset *p)
@@ -267,17 +268,17 @@ static int list_presets(bool as_json)
 		json_array_append_new(all, preset_json(p));
 		if (as_json)
 			continue;
-		printf("%-17s %s\n", p->name, p->what);
+		emit("%-17s %s\n", p->name, p->what);
 		if (p->why_not) {
-			printf("%-17s not measured: %s\n", "", p->why_not);
+			emit("%-17s not measured: %s\n", "", p->why_not);
 		} else {
-			printf("%-17s ", "");
+			emit("%-17s ", "");
 			print_side("A", &p->a);
 			print_side("; B", &p->b);
-			putchar('\n');
+			emit("\n");
 		}
 		if (p->claim)
-			printf("%-17s claimed: %s\n", "", p->claim);
+			emit("%-17s claimed: %s\n", "", p->claim);
 	}
 	if (as_json)
 		show_json(all);
@@ -410,7 +411,7 @@ static int run_all(struct command_line *l, struct job *jobs, size_t count)
 	if (l->cells.json)
 		show_json(l->results);
 	if (cli_stop) {
-		fputs("assay: stopped\n", stderr);
+		emit_error("assay: stopped\n");
 		worse_code(l, EXIT_VERDICT);
 	}
 	return l->exit_code;

@@ -8,6 +8,7 @@
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "command.h"
+#include "emit.h"
 #include "fetching.h"
 #include "pipeline/inputs.h"
 #include "platform/platform.h"
@@ -41,9 +42,9 @@ static const char *why_form(const struct graph_form *f, const struct graph_form 
 
 static void explain_variants(const struct platform *p, size_t drawn, struct arena *a)
 {
-	printf("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n", p->name);
+	emit("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n", p->name);
 	for (size_t i = 0; i < p->form_count; i++)
-		printf("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]), i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
+		emit("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]), i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
 }
 
 static void explain(const struct platform *p, const struct graph_form *f, const struct spec *spec)
@@ -71,23 +72,23 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		[NORM_PLAIN_RMS] = "LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
 		[NORM_FUSED_RMS] = "LayerNormalization fused; RMS norm as SimplifiedLayerNormalization, one kernel",
 	};
-	printf("choices in the one that was drawn (%s):\n", p->summary);
-	printf("  linear       %s\n", linear[f->linear]);
-	printf("  attention    %s\n", attention[f->attention]);
-	printf("  gelu         %s\n", gelu[f->gelu]);
-	printf("  norm         %s\n", norm[f->norm]);
+	emit("choices in the one that was drawn (%s):\n", p->summary);
+	emit("  linear       %s\n", linear[f->linear]);
+	emit("  attention    %s\n", attention[f->attention]);
+	emit("  gelu         %s\n", gelu[f->gelu]);
+	emit("  norm         %s\n", norm[f->norm]);
 	if (!strcmp(arch_head(spec), "causal-lm")) {
-		printf("  cache        Concat of past and new: right for every batch and padding\n");
+		emit("  cache        Concat of past and new: right for every batch and padding\n");
 		if (p->cache == CACHE_SHARED && !unshared)
-			printf("               `run --task generate`: com.microsoft.GroupQueryAttention, which writes into one buffer\n");
+			emit("               `run --task generate`: com.microsoft.GroupQueryAttention, which writes into one buffer\n");
 		else
-			printf("               `run --task generate`: likewise, because %s\n",
+			emit("               `run --task generate`: likewise, because %s\n",
 				p->cache == CACHE_SHARED ? unshared : "no other form is known to be right here");
 	}
-	printf("  indices      %s\n", f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
+	emit("  indices      %s\n", f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
 	if (f->sine_tables)
-		printf("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
-	printf("  shapes       %s\n",
+		emit("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
+	emit("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
 
@@ -138,7 +139,7 @@ static enum status draw_all(const struct build *b, struct checkpoint *c, const s
 		struct text t = { 0 };
 		if (s == STATUS_OK && b->text) {
 			graph_text(graphs[i], &t);
-			fputs(text_get(&t), stdout);
+			emit_lines(text_get(&t));
 		}
 		text_done(&t);
 		graph_free(graphs[i]);
@@ -207,9 +208,9 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 		explain(p, &form, spec);
 	}
 	if (s == STATUS_OK && made.nbytes)
-		printf("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes), made.ms >= 0 ? "" : " before, from the cache");
+		emit("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes), made.ms >= 0 ? "" : " before, from the cache");
 	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
-		printf("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
+		emit("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
 			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),
 			show_size(a, arts[i].weights_nbytes), placed_by ? placed_by : "nothing", clock_ms() - begin);
 	return s;

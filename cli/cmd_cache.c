@@ -8,18 +8,19 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "command.h"
+#include "emit.h"
 #include "show.h"
 
 static void print_usage(const struct cache_usage *u, const char *folder, uint64_t limit, struct arena *a)
 {
-	printf("%s\n", folder);
-	printf("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
-	printf("  synthetic    %s in %zu; kept up to %s\n", show_size(a, u->synthetic_bytes), u->synthetics, show_size(a, limit));
-	printf("  converted    %s in %zu; weights in another precision, within the same limit\n", show_size(a, u->converted_bytes), u->converted);
-	printf("  references   %s in %zu\n", show_size(a, u->reference_bytes), u->references);
-	printf("  other        %s\n", show_size(a, u->other_bytes));
+	emit("%s\n", folder);
+	emit("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
+	emit("  synthetic    %s in %zu; kept up to %s\n", show_size(a, u->synthetic_bytes), u->synthetics, show_size(a, limit));
+	emit("  converted    %s in %zu; weights in another precision, within the same limit\n", show_size(a, u->converted_bytes), u->converted);
+	emit("  references   %s in %zu\n", show_size(a, u->reference_bytes), u->references);
+	emit("  other        %s\n", show_size(a, u->other_bytes));
 	if (u->dead_links)
-		printf("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n",
+		emit("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n",
 			u->dead_links);
 }
 
@@ -60,9 +61,9 @@ static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena
 	} else {
 		print_usage(&usage, folder, limit, a);
 		if (trim)
-			printf("  removed      %s\n", show_size(a, removed));
+			emit("  removed      %s\n", show_size(a, removed));
 		if (verify)
-			printf("%s%zu do not match\n", text_get(&report), bad);
+			emit("%s%zu do not match\n", text_get(&report), bad);
 	}
 	text_done(&report);
 	return bad ? EXIT_VERDICT : EXIT_GOOD;

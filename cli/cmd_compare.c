@@ -8,7 +8,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
+#include "report/report.h"
 #include "report/summary.h"
 #include "show.h"
 
@@ -81,11 +83,11 @@ static void print_verdicts(const struct contrast *q)
 {
 	if (q->verdict_a == q->verdict_b)
 		return;
-	printf("  verdict     A %s, B %s: %s\n", verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+	emit("  verdict     A %s, B %s: %s\n", verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
 	if (q->cause_a)
-		printf("              A: %s\n", q->cause_a);
+		emit("              A: %s\n", q->cause_a);
 	if (q->cause_b)
-		printf("              B: %s\n", q->cause_b);
+		emit("              B: %s\n", q->cause_b);
 }
 
 static void print_line(struct arena *a, const struct contrast_line *l)
@@ -94,26 +96,26 @@ static void print_line(struct arena *a, const struct contrast_line *l)
 
 	if (!l->is_compared)
 		return;
-	printf("  %-10s  A %-9s  B %-9s  B/A %.3f", contrast_word(l->metric), amount(a, l->metric, c->a_ms), amount(a, l->metric, c->b_ms), c->ratio);
+	emit("  %-10s  A %-9s  B %-9s  B/A %.3f", contrast_word(l->metric), amount(a, l->metric, c->a_ms), amount(a, l->metric, c->b_ms), c->ratio);
 	if (!isnan(c->low))
-		printf(", %s, %s", interval(a, "99 %", c->low, c->high), interval(a, "95 %", c->low95, c->high95));
-	printf(": %s%s%s\n", l->verdict, l->cause ? ": " : "", l->cause ? l->cause : "");
+		emit(", %s, %s", interval(a, "99 %", c->low, c->high), interval(a, "95 %", c->low95, c->high95));
+	emit(": %s%s%s\n", l->verdict, l->cause ? ": " : "", l->cause ? l->cause : "");
 }
 
 static void print_side(const char *name, const struct side *s)
 {
-	printf("%s  %s in %s: %zu row%s", name, s->words ? s->words : "all rows", s->path, s->count, s->count == 1 ? "" : "s");
+	emit("%s  %s in %s: %zu row%s", name, s->words ? s->words : "all rows", s->path, s->count, s->count == 1 ? "" : "s");
 	if (s->unfinished)
-		printf(", %zu more without a verdict or interrupted", s->unfinished);
-	putchar('\n');
+		emit(", %zu more without a verdict or interrupted", s->unfinished);
+	emit("\n");
 }
 
 static void print_lone(struct arena *a, const char *side, const char *other, const struct contrast_lone *items, size_t count)
 {
 	if (count)
-		printf("only in %s (%s was not asked)\n", side, other);
+		emit("only in %s (%s was not asked)\n", side, other);
 	for (size_t i = 0; i < count; i++)
-		printf("  %s  (rows %s)\n", items[i].what, row_list(a, items[i].rows, items[i].count));
+		emit("  %s  (rows %s)\n", items[i].what, row_list(a, items[i].rows, items[i].count));
 }
 
 static const char *summary(struct arena *a, const struct contrast_result *r)
@@ -130,64 +132,53 @@ static void print_text(struct arena *a, const struct side *x, const struct side 
 	print_side("A", x);
 	print_side("B", y);
 	if (r->differs)
-		printf("   they differ in %s\n", r->differs);
-	putchar('\n');
+		emit("   they differ in %s\n", r->differs);
+	emit("\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];
 		bool any = false;
 
-		printf("%s\n", *q->what ? q->what : "one question");
+		emit("%s\n", *q->what ? q->what : "one question");
 		print_verdicts(q);
 		for (size_t k = 0; k < q->line_count; k++) {
 			print_line(a, &q->lines[k]);
 			any = any || q->lines[k].is_compared;
 		}
 		if (!any)
-			puts("  nothing to compare: at least one side measured nothing");
+			emit("  nothing to compare: at least one side measured nothing\n");
 		if (q->note)
-			printf("  note        %s\n", q->note);
-		printf("  rows        A %s, B %s\n\n", row_list(a, q->a, q->a_count), row_list(a, q->b, q->b_count));
+			emit("  note        %s\n", q->note);
+		emit("  rows        A %s, B %s\n\n", row_list(a, q->a, q->a_count), row_list(a, q->b, q->b_count));
 	}
 	print_lone(a, "A", "B", r->only_a, r->only_a_count);
 	print_lone(a, "B", "A", r->only_b, r->only_b_count);
-	printf("%s\n", summary(a, r));
-}
-
-static const char *md_cell(struct arena *a, const char *s)
-{
-	struct text t = { 0 };
-
-	for (; s && *s; s++)
-		text_addf(&t, *s == '|' || *s == '\\' ? "\\%c" : *s == '<' ? "&lt;" : (unsigned char)*s < 0x20 ? " " : "%c", *s);
-	const char *out = arena_strdup(a, text_get(&t));
-	text_done(&t);
-	return out;
+	emit("%s\n", summary(a, r));
 }
 
 static void print_md(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
 {
-	printf("A: %s of %s, B: %s of %s%s%s\n\n", x->words ? x->words : "all rows", x->path, y->words ? y->words : "all rows", y->path, r->differs ? "; they differ in " : "",
-		r->differs ? r->differs : "");
-	puts("| question | metric | A | B | B/A | 99 % interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |");
+	emit("A: %s of %s, B: %s of %s%s%s\n\n", report_md_esc(a, x->words ? x->words : "all rows"), report_md_esc(a, x->path),
+		report_md_esc(a, y->words ? y->words : "all rows"), report_md_esc(a, y->path), r->differs ? "; they differ in " : "", report_md_esc(a, r->differs));
+	emit("| question | metric | A | B | B/A | 99 %% interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];
-		const char *what = md_cell(a, *q->what ? q->what : "one question");
+		const char *what = report_md_esc(a, *q->what ? q->what : "one question");
 
 		if (q->verdict_a != q->verdict_b)
-			printf("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+			emit("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
 		for (size_t k = 0; k < q->line_count; k++) {
 			const struct contrast_line *l = &q->lines[k];
 
 			if (l->is_compared)
-				printf("| %s | %s | %s | %s | %.3f | %s | %s%s%s |\n", what, contrast_word(l->metric), amount(a, l->metric, l->c.a_ms), amount(a, l->metric, l->c.b_ms), l->c.ratio,
-					isnan(l->c.low) ? "none" : arena_printf(a, "%.3f to %.3f", l->c.low, l->c.high), l->verdict, l->cause ? ": " : "", md_cell(a, l->cause));
+				emit("| %s | %s | %s | %s | %.3f | %s | %s%s%s |\n", what, contrast_word(l->metric), amount(a, l->metric, l->c.a_ms), amount(a, l->metric, l->c.b_ms), l->c.ratio,
+					isnan(l->c.low) ? "none" : arena_printf(a, "%.3f to %.3f", l->c.low, l->c.high), l->verdict, l->cause ? ": " : "", report_md_esc(a, l->cause));
 		}
 	}
 	for (size_t i = 0; i < r->only_a_count; i++)
-		printf("| %s | | | | | | only in A |\n", md_cell(a, r->only_a[i].what));
+		emit("| %s | | | | | | only in A |\n", report_md_esc(a, r->only_a[i].what));
 	for (size_t i = 0; i < r->only_b_count; i++)
-		printf("| %s | | | | | | only in B |\n", md_cell(a, r->only_b[i].what));
-	printf("\n%s.\n", summary(a, r));
+		emit("| %s | | | | | | only in B |\n", report_md_esc(a, r->only_b[i].what));
+	emit("\n%s.\n", summary(a, r));
 }
 
 // ---- the command -------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "api/plan.h"
 #include "base/file.h"
 #include "command.h"
+#include "emit.h"
 #include "show.h"
 #include "measure/conform.h"
 #include "progress.h"
@@ -24,14 +25,14 @@ static void each(void *context, const struct conform_case *c)
 
 static void print_case(const struct conform_case *c)
 {
-	printf("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
+	emit("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
 	if (!isnan(c->max_abs_error))
-		printf("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
+		emit("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
 	if (c->reason)
-		printf("  %s", c->reason);
+		emit("  %s", c->reason);
 	if (c->passed && c->elsewhere > 0)
-		printf("  %s", c->placement);
-	putchar('\n');
+		emit("  %s", c->placement);
+	emit("\n");
 }
 
 static json_t *real_or_null(double x)
@@ -107,7 +108,7 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 	}
 	// With --json standard output is the array alone.
 	fflush(stdout);
-	fprintf(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
+	emit_to(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
 	return failed ? EXIT_USE : EXIT_GOOD;
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/plan.h"
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 #include "show_facts.h"
@@ -36,20 +37,20 @@ static void print_caches(const struct machine *m, const json_t *caches, struct a
 
 	if (!json_array_size(caches)) {
 		if (m->l1d_bytes || m->l2_bytes || m->l3_bytes)
-			printf("  caches       L1d %s, L2 %s, L3 %s each\n", show_size(a, (uint64_t)m->l1d_bytes),
+			emit("  caches       L1d %s, L2 %s, L3 %s each\n", show_size(a, (uint64_t)m->l1d_bytes),
 				show_size(a, (uint64_t)m->l2_bytes), show_size(a, (uint64_t)m->l3_bytes));
 		return;
 	}
-	printf("  caches       ");
+	emit("  caches       ");
 	json_array_foreach(caches, i, one)
 	{
 		const json_int_t shared = json_integer_value(json_object_get(one, "shared_by_threads"));
 
-		printf("%s%s %s", i ? ", " : "", text_of(one, "name"), show_size(a, (uint64_t)json_integer_value(json_object_get(one, "bytes"))));
+		emit("%s%s %s", i ? ", " : "", text_of(one, "name"), show_size(a, (uint64_t)json_integer_value(json_object_get(one, "bytes"))));
 		if (shared > 1)
-			printf(" shared by %lld threads", (long long)shared);
+			emit(" shared by %lld threads", (long long)shared);
 	}
-	putchar('\n');
+	emit("\n");
 }
 
 static void print_frequency(const json_t *f)
@@ -58,11 +59,11 @@ static void print_frequency(const json_t *f)
 
 	if (!text_of(f, "governor"))
 		return;
-	printf("  frequency    governor %s (%s)", text_of(f, "governor"), text_of(f, "driver") ? text_of(f, "driver") : "driver unknown");
+	emit("  frequency    governor %s (%s)", text_of(f, "governor"), text_of(f, "driver") ? text_of(f, "driver") : "driver unknown");
 	if (json_object_get(f, "allowed_max_khz"))
-		printf(", %.2f to %.2f GHz", json_number_value(json_object_get(f, "allowed_min_khz")) / 1e6,
+		emit(", %.2f to %.2f GHz", json_number_value(json_object_get(f, "allowed_min_khz")) / 1e6,
 			json_number_value(json_object_get(f, "allowed_max_khz")) / 1e6);
-	printf("%s\n", turbo ? json_is_true(turbo) ? ", turbo on" : ", turbo off" : "");
+	emit("%s\n", turbo ? json_is_true(turbo) ? ", turbo on" : ", turbo off" : "");
 }
 
 static void print_held(const json_t *facts)
@@ -72,32 +73,32 @@ static void print_held(const json_t *facts)
 
 	if (!container && !cgroup)
 		return;
-	printf("  held by      ");
+	emit("  held by      ");
 	if (container)
-		printf("%s: %s; ", text_of(container, "kind"), text_of(container, "why"));
-	printf("control groups %s", cgroup ? cgroup : "not mounted");
+		emit("%s: %s; ", text_of(container, "kind"), text_of(container, "why"));
+	emit("control groups %s", cgroup ? cgroup : "not mounted");
 	if (quota)
-		printf(", %.2f CPUs", json_real_value(quota));
-	printf("%s\n", quota || json_object_get(limits, "memory_bytes") ? "" : ", no limit");
+		emit(", %.2f CPUs", json_real_value(quota));
+	emit("%s\n", quota || json_object_get(limits, "memory_bytes") ? "" : ", no limit");
 }
 
 static void print_machine(const struct machine *m, const json_t *facts, struct arena *a)
 {
 	const size_t nodes = json_array_size(json_object_get(facts, "numa_nodes"));
 
-	printf("%s\n", m->cpu_model ? m->cpu_model : "processor of unknown model");
-	printf("  processor    %s; sockets %d, cores %d, threads %d%s; this process may use %d\n", m->architecture, m->sockets,
+	emit("%s\n", m->cpu_model ? m->cpu_model : "processor of unknown model");
+	emit("  processor    %s; sockets %d, cores %d, threads %d%s; this process may use %d\n", m->architecture, m->sockets,
 		m->cores, m->threads, nodes > 1 ? arena_printf(a, ", NUMA nodes %zu", nodes) : "", m->usable_cpus);
 	print_caches(m, json_object_get(facts, "caches"), a);
-	printf("  features     %s\n", m->features && *m->features ? m->features : "none known");
+	emit("  features     %s\n", m->features && *m->features ? m->features : "none known");
 	print_frequency(json_object_get(facts, "frequency"));
-	printf("  memory       %s, %s available", show_size(a, (uint64_t)m->memory_bytes),
+	emit("  memory       %s, %s available", show_size(a, (uint64_t)m->memory_bytes),
 		show_size(a, (uint64_t)m->memory_available_bytes));
 	if (m->memory_limit_bytes > 0)
-		printf(", limit %s", show_size(a, (uint64_t)m->memory_limit_bytes));
-	putchar('\n');
+		emit(", limit %s", show_size(a, (uint64_t)m->memory_limit_bytes));
+	emit("\n");
 	print_held(facts);
-	printf("  system       %s, kernel %s%s%s\n", m->os ? m->os : "unknown", m->kernel ? m->kernel : "unknown",
+	emit("  system       %s, kernel %s%s%s\n", m->os ? m->os : "unknown", m->kernel ? m->kernel : "unknown",
 		m->hypervisor ? ", in a virtual machine: " : "", m->hypervisor ? m->hypervisor : "");
 }
 
@@ -108,7 +109,7 @@ static void print_bandwidth(const json_t *b, struct arena *a)
 	for (size_t i = 0; i < 2 && b; i++) {
 		const json_t *k = json_object_get(b, kernels[i]);
 
-		printf("  %s%s GB/s, median of %zu (%.1f to %.1f), %lld threads, arrays of %s\n", i ? "             read " : "bandwidth    triad ",
+		emit("  %s%s GB/s, median of %zu (%.1f to %.1f), %lld threads, arrays of %s\n", i ? "             read " : "bandwidth    triad ",
 			arena_printf(a, "%.1f", json_real_value(json_object_get(k, "gb_per_s"))), json_array_size(json_object_get(k, "samples")),
 			json_real_value(json_object_get(k, "min")), json_real_value(json_object_get(k, "max")),
 			(long long)json_integer_value(json_object_get(b, "threads")),
@@ -149,17 +150,17 @@ static void print_wrapped(const char *text, int used, int indent)
 		const int n = (int)strcspn(at, " ");
 
 		if (used > indent && used + 1 + n > COLUMNS) {
-			printf("\n%*s", indent, "");
+			emit("\n%*s", indent, "");
 			used = indent;
 		} else if (at != text) {
-			putchar(' ');
+			emit(" ");
 			used++;
 		}
-		printf("%.*s", n, at);
+		emit("%.*s", n, at);
 		used += n;
 		at += n + (at[n] == ' ');
 	}
-	putchar('\n');
+	emit("\n");
 }
 
 static void print_platform(const json_t *p, bool verbose, struct arena *a)
@@ -169,20 +170,20 @@ static void print_platform(const json_t *p, bool verbose, struct arena *a)
 	size_t i;
 
 	if (!json_is_true(json_object_get(p, "available"))) {
-		printf("  %-12s no    ", text_of(p, "name"));
+		emit("  %-12s no    ", text_of(p, "name"));
 		print_wrapped(reason, 21, 21);
 	} else {
-		printf("  %-12s yes   %s %s\n", text_of(p, "name"), text_of(p, "engine"), version ? version : "");
+		emit("  %-12s yes   %s %s\n", text_of(p, "name"), text_of(p, "engine"), version ? version : "");
 	}
 	json_array_foreach(devices, i, one)
 	{
 		const char *description = text_of(one, "description"), *words = text_of(one, "features");
 
 		if (!verbose && i == DEVICES_SHOWN && json_array_size(devices) > DEVICES_SHOWN + 1) {
-			printf("%21sand %zu more: assay detect %s\n", "", json_array_size(devices) - i, text_of(p, "name"));
+			emit("%21sand %zu more: assay detect %s\n", "", json_array_size(devices) - i, text_of(p, "name"));
 			break;
 		}
-		printf("%21s", "");
+		emit("%21s", "");
 		print_wrapped(arena_printf(a, "%s%s%s%s%s%s%s", text_of(one, "name"), description ? ": " : "",
 			description ? description : "", json_is_true(json_object_get(one, "emulated")) ? " (EMULATED)" : "",
 			json_is_true(json_object_get(one, "compiles_only")) ? " (compiles only)" : "", words ? "; " : "", words ? words : ""), 21, 23);
@@ -191,7 +192,7 @@ static void print_platform(const json_t *p, bool verbose, struct arena *a)
 	}
 	json_array_foreach(json_object_get(facts, "findings"), i, one)
 		if ((verbose || i == 0) && !(reason && strstr(reason, json_string_value(one)))) {
-			printf("%21s! ", "");
+			emit("%21s! ", "");
 			print_wrapped(json_string_value(one), 23, 23);
 		}
 	if (verbose)
@@ -209,7 +210,7 @@ static void print_extras(const json_t *platforms, struct arena *a)
 		if (json_is_true(json_object_get(p, "extra")) && !json_is_true(json_object_get(p, "available")))
 			text_addf(&names, "%s%s", names.length ? ", " : "", text_of(p, "name"));
 	if (names.length) {
-		printf("\n  not here either: ");
+		emit("\n  not here either: ");
 		print_wrapped(arena_printf(a, "%s (assay detect NAME says why)", text_get(&names)), 19, 2);
 	}
 	text_done(&names);
@@ -294,7 +295,7 @@ static int run(int argc, char **argv)
 			print_machine(&machine, json_object_get(find_platform(all, "cpu"), "facts"), &arena);
 		print_bandwidth(measured, &arena);
 		if (!words || measured)
-			putchar('\n');
+			emit("\n");
 		const bool all_of_it = verbose || words;
 		json_array_foreach(json_object_get(all, "platforms"), i, platform)
 			if (all_of_it || !json_is_true(json_object_get(platform, "extra")) || json_is_true(json_object_get(platform, "available")))

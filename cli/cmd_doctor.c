@@ -5,6 +5,7 @@
 #include "api/prove.h"
 #include "base/text.h"
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -19,7 +20,7 @@ struct doctor {
 static void print_checks(const struct checkup *c)
 {
 	for (size_t i = 0; i < c->count; i++)
-		printf("  %-4s  %-11s  %s\n", c->check[i].state == CHECK_NONE ? "-" : check_word(c->check[i].state), c->check[i].name, c->check[i].text);
+		emit("  %-4s  %-11s  %s\n", c->check[i].state == CHECK_NONE ? "-" : check_word(c->check[i].state), c->check[i].name, c->check[i].text);
 }
 
 static json_t *checks_json(const struct checkup *c)
@@ -52,7 +53,7 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	bool many = !asked->chosen && p->routes[1].engine;
 
 	if (!d->json)
-		printf("%s%s%s%s: %s\n", d->asked ? "\n" : "", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "", p->summary);
+		emit("%s%s%s%s: %s\n", d->asked ? "\n" : "", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "", p->summary);
 	d->asked++;
 	for (const struct route *r = asked->chosen ? asked->route : p->routes; r->engine && !served && !cli_stop; r++) {
 		struct target t = *asked;
@@ -63,7 +64,7 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 			t.options = r == asked->route ? asked->options : r->options;
 		}
 		if (many && !d->json)
-			printf(" by %s (%s):\n", r->engine, r->device);
+			emit(" by %s (%s):\n", r->engine, r->device);
 		examine(d, &c, &t);
 		if (!d->json)
 			print_checks(&c);
@@ -78,9 +79,9 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	}
 	d->working += served != NULL;
 	if (!d->json && served)
-		printf("  => %s works%s%s\n", p->name, many ? ", by " : "", many ? served : "");
+		emit("  => %s works%s%s\n", p->name, many ? ", by " : "", many ? served : "");
 	else if (!d->json)
-		printf("  => %s does not work%s%s\n", p->name, fix ? "; " : "", fix ? fix : "");
+		emit("  => %s does not work%s%s\n", p->name, fix ? "; " : "", fix ? fix : "");
 	json_array_append_new(d->out, json_pack("{s:s, s:s?, s:b, s:s?, s:o}", "name", p->name, "device", served, "works", served != NULL, "fix",
 		served ? NULL : fix, "routes", routes));
 }

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "base/text.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 #include "store/store.h"
@@ -66,7 +67,7 @@ static enum status read_all(struct store *s, struct explained *x, struct error *
 static void label(const char *name, const char *words)
 {
 	if (words)
-		printf("  %-11s %s\n", name, words);
+		emit("  %-11s %s\n", name, words);
 }
 
 // "284 of 854 nodes on CoreMLExecutionProvider in 66 partitions; first refused: Gather int64"
@@ -119,16 +120,16 @@ static void print_kinds(struct explained *x)
 
 	if (!t->row_count)
 		return;
-	printf("\n  %-28s %-28s %-8s %6s %10s  %s\n", "place", "operator", "type", "nodes", "ms", "first");
+	emit("\n  %-28s %-28s %-8s %6s %10s  %s\n", "place", "operator", "type", "nodes", "ms", "first");
 	for (size_t i = 0; i < t->row_count; i++) {
 		const char *reason = table_get(t, i, "reason");
 
-		printf("  %-28s %-28s %-8s %6s %10s  %s%s%s%s\n", or_dash(table_get(t, i, "place")), or_dash(table_get(t, i, "op")), or_dash(table_get(t, i, "dtype")),
+		emit("  %-28s %-28s %-8s %6s %10s  %s%s%s%s\n", or_dash(table_get(t, i, "place")), or_dash(table_get(t, i, "op")), or_dash(table_get(t, i, "dtype")),
 			table_get(t, i, "nodes"), milliseconds(&x->arena, table_get(t, i, "ms")), or_dash(table_get(t, i, "first")), reason ? " (" : "",
 			reason ? reason : "", reason ? ")" : "");
 	}
 	for (size_t i = 0; i < x->fused.row_count; i++)
-		printf("  %-28s %-28s %-8s %6s\n", "(fused into others)", or_dash(table_get(&x->fused, i, "op")), "", table_get(&x->fused, i, "nodes"));
+		emit("  %-28s %-28s %-8s %6s\n", "(fused into others)", or_dash(table_get(&x->fused, i, "op")), "", table_get(&x->fused, i, "nodes"));
 }
 
 static void print_places(struct explained *x)
@@ -139,9 +140,9 @@ static void print_places(struct explained *x)
 		timed |= strcmp(milliseconds(&x->arena, table_get(&x->places, i, "ms")), "-") != 0;
 	if (!timed)
 		return;
-	printf("\n  time, of one profiled run:\n");
+	emit("\n  time, of one profiled run:\n");
 	for (size_t i = 0; i < x->places.row_count; i++)
-		printf("  %-28s %6s nodes %10s ms\n", or_dash(table_get(&x->places, i, "place")), table_get(&x->places, i, "nodes"),
+		emit("  %-28s %6s nodes %10s ms\n", or_dash(table_get(&x->places, i, "place")), table_get(&x->places, i, "nodes"),
 			milliseconds(&x->arena, table_get(&x->places, i, "ms")));
 }
 
@@ -151,11 +152,11 @@ static void print_chain(const struct explained *x)
 
 	if (t->row_count < 2)
 		return;
-	printf("\n  what was tried:\n");
+	emit("\n  what was tried:\n");
 	for (size_t i = 0; i < t->row_count; i++) {
 		const char *actual = table_get(t, i, "actual"), *cause = table_get(t, i, "cause"), *factor = table_get(t, i, "fallback_factor");
 
-		printf("  %s row %s: %s%s%s: %s%s%s%s%s%s\n", or_dash(table_get(t, i, "attempt")), table_get(t, i, "id"), table_get(t, i, "requested"),
+		emit("  %s row %s: %s%s%s: %s%s%s%s%s%s\n", or_dash(table_get(t, i, "attempt")), table_get(t, i, "id"), table_get(t, i, "requested"),
 			actual && !text_is(actual, table_get(t, i, "requested")) ? " on " : "", actual && !text_is(actual, table_get(t, i, "requested")) ? actual : "",
 			or_dash(table_get(t, i, "verdict")), cause ? ": " : "", cause ? cause : "", factor ? "; " : "", factor ? factor : "", factor ? " times the latency" : "");
 	}
@@ -165,12 +166,12 @@ static void print(struct explained *x)
 {
 	const char *device = get(x, "device"), *version = get(x, "engine_version"), *description = get(x, "device_description");
 
-	printf("row %lld: %s on %s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"), or_dash(get(x, "verdict")));
+	emit("row %lld: %s on %s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"), or_dash(get(x, "verdict")));
 	label("cause", get(x, "cause"));
 	label("hint", get(x, "hint"));
 	label("it said", get(x, "raw_error"));
 	if (get(x, "engine"))
-		printf("  %-11s %s%s%s%s%s%s%s\n", "device", get(x, "engine"), version ? " " : "", version ? version : "", device ? ", " : "", device ? device : "",
+		emit("  %-11s %s%s%s%s%s%s%s\n", "device", get(x, "engine"), version ? " " : "", version ? version : "", device ? ", " : "", device ? device : "",
 			description ? ": " : "", description ? description : "");
 	label("placement", summary(x));
 	if (get(x, "nodes_on_platform"))

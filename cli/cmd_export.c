@@ -5,6 +5,7 @@
 #include "command.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "emit.h"
 #include "progress.h"
 #include "store/transfer.h"
 
@@ -45,7 +46,7 @@ static int run_export(int argc, char **argv)
 		int64_t rows = 0;
 		if (store_export(&s, table, format, path, &rows, &err))
 			goto failed;
-		printf("%s: %lld row%s\n", path, (long long)rows, rows == 1 ? "" : "s");
+		emit("%s: %lld row%s\n", path, (long long)rows, rows == 1 ? "" : "s");
 	}
 	store_close(&s);
 	return EXIT_GOOD;
@@ -70,7 +71,7 @@ static enum status absorb(struct store *s, const char *db, const char *path, str
 	if (status == STATUS_OK)
 		status = store_absorb(s, path, &got, err);
 	if (status == STATUS_OK)
-		printf("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells, got.cells == 1 ? "" : "s", (long long)got.new_cells,
+		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells, got.cells == 1 ? "" : "s", (long long)got.new_cells,
 			(long long)got.new_runs, got.new_runs == 1 ? "" : "s");
 	return status;
 }
@@ -119,9 +120,9 @@ static int run_import(int argc, char **argv)
 		if ((!s.duckdb && store_open(&s, db, false, &err)) || store_import_foreign(&s, argv[i], &r, &added, &err))
 			code = cli_error(&err);
 		else if (added.known)
-			printf("%s: imported before, nothing added\n", argv[i]);
+			emit("%s: imported before, nothing added\n", argv[i]);
 		else
-			printf("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool, r.version ? " " : "", r.version ? r.version : "");
+			emit("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool, r.version ? " " : "", r.version ? r.version : "");
 		foreign_done(&r);
 	}
 	store_close(&s);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "command.h"
+#include "emit.h"
 #include "fetching.h"
 #include "hub/hub.h"
 #include "progress.h"
@@ -24,16 +25,16 @@ static const char *size_words(struct arena *a, int64_t size)
 
 static void print_plan(const struct fetch *f, struct arena *a)
 {
-	printf("%s\n", fetching_words(a, f));
+	emit("%s\n", fetching_words(a, f));
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fetch_file *file = &f->files[i];
-		printf("  %10s  %s%s\n", size_words(a, file->size), file->name,
+		emit("  %10s  %s%s\n", size_words(a, file->size), file->name,
 			file->here              ? "  (here)"
 				: file->partial ? arena_printf(a, "  (%s of it here)", show_size(a, file->partial))
 						: "");
 	}
 	uint64_t left = f->total_bytes - f->here_bytes - f->partial_bytes;
-	printf("to fetch: %s; %s free under %s\n", show_size(a, left), show_size(a, file_free_bytes(hub_cache_dir(a))), hub_cache_dir(a));
+	emit("to fetch: %s; %s free under %s\n", show_size(a, left), show_size(a, file_free_bytes(hub_cache_dir(a))), hub_cache_dir(a));
 	fflush(stdout);
 }
 
@@ -66,7 +67,7 @@ static int from_cache(const struct fetch_command *c, const char *model, struct a
 		show_json(out);
 		json_decref(out);
 	} else {
-		printf("%s, commit %.7s: in the cache; offline, so the Hub was not asked\n%s\n", hub.name, hub.revision, hub.path);
+		emit("%s, commit %.7s: in the cache; offline, so the Hub was not asked\n%s\n", hub.name, hub.revision, hub.path);
 	}
 	return EXIT_GOOD;
 }
@@ -107,9 +108,9 @@ static int fetch(const struct fetch_command *c, const char *model, struct fetchi
 		show_json(out);
 		json_decref(out);
 	} else if (!c->dry_run && !f->fetched_bytes) {
-		printf("all of it was here\n%s\n", f->folder);
+		emit("all of it was here\n%s\n", f->folder);
 	} else if (!c->dry_run) {
-		printf("fetched %s in %s%s\n%s\n", show_size(a, f->fetched_bytes), progress_duration(seconds),
+		emit("fetched %s in %s%s\n%s\n", show_size(a, f->fetched_bytes), progress_duration(seconds),
 			f->fetched_bytes > 1 << 20 && seconds > 0.01
 				? arena_printf(a, ", %s/s", show_size(a, (uint64_t)((double)f->fetched_bytes / seconds)))
 				: "",

@@ -6,6 +6,7 @@
 #include "api/history.h"
 #include "base/text.h"
 #include "command.h"
+#include "emit.h"
 #include "progress.h"
 #include "report/summary.h"
 #include "show.h"
@@ -30,15 +31,15 @@ static void print_spark(struct arena *a, const struct history *h)
 		low = fmin(low, h->points[i].figure);
 		high = fmax(high, h->points[i].figure);
 	}
-	printf("  ");
+	emit("  ");
 	for (size_t i = begin; i < h->count; i++) {
 		double x = h->points[i].figure;
 
-		fputs(isnan(x) ? "x" : bars[high > low ? (size_t)((x - low) / (high - low) * 7.999) : 0], stdout);
+		emit("%s", isnan(x) ? "x" : bars[high > low ? (size_t)((x - low) / (high - low) * 7.999) : 0]);
 	}
 	if (high >= low)
-		printf("  %s to %s%s", amount(a, h->metric, low), amount(a, h->metric, high), begin ? arena_printf(a, ", the last %d of %zu runs", SPARK_MOST, h->count) : "");
-	putchar('\n');
+		emit("  %s to %s%s", amount(a, h->metric, low), amount(a, h->metric, high), begin ? arena_printf(a, ", the last %d of %zu runs", SPARK_MOST, h->count) : "");
+	emit("\n");
 }
 
 // "run 12 (row 31, 2026-11-21 20:11:05)"
@@ -51,32 +52,32 @@ static const char *place(struct arena *a, const struct history_point *p)
 
 static void print_change(struct arena *a, const struct history *h, const struct history_change *c)
 {
-	printf("  changed at  %s: %s to %s, %.3f times", place(a, &h->points[c->at]), amount(a, h->metric, c->c.a_ms), amount(a, h->metric, c->c.b_ms), c->c.ratio);
+	emit("  changed at  %s: %s to %s, %.3f times", place(a, &h->points[c->at]), amount(a, h->metric, c->c.a_ms), amount(a, h->metric, c->c.b_ms), c->c.ratio);
 	if (!isnan(c->c.low))
-		printf(", 99 %% interval %.3f to %.3f", c->c.low, c->c.high);
-	printf(": %s\n", text_is(c->verdict, "same") ? "less than the 2 % that count" : c->verdict);
-	printf("  with it     %s\n", c->with ? c->with : "nothing that the rows know of: not the engine's version, the program, the graph or the device");
+		emit(", 99 %% interval %.3f to %.3f", c->c.low, c->c.high);
+	emit(": %s\n", text_is(c->verdict, "same") ? "less than the 2 % that count" : c->verdict);
+	emit("  with it     %s\n", c->with ? c->with : "nothing that the rows know of: not the engine's version, the program, the graph or the device");
 }
 
 static void print_history(const struct history *h)
 {
 	struct arena a = { 0 };
 
-	printf("%s\n  %s of %zu run%s on machine %.8s\n", h->what, contrast_word(h->metric), h->measured, h->measured == 1 ? "" : "s", h->machine ? h->machine : "?");
+	emit("%s\n  %s of %zu run%s on machine %.8s\n", h->what, contrast_word(h->metric), h->measured, h->measured == 1 ? "" : "s", h->machine ? h->machine : "?");
 	print_spark(&a, h);
 	for (size_t i = 0; i < h->change_count; i++)
 		print_change(&a, h, &h->changes[i]);
 	for (size_t i = 0; i < h->turn_count; i++) {
 		const struct history_point *p = &h->points[h->turns[i].at];
 
-		printf("  verdict     %s: %s, before %s%s%s\n", place(&a, p), verdict_word(p->verdict), verdict_word(p[-1].verdict), h->turns[i].cause ? ": " : "",
+		emit("  verdict     %s: %s, before %s%s%s\n", place(&a, p), verdict_word(p->verdict), verdict_word(p[-1].verdict), h->turns[i].cause ? ": " : "",
 			h->turns[i].cause ? h->turns[i].cause : "");
 	}
 	if (h->why_not)
-		printf("  no answer   %s\n", h->why_not);
+		emit("  no answer   %s\n", h->why_not);
 	else if (!h->change_count)
-		printf("  no change that chance would not bring\n");
-	putchar('\n');
+		emit("  no change that chance would not bring\n");
+	emit("\n");
 	arena_done(&a);
 }
 

@@ -6,8 +6,8 @@
 
 #include "api/plan.h"
 #include "command.h"
+#include "emit.h"
 #include "fetching.h"
-#include "measure/child.h"
 #include "show.h"
 
 struct inspection {
@@ -139,21 +139,18 @@ static void print_pickle(const struct checkpoint *c, struct arena *a)
 	enum { SHOWN = 10 };
 	size_t shown = 0, ignored = ignored_count(c);
 	if (c->copied_count)
-		printf("copied: %zu tensors, %s, which do not lie row by row in their file; the copies go into the cache\n", c->copied_count,
+		emit("copied: %zu tensors, %s, which do not lie row by row in their file; the copies go into the cache\n", c->copied_count,
 			show_size(a, c->copied_nbytes));
 	if (!ignored)
 		return;
-	printf("not tensors, left aside:");
+	emit("not tensors, left aside:");
 	for (size_t i = 0; i < c->shard_count; i++)
 		for (size_t j = 0; j < c->shards[i].ignored_count && shown < SHOWN; j++) {
-			struct text clean = { 0 };
-			child_clean(&clean, c->shards[i].ignored[j], strlen(c->shards[i].ignored[j]));
-			printf("%s %.100s", shown++ ? "," : "", text_get(&clean));
-			text_done(&clean);
+			emit("%s %.100s", shown++ ? "," : "", c->shards[i].ignored[j]);
 		}
 	if (ignored > shown)
-		printf(", and %zu more", ignored - shown);
-	puts("");
+		emit(", and %zu more", ignored - shown);
+	emit("\n");
 }
 
 static json_t *ignored_json(const struct checkpoint *c)
@@ -169,32 +166,32 @@ static void print_text(const struct inspection *x, struct arena *a)
 {
 	struct text t = { 0 };
 
-	printf("%s\n", x->hub.name);
-	printf("where: %s%s%s\n", where(x), x->hub.path ? " " : "", x->hub.path ? x->hub.path : "");
+	emit("%s\n", x->hub.name);
+	emit("where: %s%s%s\n", where(x), x->hub.path ? " " : "", x->hub.path ? x->hub.path : "");
 	if (x->spec) {
 		arch_print(x->spec, &t);
-		fputs(text_get(&t), stdout);
+		emit_lines(text_get(&t));
 		text_done(&t);
 	} else {
 		const char *type = json_string_value(json_object_get(x->checkpoint.config, "model_type"));
-		printf("type: %s\n", type ? type : "not given in config.json");
+		emit("type: %s\n", type ? type : "not given in config.json");
 	}
 	if (x->weight_count > 0) {
 		struct memory_range m = predict_memory(x);
-		printf("parameters: %llu%s\n", (unsigned long long)x->parameters,
+		emit("parameters: %llu%s\n", (unsigned long long)x->parameters,
 			x->planned ? " (as the configuration says; no weights here)" : "");
-		printf("bytes:");
+		emit("bytes:");
 		for (int d = 0; d < DTYPE_COUNT; d++)
 			if (x->bytes[d])
-				printf(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
-		printf("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
+				emit(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
+		emit("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
 		print_pickle(&x->checkpoint, a);
 	} else {
-		puts("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
-		     "supported");
+		emit("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
+		    "supported\n");
 	}
 	if (!x->spec)
-		printf("not supported yet: %s\n", x->refusal.text);
+		emit("not supported yet: %s\n", x->refusal.text);
 }
 
 static json_t *bytes_json(const struct inspection *x)

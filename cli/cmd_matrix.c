@@ -7,6 +7,7 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "cells.h"
+#include "emit.h"
 #include "progress.h"
 #include "report/report.h"
 #include "show.h"
@@ -160,40 +161,38 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 
 	estimate(c, a, &e);
 	const char *axes = cells_axes(c, a);
-	fprintf(out, "Plan: %zu %s = %zu %s x %zu %s%s%s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
+	emit_to(out, "Plan: %zu %s = %zu %s x %zu %s%s%s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
 		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
 		cells_plural(c->target_count, "platform", "platforms"), *axes ? " x " : "", axes, c->db);
 	if (c->batch.count > 1 && !c->no_sweep_stop)
-		fprintf(out, "  batches from small to large; a larger one is not asked when the last gained less than 5 %% throughput\n");
+		emit_to(out, "  batches from small to large; a larger one is not asked when the last gained less than 5 %% throughput\n");
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
 		if (m->refused)
-			fprintf(out, "  %-40s %s: %s\n", m->model, status_word(m->refused), m->cause);
+			emit_to(out, "  %-40s %s: %s\n", m->model, status_word(m->refused), m->cause);
 		else if (m->makes_weights)
-			fprintf(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
+			emit_to(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
 		else
-			fprintf(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
+			emit_to(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 		for (size_t k = 0; k < c->planned_count; k++)
 			if (c->planned[k].model == m && e.memory[k].refused)
-				fprintf(out, "    on %-35s no_memory: %s\n", *c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name, c->planned[k].label) :
+				emit_to(out, "    on %-35s no_memory: %s\n", *c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name, c->planned[k].label) :
 					c->planned[k].target->platform->name, e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (c->targets[k].absent)
-			fprintf(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name, c->targets[k].absent);
+			emit_to(out, "  on %-37s unavailable: %s\n", c->targets[k].platform->name, c->targets[k].absent);
 	if (e.synthetic_bytes) {
-		fprintf(out,
-			"Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
+		emit_to(out, "Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
 			"%s free\n",
 			show_size(a, e.synthetic_bytes), cache, show_size(a, limit), show_size(a, free_bytes));
 		if (e.largest_bytes > free_bytes)
-			fprintf(out,
-				"      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it "
+			emit_to(out, "      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it "
 				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
-	fprintf(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), cells_guess_words,
+	emit_to(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), cells_guess_words,
 		e.refused, cells_plural(e.refused, "cell is answered", "cells are answered"));
 	fflush(out);
 }
@@ -216,7 +215,7 @@ static enum status write_reports(const struct matrix *x, struct arena *a, struct
 		if (s == STATUS_OK)
 			s = file_write(path, text_get(&t), t.length, err);
 		if (s == STATUS_OK && !x->cells.json)
-			printf("%s\n", path);
+			emit("%s\n", path);
 		text_done(&t);
 	}
 	store_close(&store);

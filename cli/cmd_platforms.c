@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "platform/platform.h"
+#include "emit.h"
 #include "show.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -19,9 +20,9 @@ static void print_list(const char *label, const json_t *list, const char *betwee
 
 	if (!json_array_size(list))
 		return;
-	printf("  %-12s ", label);
-	json_array_foreach(list, i, item) printf("%s%s", i ? between : "", json_string_value(item));
-	putchar('\n');
+	emit("  %-12s ", label);
+	json_array_foreach(list, i, item) emit("%s%s", i ? between : "", json_string_value(item));
+	emit("\n");
 }
 
 static void print_options(const json_t *route)
@@ -32,7 +33,7 @@ static void print_options(const json_t *route)
 	json_array_foreach(json_object_get(route, "options"), i, option)
 	{
 		const char *usual = text_of(option, "default");
-		printf("    %s%s%s: %s\n", text_of(option, "name"), usual ? "=" : "", usual ? usual : "", text_of(option, "help"));
+		emit("    %s%s%s: %s\n", text_of(option, "name"), usual ? "=" : "", usual ? usual : "", text_of(option, "help"));
 	}
 }
 
@@ -41,25 +42,25 @@ static void print_platform(const json_t *p, bool options)
 	const json_t *route, *word;
 	size_t i, k;
 
-	printf("%-9s %s\n", text_of(p, "name"), text_of(p, "summary"));
+	emit("%-9s %s\n", text_of(p, "name"), text_of(p, "summary"));
 	json_array_foreach(json_object_get(p, "routes"), i, route)
 	{
 		const json_t *devices = json_object_get(route, "devices");
 		const char *defaults = text_of(route, "defaults");
 
-		printf("  %-12s %s, %s of %s; device", i ? "or" : "served by", text_of(route, "engine"), text_of(route, "provider"), text_of(route, "build"));
+		emit("  %-12s %s, %s of %s; device", i ? "or" : "served by", text_of(route, "engine"), text_of(route, "provider"), text_of(route, "build"));
 		if (json_is_array(devices))
-			json_array_foreach(devices, k, word) printf(" %s", json_string_value(word));
+			json_array_foreach(devices, k, word) emit(" %s", json_string_value(word));
 		else
-			printf(" %s, or another that the engine has", text_of(route, "device"));
-		printf("%s%s\n", defaults ? "; options " : "", defaults ? defaults : "");
+			emit(" %s, or another that the engine has", text_of(route, "device"));
+		emit("%s%s\n", defaults ? "; options " : "", defaults ? defaults : "");
 		if (options)
 			print_options(route);
 	}
 	print_list("falls back to", json_object_get(p, "fallback"), ", then ");
 	print_list("graphs", json_object_get(p, "forms"), "; else ");
 	if (text_of(p, "judged_by"))
-		printf("  %-12s %s\n", "judged by", text_of(p, "judged_by"));
+		emit("  %-12s %s\n", "judged by", text_of(p, "judged_by"));
 	print_list("environment", json_object_get(p, "environment"), " ");
 }
 

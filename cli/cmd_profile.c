@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cells.h"
 #include "report/profile.h"
+#include "emit.h"
 #include "show.h"
 
 static int print(const struct row *r, const json_t *nodes, const char *html, bool as_json, size_t top)
@@ -23,7 +24,7 @@ static int print(const struct row *r, const json_t *nodes, const char *html, boo
 		json_decref(json);
 	} else if (s == STATUS_OK) {
 		profile_view_text(v, top, &out);
-		fputs(text_get(&out), stdout);
+		emit_lines(text_get(&out));
 	}
 	if (s == STATUS_OK && html) {
 		text_done(&out);
@@ -31,7 +32,7 @@ static int print(const struct row *r, const json_t *nodes, const char *html, boo
 		profile_view_html(v, &out);
 		s = file_write(html, text_get(&out), out.length, &err);
 		if (s == STATUS_OK && !as_json)
-			printf("\nflame graph: %s\n", html);
+			emit("\nflame graph: %s\n", html);
 	}
 	text_done(&out);
 	arena_done(&a);
@@ -112,7 +113,7 @@ static int run(int argc, char **argv)
 			bool whole = json_is_real(json_object_get(json_object_get(json_array_get(c.results, 0), "profile"), "whole_ms"));
 			if (whole) {
 				if (!c.json)
-					putchar('\n');
+					emit("\n");
 				int printed = print_row(c.db, made, html, c.json, (size_t)top);
 				code = printed == EXIT_GOOD ? code : printed;
 			} else if (c.json) {

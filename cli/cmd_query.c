@@ -8,7 +8,10 @@
 
 #include "command.h"
 #include "base/text.h"
+#include "base/visible.h"
+#include "emit.h"
 #include "progress.h"
+#include "report/report.h"
 #include "store/questions.h"
 
 static bool is_integer(const char *type)
@@ -27,31 +30,16 @@ static bool is_number(const char *type)
 
 // ---- table -------------------------------------------------------------------------------------------------------
 
-// Characters, taking each code point as one column.
-static size_t width_of(const char *s)
-{
-	size_t n = 0;
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xC0) != 0x80;
-	return n;
-}
-
-// A cell on one line: control characters as blanks, NULL as such.
+// A cell on one line, NULL as such.
 static const char *shown(struct arena *a, const char *cell)
 {
-	if (!cell)
-		return "NULL";
-	char *copy = arena_strdup(a, cell);
-	for (char *p = copy; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7F)
-			*p = ' ';
-	return copy;
+	return cell ? visible_copy(a, cell) : "NULL";
 }
 
 static void print_padded(const char *s, size_t width, bool right)
 {
-	int pad = (int)(width - width_of(s));
-	printf("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
+	int pad = (int)(width - visible_width(s));
+	emit("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
 }
 
 // One value a line, for what is too wide for the terminal.
@@ -59,12 +47,12 @@ static void print_records(struct arena *a, const struct table *t)
 {
 	size_t widest = 0;
 	for (size_t c = 0; c < t->column_count; c++)
-		widest = width_of(t->columns[c]) > widest ? width_of(t->columns[c]) : widest;
+		widest = visible_width(shown(a, t->columns[c])) > widest ? visible_width(shown(a, t->columns[c])) : widest;
 	for (size_t r = 0; r < t->row_count; r++) {
-		printf("-- %zu of %zu\n", r + 1, t->row_count);
+		emit("-- %zu of %zu\n", r + 1, t->row_count);
 		for (size_t c = 0; c < t->column_count; c++) {
-			print_padded(t->columns[c], widest, false);
-			printf("  %s\n", shown(a, t->cells[r * t->column_count + c]));
+			print_padded(shown(a, t->columns[c]), widest, false);
+			emit("  %s\n", shown(a, t->cells[r * t->column_count + c]));
 		}
 	}
 }
@@ -75,9 +63,9 @@ static void print_table(struct arena *a, const struct table *t)
 	struct winsize terminal = { 0 };
 
 	for (size_t c = 0; c < t->column_count; c++) {
-		widths[c] = width_of(t->columns[c]);
+		widths[c] = visible_width(shown(a, t->columns[c]));
 		for (size_t r = 0; r < t->row_count; r++) {
-			size_t w = width_of(shown(a, t->cells[r * t->column_count + c]));
+			size_t w = visible_width(shown(a, t->cells[r * t->column_count + c]));
 			widths[c] = w > widths[c] ? w : widths[c];
 		}
 		total += widths[c] + 2;
@@ -91,45 +79,51 @@ static void print_table(struct arena *a, const struct table *t)
 			bool last = c + 1 == t->column_count, right = is_number(t->types[c]);
 			if (r == 1) {
 				for (size_t i = 0; i < widths[c]; i++)
-					putchar('-');
+					emit("-");
 			} else {
-				const char *s = r == 0 ? t->columns[c] : shown(a, t->cells[(r - 2) * t->column_count + c]);
-				print_padded(s, last && !right ? width_of(s) : widths[c], right);
+				const char *s = shown(a, r == 0 ? t->columns[c] : t->cells[(r - 2) * t->column_count + c]);
+				print_padded(s, last && !right ? visible_width(s) : widths[c], right);
 			}
-			fputs(last ? "\n" : "  ", stdout);
+			emit(last ? "\n" : "  ");
 		}
 	}
-	printf("(%zu row%s)\n", t->row_count, t->row_count == 1 ? "" : "s");
+	emit("(%zu row%s)\n", t->row_count, t->row_count == 1 ? "" : "s");
 }
 
 // ---- csv, json, md -------------------------------------------------------------------------------------------------
 
-// RFC 4180; NULL is an empty field and an empty text is "".
-static void print_csv_field(const char *s)
+// RFC 4180; NULL is an empty field and an empty text is "". Line ends and tabs stay within quotes, other control characters are escaped.
+static void add_csv_field(struct text *t, const char *s)
 {
+	struct text field = { 0 };
+
 	if (!s)
 		return;
-	if (*s && !s[strcspn(s, "\",\r\n")]) {
-		fputs(s, stdout);
-		return;
+	visible_add_lines(&field, s);
+	s = text_get(&field);
+	if (*s && !s[strcspn(s, "\",\n")]) {
+		text_add(t, s);
+	} else {
+		text_add(t, "\"");
+		for (; *s; s++)
+			text_addf(t, *s == '"' ? "\"%c" : "%c", *s);
+		text_add(t, "\"");
 	}
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"')
-			putchar('"');
-		putchar(*s);
-	}
-	putchar('"');
+	text_done(&field);
 }
 
 static void print_csv(struct arena *a, const struct table *t)
 {
+	struct text out = { 0 };
+
 	(void)a;
 	for (size_t r = 0; r <= t->row_count; r++)
 		for (size_t c = 0; c < t->column_count; c++) {
-			print_csv_field(r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c]);
-			fputs(c + 1 == t->column_count ? "\n" : ",", stdout);
+			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c]);
+			text_add(&out, c + 1 == t->column_count ? "\n" : ",");
 		}
+	emit_bytes(text_get(&out), out.length);
+	text_done(&out);
 }
 
 // Numbers that JSON's readers keep exactly are numbers; wider ones, dates and nested values are texts as DuckDB shows them.
@@ -162,8 +156,7 @@ static void print_json(struct arena *a, const struct table *t)
 		}
 		json_array_append_new(rows, row);
 	}
-	json_dumpf(rows, stdout, JSON_INDENT(2));
-	putchar('\n');
+	emit_json(rows, JSON_INDENT(2));
 	json_decref(rows);
 }
 
@@ -172,18 +165,13 @@ static void print_md(struct arena *a, const struct table *t)
 	for (size_t r = 0; r <= t->row_count + 1; r++) {
 		for (size_t c = 0; c < t->column_count; c++) {
 			if (r == 1) {
-				fputs(is_number(t->types[c]) ? "| ---: " : "| --- ", stdout);
+				emit(is_number(t->types[c]) ? "| ---: " : "| --- ");
 				continue;
 			}
-			fputs("| ", stdout);
-			for (const char *s = r == 0 ? t->columns[c] : shown(a, t->cells[(r - 2) * t->column_count + c]); *s; s++) {
-				if (*s == '|' || *s == '\\')
-					putchar('\\');
-				fputs(*s == '<' ? "&lt;" : (char[]){ *s, '\0' }, stdout);
-			}
-			putchar(' ');
+			const char *s = r == 0 ? t->columns[c] : t->cells[(r - 2) * t->column_count + c];
+			emit("| %s ", s ? report_md_esc(a, s) : "NULL");
 		}
-		fputs("|\n", stdout);
+		emit("|\n");
 	}
 }
 
@@ -222,7 +210,7 @@ static int list(const char *format, void (*print)(struct arena *a, const struct 
 		t.cells[2 * i] = store_questions[i].name;
 		t.cells[2 * i + 1] = store_questions[i].answers;
 		if (text_is(format, "table"))
-			printf("  %-16s %s\n", store_questions[i].name, store_questions[i].answers);
+			emit("  %-16s %s\n", store_questions[i].name, store_questions[i].answers);
 	}
 	if (!text_is(format, "table"))
 		print(&a, &t);

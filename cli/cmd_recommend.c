@@ -6,6 +6,7 @@
 #include "api/features.h"
 #include "base/text.h"
 #include "command.h"
+#include "emit.h"
 #include "fetching.h"
 #include "progress.h"
 #include "report/recommend.h"
@@ -45,11 +46,11 @@ static const char *command_of(const struct recommend *x, struct arena *a, const 
 
 static void print_choice(const char *label, const struct recommend_choice *c)
 {
-	printf("  %-11s %s: %s; row %lld\n", label, c->use, c->words ? c->words : "?", (long long)c->cell->row.row);
+	emit("  %-11s %s: %s; row %lld\n", label, c->use, c->words ? c->words : "?", (long long)c->cell->row.row);
 	if (c->claim)
-		printf("  %-11s %s\n", "", c->claim);
+		emit("  %-11s %s\n", "", c->claim);
 	if (c->warning)
-		printf("  %-11s %s\n", "", c->warning);
+		emit("  %-11s %s\n", "", c->warning);
 }
 
 static void print_text(struct recommend *x)
@@ -57,25 +58,25 @@ static void print_text(struct recommend *x)
 	struct arena *a = &x->arena;
 	const struct recommendation *r = &x->rows;
 
-	printf("%s, for %s%s%s\n", x->ask.model, recommend_word(x->ask.goal), r->question ? ": " : "", r->question ? r->question : "");
+	emit("%s, for %s%s%s\n", x->ask.model, recommend_word(x->ask.goal), r->question ? ": " : "", r->question ? r->question : "");
 	for (size_t i = 0; i < r->choice_count && i < 6; i++)
 		print_choice(i == 0 ? "use" : "then", &r->choices[i]);
 	if (r->choice_count > 0)
-		printf("  %-11s %s\n", "measure it", r->choices[0].command);
+		emit("  %-11s %s\n", "measure it", r->choices[0].command);
 	else
-		printf("  %-11s no row of this model here may be chosen\n", "measured");
+		emit("  %-11s no row of this model here may be chosen\n", "measured");
 	for (size_t i = 0; i < x->predicted.count; i++) {
 		const struct recommend_prediction *p = &x->predicted.items[i];
-		printf("  %-11s %s: %s; most like %s, from %zu rows of %zu models\n", i == 0 ? "PREDICTED" : "", p->use, interval(a, &p->forecast), p->like, p->forecast.points,
+		emit("  %-11s %s: %s; most like %s, from %zu rows of %zu models\n", i == 0 ? "PREDICTED" : "", p->use, interval(a, &p->forecast), p->like, p->forecast.points,
 			p->forecast.models);
-		printf("  %-11s measure it: %s\n", "", command_of(x, a, p));
+		emit("  %-11s measure it: %s\n", "", command_of(x, a, p));
 	}
 	for (size_t i = 0; i < x->predicted.too_few_count; i++)
-		printf("  %-11s %s\n", "no guess", x->predicted.too_few[i]);
+		emit("  %-11s %s\n", "no guess", x->predicted.too_few[i]);
 	if (x->predicted.count > 0 && x->predicted.proof_words)
-		printf("  %-11s %s\n", "how good", x->predicted.proof_words);
+		emit("  %-11s %s\n", "how good", x->predicted.proof_words);
 	for (size_t i = 0; i < r->left_out_count; i++)
-		printf("  %-11s %s: %s\n", i == 0 ? "left out" : "", r->left_out[i].use, r->left_out[i].why);
+		emit("  %-11s %s: %s\n", i == 0 ? "left out" : "", r->left_out[i].use, r->left_out[i].why);
 }
 
 static json_t *choice_json(const struct recommend_choice *c)

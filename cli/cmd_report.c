@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "base/file.h"
+#include "emit.h"
 #include "progress.h"
 #include "report/report.h"
 
@@ -57,7 +58,7 @@ static int run(int argc, char **argv)
 	if (status == STATUS_OK && output)
 		status = file_write(output, text_get(&out), out.length, &err);
 	else if (status == STATUS_OK)
-		fwrite(text_get(&out), 1, out.length, stdout);
+		emit_bytes(text_get(&out), out.length);
 	text_done(&out);
 	arena_done(&a);
 	return status == STATUS_OK ? EXIT_GOOD : cli_error(&err);

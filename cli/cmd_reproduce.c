@@ -5,6 +5,7 @@
 #include "api/reproduce.h"
 #include "base/text.h"
 #include "cells.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -21,12 +22,12 @@ static void show_notice(void *context, const char *text)
 
 static void print_answer(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer, const char *command)
 {
-	printf("row %lld, again as row %lld\n  %s\n", (long long)r->old.row.row, (long long)now->row.row, command);
+	emit("row %lld, again as row %lld\n  %s\n", (long long)r->old.row.row, (long long)now->row.row, command);
 	for (size_t i = 0; i < answer->count; i++)
-		printf("  %-14s %s: %s\n", answer->check[i].what, answer->check[i].holds > 0 ? "holds" : answer->check[i].holds ? "not told" : "does not hold", answer->check[i].words);
+		emit("  %-14s %s: %s\n", answer->check[i].what, answer->check[i].holds > 0 ? "holds" : answer->check[i].holds ? "not told" : "does not hold", answer->check[i].words);
 	if (answer->differs)
-		printf("  %-14s %s\n", "another now", answer->differs);
-	printf("%s\n", answer->holds ? "holds" : "does not hold");
+		emit("  %-14s %s\n", "another now", answer->differs);
+	emit("%s\n", answer->holds ? "holds" : "does not hold");
 }
 
 // The row is read first and the file closed: asking opens it for writing.
@@ -115,7 +116,7 @@ static int run(int argc, char **argv)
 	if (st) {
 		code = cli_error(&err);
 	} else if (command_only) {
-		printf("%s\n", reproduce_command(&c.arena, &r));
+		emit("%s\n", reproduce_command(&c.arena, &r));
 		code = EXIT_GOOD;
 	} else {
 		machine_detect(&machine, &c.arena);

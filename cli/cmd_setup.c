@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "platform/doctor.h"
+#include "emit.h"
 #include "show.h"
 
 extern char **environ;
@@ -203,18 +204,18 @@ static void print_about(struct setup *s)
 		const char *name = json_string_value(json_object_get(group, "group"));
 		const char *unpacked = show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(group, "unpacked_bytes")));
 		if (here)
-			printf("%-7s is here (%s)\n", name, unpacked);
+			emit("%-7s is here (%s)\n", name, unpacked);
 		else
-			printf("%-7s is not here: %s to download, %s unpacked\n", name,
+			emit("%-7s is not here: %s to download, %s unpacked\n", name,
 				show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(group, "left_to_download_bytes"))), unpacked);
-		printf("        %s\n", json_string_value(json_object_get(group, "about")));
+		emit("        %s\n", json_string_value(json_object_get(group, "about")));
 		json_array_foreach(json_object_get(group, "packages"), k, package)
-			printf("        %-38s %9s  %s\n", arena_printf(&s->arena, "%s %s", json_string_value(json_object_get(package, "name")),
+			emit("        %-38s %9s  %s\n", arena_printf(&s->arena, "%s %s", json_string_value(json_object_get(package, "name")),
 				json_string_value(json_object_get(package, "version"))),
 				show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(package, "download_bytes"))),
 				json_string_value(json_object_get(package, "license")));
 	}
-	printf("into %s\n", s->into);
+	emit("into %s\n", s->into);
 	fflush(stdout);
 }
 
@@ -236,11 +237,11 @@ static int ask(struct setup *s)
 		return EXIT_GOOD;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_bad_use("nothing was fetched: add --yes to download %s and unpack %s", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
-	printf("Download %s and unpack %s? [y/N] ", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
+	emit("Download %s and unpack %s? [y/N] ", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
 	fflush(stdout);
 	if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return EXIT_GOOD;
-	puts("Nothing was fetched.");
+	emit("Nothing was fetched.\n");
 	return EXIT_USE;
 }
 
@@ -257,7 +258,7 @@ static int fetch(struct setup *s)
 	if (code < 0)
 		return cli_error(&err);
 	if (cli_stop)
-		fprintf(stderr, "assay: stopped; what was fetched whole is kept, nothing half is\n");
+		emit_error("assay: stopped; what was fetched whole is kept, nothing half is\n");
 	return code ? EXIT_USE : EXIT_GOOD;
 }
 
@@ -297,11 +298,11 @@ static int run(int argc, char **argv)
 				print_about(&s);
 			code = s.list || everything_here(&s) ? EXIT_GOOD : fetch(&s);
 			if (!code && !s.list && !s.json)
-				printf("Everything is here. `assay doctor");
+				emit("Everything is here. `assay doctor");
 			for (int i = 0; !code && !s.list && !s.json && i < words; i++)
-				printf(" %s", argv[1 + i]);
+				emit(" %s", argv[1 + i]);
 			if (!code && !s.list && !s.json)
-				puts("` proves it.");
+				emit("` proves it.\n");
 			if (s.json) {
 				json_t *all = json_pack("{s:s, s:b, s:O}", "into", s.into, "complete", code == EXIT_GOOD && (!s.list || everything_here(&s)), "groups", s.about);
 				show_json(all);

@@ -5,6 +5,7 @@
 #include "api/plan.h"
 #include "artifact/artifact.h"
 #include "command.h"
+#include "emit.h"
 #include "fetching.h"
 #include "progress.h"
 
@@ -65,7 +66,7 @@ static int run(int argc, char **argv)
 	enum status s = synth(argv[1], folder, &o, &arena, &err);
 	progress_clear();
 	if (s == STATUS_OK)
-		printf("%s: config.json and model.safetensors, synthetic weights, seed %lld\n", folder, (long long)seed);
+		emit("%s: config.json and model.safetensors, synthetic weights, seed %lld\n", folder, (long long)seed);
 	else
 		cli_error(&err);
 	arena_done(&arena);

@@ -7,6 +7,7 @@
 #include "api/plan.h"
 #include "command.h"
 #include "measure/conform.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -44,12 +45,12 @@ static json_t *type_json(const struct conform_type *t, size_t i, const char *on)
 
 static void print_type(const json_t *o, const char *before, const char *between, const char *after)
 {
-	printf("%s%-26s%s%-12s%s%2lld/%-2lld%s", before, json_string_value(json_object_get(o, "type")), between, json_string_value(json_object_get(o, "family")),
+	emit("%s%-26s%s%-12s%s%2lld/%-2lld%s", before, json_string_value(json_object_get(o, "type")), between, json_string_value(json_object_get(o, "family")),
 		between, (long long)json_integer_value(json_object_get(o, "cases_passed")), (long long)json_integer_value(json_object_get(o, "cases")), between);
 	const json_t *list = json_object_get(o, "heads");
 	for (size_t i = 0; i < json_array_size(list); i++)
-		printf("%s%s", i ? ", " : "", json_string_value(json_array_get(list, i)));
-	puts(after);
+		emit("%s%s", i ? ", " : "", json_string_value(json_array_get(list, i)));
+	emit("%s\n", after);
 }
 
 static int types(const char *on, bool json, bool markdown, struct arena *a)
@@ -75,13 +76,13 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 		show_json(all);
 	} else {
 		if (markdown)
-			puts("| type | family | cases passed | heads with a passed case |\n| --- | --- | --- | --- |");
+			emit("| type | family | cases passed | heads with a passed case |\n| --- | --- | --- | --- |\n");
 		for (size_t i = 0; i < count; i++)
 			print_type(json_array_get(all, i), markdown ? "| " : "", markdown ? " | " : "  ", markdown ? " |" : "");
 	}
 	json_decref(all);
 	fflush(stdout);
-	fprintf(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
+	emit_to(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
 	return failed ? EXIT_VERDICT : EXIT_GOOD;
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "command.h"
 #include "hub/hub.h"
+#include "emit.h"
 #include "progress.h"
 #include "show.h"
 
@@ -17,7 +18,7 @@ static void note(void *context, const char *sentence)
 {
 	(void)context;
 	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
+	emit_error("assay: %s\n", sentence);
 }
 
 // Bytes a second of the last seconds, half of it from before: what a server does at first says little about the rest.
@@ -58,16 +59,16 @@ static void show(void *context, const struct fetch *f, size_t i, uint64_t done)
 	if (!terminal && file->here) {
 		double own_s = (now - x->file_ms) / 1e3;
 		uint64_t own = done > x->file_from ? done - x->file_from : 0;
-		fprintf(stderr, "  [%zu/%zu] %s: %s, %s", i + 1, f->count, file->name, show_size(&a, done),
+		emit_error("  [%zu/%zu] %s: %s, %s", i + 1, f->count, file->name, show_size(&a, done),
 			file->checked ? file->checked : "here");
 		if (own > 1 << 20 && own_s > 0.001)
-			fprintf(stderr, ", %s/s", show_size(&a, (uint64_t)((double)own / own_s)));
-		fputc('\n', stderr);
+			emit_error(", %s/s", show_size(&a, (uint64_t)((double)own / own_s)));
+		emit_error("\n");
 	} else if (terminal) {
 		progress_line("[%zu/%zu] %s: %s of %s, %s/s, %s left", i + 1, f->count, file->name, show_size(&a, all),
 			show_size(&a, f->total_bytes), show_size(&a, (uint64_t)rate), rate > 0 ? progress_duration(left_s) : "?");
 	} else {
-		fprintf(stderr, "  [%zu/%zu] %s: %s of %s in all, %s/s, about %s left\n", i + 1, f->count, file->name, show_size(&a, all),
+		emit_error("  [%zu/%zu] %s: %s of %s in all, %s/s, about %s left\n", i + 1, f->count, file->name, show_size(&a, all),
 			show_size(&a, f->total_bytes), show_size(&a, (uint64_t)rate), rate > 0 ? progress_duration(left_s) : "?");
 	}
 end:
@@ -127,7 +128,7 @@ int fetching_add(struct fetching *x, const char *asked, enum fetch_want want, bo
 	enum status s = fetch_plan(&f, &x->arena, name, revision, &options, fetching_watch(x), &err);
 	progress_clear();
 	if (s == STATUS_UNAVAILABLE) {
-		fprintf(stderr, "assay: the Hub cannot be asked for %s: %s; going on with what is here\n", name, err.text);
+		emit_error("assay: the Hub cannot be asked for %s: %s; going on with what is here\n", name, err.text);
 		return -1;
 	}
 	if (s != STATUS_OK) {
@@ -155,10 +156,10 @@ int fetching_all(struct fetching *x)
 	for (size_t i = 0; i < x->count; i++) {
 		const struct fetch *f = x->plans[i];
 		left += f->total_bytes - f->here_bytes - f->partial_bytes;
-		fprintf(stderr, "assay: %s %s\n", x->dry_run ? "would fetch" : "fetching", fetching_words(a, f));
+		emit_error("assay: %s %s\n", x->dry_run ? "would fetch" : "fetching", fetching_words(a, f));
 	}
 	if (x->count > 1)
-		fprintf(stderr, "assay: %s to fetch in all; %s free under %s\n", show_size(a, left), show_size(a, available), hub_cache_dir(a));
+		emit_error("assay: %s to fetch in all; %s free under %s\n", show_size(a, left), show_size(a, available), hub_cache_dir(a));
 	if (left > available)
 		return cli_bad_use("no space: %s are to be fetched, and %s are free under %s; free some, let HF_HUB_CACHE name another "
 			"disk, or ask for fewer models", show_size(a, left), show_size(a, available), hub_cache_dir(a));

@@ -6,6 +6,7 @@
 
 #include "assay.h"
 #include "command.h"
+#include "emit.h"
 
 // In the order of `assay --help`. One line here is all that a new command needs besides its file.
 static const struct command *const commands[] = {
@@ -62,15 +63,15 @@ static int unknown_command(const char *name)
 
 static void print_help(void)
 {
-	puts("usage: assay COMMAND [arguments]\n\n"
-	     "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, why?\n");
+	emit("usage: assay COMMAND [arguments]\n\n"
+	    "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, why?\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		if ((*c)->summary)
-			printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-	puts("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
-	     "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
-	     "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
-	     "2 a cell has another verdict; 3 a cell is wrong.");
+			emit("  %-10s %s\n", (*c)->name, (*c)->summary);
+	emit("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
+	    "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
+	    "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
+	    "2 a cell has another verdict; 3 a cell is wrong.\n");
 }
 
 static int dispatch(int argc, char **argv)
@@ -81,7 +82,7 @@ static int dispatch(int argc, char **argv)
 		return argc < 2 ? EXIT_USE : EXIT_GOOD;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("assay %s\n", assay_version());
+		emit("assay %s\n", assay_version());
 		return EXIT_GOOD;
 	}
 	if (argv[1][0] == '-')

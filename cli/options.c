@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "emit.h"
 #include "base/arena.h"
 #include "base/text.h"
 
@@ -56,19 +57,13 @@ const char *cli_nearest(const char *word, const char *(*name)(size_t i, const vo
 	return best;
 }
 
-static void say(const char *format, va_list ap)
-{
-	fflush(stdout);
-	fputs("assay: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
-}
-
 int cli_bad_use(const char *format, ...)
 {
 	va_list ap;
 	va_start(ap, format);
-	say(format, ap);
+	emit_error("assay: ");
+	emit_errorv(format, ap);
+	emit_error("\n");
 	va_end(ap);
 	return EXIT_USE;
 }
@@ -108,40 +103,43 @@ static void print_wrapped(const char *text, int column)
 	while (*p) {
 		size_t length = strcspn(p, " ");
 		if (column > HELP_COLUMN && column + 1 + (int)length > HELP_WIDTH) {
-			printf("\n%*s", HELP_COLUMN, "");
+			emit("\n%*s", HELP_COLUMN, "");
 			column = HELP_COLUMN;
 		} else if (column > HELP_COLUMN) {
-			putchar(' ');
+			emit(" ");
 			column++;
 		}
-		fwrite(p, 1, length, stdout);
+		emit("%.*s", (int)length, p);
 		column += (int)length;
 		p += length;
 		p += strspn(p, " ");
 	}
-	putchar('\n');
+	emit("\n");
 }
 
 static void print_option(const char *name, const char *argument, const char *help)
 {
-	int column = printf("  %s%s%s%s", strlen(name) == 1 ? "-" : "--", name, argument ? " " : "", argument ? argument : "");
+	int column = emit("  %s%s%s%s", strlen(name) == 1 ? "-" : "--", name, argument ? " " : "", argument ? argument : "");
 	if (column >= HELP_COLUMN) {
-		putchar('\n');
+		emit("\n");
 		column = 0;
 	}
-	printf("%*s", HELP_COLUMN - column, "");
+	emit("%*s", HELP_COLUMN - column, "");
 	print_wrapped(help, HELP_COLUMN);
 }
 
 static void print_help(const struct cli_usage *usage)
 {
-	printf("usage: %s\n\n", usage->synopsis);
+	emit("usage: %s\n\n", usage->synopsis);
 	for (const struct cli_option *o = usage->options; o && o->kind != CLI_END; o++)
 		if (o->help)
 			print_option(o->name, o->argument, o->help);
 	print_option("help", NULL, "this text");
-	if (usage->text)
-		printf("\n%s%s", usage->text, text_ends(usage->text, "\n") ? "" : "\n");
+	if (usage->text) {
+		emit("\n");
+		emit_lines(usage->text);
+		emit("%s", text_ends(usage->text, "\n") ? "" : "\n");
+	}
 }
 
 // ---- parsing -----------------------------------------------------------------------------------------------------

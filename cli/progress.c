@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "command.h"
+#include "emit.h"
 
 static bool shown;
 
@@ -34,8 +35,7 @@ void progress_line(const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
-	fprintf(stderr, "\r\033[K%.*s", width - 1, text);
-	fflush(stderr);
+	emit_progress(text, width - 1);
 	shown = true;
 }
 
@@ -43,15 +43,14 @@ void progress_clear(void)
 {
 	if (!shown)
 		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
+	emit_progress("", 0);
 	shown = false;
 }
 
 void progress_notice(const char *sentence)
 {
 	progress_clear();
-	fprintf(stderr, "assay: %s\n", sentence);
+	emit_error("assay: %s\n", sentence);
 }
 
 int progress_bytes(void *context, uint64_t done, uint64_t total)

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "onnx/precision.h"
+#include "emit.h"
 
 const char *show_size(struct arena *a, uint64_t nbytes)
 {
@@ -18,8 +19,7 @@ const char *show_size(struct arena *a, uint64_t nbytes)
 
 void show_json(const json_t *json)
 {
-	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
-	putchar('\n');
+	emit_json(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
 }
 
 // 0.123 -> "0.123", 12.3 -> "12.3", 1234 -> "1234": three or four digits that mean something.
@@ -34,16 +34,25 @@ enum { LABEL_WIDTH = 12, LINE_WIDTH = 110 };
 static void line(const char *label, const char *words)
 {
 	const int indent = 3 + LABEL_WIDTH;
-	int column = printf("  %-*s", LABEL_WIDTH, label);
+	int column = emit("  %-*s", LABEL_WIDTH, label);
 	for (const char *p = words; *p;) {
 		size_t length = strcspn(p, " ");
 		if (column > indent && column + 1 + (int)length > LINE_WIDTH)
-			column = printf("\n%*s", indent - 1, "") - 1;
-		column += printf(" %.*s", (int)length, p);
+			column = emit("\n%*s", indent - 1, "") - 1;
+		column += emit(" %.*s", (int)length, p);
 		p += length;
 		p += strspn(p, " ");
 	}
-	putchar('\n');
+	emit("\n");
+}
+
+// Each line of a text as one; the label stands before the first.
+static void lines(struct arena *a, const char *label, const char *text)
+{
+	for (size_t n; *text; text += n + (text[n] == '\n'), label = "") {
+		n = strcspn(text, "\n");
+		line(label, arena_printf(a, "%.*s", (int)n, text));
+	}
 }
 
 // Who says that it is right: only golden outputs came from transformers.
@@ -317,10 +326,10 @@ void show_result(const struct cell_result *result, const char *db)
 		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
-	printf("%s on %s", r->model, r->requested);
+	emit("%s on %s", r->model, r->requested);
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
-		printf(" (ran on %s)", r->actual);
-	putchar('\n');
+		emit(" (ran on %s)", r->actual);
+	emit("\n");
 	line(verdict_word(result->verdict), verdict_sentence(result->verdict));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
 		line("cause", r->cause);
@@ -358,8 +367,8 @@ void show_result(const struct cell_result *result, const char *db)
 		text_done(&t[i]);
 	}
 	if (result->verdict == VERDICT_CRASHED && r->stderr_tail && *r->stderr_tail)
-		line("it wrote", r->stderr_tail);
-	putchar('\n');
+		lines(&a, "it wrote", r->stderr_tail);
+	emit("\n");
 	fflush(stdout);
 	arena_done(&a);
 }

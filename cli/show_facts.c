@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "emit.h"
 #include "show.h"
 
 static bool is_plain(const json_t *v)
@@ -97,13 +98,13 @@ static void print_one(struct arena *a, const char *indent, const char *key, cons
 
 	if (is_plain(v) || holds_plain(v)) {
 		add_plain(&t, a, key, v);
-		printf("%s%s: %s\n", indent, words(a, key), text_get(&t));
+		emit("%s%s: %s\n", indent, words(a, key), text_get(&t));
 		text_done(&t);
 	} else if (json_is_array(v)) {
 		json_array_foreach(v, i, one)
 			print_one(a, indent, arena_printf(a, "%s %zu", key, i), one);
 	} else {
-		printf("%s%s:\n", indent, words(a, key));
+		emit("%s%s:\n", indent, words(a, key));
 		json_object_foreach((json_t *)v, name, one)
 			print_one(a, arena_printf(a, "%s  ", indent), name, one);
 	}

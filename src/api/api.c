@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/plan.h"
+#include "base/visible.h"
 #include "measure/protocol.h"
 #include "report/report.h"
 
@@ -102,7 +103,7 @@ int assay_run(const struct assay_cell *cell, struct assay_row **row, struct assa
 	}
 	json_t *json = plan_json(&result);
 	const struct row *r = &result.row;
-	out->json = json_dumps(json, JSON_INDENT(2));
+	out->json = visible_json(json, JSON_INDENT(2));
 	json_decref(json);
 	// The texts die with the arena; the model's name may be the caller's, so it is copied.
 	out->row = (struct assay_row){
@@ -140,7 +141,7 @@ void assay_row_free(struct assay_row *row)
 int assay_detect_json(char **json, struct assay_error *error)
 {
 	json_t *all = detect_all();
-	*json = json_dumps(all, JSON_INDENT(2));
+	*json = visible_json(all, JSON_INDENT(2));
 	json_decref(all);
 	(void)error;
 	return 0;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/visible.h"
+
 // Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
 void resolve_refusals(struct config *c, bool may_decode)
 {
@@ -358,13 +360,13 @@ static void print_object(const json_t *o, const char *before, struct text *out)
 			}
 			continue;
 		}
-		text_addf(out, "%s%s:", before, key);
+		visible_addf(out, "%s%s:", before, key);
 		if (json_is_string(v))
-			text_addf(out, " %s", json_string_value(v));
+			visible_addf(out, " %s", json_string_value(v));
 		json_object_foreach(v, name, n)
-			text_addf(out, " %s %lld", name, (long long)json_integer_value(n));
+			visible_addf(out, " %s %lld", name, (long long)json_integer_value(n));
 		for (size_t i = 0; i < json_array_size(v); i++)
-			text_addf(out, " %s", json_string_value(json_array_get(v, i)));
+			visible_addf(out, " %s", json_string_value(json_array_get(v, i)));
 		text_add(out, "\n");
 	}
 }

@@ -9,21 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Length of the UTF-8 sequence at s (s[0..left) is readable), 0 when it is not one.
-static size_t utf8_length(const unsigned char *s, size_t left)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
-	if (!n || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xC0) != 0x80)
-			return 0;
-	if (n == 3 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0)))
-		return 0;
-	if (n == 4 && ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90)))
-		return 0;
-	return n;
-}
+#include "base/visible.h"
 
 // Control characters become blanks, broken UTF-8 becomes '?', line ends at the end go, a text that was cut ends in "...".
 static void clean(char *text, size_t capacity, bool cut)
@@ -38,13 +24,14 @@ static void clean(char *text, size_t capacity, bool cut)
 	while (length && (text[length - 1] == '\n' || text[length - 1] == '\r' || text[length - 1] == ' '))
 		text[--length] = 0;
 	for (size_t i = 0; i < length;) {
-		size_t n = utf8_length((const unsigned char *)text + i, length - i);
+		uint32_t code;
+		size_t n = visible_utf8(text + i, length - i, &code);
 		if (!n) {
 			text[i++] = '?';
 			continue;
 		}
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
-			text[i] = ' ';
+		if (visible_is_control(code))
+			memset(text + i, ' ', n);
 		i += n;
 	}
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/visible.h"
 #include "measure/memory_group.h"
 
 #define OUTPUT_KEPT ((size_t)16 << 10)
@@ -415,28 +416,13 @@ void child_report_done(struct child_report *r)
 	text_done(&r->output);
 }
 
-// Length of the UTF-8 sequence at s (RFC 3629: shortest form, no surrogates), 0 when there is none.
-static size_t utf8_length(const unsigned char *s, size_t left)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
-
-	if (!n || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xC0) != 0x80)
-			return 0;
-	if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-		return 0;
-	return n;
-}
-
 void child_clean(struct text *out, const char *bytes, size_t length)
 {
 	for (size_t i = 0; i < length;) {
-		size_t n = utf8_length((const unsigned char *)bytes + i, length - i);
-		bool control = n == 1 && ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7F) && bytes[i] != '\n' && bytes[i] != '\t';
+		uint32_t code;
+		size_t n = visible_utf8(bytes + i, length - i, &code);
 
-		if (n && !control)
+		if (n && (!visible_is_control(code) || code == '\n' || code == '\t'))
 			text_add_bytes(out, bytes + i, n);
 		else
 			text_add(out, "?");

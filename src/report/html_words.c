@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of the HTML report: escaping, classes of verdicts, facts of a list. No verdict is told by colour alone.
+#include "base/visible.h"
 #include "report/html.h"
 
 const char *html_esc(struct arena *a, const char *s)
 {
-	struct text out = { 0 };
+	struct text out = { 0 }, lines = { 0 };
 
-	for (s = s != NULL ? s : ""; *s != '\0'; s++) {
+	visible_add_lines(&lines, s != NULL ? s : "");
+	for (s = text_get(&lines); *s != '\0'; s++) {
 		switch (*s) {
 		case '<': text_add(&out, "&lt;"); break;
 		case '>': text_add(&out, "&gt;"); break;
@@ -17,6 +19,7 @@ const char *html_esc(struct arena *a, const char *s)
 		}
 	}
 	const char *copy = arena_strdup(a, text_get(&out));
+	text_done(&lines);
 	text_done(&out);
 	return copy;
 }

@@ -7,33 +7,28 @@
 //   right, unjudged                     passed; unjudged says so
 #include <math.h>
 
+#include "base/visible.h"
 #include "report/summary.h"
 
-// XML 1.0 has no way to write a control character: it becomes a question mark.
+// XML 1.0 has no way to write a control character: it is shown as an escape (base/visible.h).
 static const char *esc(struct arena *a, const char *s)
 {
-	struct text out = { 0 };
+	struct text out = { 0 }, lines = { 0 };
 
-	for (const unsigned char *p = (const unsigned char *)(s != NULL ? s : ""); *p != '\0'; p++) {
-		switch (*p) {
+	visible_add_lines(&lines, s != NULL ? s : "");
+	for (s = text_get(&lines); *s != '\0'; s++) {
+		switch (*s) {
 		case '<': text_add(&out, "&lt;"); break;
 		case '>': text_add(&out, "&gt;"); break;
 		case '&': text_add(&out, "&amp;"); break;
 		case '"': text_add(&out, "&quot;"); break;
 		case '\n': text_add(&out, "&#10;"); break;
 		case '\t': text_add(&out, "&#9;"); break;
-		case '\r': text_add(&out, "&#13;"); break;
-		default:
-			if (*p < 0x20)
-				text_add(&out, "?");
-			else if (p[0] == 0xef && p[1] == 0xbf && (p[2] == 0xbe || p[2] == 0xbf)) {       // U+FFFE, U+FFFF
-				text_add(&out, "?");
-				p += 2;
-			} else
-				text_add_bytes(&out, p, 1);
+		default: text_add_bytes(&out, s, 1);
 		}
 	}
 	const char *copy = arena_strdup(a, text_get(&out));
+	text_done(&lines);
 	text_done(&out);
 	return copy;
 }

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/visible.h"
+#include "report/report.h"
 #include "report/summary.h"
 
-static const char *esc(struct arena *a, const char *s)
+const char *report_md_esc(struct arena *a, const char *s)
 {
 	struct text out = { 0 };
 
-	for (s = s != NULL ? s : ""; *s != '\0'; s++) {
+	for (s = s != NULL ? visible_copy(a, s) : ""; *s != '\0'; s++) {
 		if (*s == '<')
 			text_add(&out, "&lt;");
-		else if ((unsigned char)*s < 0x20)
-			text_add(&out, " ");
 		else {
 			if (strchr("\\`*_{}[]|#~", *s) != NULL)
 				text_add(&out, "\\");
@@ -25,15 +25,9 @@ static const char *esc(struct arena *a, const char *s)
 	return copy;
 }
 
-static const char *one_line(struct arena *a, const char *s)
+static const char *esc(struct arena *a, const char *s)
 {
-	char *copy = arena_strdup(a, s);
-
-	for (char *p = copy; *p != '\0'; p++) {
-		if ((unsigned char)*p < 0x20)
-			*p = ' ';
-	}
-	return copy;
+	return report_md_esc(a, s);
 }
 
 static const char *list(struct arena *a, const char *const *items, size_t count)
@@ -248,6 +242,6 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "Memory: %s.\n", esc(a, s->methods[i]));
 	text_add(out, "\nThe commands that made the rows:\n\n");
 	for (size_t i = 0; i < s->run_count; i++)
-		text_addf(out, "    %s\n", one_line(a, s->runs[i].command != NULL ? s->runs[i].command : "(not known)"));
+		text_addf(out, "    %s\n", visible_copy(a, s->runs[i].command != NULL ? s->runs[i].command : "(not known)"));
 	text_addf(out, "\nassay %s, %s; %lld rows in the database, %zu shown (the latest of every question).\n", s->version, s->made_at, (long long)s->rows, s->cell_count);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "report/summary.h"
 
 static const struct { const char *word, *ending; } formats[] = {
@@ -69,7 +70,7 @@ enum status report_prices(struct arena *a, const char *const *items, size_t coun
 
 static enum status add_json(json_t *json, bool as_yaml, struct text *out, struct error *err)
 {
-	char *text = as_yaml ? NULL : json_dumps(json, JSON_INDENT(2));
+	char *text = as_yaml ? NULL : visible_json(json, JSON_INDENT(2));
 
 	if (as_yaml)
 		report_yaml(json, out);

@@ -38,6 +38,10 @@ struct report_options {
 // "cpu=0.20,openvino:GPU=0.5EUR" in items; the word behind a number is the currency, one for all. BAD_INPUT says what is wrong.
 enum status report_prices(struct arena *a, const char *const *items, size_t count, struct report_options *out, struct error *err);
 
+// A text as part of a line or of a table's cell in Markdown (as GitHub shows it): what has a meaning there is escaped, control characters
+// are visible (base/visible.h), NULL is "".
+const char *report_md_esc(struct arena *a, const char *s);
+
 enum status report_write(struct store *s, enum report_format format, struct text *out, struct error *err);
 enum status report_write_with(struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err);
 

@@ -5,23 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "report/summary.h"
 
-// One character of UTF-8 and its length; jansson has checked the text.
-static size_t character(const unsigned char *s, uint32_t *out)
-{
-	size_t n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
-
-	*out = n == 1 ? *s : *s & (0xff >> (n + 1));
-	for (size_t i = 1; i < n; i++)
-		*out = *out << 6 | (s[i] & 0x3f);
-	return n;
-}
-
-// What YAML calls printable stays, but for line ends, which a reader would fold.
+// What YAML calls printable stays, but for line ends, which a reader would fold, and what would mislead a person.
 static bool is_plain(uint32_t c)
 {
-	return (c >= 0x20 && c < 0x7f) || (c > 0xa0 && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff);
+	return !visible_is_control(c) && c != 0xa0 && c != 0xfeff;
 }
 
 static void quoted(const char *s, size_t length, struct text *out)
@@ -29,7 +19,7 @@ static void quoted(const char *s, size_t length, struct text *out)
 	text_add(out, "\"");
 	for (size_t i = 0; i < length; ) {
 		uint32_t c;
-		size_t n = character((const unsigned char *)s + i, &c);
+		size_t n = visible_utf8(s + i, length - i, &c);             // never 0: jansson has checked the text
 		if (c == '"' || c == '\\')
 			text_addf(out, "\\%c", (int)c);
 		else if (is_plain(c))

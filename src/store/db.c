@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/visible.h"
 
 static enum status load(struct arena *a, struct db_api *api, struct error *err)
 {
@@ -116,29 +117,13 @@ enum status db_exec(struct db *d, const char *sql, struct error *err)
 	return status;
 }
 
-// The length of the UTF-8 sequence at p, 0 when it is none (overlong, surrogate, beyond U+10FFFF, cut).
-static size_t utf8_length(const unsigned char *p)
-{
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 // DuckDB refuses text that is not UTF-8, and a child may print anything: a bad byte becomes U+FFFD.
 static void add_clean(struct text *out, const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-
-	while (*p != '\0') {
-		size_t n = utf8_length(p);
-		text_add_bytes(out, n == 0 ? "\xef\xbf\xbd" : (const char *)p, n == 0 ? 3 : n);
-		p += n == 0 ? 1 : n;
+	for (size_t n, left = strlen(s); left; s += n, left -= n) {
+		n = visible_utf8(s, left, NULL);
+		text_add_bytes(out, n == 0 ? "\xef\xbf\xbd" : s, n == 0 ? 3 : n);
+		n = n == 0 ? 1 : n;
 	}
 }
 
