@@ -5,7 +5,8 @@
 //   fail=open  fail=run@3     an error          crash=open|run@N     SIGSEGV         hang=open|run@N      never comes back
 //   status=no_memory          the status of that error           fits=2              run fails with no_memory at a batch above 2
 //   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
-//   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output wrong=1 outputs that are off
+//   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output
+//   wrong=1                   outputs that are off; or wrong=nan and the other words of WRONG_LIST
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms, and with item_ms=1 that much more for each input of the batch
 //   clock=told               says so and takes none: figures on which no other program has an influence
 //   leak=1                   each session leaves 1 MiB behind
@@ -48,7 +49,7 @@ static const struct option options[] = {
 	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
-	{ "wrong", "off", "outputs that are off" },
+	{ "wrong", "off", "outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, shape, type, name, short" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
 	{ "item_ms", "0", "milliseconds more for each input of the batch" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
@@ -62,13 +63,35 @@ static const struct option options[] = {
 	{ NULL, NULL, NULL },
 };
 
+// In what way outputs are wrong. Only floating point can be nan or infinite; integers are then off.
+#define WRONG_LIST(X) \
+	X(off)        /* they are not */ \
+	X(on)         /* each third element is 1 larger */ \
+	X(nan)        /* all of them */ \
+	X(one_nan)    /* the last element */ \
+	X(infinite)   /* the first element */ \
+	X(zeros) \
+	X(constant)   /* all elements are the second one */ \
+	X(rows)       /* each row of the last dimension has the values of the next one */ \
+	X(bit)        /* the highest bit of the second element's mantissa is flipped */ \
+	X(shape)      /* the last dimension is half as large */ \
+	X(type)       /* 32-bit floating point comes as integers */ \
+	X(name)       /* another one */ \
+	X(short)      /* half of the bytes that the shape takes */
+enum wrong {
+#define X(word) WRONG_##word,
+	WRONG_LIST(X)
+#undef X
+};
+
 struct null {
 	int64_t fail, crash, hang; // -1 never, 0 open, N the Nth run
 	int64_t exit_code;         // -1: does not
 	int64_t fits;              // -1: any batch
 	enum status status;        // of `fail`
 	double sleep_ms, item_ms, noise_ms, leak_mib;
-	bool wrong, tells, keeps_quiet;
+	enum wrong wrong;
+	bool tells, keeps_quiet;
 	const char *meet; // NULL: nobody
 	void **data; // of the outputs
 	size_t *capacity;
@@ -188,6 +211,26 @@ static enum status clock_of(struct session *s, bool *tells, struct error *err)
 	return st;
 }
 
+// on and off in all their spellings, or a word of the list.
+static enum status wrong_of(struct session *s, enum wrong *out, struct error *err)
+{
+	static const char *const words[] = {
+#define X(word) #word,
+		WRONG_LIST(X)
+#undef X
+	};
+	size_t which;
+	bool is_on;
+
+	if (!session_option_word(s, "wrong", words, sizeof words / sizeof *words, &which, NULL)) {
+		*out = (enum wrong)which;
+		return STATUS_OK;
+	}
+	enum status st = session_option_bool(s, "wrong", &is_on, err);
+	*out = is_on ? WRONG_on : WRONG_off;
+	return st;
+}
+
 // As real engines say it: operator, type, node.
 static enum status refuse(const struct artifact *a, struct arena *arena, const char *op, struct error *err)
 {
@@ -285,7 +328,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
 		(st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
-		(st = session_option_bool(s, "wrong", &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
+		(st = wrong_of(s, &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
 		(st = threads_of(s, err)) || (st = be_alone(session_option(s, "alone"), err)) ||
 		(session_option(s, "refuse") && (st = refuse(a, &s->arena, session_option(s, "refuse"), err))))
 		return st;
@@ -312,28 +355,82 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	return fault(n, 0, err);
 }
 
-// Element i: 0.125 * ((7 i) mod 17), of which every output type holds the rounded value.
-static void fill(struct tensor *t, size_t count, bool wrong)
+static void put(struct tensor *t, size_t i, double x)
 {
-	for (size_t i = 0; i < count; i++) {
-		double x = 0.125 * (double)(7 * (i % 17) % 17) + (wrong && i % 3 == 0 ? 1 : 0);
-		union {
-			float f32;
-			double f64;
-			uint16_t u16;
-			uint8_t bytes[8];
-			int64_t i64;
-		} u = { .i64 = t->dtype == DTYPE_BOOL ? x >= 1 : (int64_t)x };
+	union {
+		float f32;
+		double f64;
+		uint16_t u16;
+		uint8_t bytes[8];
+		int64_t i64;
+	} u = { .i64 = !isfinite(x) ? -1 : t->dtype == DTYPE_BOOL ? x >= 1 : (int64_t)x };
 
-		if (t->dtype == DTYPE_F32)
-			u.f32 = (float)x;
-		else if (t->dtype == DTYPE_F64)
-			u.f64 = x;
-		else if (t->dtype == DTYPE_F16)
-			u.u16 = f16_of_f32((float)x);
-		else if (t->dtype == DTYPE_BF16)
-			u.u16 = bf16_of_f32((float)x);
-		memcpy((uint8_t *)t->data + i * dtype_size(t->dtype), u.bytes, dtype_size(t->dtype));
+	if (t->dtype == DTYPE_F32)
+		u.f32 = (float)x;
+	else if (t->dtype == DTYPE_F64)
+		u.f64 = x;
+	else if (t->dtype == DTYPE_F16)
+		u.u16 = f16_of_f32((float)x);
+	else if (t->dtype == DTYPE_BF16)
+		u.u16 = bf16_of_f32((float)x);
+	memcpy((uint8_t *)t->data + i * dtype_size(t->dtype), u.bytes, dtype_size(t->dtype));
+}
+
+// 0.125 * ((7 i) mod 17), of which every output type holds the rounded value.
+static double right_value(size_t i)
+{
+	return 0.125 * (double)(7 * (i % 17) % 17);
+}
+
+// Element i of `count`, the last dimension being `width`.
+static double wrong_value(enum wrong how, size_t i, size_t count, size_t width)
+{
+	switch (how) {
+	case WRONG_on:
+		return right_value(i) + (i % 3 == 0 ? 1 : 0);
+	case WRONG_nan:
+		return (double)NAN;
+	case WRONG_one_nan:
+		return i == count - 1 ? (double)NAN : right_value(i);
+	case WRONG_infinite:
+		return i == 0 ? (double)INFINITY : right_value(i);
+	case WRONG_zeros:
+		return 0;
+	case WRONG_constant:
+		return right_value(1);
+	case WRONG_rows:
+		return right_value(i + width);
+	case WRONG_bit:
+		return i == 1 ? 0.625 : right_value(i);           // of 0.875: 1.75 / 2 becomes 1.25 / 2
+	default:
+		return right_value(i);
+	}
+}
+
+static void fill(struct tensor *t, size_t count, enum wrong how)
+{
+	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
+
+	for (size_t i = 0; i < count; i++)
+		put(t, i, wrong_value(how, i, count, width));
+}
+
+// What is said about the values, when they are there.
+static void mislabel(struct tensor *t, size_t count, enum wrong how)
+{
+	if (how == WRONG_name)
+		t->name = "another_name";
+	if (how == WRONG_short)
+		t->nbytes /= 2;
+	if (how == WRONG_shape && t->rank) {
+		t->nbytes = t->dim[t->rank - 1] ? t->nbytes / (size_t)t->dim[t->rank - 1] : 0;
+		t->dim[t->rank - 1] /= 2;
+		t->nbytes *= (size_t)t->dim[t->rank - 1];
+	}
+	if (how == WRONG_type && t->dtype == DTYPE_F32) {
+		t->dtype = DTYPE_I32;
+		for (size_t i = 0; i < count; i++)
+			put(t, i, right_value(i));
 	}
 }
 
@@ -362,6 +459,7 @@ static enum status shape_output(struct session *s, const struct tensor *in, size
 	}
 	out->data = n->data[i];
 	fill(out, count, n->wrong);
+	mislabel(out, count, n->wrong);
 	return STATUS_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +29,11 @@ enum status outputs_write(struct arena *a, const char *path, const struct tensor
 	}
 	if ((st = safetensors_header(a, tensors, count, &header, &header_nbytes, &file_nbytes, err)))
 		return st;
+	// What an engine hands over may be less than it says: a hole in the file would be read as zeros.
+	for (size_t i = 0; i < count; i++)
+		if (outputs[i].nbytes != tensors[i].nbytes)
+			return error_set(err, STATUS_FAILED, "output %s holds %zu bytes, its shape takes %" PRIu64, outputs[i].name, outputs[i].nbytes,
+				tensors[i].nbytes);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);

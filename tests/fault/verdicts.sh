@@ -35,6 +35,19 @@ run 3 --on null:wrong=1 --on null
 is verdict wrong right
 says cause ' off at \['
 
+# However outputs are wrong, a row says so. What is less than its shape says never comes to the judge.
+words="nan one_nan infinite zeros constant rows bit shape type name short"
+run 3 --no-conform $(for how in $words; do echo "--on null:wrong=$how"; done)
+is verdict wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong failed
+sed -n 's/^    "cause": "\(.*\)",$/\1/p' "$work/out" >"$work/causes"        # of the rows, not of their checks
+exec 3<"$work/causes"
+for pattern in 'values .* are not finite' '1 values .* are not finite' '1 values .* are not finite' ' off at ' ' off at ' ' off at ' \
+	' off at .*0\.625, reference 0\.875' 'shape .*, reference ' ' off at ' 'the model has not' 'holds .* bytes, its shape takes '; do
+	read -r cause <&3
+	echo "$cause" | grep -Eq "$pattern" || fail "the cause is '$cause', not like '$pattern'"
+done
+exec 3<&-
+
 # What was measured before the end stays in the row.
 run 2 --on null:crash=run@5
 says build_ms '^[0-9]'
