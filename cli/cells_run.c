@@ -383,6 +383,7 @@ static void begin_cell(struct line *n)
 	n->tries = "";
 	n->tight = n->again = false;
 	copy_model(n->loop, &n->model, p->model);
+	plan_identify(&n->model, &n->arena, NULL, NULL, NULL);           // hours may have passed
 	fallback_begin(&n->chain, &n->arena, &n->model, p->target, p->question, c->platforms);
 }
 
@@ -560,6 +561,20 @@ static enum status begin(struct loop *l, struct error *err)
 	return store_detection(&l->store, c->platforms, err);
 }
 
+// A stop is no error: then no cell begins.
+static enum status identify(struct cells *c, struct error *err)
+{
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < c->model_count && s == STATUS_OK; i++) {
+		const char *what = arena_printf(&c->arena, "%s: reading its files, to know what it is", c->models[i].model);
+
+		s = plan_identify(&c->models[i], &c->arena, progress_bytes, (void *)(uintptr_t)what, err);
+	}
+	progress_clear();
+	return s == STATUS_INTERRUPTED ? STATUS_OK : s;
+}
+
 static void gather_results(struct cells *c)
 {
 	for (size_t i = 0; i < c->planned_count; i++)
@@ -575,6 +590,8 @@ int cells_run(struct cells *c)
 	cli_catch_stop();
 	c->results = json_array();
 	c->exit_code = EXIT_GOOD;
+	if (identify(c, &err) != STATUS_OK)
+		return fail(&l, &err);
 	if (begin(&l, &err) != STATUS_OK || crew_open(&l.crew, c->line_count, &cli_stop, &err) != STATUS_OK) {
 		store_close(&l.store);
 		return fail(&l, &err);

@@ -31,6 +31,28 @@ const char *assay_version(void)
 	return ASSAY_VERSION;
 }
 
+static int is_stopped(void *context, uint64_t done, uint64_t total)
+{
+	const struct assay_cell *cell = context;
+
+	(void)done;
+	(void)total;
+	return cell->stop && *cell->stop;
+}
+
+// After a stop the cell still begins, to end as interrupted; its key is no model's.
+static enum status identify(struct plan_model *m, struct arena *a, const struct assay_cell *cell, struct error *err)
+{
+	struct error why = { 0 };
+	enum status s = plan_identify(m, a, is_stopped, (void *)(uintptr_t)cell, &why);
+
+	if (s == STATUS_INTERRUPTED) {
+		m->identity = "stopped";
+		return STATUS_OK;
+	}
+	return s == STATUS_OK ? s : error_set(err, s, "%s", why.text);
+}
+
 static enum status run(const struct assay_cell *cell, struct arena *a, struct cell_result *result, struct error *err)
 {
 	struct question q = {
@@ -66,6 +88,8 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		s = plan_targets(&target, &count, a, &platform, 1, cell->options, err);
 	if (s == STATUS_OK)
 		s = plan_model(&model, a, cell->model, &q, err);
+	if (s == STATUS_OK)
+		s = identify(&model, a, cell, err);
 	if (s == STATUS_OK)
 		plan_memory(&memory, a, &model, target, &q);
 	if (s == STATUS_OK && !memory.refused)

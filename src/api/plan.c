@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "artifact/artifact.h"
+#include "artifact/identity.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
@@ -143,6 +145,25 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	return STATUS_OK;
 }
 
+enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
+	struct error *err)
+{
+	struct digest_watch watch = { .progress = progress, .context = context };
+	char *identity = arena_alloc(a, 65), *fingerprint = arena_alloc(a, 65);
+	enum status s;
+
+	if (m->makes_weights || !m->hub.path)
+		return STATUS_OK;
+	model_fingerprint(fingerprint, m->hub.path);
+	if (m->identity && text_is(fingerprint, m->fingerprint))
+		return STATUS_OK;
+	if (!m->refused && (s = model_identity(identity, m->hub.path, &watch, err)))
+		return s;
+	m->identity = m->refused ? fingerprint : identity;
+	m->fingerprint = fingerprint;
+	return STATUS_OK;
+}
+
 enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
 {
@@ -198,8 +219,24 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.memory_bytes = q->memory_bytes,
 		.force = q->force,
 		.golden = q->golden,
+		.identity = m->identity,
 		.variant = q->variant,
 	};
+}
+
+// What lies there may be another damaged model the next time.
+static const char *refused_identity(const struct plan_model *m, struct arena *a)
+{
+	struct plan_model copy = *m;
+
+	return m->refused && !plan_identify(&copy, a, NULL, NULL, NULL) && copy.identity ? copy.identity : "";
+}
+
+static const char *golden_digest(const struct cell *c, struct arena *a)
+{
+	char *hex = arena_alloc(a, 65);
+
+	return !c->golden ? "" : file_digest(hex, c->golden, NULL, NULL) ? "absent" : hex;
 }
 
 const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a)
@@ -210,9 +247,11 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	if (m->path && !m->makes_weights)
 		return cell_key(c, a);
 	hash_init(&h);
+	hash_add_text(&h, "plan 2");
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
-	hash_add_text(&h, arena_printf(a, "%s|%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : "",
-				  c->golden ? c->golden : ""));
+	hash_add_text(&h, refused_identity(m, a));
+	hash_add_text(&h, golden_digest(c, a));
+	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
 	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
 				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
 				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
@@ -440,6 +479,7 @@ enum status plan_begin(struct plan_task *task, const struct plan_model *m, const
 	plan_cell(&task->cell, m, t, q);
 	plan_try_cell(&task->cell, try);
 	task->key = try ? try->key : plan_key(m, &task->cell, a);
+	task->cell.key = task->key;
 	task->cell.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
 	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
 }

@@ -47,6 +47,8 @@ struct plan_model {
 	uint64_t weight_bytes;               // of real weights
 	int64_t layers;                      // of the question
 	bool shortened;                      // those are fewer than the configuration says
+	const char *identity;                // of real weights and of an .onnx file: model_identity; NULL until plan_identify
+	const char *fingerprint;             // of its files then
 	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
 	const char *model_type, *architecture, *head;        // NULL where unknown
 	bool takes_images, takes_tokens;     // what a size or a length means something to; of an .onnx file nobody knows: both
@@ -61,6 +63,12 @@ enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub,
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
+// What the model is, by the contents of its files: reads those that nobody has read since they changed; asked again, only what has
+// changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has what the file system says of its files. `progress` and
+// `context` as in struct digest_watch; INTERRUPTED when it stops.
+enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
+	struct error *err);
+
 struct plan_memory {
 	uint64_t predicted_bytes;            // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
 	uint64_t anonymous_bytes;            // of it
@@ -74,7 +82,8 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
 void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q);
-// The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment.
+// The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment; real ones count by their
+// contents, so that it reads them where plan_identify has not.
 const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a);
 
 // A try in a chain of fallbacks. The first has the key of its cell; a further one its own, which knows what was asked first.

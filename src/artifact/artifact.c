@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph and where its weights lie: drawn, keyed, given a folder. Bytes of weights are never read or hashed here; their
-// identity goes into the key. What lies in the cache under a key is used when it is what this run would write.
+// A graph and where its weights lie: drawn, keyed by content, given a folder. What lies in the cache under a key is used when it is
+// what this run would write.
 #include "artifact/artifact.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "artifact/identity.h"
 #include "artifact/inside.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -36,23 +37,41 @@ static bool is_used(const struct artifact *art, const struct shard *s)
 	return memmem(art->graph, art->graph_nbytes, s->location, strlen(s->location)) != NULL;
 }
 
-static const char *key_of(struct arena *a, const struct artifact *art, const struct checkpoint *c)
+static enum status hash_drawn(struct hash *h, const struct artifact *art, const struct checkpoint *c, struct error *err)
 {
-	struct hash h;
-	char *hex = arena_alloc(a, 65);
-	hash_init(&h);
-	hash_add_text(&h, "artifact 1");
-	hash_add(&h, art->graph, art->graph_nbytes);
-	for (size_t i = 0; i < c->shard_count; i++) {
-		const struct shard *s = &c->shards[i];
-		if (!is_used(art, s))
+	enum status s = STATUS_OK;
+	hash_add_text(h, "artifact 2");
+	hash_add(h, art->graph, art->graph_nbytes);
+	for (size_t i = 0; i < c->shard_count && !s; i++) {
+		char digest[65];
+		if (!is_used(art, &c->shards[i]))
 			continue;
-		hash_add_text(&h, s->location);
-		hash_add_text(&h, s->identity);
-		hash_add(&h, s->map, s->header_nbytes);
+		s = shard_digest(digest, &c->shards[i], NULL, err);
+		hash_add_text(h, c->shards[i].location);
+		hash_add_text(h, s ? "" : digest);
+	}
+	return s;
+}
+
+enum status artifact_identify(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
+{
+	char *hex = arena_alloc(a, 65), identity[65];
+	struct hash h;
+	enum status s;
+	if (art->key)
+		return STATUS_OK;
+	hash_init(&h);
+	if (art->graph_path) {
+		s = model_identity(identity, art->graph_path, NULL, err);
+		hash_add_text(&h, "onnx file 2");
+		hash_add_text(&h, s ? "" : identity);
+	} else {
+		s = hash_drawn(&h, art, c, err);
 	}
 	hash_hex(&h, hex);
-	return hex;
+	if (!s)
+		art->key = hex;
+	return s;
 }
 
 // The folder in which an engine finds every file under the name that the graph has for it.
@@ -122,7 +141,6 @@ static enum status write_drawn(struct artifact *out, struct arena *a, const stru
 	art.weights_nbytes = art.summary.external_nbytes;
 	art.weights_dtype = main_dtype(c);
 	art.weights_dir = weights_dir(a, &art, c);
-	art.key = key_of(a, &art, c);
 	*out = art;
 	return STATUS_OK;
 }
@@ -155,17 +173,12 @@ enum status artifact_build_all(struct artifact *out, struct arena *a, struct che
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err)
 {
 	struct artifact art = {.placed_by = "file"};
-	struct stat st;
-	struct hash h;
-	char real[PATH_MAX];
 	const uint8_t *map;
 	enum status s = file_map(a, path, &map, &art.graph_nbytes, err);
 	if (s)
 		return s;
 	if (!art.graph_nbytes)
 		return error_set(err, STATUS_BAD_INPUT, "%s: is empty", path);
-	if (!realpath(path, real) || stat(real, &st))
-		return error_errno(err, "%s", path);
 	art.graph = map;
 	// External data is looked for beside the path as given: in the Hub's cache the real one is a blob among blobs.
 	const char *base = base_name(path);
@@ -176,14 +189,6 @@ enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char
 	art.weights_dir = arena_strdup(a, real_folder);
 	art.graph_path = arena_printf(a, "%s/%s", strcmp(real_folder, "/") ? real_folder : "", base);
 	free(real_folder);
-	char *hex = arena_alloc(a, 65), identity[128];
-	snprintf(identity, sizeof identity, "%ju:%ju:%jd:%jd", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
-		(intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
-	hash_init(&h);
-	hash_add_text(&h, "onnx file 1");
-	hash_add_text(&h, identity);
-	hash_hex(&h, hex);
-	art.key = hex;
 	*out = art;
 	return STATUS_OK;
 }
@@ -237,7 +242,15 @@ static enum status fill_folder(const struct artifact *arts, size_t count, const 
 	return STATUS_OK;
 }
 
-// Is the folder what this artifact needs? Sizes of the weights, bytes of the graph: a disk that lost power may hold zeros.
+// Whether the file under this path has the content of this shard. A linked file is the source itself, and its digest is known.
+static bool holds(const char *path, const struct shard *s)
+{
+	char digest[65], wanted[65];
+	return !shard_digest(wanted, s, NULL, NULL) && !file_digest(digest, path, NULL, NULL) && !strcmp(digest, wanted);
+}
+
+// Is the folder what this artifact needs? Contents of the weights, bytes of the graph: a disk that lost power may hold zeros, and a
+// file that is linked here may have been written to under its other name.
 static bool is_whole(const struct artifact *art, const struct checkpoint *c, const char *folder, struct arena *a, const char **placed_by)
 {
 	char path[PATH_MAX], *graph;
@@ -254,12 +267,7 @@ static bool is_whole(const struct artifact *art, const struct checkpoint *c, con
 		if (!is_used(art, s))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", folder, s->location);
-		whole = !lstat(path, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size == s->nbytes;
-		if (whole && s->copied) {                       // written without waiting for the disk, like the graph
-			const uint8_t *there;
-			whole = !file_map(&passing, path, &there, &nbytes, NULL) && nbytes == s->nbytes && !memcmp(there, s->map, nbytes);
-			arena_done(&passing);
-		}
+		whole = !lstat(path, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size == s->nbytes && holds(path, s);
 	}
 	snprintf(path, sizeof path, "%s/made.json", folder);
 	if (!whole || json_file(path, 1 << 20, &made, NULL))
@@ -299,8 +307,10 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	if (art->graph_path)
 		return STATUS_OK;
 	const char *cache = arena_printf(a, "%s/artifact", file_cache_dir(a)), *placed_by = NULL;
+	enum status s = artifact_identify(art, a, c, err);
+	if (s)
+		return s;
 	const char *folder = arena_printf(a, "%s/%s", cache, art->key);
-	enum status s = STATUS_OK;
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
 		if ((s = file_mkdirs(cache, err))) {

@@ -7,8 +7,8 @@
 //   OpenVINO       a graph file in the cache with hard links to the files beside it; where link() fails (EXDEV, EPERM,
 //                  EMLINK, EROFS) a reflink, and where that fails a copy, after its size and the free space were compared
 //
-// Cache: CACHE/artifact/KEY/{model.onnx, *.safetensors, made.json}; KEY = SHA-256 over graph bytes, each safetensors header
-// and each blob's identity. A folder is made under a temporary name and renamed: concurrent builders are safe.
+// Cache: CACHE/artifact/KEY/{model.onnx, *.safetensors, made.json}; KEY = SHA-256 over graph bytes and the contents of
+// each file of weights. A folder is made under a temporary name and renamed: concurrent builders are safe.
 #ifndef ASSAY_ARTIFACT_ARTIFACT_H
 #define ASSAY_ARTIFACT_ARTIFACT_H
 
@@ -20,7 +20,7 @@
 #include "onnx/graph.h"
 
 struct artifact {
-	const char *key;                     // 64 hex digits
+	const char *key;                     // 64 hex digits; NULL until artifact_identify
 	const void *graph;                   // ONNX bytes
 	size_t graph_nbytes;
 	const char *file;                    // what the graph is called where it is exported: "model.onnx", "encoder_model.onnx"
@@ -45,6 +45,9 @@ enum status artifact_build_all(struct artifact *out, struct arena *a, struct che
 	struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
+// Gives it its key: SHA-256 over the graph's bytes and the contents of every file that the graph names, so weights are read once here
+// (base/digest.h). `c`: as in artifact_build; NULL for a user's .onnx file. Nothing to do where there is a key.
+enum status artifact_identify(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
 // Whether no one folder holds all its weights, so that every engine needs artifact_place.
 bool artifact_needs_path(const struct artifact *art);
 // Gives it a path in the cache.

@@ -70,25 +70,27 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 }
 
 // Without the number of the value, which belongs to one graph alone.
-static void make_key(struct list *l)
+static enum status make_key(struct list *l, struct checkpoint *c, struct error *err)
 {
 	struct hash h;
+	enum status st = checkpoint_digest(c, NULL, err);
 
 	hash_init(&h);
-	hash_add_text(&h, "converted 1");
-	for (size_t i = 0; i < l->count; i++) {
+	hash_add_text(&h, "converted 2");
+	for (size_t i = 0; i < l->count && !st; i++) {
 		const struct recipe *r = l->items[i].recipe;
 		int64_t numbers[] = { r->kind, r->bits, r->block, r->asymmetric, r->in_out, r->source_dtype, r->outer, r->inner, (int64_t)r->offset };
 
-		hash_add_text(&h, l->items[i].shard->identity);
+		hash_add_text(&h, l->items[i].shard->digest);
 		hash_add_text(&h, l->items[i].shard->location);
 		hash_add(&h, numbers, sizeof numbers);
 	}
 	hash_add(&h, l->header, l->header_nbytes);
 	hash_hex(&h, l->key);
+	return st;
 }
 
-static enum status collect(struct list *l, struct arena *a, const struct checkpoint *c, struct graph *const *graphs, size_t count, struct error *err)
+static enum status collect(struct list *l, struct arena *a, struct checkpoint *c, struct graph *const *graphs, size_t count, struct error *err)
 {
 	const struct recipe *const *recipes;
 	size_t all = 0, kept = 0;
@@ -116,8 +118,7 @@ static enum status collect(struct list *l, struct arena *a, const struct checkpo
 	}
 	if ((s = safetensors_header(a, l->weights, kept, &l->header, &l->header_nbytes, &l->nbytes, err)))
 		return s;
-	make_key(l);
-	return STATUS_OK;
+	return make_key(l, c, err);
 }
 
 // ---- rows ---------------------------------------------------------------------------------------------------------------

@@ -418,8 +418,10 @@ void session_close(struct session *s)
 enum status backend_prepare(const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
 {
 	struct artifact_parts *parts;
-	enum status st;
+	enum status st = artifact_identify(art, a, c, err);
 
+	if (st)
+		return st;
 	if (((b->caps & BACKEND_NEEDS_PATH) || (artifact_needs_path(art) && !(b->caps & BACKEND_NEEDS_PARTS))) && (st = artifact_place(art, a, c, err)))
 		return st;
 	if (!(b->caps & BACKEND_NEEDS_PARTS))

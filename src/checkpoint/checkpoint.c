@@ -219,6 +219,9 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 	return STATUS_OK;
 }
 
+// In the order of transformers: the first that is there, alone or as an index of shards.
+static const char *const weight_names[] = {"model.safetensors", "pytorch_model.bin"};
+
 static enum status open_folder(struct checkpoint *c, const char *folder, struct error *err)
 {
 	char *text;
@@ -236,13 +239,12 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 	arena_done(&passing);
 	if (s)
 		return s;
-	static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
 	for (int i = 0; i < 2; i++) {
-		const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, names[i]);
-		bool single = file_exists(arena_printf(&c->arena, "%s/%s", folder, names[i]));
+		const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, weight_names[i]);
+		bool single = file_exists(arena_printf(&c->arena, "%s/%s", folder, weight_names[i]));
 		if (!single && !file_exists(index))
 			continue;
-		s = single ? open_shards(c, &names[i], 1, err) : open_index(c, index, err);
+		s = single ? open_shards(c, &weight_names[i], 1, err) : open_index(c, index, err);
 		return s ? s : views_copy(c, err);
 	}
 	return STATUS_OK;
@@ -298,4 +300,31 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 			low = middle + 1;
 	}
 	return NULL;
+}
+
+void checkpoint_files(const char *folder, struct arena *a, const char *const **out, size_t *count)
+{
+	struct arena passing = {0};
+	const char **names = ARENA_ARRAY(a, SHARD_LIMIT + 1, const char *), **shards = NULL;
+	size_t n = 0, shard_count = 0;
+	for (int i = 0; i < 2 && !n; i++) {
+		const char *index = arena_printf(a, "%s.index.json", weight_names[i]), *path = arena_printf(&passing, "%s/%s", folder, index);
+		json_t *json;
+		if (file_exists(arena_printf(&passing, "%s/%s", folder, weight_names[i]))) {
+			names[n++] = weight_names[i];
+			continue;
+		}
+		if (!file_exists(path))
+			continue;
+		names[n++] = index;
+		if (json_file(path, INDEX_LIMIT, &json, NULL))
+			continue;
+		if (!shard_names(json_object_get(json, "weight_map"), &shards, &shard_count, &passing, NULL))
+			for (size_t k = 0; k < shard_count; k++)
+				names[n++] = arena_strdup(a, shards[k]);
+		json_decref(json);
+	}
+	arena_done(&passing);
+	*out = names;
+	*count = n;
 }

@@ -30,7 +30,8 @@ struct shard {
 	bool copied;                 // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
 	const char **ignored;        // of a pickle: names of what is no tensor
 	size_t ignored_count;
-	const char *identity;        // the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"
+	const char *identity;        // for people: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"; proves nothing
+	char digest[65];             // SHA-256 of its content; "" until checkpoint_digest
 };
 
 struct weight {
@@ -67,6 +68,16 @@ enum status checkpoint_open(struct checkpoint *out, const char *folder, struct e
 // A checkpoint of a configuration alone, from memory; `name` stands for the path in errors.
 enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err);
 void checkpoint_close(struct checkpoint *c);
+
+// The files of weights that checkpoint_open would read in this folder, and their index where there is one: names within the folder. A
+// damaged index is named alone. Nothing is opened but the index.
+void checkpoint_files(const char *folder, struct arena *a, const char *const **out, size_t *count);
+
+struct digest_watch;
+// Fills the digest of every shard. `watch` may be NULL (base/digest.h).
+enum status checkpoint_digest(struct checkpoint *c, struct digest_watch *watch, struct error *err);
+// One shard's, from `digest` or made now.
+enum status shard_digest(char out[65], const struct shard *s, struct digest_watch *watch, struct error *err);
 
 // A shard's location is the base name of its real path (in the Hub's cache the blob's name), so that an engine finds it in
 // the real folder. For files that a person will look at, this makes it the name in the checkpoint's folder instead.

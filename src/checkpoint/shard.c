@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/digest.h"
 #include "base/file.h"
+#include "base/hash.h"
 
 enum status shard_check_pointer(const struct shard *shard, struct error *err)
 {
@@ -54,4 +56,30 @@ enum status shard_open(struct shard *out, struct arena *a, const char *path, str
 			(intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
 	*out = opened;
 	return STATUS_OK;
+}
+
+enum status shard_digest(char out[65], const struct shard *s, struct digest_watch *watch, struct error *err)
+{
+	struct hash h;
+	if (s->digest[0]) {
+		memcpy(out, s->digest, sizeof s->digest);
+		return STATUS_OK;
+	}
+	if (!s->copied)
+		return file_digest(out, s->real_path, watch, err);
+	hash_init(&h);
+	hash_add(&h, s->map, s->nbytes);
+	hash_hex(&h, out);
+	return STATUS_OK;
+}
+
+enum status checkpoint_digest(struct checkpoint *c, struct digest_watch *watch, struct error *err)
+{
+	enum status s = STATUS_OK;
+	for (size_t i = 0; i < c->shard_count && !s; i++) {
+		char digest[65];
+		if (!(s = shard_digest(digest, &c->shards[i], watch, err)))
+			memcpy(c->shards[i].digest, digest, sizeof digest);
+	}
+	return s;
 }

@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "artifact/identity.h"
 #include "backend/cause.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/hear.h"
@@ -31,35 +33,35 @@ static void hash_number(struct hash *h, double x)
 	hash_add(h, &x, sizeof x);
 }
 
-// A file as the file system names its content. Absent files count as absent.
-static void hash_file(struct hash *h, struct arena *a, const char *path)
+// "changes": a file that is written to all the time has no content that could be named.
+static const char *identity_of(const struct cell *c, struct arena *a)
 {
-	struct stat st;
-	bool there = stat(path, &st) == 0;
+	char *hex = arena_alloc(a, 65);
 
-	hash_add_text(h, there ? arena_printf(a, "%lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) : "absent");
+	if (c->identity)
+		return c->identity;
+	if (!c->path)
+		return "";
+	return model_identity(hex, c->path, NULL, NULL) ? "changes" : hex;
+}
+
+static const char *digest_of(struct arena *a, const char *path)
+{
+	char *hex = arena_alloc(a, 65);
+
+	return file_digest(hex, path, NULL, NULL) ? "absent" : hex;
 }
 
 const char *cell_key(const struct cell *c, struct arena *a)
 {
-	const char *golden = reference_golden(c, a), *texts[] = { c->model, c->revision, c->platform, c->device, c->options, golden };
+	const char *golden = reference_golden(c, a), *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
+		golden ? digest_of(a, golden) : "" };
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
 
 	hash_init(&h);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		hash_add_text(&h, texts[i] ? texts[i] : "");
-	if (file_is_dir(c->path)) {
-		hash_file(&h, a, arena_printf(a, "%s/config.json", c->path));
-		hash_file(&h, a, arena_printf(a, "%s/model.safetensors", c->path));
-		hash_file(&h, a, arena_printf(a, "%s/model.safetensors.index.json", c->path));
-		hash_file(&h, a, arena_printf(a, "%s/pytorch_model.bin", c->path));
-		hash_file(&h, a, arena_printf(a, "%s/pytorch_model.bin.index.json", c->path));
-	} else if (c->path) {
-		hash_file(&h, a, c->path);
-	}
-	if (golden)
-		hash_file(&h, a, golden);
 	hash_number(&h, (double)c->batch);
 	hash_number(&h, (double)c->sequence);
 	hash_number(&h, (double)c->runs);
@@ -211,7 +213,7 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 #undef X
 	r->attempts = 1;
 	r->started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
-	r->cell_key = cell_key(c, a);
+	r->cell_key = c->key ? c->key : cell_key(c, a);
 }
 
 // ---- judging ------------------------------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ struct cell {
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known
 	bool force;                          // try what does not fit
 	const char *golden;                  // safetensors with in.* and out.*, or NULL
+	const char *identity;                // model_identity of the path; NULL: found out when it is asked for
+	const char *key;                     // what --resume knows the cell by; NULL: cell_key
 	bool profile;                        // also how long each of the engine's nodes takes, in a session of its own
 	struct variant variant;
 };
@@ -70,7 +72,8 @@ struct cell_watch {
 	volatile sig_atomic_t *stop;         // non-zero: end the child, verdict interrupted
 };
 
-// Hash of the question (model identity, shapes, platform, options, precision...), for --resume.
+// Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options, precision...
+// Reads every file of the model where c->identity is NULL.
 const char *cell_key(const struct cell *c, struct arena *a);
 
 // Runs the cell in a child, then judges (running a reference cell where needed and not cached). A bad outcome is a verdict,

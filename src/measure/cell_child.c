@@ -298,7 +298,7 @@ static const char *reference_path(struct work *w)
 	struct hash h;
 
 	hash_init(&h);
-	hash_add_text(&h, w->part->artifact.key ? w->part->artifact.key : w->ask.path);
+	hash_add_text(&h, w->part->artifact.key);
 	hash_add_text(&h, w->inputs_hash);
 	hash_add_text(&h, w->ask.reference_name);
 	hash_add_text(&h, w->devices.version ? w->devices.version : "");

@@ -117,6 +117,11 @@ static enum status resolve(struct work *w, struct error *err)
 	if (st)
 		return st;
 	arena_defer(&w->arena, close_checkpoint, &w->checkpoint);
+	double begin = clock_ms();
+	st = checkpoint_digest(&w->checkpoint, NULL, err);
+	w->identify_ms += clock_ms() - begin;
+	if (st)
+		return st;
 	if ((st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
 	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head", arch_head(spec)));
@@ -163,16 +168,27 @@ static enum status draw(struct work *w, struct error *err)
 	return st;
 }
 
+static enum status open_onnx(struct work *w, struct error *err)
+{
+	enum status st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
+	double begin = clock_ms();
+
+	if (!st)
+		st = artifact_identify(&w->part->artifact, &w->arena, NULL, err);
+	w->identify_ms += clock_ms() - begin;
+	return st;
+}
+
 enum status work_build(struct work *w, struct error *err)
 {
-	double begin = clock_ms(), converted = w->convert_ms;
+	double begin = clock_ms(), apart = w->convert_ms + w->identify_ms;
 	enum status st;
 
 	say_phase("build");
 	if ((st = work_choose_precision(w, err)))
 		return st;
 	if (text_ends(w->ask.path, ".onnx")) {
-		st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
+		st = open_onnx(w, err);
 		if (!st && w->ask.variant.image_size > 0)
 			st = error_set(err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
 		if (!st)
@@ -185,7 +201,7 @@ enum status work_build(struct work *w, struct error *err)
 	}
 	if (st)
 		return st;
-	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin - (w->convert_ms - converted), "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
+	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin - (w->convert_ms + w->identify_ms - apart), "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
 		"weights_bytes", (json_int_t)w->part->artifact.weights_nbytes));
 	if (!w->ask.reference_name)
 		work_say_cost(w);

@@ -17,6 +17,7 @@ struct work {
 	struct spec *spec;                   // NULL for a user's .onnx
 	struct precise precise;              // as asked; zero where the engine makes it
 	double convert_ms;                   // of weights, by this process so far; no part of build_ms
+	double identify_ms;                  // hashing what nobody has hashed before; likewise
 	const struct linear_range *ranges;   // of int8-static
 	size_t range_count;
 	json_t *calibration;                 // how they were measured; NULL: there are none

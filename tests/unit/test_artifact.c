@@ -100,7 +100,8 @@ static void build(struct built *b, const char *folder, bool plain)
 	if (plain)
 		checkpoint_plain_locations(&b->c);
 	b->g = graph_new(&form);
-	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, ARCH_WHOLE, b->g, &e))
+	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, ARCH_WHOLE, b->g, &e) ||
+	    artifact_identify(&b->art, &b->arena, &b->c, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -131,11 +132,18 @@ static void builds(void **state)
 	for (size_t i = 0; i < b.c.weight_count; i++)
 		nbytes += b.c.weights[i].nbytes;
 	assert_true(b.art.weights_nbytes > 0 && b.art.weights_nbytes <= nbytes);
-	// The same checkpoint, the same key; a file that was touched, another.
+	// The same checkpoint, the same key, also when a file was touched; other content of the same size and mtime, another.
 	build(&again, folder, false);
 	assert_string_equal(b.art.key, again.art.key);
 	done(&again);
 	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	assert_int_equal(utimensat(AT_FDCWD, path("tiny/model.safetensors"), times, 0), 0);
+	build(&again, folder, false);
+	assert_string_equal(b.art.key, again.art.key);
+	int fd = open(path("tiny/model.safetensors"), O_WRONLY);
+	assert_true(fd >= 0 && !file_write_at(fd, "\1\2\3", 3, again.c.shards[0].nbytes - 3));
+	close(fd);
+	done(&again);
 	assert_int_equal(utimensat(AT_FDCWD, path("tiny/model.safetensors"), times, 0), 0);
 	build(&again, folder, false);
 	assert_string_not_equal(b.art.key, again.art.key);
@@ -350,8 +358,10 @@ static void users_onnx(void **state)
 	const char *placed = art.graph_path;
 	assert_int_equal(artifact_place(&art, &arena, &(struct checkpoint){0}, &e), STATUS_OK);
 	assert_ptr_equal(art.graph_path, placed);
+	assert_int_equal(artifact_identify(&art, &arena, NULL, &e), STATUS_OK);
 	assert_int_equal(file_write(path("user.onnx"), "Graph", 5, &e), STATUS_OK);
 	assert_int_equal(artifact_open_onnx(&other, &arena, path("user.onnx"), &e), STATUS_OK);
+	assert_int_equal(artifact_identify(&other, &arena, NULL, &e), STATUS_OK);
 	assert_string_not_equal(art.key, other.key);
 }
 

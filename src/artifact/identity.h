@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model is: the contents of every file that it is read from. All keys that speak of a model are made of this.
+//
+//   a folder         config.json; the files of weights and their index, as checkpoint_files names them; an adapter's files
+//   an .onnx file    the file itself; every file that its external data names, wherever the name points
+//
+// Where the files lie and what the folder is called does not belong to it: a copy is the same model.
+#ifndef ASSAY_ARTIFACT_IDENTITY_H
+#define ASSAY_ARTIFACT_IDENTITY_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/error.h"
+
+struct model_file {
+	const char *name;                    // within the folder, or as the .onnx file has it
+	const char *path;
+};
+
+// In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
+void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count);
+
+// SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as that.
+// An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is set.
+enum status model_identity(char out[65], const char *path, struct digest_watch *watch, struct error *err);
+
+// The same from what the file system says of them (device, inode, size, mtime, ctime): another identity for other content, and sometimes
+// for the same. For models that are refused before their weights are read.
+void model_fingerprint(char out[65], const char *path);
+
+#endif

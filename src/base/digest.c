@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+enum { READ_NBYTES = 1 << 20, TOLD_NBYTES = 16 << 20, REMEMBERED_NBYTES = 1 << 20, AWAITED_NBYTES = 256 << 20, NOTE_MOST = 256, MOST_TRIES = 3 };
+
+static const int64_t settled_ns = 2000000000;
+
+static int64_t since_epoch(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && since_epoch(a->st_mtim) == since_epoch(b->st_mtim) &&
+		since_epoch(a->st_ctim) == since_epoch(b->st_ctim);
+}
+
+// How long ago the file was changed; negative where its clock is ahead of ours.
+static int64_t age_ns(const struct stat *st)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return since_epoch(now) - since_epoch(st->st_ctim);
+}
+
+// ---- what was remembered ------------------------------------------------------------------------------------------------
+
+static const char *note_path(struct arena *a, const struct stat *st)
+{
+	return arena_printf(a, "%s/digest/%jx-%jx", file_cache_dir(a), (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
+}
+
+static const char *note_facts(struct arena *a, const struct stat *st)
+{
+	return arena_printf(a, "%jd %jd.%09ld %jd.%09ld ", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+		(intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+}
+
+static bool recall(char out[65], const struct stat *st)
+{
+	struct arena a = { 0 };
+	const char *facts = note_facts(&a, st);
+	size_t nbytes, n = strlen(facts);
+	char *note;
+	bool known = !file_read(&a, note_path(&a, st), NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 && !memcmp(note, facts, n) &&
+		strspn(note + n, "0123456789abcdef") == 64;
+
+	if (known) {
+		memcpy(out, note + n, 64);
+		out[64] = 0;
+	}
+	arena_done(&a);
+	return known;
+}
+
+// A cache that cannot be written only means that the file is hashed again.
+static void remember(const char digest[65], const struct stat *st)
+{
+	struct arena a = { 0 };
+	const char *path = note_path(&a, st), *note = arena_printf(&a, "%s%s\n", note_facts(&a, st), digest);
+
+	if (!file_mkdirs(arena_printf(&a, "%s/digest", file_cache_dir(&a)), NULL))
+		file_put(path, note, strlen(note), NULL);
+	arena_done(&a);
+}
+
+// ---- hashing ------------------------------------------------------------------------------------------------------------
+
+static enum status tell(struct digest_watch *watch, uint64_t done, const char *path, struct error *err)
+{
+	if (watch && watch->progress && watch->progress(watch->context, watch->done + done, watch->total > watch->done + done ? watch->total : watch->done + done))
+		return error_set(err, STATUS_INTERRUPTED, "%s: stopped while it was hashed", path);
+	return STATUS_OK;
+}
+
+static enum status hash_content(char out[65], int fd, const char *path, struct digest_watch *watch, struct error *err)
+{
+	struct arena a = { 0 };
+	unsigned char *buffer = arena_alloc(&a, READ_NBYTES);
+	uint64_t done = 0, told = 0;
+	enum status s = STATUS_OK;
+	struct hash h;
+	ssize_t n = 1;
+
+	hash_init(&h);
+	while (!s && n > 0) {
+		// Read, not mapped: a file on a failing disk, or one that is cut meanwhile, is an error here, not a signal.
+		n = pread(fd, buffer, READ_NBYTES, (off_t)done);
+		if (n < 0 && errno == EINTR) {
+			n = 1;
+			continue;
+		}
+		if (n < 0)
+			s = error_errno(err, "%s", path);
+		if (n > 0)
+			hash_add(&h, buffer, (size_t)n);
+		done += n > 0 ? (uint64_t)n : 0;
+		if (!s && done - told >= TOLD_NBYTES) {
+			told = done;
+			s = tell(watch, done, path, err);
+		}
+	}
+	hash_hex(&h, out);
+	arena_done(&a);
+	return s;
+}
+
+// A large file that was just written would be hashed by every process that asks: waiting until its digest may be remembered costs less.
+static void let_settle(int fd, struct stat *st)
+{
+	int64_t age = age_ns(st);
+
+	if (st->st_size < AWAITED_NBYTES || age < 0 || age >= settled_ns)
+		return;
+	nanosleep(&(struct timespec){ .tv_sec = (settled_ns - age) / 1000000000, .tv_nsec = (settled_ns - age) % 1000000000 }, NULL);
+	fstat(fd, st);
+}
+
+static enum status digest_open(char out[65], int fd, const char *path, struct digest_watch *watch, struct error *err)
+{
+	struct stat before, after;
+	enum status s = STATUS_OK;
+
+	if (fstat(fd, &before))
+		return error_errno(err, "%s", path);
+	if (!S_ISREG(before.st_mode))
+		return error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
+	bool remembered = before.st_size >= REMEMBERED_NBYTES && recall(out, &before);
+	if (!remembered)
+		let_settle(fd, &before);
+	for (int tries = 0; !remembered && !s; tries++) {
+		bool settled = age_ns(&before) >= settled_ns;
+
+		if ((s = hash_content(out, fd, path, watch, err)))
+			break;
+		if (fstat(fd, &after))
+			return error_errno(err, "%s", path);
+		if (is_same(&before, &after)) {
+			if (settled && before.st_size >= REMEMBERED_NBYTES)
+				remember(out, &before);
+			break;
+		}
+		if (tries + 1 == MOST_TRIES)
+			return error_set(err, STATUS_FAILED, "%s: changes while it is read", path);
+		before = after;
+	}
+	if (!s && watch) {
+		watch->done += (uint64_t)before.st_size;
+		s = tell(watch, 0, path, err);
+	}
+	return s;
+}
+
+enum status file_digest(char out[65], const char *path, struct digest_watch *watch, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return error_errno(err, "%s", path);
+	enum status s = digest_open(out, fd, path, watch, err);
+	close(fd);
+	return s;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protobuf's wire format: a message is a row of fields, a field is a key (number << 3 | wire type) and a value; messages within it have
+// wire type 2, a length before their bytes. `table` says which fields of which message lead to a TensorProto's external_data.
+#include "onnx/external.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
+enum { MOST_DEPTH = 64, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+
+// Field numbers of onnx.proto3.
+static const struct { enum message within; uint64_t field; enum message is; } table[] = {
+	{ MODEL, 7, GRAPH }, { MODEL, 25, FUNCTION },
+	{ FUNCTION, 7, NODE }, { FUNCTION, 11, ATTRIBUTE },
+	{ GRAPH, 1, NODE }, { GRAPH, 5, TENSOR }, { GRAPH, 15, SPARSE },
+	{ NODE, 5, ATTRIBUTE },
+	{ ATTRIBUTE, 5, TENSOR }, { ATTRIBUTE, 6, GRAPH }, { ATTRIBUTE, 10, TENSOR }, { ATTRIBUTE, 11, GRAPH },
+	{ ATTRIBUTE, 22, SPARSE }, { ATTRIBUTE, 23, SPARSE },
+	{ SPARSE, 1, TENSOR }, { SPARSE, 2, TENSOR },
+	{ TENSOR, 13, ENTRY },
+};
+
+struct found {
+	struct arena *arena;
+	const char **names;
+	size_t count, capacity;
+};
+
+struct span {
+	const uint8_t *at, *end;
+};
+
+static bool take_varint(struct span *s, uint64_t *out)
+{
+	*out = 0;
+	for (int shift = 0; shift < 64 && s->at < s->end; shift += 7) {
+		uint8_t byte = *s->at++;
+		*out |= (uint64_t)(byte & 127) << shift;
+		if (!(byte & 128))
+			return true;
+	}
+	return false;
+}
+
+// The next field; of wire type 2 its bytes, else nothing. False at the end and where the message is damaged.
+static bool take_field(struct span *s, uint64_t *field, struct span *value)
+{
+	uint64_t key, n = 0;
+	if (s->at >= s->end || !take_varint(s, &key))
+		return false;
+	*field = key >> 3;
+	*value = (struct span){s->at, s->at};
+	switch (key & 7) {
+	case WIRE_VARINT:
+		return take_varint(s, &n);
+	case WIRE_64:
+		n = 8;
+		break;
+	case WIRE_32:
+		n = 4;
+		break;
+	case WIRE_BYTES:
+		if (!take_varint(s, &n))
+			return false;
+		value->at = s->at;
+		break;
+	default:
+		return false;
+	}
+	if (n > (uint64_t)(s->end - s->at))
+		return false;
+	s->at += n;
+	value->end = (key & 7) == WIRE_BYTES ? s->at : value->at;
+	return true;
+}
+
+static void add_name(struct found *f, struct span name)
+{
+	if (f->count == f->capacity) {
+		f->capacity = f->capacity ? 2 * f->capacity : 16;
+		const char **more = ARENA_ARRAY(f->arena, f->capacity, const char *);
+		for (size_t i = 0; i < f->count; i++)
+			more[i] = f->names[i];
+		f->names = more;
+	}
+	f->names[f->count++] = arena_strndup(f->arena, (const char *)name.at, (size_t)(name.end - name.at));
+}
+
+static bool is_last(const struct found *f, struct span name)
+{
+	size_t n = (size_t)(name.end - name.at);
+	const char *last = f->count ? f->names[f->count - 1] : NULL;
+	return last && strlen(last) == n && !memcmp(last, name.at, n);
+}
+
+static void take_entry(struct found *f, struct span s)
+{
+	static const char location[] = "location";
+	struct span value, name = {0};
+	bool is_location = false;
+	uint64_t field;
+	while (take_field(&s, &field, &value)) {
+		if (field == ENTRY_KEY)
+			is_location = value.end - value.at == sizeof location - 1 && !memcmp(value.at, location, sizeof location - 1);
+		else if (field == ENTRY_VALUE)
+			name = value;
+	}
+	// Thousands of tensors in a row lie in one file.
+	if (is_location && name.at && !is_last(f, name))
+		add_name(f, name);
+}
+
+static void walk(struct found *f, enum message within, struct span s, int depth)
+{
+	struct span value;
+	uint64_t field;
+	while (depth < MOST_DEPTH && take_field(&s, &field, &value))
+		for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+			if (table[i].within != within || table[i].field != field)
+				continue;
+			if (table[i].is == ENTRY)
+				take_entry(f, value);
+			else
+				walk(f, table[i].is, value, depth + 1);
+		}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)
+{
+	struct found f = {.arena = a};
+	size_t kept = 0;
+	if (nbytes)
+		walk(&f, MODEL, (struct span){onnx, onnx + nbytes}, 0);
+	if (f.count)
+		qsort(f.names, f.count, sizeof *f.names, by_text);
+	for (size_t i = 0; i < f.count; i++)
+		if (!kept || strcmp(f.names[kept - 1], f.names[i]))
+			f.names[kept++] = f.names[i];
+	*out = f.names;
+	*count = kept;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files an .onnx file names as places of its weights. The protobuf is walked where it lies; nothing of it is copied.
+#ifndef ASSAY_ONNX_EXTERNAL_H
+#define ASSAY_ONNX_EXTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+// Locations of external data, each once, sorted, as the file writes them (relative to its folder, or anything else that it says). What is
+// damaged ends the walk of its message; what was found before stands. Memory in `a`.
+void onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count);
+
+#endif

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# A model is the contents of its files. What was answered for other contents is not found again, whatever the files' names, sizes and
+# times: by --resume, and by the cache of references.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+case=$SOURCE/tests/conform/cases/bert
+code 0 "$ASSAY" synth "$case" -o "$work/bert"
+quick="--on null --runs 1 --no-conform --output-dir $work/dir"
+
+# split FOLDER: its model.safetensors as two shards and an index.
+split()
+{
+	python3 - "$1" <<'PY'
+import json, os, struct, sys
+folder = sys.argv[1]
+whole = folder + "/model.safetensors"
+data = open(whole, "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+names = sorted(k for k in header if k != "__metadata__")
+index = {}
+for i, part in enumerate((names[::2], names[1::2])):
+    file, own, body = f"model-{i + 1:05}-of-00002.safetensors", {}, b""
+    for name in part:
+        a, b = header[name]["data_offsets"]
+        own[name] = dict(header[name], data_offsets=[len(body), len(body) + b - a])
+        body += data[8 + n + a:8 + n + b]
+        index[name] = file
+    text = json.dumps(own).encode()
+    open(f"{folder}/{file}", "wb").write(struct.pack("<Q", len(text)) + text + body)
+json.dump({"weight_map": index}, open(whole + ".index.json", "w"))
+os.remove(whole)
+PY
+}
+
+# scale FILE FACTOR: the last 2000 bytes as float32, times so much; size and mtime stay.
+scale()
+{
+	python3 - "$1" "$2" <<'PY'
+import array, os, sys
+path, factor = sys.argv[1], float(sys.argv[2])
+times = os.stat(path)
+with open(path, "r+b") as f:
+    f.seek(-2000, 2)
+    at = f.tell()
+    x = array.array("f", f.read())
+    f.seek(at)
+    f.write(array.array("f", [factor * v for v in x]).tobytes())
+os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+PY
+}
+
+# What --resume does with the cell of a model.
+found()
+{
+	"$ASSAY" matrix --models "$1" $quick --resume >"$work/out" 2>"$work/err"
+	has err 'finished before, row [0-9]+: '
+}
+measured()
+{
+	"$ASSAY" matrix --models "$1" $quick --resume >"$work/out" 2>"$work/err"
+	lacks err 'finished before'
+}
+
+cp -r "$work/bert" "$work/sharded"
+split "$work/sharded"
+code 0 "$ASSAY" build "$work/bert" -o "$work/built"
+chmod u+w "$work"/built/*
+outside=$(find "$work/built" -name '*.safetensors' -o -name '*.data' | head -1)
+shard=$work/sharded/model-00002-of-00002.safetensors
+cp "$shard" "$work/kept"
+measured "$work/sharded"
+found "$work/sharded"
+scale "$shard" 1.7
+measured "$work/sharded"
+cp "$work/kept" "$shard"
+found "$work/sharded"
+measured "$work/built/model.onnx"
+found "$work/built/model.onnx"
+scale "$outside" 1.1
+measured "$work/built/model.onnx"
+
+# Every reference is of the weights that are there: scaled, both engines agree as before.
+if has_platform cpu && has_platform openvino; then
+	for factor in 1 1.7; do
+		scale "$outside" $factor
+		code 0 "$ASSAY" run "$work/built/model.onnx" --on cpu --seq 16 --runs 1 --no-conform --json
+		json 'd[0]["verdict"] == "right" and d[0]["reference"] == "engine:openvino-f32"'
+	done
+else
+	echo "note: cpu or openvino is not here, so no references were compared"
+fi
+[ "$failures" -eq 0 ]

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file contains and what a model is: digests that are remembered, the files that a model is read from, locations in .onnx files.
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "artifact/identity.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "onnx/external.h"
+
+static char scratch[256];
+static struct arena arena;
+
+static const char *path(const char *name)
+{
+	return arena_printf(&arena, "%s/%s", scratch, name);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(scratch, sizeof scratch, "%s/assay-identity-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(scratch))
+		return -1;
+	setenv("ASSAY_CACHE", path("cache"), 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	int rc = file_remove_tree(scratch, NULL);
+
+	arena_done(&arena);
+	return rc;
+}
+
+static void put(const char *name, const void *data, size_t nbytes)
+{
+	assert_int_equal(file_write(path(name), data, nbytes, NULL), STATUS_OK);
+}
+
+// Other bytes in place: the same inode, size and mtime.
+static void overwrite(const char *file, const void *data, size_t nbytes)
+{
+	struct stat st;
+	int fd = open(file, O_WRONLY);
+
+	assert_true(fd >= 0 && !fstat(fd, &st));
+	assert_int_equal(file_write_at(fd, data, nbytes, 0), 0);
+	assert_int_equal(futimens(fd, (struct timespec[]){ st.st_atim, st.st_mtim }), 0);
+	close(fd);
+}
+
+static const char *digest(const char *file)
+{
+	char *out = arena_alloc(&arena, 65);
+	struct error e = { 0 };
+
+	if (file_digest(out, file, NULL, &e))
+		fail_msg("%s", e.text);
+	return out;
+}
+
+static const char *identity(const char *model)
+{
+	char *out = arena_alloc(&arena, 65);
+	struct error e = { 0 };
+
+	if (model_identity(out, model, NULL, &e))
+		fail_msg("%s", e.text);
+	return out;
+}
+
+static const char *note_of(const char *file)
+{
+	struct stat st;
+
+	assert_int_equal(stat(file, &st), 0);
+	return arena_printf(&arena, "%s/cache/digest/%jx-%jx", scratch, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+}
+
+static void digests(void **state)
+{
+	(void)state;
+	static char data[3 << 20];
+	char out[65];
+
+	put("abc", "abc", 3);
+	assert_string_equal(digest(path("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	put("empty", "", 0);
+	assert_string_equal(digest(path("empty")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	assert_int_equal(symlink("abc", path("link")), 0);
+	assert_string_equal(digest(path("link")), digest(path("abc")));
+	assert_int_not_equal(file_digest(out, path("absent"), NULL, NULL), STATUS_OK);
+	assert_int_equal(file_digest(out, scratch, NULL, NULL), STATUS_BAD_INPUT);
+
+	// Just written: the clock of ctime may not have moved on when the next write comes, so nothing is remembered.
+	put("large", data, sizeof data);
+	const char *file = path("large"), *first = digest(file);
+	assert_false(file_exists(note_of(file)));
+	data[1 << 20] = 1;
+	overwrite(file, data, sizeof data);
+	assert_string_not_equal(first, digest(file));
+	assert_false(file_exists(note_of(file)));
+}
+
+// The one wait of this file: a digest is remembered 2 s after the last write, and used until ctime says that there was another.
+static void remembered(void **state)
+{
+	(void)state;
+	static char data[3 << 20], note[256];
+	size_t nbytes;
+	char *text;
+	struct stat st;
+
+	memset(data, 7, sizeof data);
+	put("kept", data, sizeof data);
+	const char *file = path("kept");
+	while (stat(file, &st) == 0 && time(NULL) - st.st_ctim.tv_sec < 3)
+		usleep(100000);
+	const char *first = digest(file);
+	assert_int_equal(file_read(&arena, note_of(file), 4096, &text, &nbytes, NULL), STATUS_OK);
+	assert_non_null(strstr(text, first));
+	// It is used: another digest in the note is believed.
+	const size_t at = (size_t)(strstr(text, first) - text);
+	memcpy(note, text, nbytes);
+	note[at] = note[at] == '0' ? '1' : '0';
+	assert_int_equal(file_write(note_of(file), note, nbytes, NULL), STATUS_OK);
+	assert_string_not_equal(digest(file), first);
+	// A damaged note is not.
+	assert_int_equal(file_write(note_of(file), note, nbytes - 2, NULL), STATUS_OK);
+	assert_string_equal(digest(file), first);
+	// Size and mtime as before, but another content: ctime cannot be set.
+	data[17] = 8;
+	overwrite(file, data, sizeof data);
+	assert_string_not_equal(digest(file), first);
+	data[17] = 7;
+	overwrite(file, data, sizeof data);
+	assert_string_equal(digest(file), first);
+}
+
+static int stop_at_once(void *context, uint64_t done, uint64_t total)
+{
+	++*(int *)context;
+	assert_true(done <= total);
+	return 1;
+}
+
+static void stopped(void **state)
+{
+	(void)state;
+	int calls = 0;
+	struct digest_watch watch = { .progress = stop_at_once, .context = &calls };
+	struct error e = { 0 };
+	char out[65];
+
+	assert_int_equal(mkdir(path("stopped"), 0755), 0);
+	put("stopped/config.json", "{}", 2);
+	assert_int_equal(model_identity(out, path("stopped"), &watch, &e), STATUS_INTERRUPTED);
+	assert_int_equal(calls, 1);
+}
+
+static void folders(void **state)
+{
+	(void)state;
+	static const char index[] = "{\"weight_map\": {\"a\": \"one.safetensors\", \"b\": \"two.safetensors\"}}";
+	static const struct { const char *file; const char *text; } changes[] = {
+		{ "m/config.json", "{\"a\":2}" }, { "m/one.safetensors", "1111x" }, { "m/two.safetensors", "2222x" },
+		{ "m/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"one.safetensors\", \"c\": \"two.safetensors\"}}" },
+	};
+	const char *model = path("m"), *seen[8];
+	size_t n = 0;
+
+	assert_int_equal(mkdir(model, 0755), 0);
+	put("m/config.json", "{\"a\":1}", 7);
+	seen[n++] = identity(model);
+	put("m/model.safetensors.index.json", index, sizeof index - 1);
+	seen[n++] = identity(model);                             // its shards are absent
+	put("m/one.safetensors", "11111", 5);
+	put("m/two.safetensors", "22222", 5);
+	seen[n++] = identity(model);
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		const char *file = path(changes[i].file);
+		char *before;
+		size_t nbytes;
+
+		assert_int_equal(file_read(&arena, file, 4096, &before, &nbytes, NULL), STATUS_OK);
+		assert_int_equal(nbytes, strlen(changes[i].text));
+		overwrite(file, changes[i].text, nbytes);
+		seen[n++] = identity(model);
+		overwrite(file, before, nbytes);
+		assert_string_equal(identity(model), seen[2]);
+	}
+	// What is not read does not count; what is read first counts instead.
+	put("m/pytorch_model.bin", "p", 1);
+	put("m/README.md", "r", 1);
+	assert_string_equal(identity(model), seen[2]);
+	put("m/model.safetensors", "m", 1);
+	seen[n++] = identity(model);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(seen[i], seen[k]);
+	// The same files elsewhere are the same model.
+	assert_int_equal(unlink(path("m/model.safetensors")), 0);
+	assert_int_equal(rename(model, path("elsewhere")), 0);
+	assert_string_equal(identity(path("elsewhere")), seen[2]);
+}
+
+// ---- .onnx files --------------------------------------------------------------------------------------------------------
+
+// One field of wire type 2. Lengths below 128 only.
+static const char *field(int number, const char *bytes, size_t n, size_t *out)
+{
+	char *text = arena_alloc(&arena, n + 3);
+	size_t k = 0;
+
+	text[k++] = (char)((number << 3 | 2) & 127);
+	if (number >= 16) {
+		text[0] = (char)((number << 3 | 2) | 128);
+		text[k++] = (char)(number >> 4);
+	}
+	assert_true(n < 128);
+	text[k++] = (char)n;
+	memcpy(text + k, bytes, n);
+	*out = k + n;
+	return text;
+}
+
+// A tensor whose data lies in this file, as the field of a message.
+static const char *tensor(int number, const char *location, size_t *n)
+{
+	size_t key, value;
+	const char *k = field(1, "location", 8, &key), *v = field(2, location, strlen(location), &value);
+	char *entry = arena_alloc(&arena, key + value);
+
+	memcpy(entry, k, key);
+	memcpy(entry + key, v, value);
+	const char *external = field(13, entry, key + value, n);
+	return field(number, external, *n, n);
+}
+
+static void onnx(void **state)
+{
+	(void)state;
+	size_t a, b, n;
+	const char *weight = tensor(5, "w.data", &a);                    // of a graph
+	const char *constant = tensor(5, "sub/c.data", &b);              // of an attribute
+	constant = field(5, constant, b, &b);                            // of a node
+	constant = field(1, constant, b, &b);                            // of the graph
+	char *graph = arena_alloc(&arena, 2 * a + b);
+
+	memcpy(graph, weight, a);
+	memcpy(graph + a, constant, b);
+	memcpy(graph + a + b, weight, a);
+	const char *model = field(7, graph, 2 * a + b, &n);
+	const char *const *names;
+	size_t count;
+
+	onnx_external_locations((const uint8_t *)model, n, &arena, &names, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(names[0], "sub/c.data");
+	assert_string_equal(names[1], "w.data");
+	for (size_t cut = 0; cut < n; cut++)                             // damaged: nothing beyond its end is read
+		onnx_external_locations(memcpy(arena_alloc(&arena, cut ? cut : 1), model, cut), cut, &arena, &names, &count);
+
+	put("user.onnx", model, n);
+	const char *file = path("user.onnx"), *none = identity(file);
+	put("w.data", "11", 2);
+	const char *one = identity(file);
+	assert_int_equal(mkdir(path("sub"), 0755), 0);
+	put("sub/c.data", "22", 2);
+	const char *both = identity(file);
+	overwrite(path("sub/c.data"), "23", 2);
+	const char *other = identity(file);
+	assert_string_not_equal(none, one);
+	assert_string_not_equal(one, both);
+	assert_string_not_equal(both, other);
+	overwrite(path("sub/c.data"), "22", 2);
+	assert_string_equal(identity(file), both);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(digests),
+		cmocka_unit_test(remembered),
+		cmocka_unit_test(stopped),
+		cmocka_unit_test(folders),
+		cmocka_unit_test(onnx),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
