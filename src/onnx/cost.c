@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "onnx/inside.h"
+#include "onnx/operator.h"
 
 struct count {
 	const struct graph *g;
@@ -96,6 +97,11 @@ static bool is_float(enum dtype t)
 	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
 }
 
+static bool stands_for_float(const char *op)
+{
+	return text_ends(op, "Integer") || text_ends(op, "QuantizeLinear");
+}
+
 // ---- operations ---------------------------------------------------------------------------------------------------------
 
 static uint64_t product(struct count *c, const struct node *n)
@@ -144,41 +150,26 @@ static uint64_t resize(struct count *c, const struct node *n)
 	return each ? 2 * taps * made : 0;
 }
 
-// How many operations for each element of the result, or of the first input.
-static const struct { const char *op; int of_result, of_input; } each[] = {
-	{ "Add", 1, 0 }, { "Sub", 1, 0 }, { "Mul", 1, 0 }, { "Div", 1, 0 }, { "Pow", 1, 0 }, { "Max", 1, 0 }, { "Min", 1, 0 }, { "Mod", 1, 0 }, { "Neg", 1, 0 },
-	{ "Abs", 1, 0 }, { "Sqrt", 1, 0 }, { "Exp", 1, 0 }, { "Log", 1, 0 }, { "Floor", 1, 0 }, { "Sin", 1, 0 }, { "Cos", 1, 0 }, { "Tanh", 1, 0 },
-	{ "Sigmoid", 1, 0 }, { "Erf", 1, 0 }, { "Relu", 1, 0 }, { "Softplus", 1, 0 }, { "Equal", 1, 0 }, { "Less", 1, 0 }, { "LessOrEqual", 1, 0 },
-	{ "Greater", 1, 0 }, { "Softmax", 0, 5 }, { "LayerNormalization", 0, 7 }, { "InstanceNormalization", 0, 7 }, { "GroupNormalization", 0, 7 },
-	{ "SimplifiedLayerNormalization", 0, 4 }, { "BatchNormalization", 0, 2 }, { "ReduceMean", 1, 1 }, { "ReduceSum", 0, 1 }, { "ReduceMax", 0, 1 },
-	{ "GlobalAveragePool", 1, 1 }, { "CumSum", 0, 1 }, { "ArgMax", 0, 1 }, { "TopK", 0, 1 }, { "Gelu", 5, 0 }, { "QuantizeLinear", 2, 0 },
-	{ "DequantizeLinear", 2, 0 }, { "DynamicQuantizeLinear", 0, 4 },
-};
-
+// The formula of the operator's row. One that has no row is not known.
 static uint64_t flops_of(struct count *c, const struct node *n)
 {
+	const struct operator *o = operator_find(n->op, n->domain);
 	int first = input_of(n, 0), made = n->outputs[0];
+	bool floats = is_float(c->g->values[first].dtype) || is_float(c->g->values[made].dtype) || stands_for_float(n->op);
 
-	if (text_is(n->op, "MatMul") || text_is(n->op, "Gemm") || text_is(n->op, "FusedMatMul") || text_is(n->op, "MatMulInteger") || text_is(n->op, "QLinearMatMul"))
-		return is_float(c->g->values[first].dtype) || !text_is(n->op, "MatMul") ? product(c, n) : 0;
-	if (text_is(n->op, "MatMulNBits"))
-		return blocks(c, n);
-	if (text_is(n->op, "Conv") || text_is(n->op, "ConvTranspose") || text_is(n->op, "ConvInteger"))
-		return convolution(c, n);
-	if (text_is(n->op, "MultiHeadAttention") || text_is(n->op, "GroupQueryAttention"))
-		return attention(c, n);
-	if (text_is(n->op, "Resize"))
-		return resize(c, n);
-	if (text_is(n->op, "MaxPool") || text_is(n->op, "AveragePool"))
-		return window_of(n) * elements(c, made);
-	if (!is_float(c->g->values[first].dtype) && !is_float(c->g->values[made].dtype))
-		return 0;
-	if (text_is(n->op, "Gelu") && text_is(text_of(n, "approximate"), "tanh"))
-		return 8 * elements(c, made);
-	for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-		if (text_is(n->op, each[i].op))
-			return (uint64_t)each[i].of_result * elements(c, made) + (uint64_t)each[i].of_input * elements(c, first);
-	return 0;                                                // it moves, chooses or casts
+	switch (o ? o->cost : COST_UNSTATED) {
+	case COST_UNSTATED: c->node->unknown = true; return 0;
+	case COST_NONE: return 0;
+	case COST_PRODUCT: return floats ? product(c, n) : 0;
+	case COST_BLOCKS: return blocks(c, n);
+	case COST_CONVOLUTION: return convolution(c, n);
+	case COST_ATTENTION: return attention(c, n);
+	case COST_RESIZE: return resize(c, n);
+	case COST_POOL: return window_of(n) * elements(c, made);
+	case COST_GELU: return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
+	case COST_EACH: return floats ? (uint64_t)o->of_result * elements(c, made) + (uint64_t)o->of_input * elements(c, first) : 0;
+	}
+	return 0;
 }
 
 // ---- bytes --------------------------------------------------------------------------------------------------------------
@@ -195,11 +186,6 @@ static uint64_t weight_bytes(struct count *c, int id)
 	for (int k = 0; k < n->input_count; k++)
 		sum += bytes(c, n->inputs[k].id);
 	return sum;
-}
-
-static bool stands_for_float(const char *op)
-{
-	return text_ends(op, "Integer") || text_starts(op, "QLinear") || text_ends(op, "QuantizeLinear");
 }
 
 static void read_input(struct count *c, struct cost_value *reads, int id, uint64_t nbytes)

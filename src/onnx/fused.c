@@ -55,6 +55,24 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 	return x;
 }
 
+// Is this absent, or one number for each of `length`?
+static bool vector_fits(const struct graph *g, value v, int64_t length)
+{
+	return !v.id || (value_rank(g, v) == 1 && (value_dim(g, v, 0) == length || value_dim(g, v, 0) < 0 || length < 0));
+}
+
+// x [.., in], w with `in` at dimension in_at, b [out] or NO_VALUE; false after a refusal.
+static bool linear_fits(struct graph *g, value x, value w, value b, int in_at)
+{
+	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	bool fits = k.rank == 2 && v.rank >= 2 && (v.dim[v.rank - 1] < 0 || v.dim[v.rank - 1] == k.dim[in_at]) && vector_fits(g, b, k.dim[1 - in_at]);
+
+	if (!fits)
+		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s, %s, meets %s%s%s", graph_value_text(g, w), in_at ? "[out, in]" : "[in, out]", graph_value_text(g, x),
+			b.id ? " with bias " : "", b.id ? graph_value_text(g, b) : "");
+	return fits;
+}
+
 // A weight is stored [out, in] and an activation is [.., in]:
 //
 //     LINEAR_GEMM                 x --Reshape [-1, in]--> Gemm(transB) --Reshape [.., out]-->       bias inside the Gemm
@@ -67,11 +85,8 @@ value op_linear(struct graph *g, value x, value w, value b)
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	if (k.rank != 2 || v.rank < 2 || (v.dim[v.rank - 1] >= 0 && v.dim[v.rank - 1] != k.dim[1])) {
-		char xs[128], ws[128];
-		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s meets %s", tensor_shape_text(k.rank, k.dim, ws, sizeof ws), tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
+	if (!linear_fits(g, x, w, b, 1))
 		return NO_VALUE;
-	}
 	value y;
 	if (linear_reduced(g, x, w, b, false, &y))
 		return y;
@@ -101,12 +116,8 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	if (k.rank != 2 || v.rank < 2 || (v.dim[v.rank - 1] >= 0 && v.dim[v.rank - 1] != k.dim[0])) {
-		char xs[128], ws[128];
-		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s, [in, out], meets %s", tensor_shape_text(k.rank, k.dim, ws, sizeof ws),
-			tensor_shape_text(v.rank, v.dim, xs, sizeof xs));
+	if (!linear_fits(g, x, w, b, 0))
 		return NO_VALUE;
-	}
 	value y;
 	if (linear_reduced(g, x, w, b, true, &y))
 		return y;
@@ -152,8 +163,9 @@ value op_layer_norm(struct graph *g, value x, value weight, value bias, float ep
 	if (!graph_alive(g, x) || !graph_alive(g, weight))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	if (value_dim(g, weight, -1) != v.dim[v.rank - 1] && v.dim[v.rank - 1] >= 0) {
-		graph_fail(g, STATUS_FAILED, "LayerNormalization: weight of %lld over %lld", (long long)value_dim(g, weight, -1), (long long)v.dim[v.rank - 1]);
+	int64_t last = value_dim(g, x, -1);
+	if (v.rank < 1 || !vector_fits(g, weight, last) || !vector_fits(g, bias, last)) {
+		graph_fail(g, STATUS_FAILED, "LayerNormalization of %s: one number for each place of the last axis is needed", graph_values_text(g, (value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
 	if (graph_has_rows(g, x))
@@ -168,6 +180,10 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
 	if (!graph_alive(g, x) || !graph_alive(g, weight))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
+	if (v.rank < 1 || !vector_fits(g, weight, value_dim(g, x, -1))) {
+		graph_fail(g, STATUS_FAILED, "an RMS norm of %s: one number for each place of the last axis is needed", graph_values_text(g, (value[]){ x, weight }, 2));
+		return NO_VALUE;
+	}
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_rms_norm(g, v.rows, weight, epsilon), v.rank, v.dim);
 	if (g->form.norm == NORM_FUSED_RMS) {
@@ -242,9 +258,17 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
 	bool split = value_rank(g, k) == 4;
+	if (value_rank(g, q) != 3 || (!split && value_rank(g, k) != 3) || value_rank(g, v) != value_rank(g, k)
+		|| (split && (value_dim(g, k, 1) != kv_heads || value_dim(g, v, 1) != kv_heads)) || !vector_fits(g, sink, heads)) {
+		graph_fail(g, STATUS_BAD_INPUT, "attention of %s, %lld heads and %lld key heads: ranks or heads do not fit", graph_values_text(g, (value[]){ q, k, v, sink }, 4),
+			(long long)heads, (long long)kv_heads);
+		return NO_VALUE;
+	}
 	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1) * (split ? kv_heads : 1), values = value_dim(g, v, -1) * (split ? kv_heads : 1);
-	if (heads < 1 || kv_heads < 1 || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads || width / heads != keys / kv_heads) {
-		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld", (long long)heads, (long long)width, (long long)kv_heads, (long long)keys);
+	bool known = heads > 0 && kv_heads > 0 && width > 0 && keys > 0 && values > 0;
+	if (!known || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads || width / heads != keys / kv_heads) {
+		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld: %s", (long long)heads, (long long)width,
+			(long long)kv_heads, (long long)keys, graph_values_text(g, (value[]){ q, k, v }, 3));
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
@@ -295,15 +319,11 @@ value op_group_query_attention(struct graph *g, const struct shared_attention *a
 	int64_t width = value_dim(g, a->past_key, -1);
 	bool fits = a->heads > 0 && a->kv_heads > 0 && a->heads % a->kv_heads == 0 && q.rank == 3 && q.dim[2] == a->heads * width;
 	fits &= value_dim(g, a->k, -1) == a->kv_heads * width && value_dim(g, a->v, -1) == a->kv_heads * width;
+	fits &= value_rank(g, a->k) == 3 && value_rank(g, a->v) == 3 && value_rank(g, a->last) == 1 && value_rank(g, a->total) == 0 && vector_fits(g, a->sink, a->heads);
 	fits &= key.rank == 4 && val.rank == 4 && key.dim[1] == a->kv_heads && !memcmp(key.dim, val.dim, 4 * sizeof key.dim[0]);
 	if (!fits || width % 8) {
-		graph_fail(g, fits ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT, "grouped attention of %lld heads over %lld and %lld key heads over %lld, %lld wide%s",
-			(long long)a->heads, (long long)q.dim[2], (long long)a->kv_heads, (long long)value_dim(g, a->k, -1), (long long)width,
-			fits ? ": the operator takes multiples of 8" : "");
-		return NO_VALUE;
-	}
-	if (value_dtype(g, a->last) != DTYPE_I32 || value_dtype(g, a->total) != DTYPE_I32) {
-		graph_fail(g, STATUS_FAILED, "grouped attention counts in i32");
+		graph_fail(g, fits ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT, "grouped attention of %lld heads and %lld key heads, %lld wide%s: %s", (long long)a->heads,
+			(long long)a->kv_heads, (long long)width, fits ? "; the operator takes multiples of 8" : "", graph_values_text(g, needed, 7));
 		return NO_VALUE;
 	}
 	value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE, a->sink }, out[3];

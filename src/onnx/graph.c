@@ -3,6 +3,7 @@
 // Operations are in op*.c and fused.c, the protobuf in write.c.
 #include "onnx/half.h"
 #include "onnx/inside.h"
+#include "onnx/operator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,7 @@ struct graph *graph_new(const struct graph_form *form)
 		abort();
 	if (form)
 		g->form = *form;
-	g->opset = g->form.gelu == GELU_OP ? 20 : 17;
-	g->ir_version = g->form.gelu == GELU_OP ? 9 : 8;
+	g->opset = OPSET_LEAST;
 	g->values = grow(g->values, 0, &g->value_capacity, sizeof *g->values);
 	memset(&g->values[0], 0, sizeof g->values[0]);
 	g->value_count = 1;
@@ -248,6 +248,11 @@ static value value_add(struct graph *g, enum value_kind kind, const char *name, 
 		graph_fail(g, STATUS_FAILED, "%s: rank %d", name, rank);
 		return NO_VALUE;
 	}
+	for (int i = 0; i < rank; i++)
+		if (dim[i] < -(int64_t)g->symbol_count) {
+			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld, which is neither a length nor a symbol", name, i, (long long)dim[i]);
+			return NO_VALUE;
+		}
 	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
 	struct value_info *v = &g->values[g->value_count];
 	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
@@ -268,6 +273,16 @@ value graph_input(struct graph *g, const char *name, enum dtype t, int rank, con
 	return v;
 }
 
+static value external_again(struct graph *g, value v, enum dtype t, int rank, const int64_t *dim)
+{
+	const struct value_info *i = VALUE(g, v);
+
+	if (i->dtype == t && i->rank == rank && !memcmp(i->dim, dim, (size_t)rank * sizeof *dim))
+		return v;
+	graph_fail(g, STATUS_FAILED, "%s is taken for %s%s", graph_value_text(g, v), dtype_word(t), graph_shape_text(g, rank, dim));
+	return NO_VALUE;
+}
+
 value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes)
 {
 	if (g->failed)
@@ -277,7 +292,7 @@ value graph_external(struct graph *g, const char *name, enum dtype t, int rank, 
 	if (g->name_uses[i])
 		for (int k = 1; k < g->value_count; k++)
 			if (g->values[k].kind == VALUE_EXTERNAL && text_is(g->values[k].name, name))
-				return (value){ k };
+				return external_again(g, (value){ k }, t, rank, dim);
 	value v = value_add(g, VALUE_EXTERNAL, name_take(g, name), t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
@@ -361,7 +376,7 @@ int graph_axis(struct graph *g, value v, int axis)
 {
 	int rank = value_rank(g, v), at = axis < 0 ? axis + rank : axis;
 	if (at < 0 || at >= rank) {
-		graph_fail(g, STATUS_FAILED, "%s has rank %d: there is no axis %d", VALUE(g, v)->name, rank, axis);
+		graph_fail(g, STATUS_FAILED, "%s has rank %d: there is no axis %d", graph_value_text(g, v), rank, axis);
 		return 0;
 	}
 	return at;
@@ -432,6 +447,55 @@ static void node_slots_grow(struct graph *g)
 	g->node_slot_count = wanted;
 }
 
+void graph_need_opset(struct graph *g, int opset)
+{
+	if (opset > OPSET_MOST) {
+		graph_fail(g, STATUS_FAILED, "opset %d: the builder knows the forms of operators up to opset %d", opset, OPSET_MOST);
+		return;
+	}
+	if (g->opset < opset)
+		g->opset = opset;
+}
+
+// May the operator have this value as its input number i? `shared`: the type of those before that have one type together.
+static bool input_fits(struct graph *g, const struct operator *o, const value *inputs, int count, int i, enum dtype *shared)
+{
+	struct operator_input takes;
+
+	if (!operator_input(o, i, &takes)) {
+		graph_fail(g, STATUS_FAILED, "%s of %s: there is no input %d", o->name, graph_values_text(g, inputs, count), i + 1);
+		return false;
+	}
+	if (i >= count || !inputs[i].id) {
+		if (!takes.optional)
+			graph_fail(g, STATUS_FAILED, "%s of %s: input %d is missing", o->name, graph_values_text(g, inputs, count), i + 1);
+		return takes.optional;
+	}
+	enum dtype t = value_dtype(g, inputs[i]);
+	if (!(takes.types >> t & 1)) {
+		graph_fail(g, STATUS_FAILED, "%s of %s: it takes %s as input %d", o->name, graph_values_text(g, inputs, count), takes.words, i + 1);
+		return false;
+	}
+	if (takes.shared && *shared && t != *shared) {
+		graph_fail(g, STATUS_FAILED, "%s of %s: types differ", o->name, graph_values_text(g, inputs, count));
+		return false;
+	}
+	if (takes.shared)
+		*shared = t;
+	return true;
+}
+
+static bool types_fit(struct graph *g, const struct operator *o, const value *inputs, int count)
+{
+	enum dtype shared = DTYPE_NONE;
+	int all = operator_inputs(o) > count ? operator_inputs(o) : count;
+
+	for (int i = 0; i < all; i++)
+		if (!input_fits(g, o, inputs, count, i, &shared))
+			return false;
+	return true;
+}
+
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out)
 {
@@ -449,6 +513,15 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 			out[i] = (value){ n->outputs[i] };
 		return true;
 	}
+	const struct operator *row = operator_find(op, domain);
+	if (!row || output_count > NODE_OUTPUTS) {
+		graph_fail(g, STATUS_FAILED, row ? "%s has too many outputs" : "%s is not in the builder's list of operators (onnx/operator.h)", op);
+		return false;
+	}
+	if (!types_fit(g, row, inputs, input_count))
+		return false;
+	if (!domain[0])
+		graph_need_opset(g, row->opset);
 	const char *name = name_unique(g, op);
 	for (int i = 0; i < output_count; i++) {
 		const struct node_output *o = &outputs[i];
@@ -527,6 +600,40 @@ static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
 	return types;
 }
 
+// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are drawn as an attribute and moved here,
+// when the opset is known: any operation may raise it, also one drawn later, and a family need not know which.
+static void settle_reductions(struct graph *g)
+{
+	for (int i = 0; g->opset >= 18 && i < g->node_count && !g->failed; i++) {
+		struct node *n = &g->nodes[i];
+
+		if (!text_is(n->op, "ReduceMean") && !text_is(n->op, "ReduceMax") && !text_is(n->op, "ReduceMin"))
+			continue;
+		for (int k = 0; k < n->attribute_count; k++) {
+			if (!text_is(n->attributes[k].name, "axes"))
+				continue;
+			value *inputs = ARENA_ARRAY(&g->arena, 2, value);
+			inputs[0] = n->inputs[0];
+			inputs[1] = graph_i64s(g, n->attributes[k].count, n->attributes[k].ints);
+			n->inputs = inputs;
+			n->input_count = 2;
+			n->attributes[k--] = n->attributes[--n->attribute_count];
+		}
+	}
+	g->ir_version = g->opset >= 19 ? 9 : 8;          // onnx/onnx, docs/Versioning.md
+}
+
+// Once more when all nodes stand, because what brings a graph to 16 bits changes inputs of nodes.
+static void check_types(struct graph *g)
+{
+	for (int i = 0; i < g->node_count && !g->failed; i++) {
+		const struct node *n = &g->nodes[i];
+
+		if (!types_fit(g, operator_find(n->op, n->domain), n->inputs, n->input_count))
+			error_prefix(&g->error, "%s", n->name);
+	}
+}
+
 enum status graph_finish(struct graph *g, struct error *err)
 {
 	if (!g->failed && !g->output_count)
@@ -535,6 +642,10 @@ enum status graph_finish(struct graph *g, struct error *err)
 		graph_fail(g, STATUS_FAILED, "a scope was entered and not left");
 	if (!g->failed && (g->form.precise.precision == PRECISION_FLOAT16 || g->form.precise.precision == PRECISION_BFLOAT16))
 		graph_halve(g, g->form.precise.precision == PRECISION_FLOAT16 ? DTYPE_F16 : DTYPE_BF16);
+	if (!g->failed)
+		settle_reductions(g);
+	if (!g->failed)
+		check_types(g);
 	if (g->failed) {
 		if (err)
 			*err = g->error;

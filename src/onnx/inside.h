@@ -108,6 +108,14 @@ value graph_node(struct graph *g, const char *op, const char *domain, const valu
 struct node_output { const char *word; enum dtype dtype; int rank; const int64_t *dim; };
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out);
+// The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that differ
+// between opsets; graph_node calls it with the opset of the operator's row.
+void graph_need_opset(struct graph *g, int opset);
+// For refusals, in the graph's arena: "f32[batch,sequence,8]" is a type and a shape; an unknown dimension is "?".
+const char *graph_shape_text(struct graph *g, int rank, const int64_t *dim);           // "[batch,sequence,8]"
+const char *graph_numbers_text(struct graph *g, int count, const int64_t *x);    // "[0,-1]"
+const char *graph_value_text(struct graph *g, value v);                                // "layers.0/Add f32[batch,sequence,8]"
+const char *graph_values_text(struct graph *g, const value *v, int count);             // "x f32[2,3] and y i64[3]"; absent ones are left out
 int64_t graph_unknown(struct graph *g);                      // a dimension that only the run knows
 bool graph_alive(struct graph *g, value v);                  // false after an error; NO_VALUE is an error here
 int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails otherwise

@@ -2,26 +2,43 @@
 // Elementwise, reducing and multiplying operations: type and shape at once, small integer arithmetic folded.
 #include "onnx/op.h"
 #include "onnx/inside.h"
+#include "onnx/operator.h"
 
 #include <string.h>
 
-// numpy's broadcast of two shapes. Unequal symbols give an unknown dimension: only the run can tell.
-static int broadcast(struct graph *g, const char *op, value a, value b, int64_t *out)
+// numpy's broadcast of one shape into another, `out` of *rank, which may become longer. False: they do not fit. Unequal symbols give an
+// unknown dimension: only the run can tell.
+static bool broadcast_into(struct graph *g, int *rank, int64_t *out, value v)
 {
-	int ra = value_rank(g, a), rb = value_rank(g, b), rank = ra > rb ? ra : rb;
-	for (int i = 0; i < rank; i++) {
-		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra));
-		int64_t y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
+	int rv = value_rank(g, v), all = *rank > rv ? *rank : rv;
+	int64_t wide[TENSOR_MAX_RANK];
+
+	for (int i = 0; i < all; i++) {
+		int64_t x = i < all - *rank ? 1 : out[i - (all - *rank)], y = i < all - rv ? 1 : value_dim(g, v, i - (all - rv));
 		if (x == y || y == 1)
-			out[i] = x;
+			wide[i] = x;
 		else if (x == 1)
-			out[i] = y;
-		else if (x > 1 && y > 1)
-			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld and %lld", op, i, (long long)x, (long long)y), out[i] = x;
+			wide[i] = y;
+		else if (x >= 0 && y >= 0)
+			return false;
 		else
-			out[i] = x > 1 ? x : y > 1 ? y : graph_unknown(g);
+			wide[i] = x > 1 ? x : y > 1 ? y : graph_unknown(g);
 	}
-	return rank;
+	*rank = all;
+	memcpy(out, wide, (size_t)all * sizeof *out);
+	return true;
+}
+
+// The shape of all of them together; false after a refusal.
+static bool broadcast(struct graph *g, const char *op, int count, const value *v, int *rank, int64_t *out)
+{
+	*rank = 0;
+	for (int i = 0; i < count; i++)
+		if (!broadcast_into(g, rank, out, v[i])) {
+			graph_fail(g, STATUS_FAILED, "%s of %s: the shapes do not broadcast", op, graph_values_text(g, v, count));
+			return false;
+		}
+	return true;
 }
 
 static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
@@ -55,12 +72,15 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 		value ra = value_rank(g, a) < 2 ? a : graph_rows(g, a), rb = value_rank(g, b) < 2 ? b : graph_rows(g, b);
 		return graph_from_rows(g, arithmetic(g, op, ra, rb, result), x.rank, x.dim);
 	}
+	const value both[] = { a, b };
 	if (value_dtype(g, a) != value_dtype(g, b)) {
-		graph_fail(g, STATUS_FAILED, "%s of %s and %s", op, dtype_word(value_dtype(g, a)), dtype_word(value_dtype(g, b)));
+		graph_fail(g, STATUS_FAILED, "%s of %s: types differ", op, graph_values_text(g, both, 2));
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK], x[8], y[8], z[8];
-	int rank = broadcast(g, op, a, b, dim), nx, ny;
+	int rank, nx, ny;
+	if (!broadcast(g, op, 2, both, &rank, dim))
+		return NO_VALUE;
 	if (result == DTYPE_NONE && graph_ints(g, a, x, 8, &nx) && graph_ints(g, b, y, 8, &ny) && (nx == ny || nx == 1 || ny == 1)) {
 		int n = nx > ny ? nx : ny;
 		bool folded = true;
@@ -69,7 +89,7 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 		if (folded)
 			return graph_constant(g, DTYPE_I64, rank, dim, z);
 	}
-	return graph_node(g, op, "", (value[]){ a, b }, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
+	return graph_node(g, op, "", both, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
 }
 
 value op_add(struct graph *g, value a, value b) { return arithmetic(g, "Add", a, b, DTYPE_NONE); }
@@ -121,20 +141,12 @@ value op_where(struct graph *g, value condition, value a, value b)
 {
 	if (!graph_alive(g, condition) || !graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
-	if (value_dtype(g, condition) != DTYPE_BOOL || value_dtype(g, a) != value_dtype(g, b)) {
-		graph_fail(g, STATUS_FAILED, "Where of %s, %s and %s", dtype_word(value_dtype(g, condition)), dtype_word(value_dtype(g, a)), dtype_word(value_dtype(g, b)));
-		return NO_VALUE;
-	}
+	const value all[] = { condition, a, b };
 	int64_t dim[TENSOR_MAX_RANK];
-	int rank = broadcast(g, "Where", a, b, dim);
-	// The condition takes part in the broadcast: its longer or larger dimensions win.
-	int rc = value_rank(g, condition), all = rc > rank ? rc : rank;
-	int64_t out[TENSOR_MAX_RANK];
-	for (int i = 0; i < all; i++) {
-		int64_t x = i < all - rank ? 1 : dim[i - (all - rank)], c = i < all - rc ? 1 : value_dim(g, condition, i - (all - rc));
-		out[i] = x == 1 ? c : c == 1 || c == x || x > 1 ? x : c > 1 ? c : graph_unknown(g);
-	}
-	return graph_node(g, "Where", "", (value[]){ condition, a, b }, 3, NULL, 0, value_dtype(g, a), all, out);
+	int rank;
+	if (!broadcast(g, "Where", 3, all, &rank, dim))
+		return NO_VALUE;
+	return graph_node(g, "Where", "", all, 3, NULL, 0, value_dtype(g, a), rank, dim);
 }
 
 value op_cast(struct graph *g, value x, enum dtype t)
@@ -142,6 +154,10 @@ value op_cast(struct graph *g, value x, enum dtype t)
 	if (!graph_alive(g, x) || value_dtype(g, x) == t)
 		return x;
 	const struct value_info v = *VALUE(g, x);
+	if (!operator_takes(operator_find("Cast", ""), 0, t)) {
+		graph_fail(g, STATUS_FAILED, "Cast of %s to %s: opset %d has no such cast", graph_value_text(g, x), dtype_word(t), g->opset);
+		return NO_VALUE;
+	}
 	if (v.constant && v.dtype == DTYPE_I64 && t == DTYPE_F32 && v.constant->nbytes <= 8 * sizeof(int64_t)) {
 		float f[8];
 		for (size_t i = 0; i < v.constant->nbytes / sizeof(int64_t); i++)
@@ -158,27 +174,22 @@ value op_matmul(struct graph *g, value a, value b)
 {
 	if (!graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
-	int ra = value_rank(g, a), rb = value_rank(g, b);
-	if (ra < 2 || rb < 2) {
-		graph_fail(g, STATUS_FAILED, "MatMul of ranks %d and %d", ra, rb);
-		return NO_VALUE;
-	}
-	int64_t ka = value_dim(g, a, -1), kb = value_dim(g, b, -2);
-	if (ka != kb && ka >= 0 && kb >= 0) {
-		graph_fail(g, STATUS_FAILED, "MatMul: inner dimensions are %lld and %lld", (long long)ka, (long long)kb);
-		return NO_VALUE;
-	}
-	int rank = ra > rb ? ra : rb;
-	int64_t dim[TENSOR_MAX_RANK];
-	for (int i = 0; i < rank - 2; i++) {
+	const value both[] = { a, b };
+	int ra = value_rank(g, a), rb = value_rank(g, b), rank = ra > rb ? ra : rb;
+	int64_t ka = ra < 2 ? 0 : value_dim(g, a, -1), kb = rb < 2 ? 0 : value_dim(g, b, -2), dim[TENSOR_MAX_RANK];
+	bool fits = ra >= 2 && rb >= 2 && (ka == kb || ka < 0 || kb < 0);
+	for (int i = 0; fits && i < rank - 2; i++) {
 		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra)), y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
 		dim[i] = x == 1 ? y : x == y || y == 1 || x > 1 ? x : y > 1 ? y : graph_unknown(g);
-		if (x > 1 && y > 1 && x != y)
-			graph_fail(g, STATUS_FAILED, "MatMul: dimension %d is %lld and %lld", i, (long long)x, (long long)y);
+		fits = x == y || x == 1 || y == 1 || x < 0 || y < 0;
+	}
+	if (!fits) {
+		graph_fail(g, STATUS_FAILED, "MatMul of %s: the shapes do not fit", graph_values_text(g, both, 2));
+		return NO_VALUE;
 	}
 	dim[rank - 2] = value_dim(g, a, -2);
 	dim[rank - 1] = value_dim(g, b, -1);
-	return graph_node(g, "MatMul", "", (value[]){ a, b }, 2, NULL, 0, value_dtype(g, a), rank, dim);
+	return graph_node(g, "MatMul", "", both, 2, NULL, 0, value_dtype(g, a), rank, dim);
 }
 
 value op_softmax(struct graph *g, value x, int axis)
@@ -189,7 +200,7 @@ value op_softmax(struct graph *g, value x, int axis)
 	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1, v.dtype, v.rank, v.dim);
 }
 
-// ReduceSum takes its axes as an input since opset 13, the others since opset 18.
+// ReduceSum takes its axes as an input since opset 13; of the others graph_finish makes what the opset asks for.
 static value reduce(struct graph *g, const char *op, value x, int axis, bool keep)
 {
 	if (!graph_alive(g, x))
@@ -200,7 +211,7 @@ static value reduce(struct graph *g, const char *op, value x, int axis, bool kee
 	for (int i = 0; i < v.rank; i++)
 		if (i != at || keep)
 			dim[rank++] = i == at ? 1 : v.dim[i];
-	if (g->opset >= 18 || text_is(op, "ReduceSum"))
+	if (text_is(op, "ReduceSum"))
 		return graph_node(g, op, "", (value[]){ x, graph_i64s(g, 1, &axes) }, 2, (struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
 	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2, v.dtype, rank, dim);
 }
@@ -230,7 +241,7 @@ value op_topk(struct graph *g, value x, int64_t k)
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK], last = v.rank ? v.dim[v.rank - 1] : 0;
 	if (k < 1 || (last >= 0 && k > last)) {
-		graph_fail(g, STATUS_FAILED, "the %lld greatest of %lld", (long long)k, (long long)last);
+		graph_fail(g, STATUS_FAILED, "TopK of %s: the %lld greatest along the last axis", graph_value_text(g, x), (long long)k);
 		return NO_VALUE;
 	}
 	memcpy(dim, v.dim, sizeof dim);

@@ -28,19 +28,28 @@ static int64_t windows(struct graph *g, int64_t n, int64_t extra, int64_t stride
 	return graph_symbol(g, formula);
 }
 
+// Is this bias absent, or one number for each of `channels`?
+static bool bias_fits(const struct graph *g, value b, int64_t channels)
+{
+	return !b.id || (value_rank(g, b) == 1 && (value_dim(g, b, 0) == channels || value_dim(g, b, 0) < 0 || channels < 0));
+}
+
 // Dimensions of x behind a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
-static bool slide(struct graph *g, const char *op, const struct value_info *v, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
+static bool slide(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
 	const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
 {
+	const struct value_info info = *VALUE(g, x), *v = &info;
+
 	for (int i = 0; i < spatial; i++) {
-		int64_t reach = (dilation ? dilation[i] : 1) * (kernel[i] - 1) + 1;
-		if (stride[i] < 1 || kernel[i] < 1) {
-			graph_fail(g, STATUS_BAD_INPUT, "%s: a kernel of %lld in steps of %lld", op, (long long)kernel[i], (long long)stride[i]);
+		int64_t wide = dilation ? dilation[i] : 1, reach = wide * (kernel[i] - 1) + 1;
+		if (stride[i] < 1 || kernel[i] < 1 || wide < 1 || (pad && (pad[i] < 0 || pad[i + spatial] < 0))) {
+			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel %s in steps %s%s%s", op, graph_value_text(g, x), graph_numbers_text(g, spatial, kernel),
+				graph_numbers_text(g, spatial, stride), pad ? ", padding " : "", pad ? graph_numbers_text(g, 2 * spatial, pad) : "");
 			return false;
 		}
 		dim[i + 2] = windows(g, v->dim[i + 2], pad ? pad[i] + pad[i + spatial] - reach : -1, stride[i], up && pad);
 		if (dim[i + 2] == -1 && v->dim[i + 2] >= 0) {
-			graph_fail(g, STATUS_BAD_INPUT, "%s: a kernel of %lld over %lld", op, (long long)reach, (long long)v->dim[i + 2]);
+			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel of %lld is longer than dimension %d with its padding", op, graph_value_text(g, x), (long long)reach, i + 2);
 			return false;
 		}
 		// torch drops a last window that would begin in the padding behind.
@@ -58,13 +67,15 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group)) {
-		graph_fail(g, STATUS_FAILED, "Conv: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)(k.dim[1] * group));
+	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
+	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group) || !bias_fits(g, b, k.dim[0])) {
+		graph_fail(g, STATUS_FAILED, "Conv of %s in %lld groups over %d dimensions: the shapes do not fit", graph_values_text(g, (value[]){ x, w, b }, 3),
+			(long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
 	struct attribute at[5] = { [3] = ATTR_IS("dilations", spatial, dilation), [4] = ATTR_I("group", group) };
-	if (!slide(g, "Conv", &v, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
+	if (!slide(g, "Conv", x, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
 		return NO_VALUE;
 	convolution_left_out(g, w);
 	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
@@ -75,8 +86,12 @@ value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial,
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	if (v.rank != spatial + 2 || k.rank != spatial + 2 || (v.dim[1] >= 0 && v.dim[1] != k.dim[0])) {
-		graph_fail(g, STATUS_FAILED, "ConvTranspose: %lld channels meet a kernel for %lld", (long long)v.dim[1], (long long)k.dim[0]);
+	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
+	for (int i = 0; fits && i < spatial; i++)
+		fits = stride[i] > 0 && pad[i] >= 0 && pad[i + spatial] >= 0 && k.dim[i + 2] > 0;
+	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[0]) || !bias_fits(g, b, k.dim[1] * group)) {
+		graph_fail(g, STATUS_FAILED, "ConvTranspose of %s in %lld groups over %d dimensions: the shapes do not fit", graph_values_text(g, (value[]){ x, w, b }, 3),
+			(long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * group };
@@ -88,7 +103,7 @@ value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial,
 			snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)stride[i], (long long)extra);
 		dim[i + 2] = n >= 0 ? n * stride[i] + extra : name && strlen(name) < 200 ? graph_symbol(g, formula) : graph_unknown(g);
 		if (n >= 0 && dim[i + 2] < 1)
-			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose: nothing is left of %lld", (long long)n);
+			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose of %s: nothing is left of dimension %d", graph_values_text(g, (value[]){ x, w }, 2), i + 2);
 	}
 	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2), ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
 	return graph_node(g, "ConvTranspose", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
@@ -101,11 +116,11 @@ static value pool(struct graph *g, const char *op, value x, int spatial, const i
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], v.dim[1] };
 	struct attribute at[5] = { [3] = ATTR_I("ceil_mode", up), [4] = ATTR_I("count_include_pad", count_pad) };
-	if (v.rank != spatial + 2) {
-		graph_fail(g, STATUS_FAILED, "%s of rank %d over %d dimensions", op, v.rank, spatial);
+	if (spatial < 1 || v.rank != spatial + 2) {
+		graph_fail(g, STATUS_FAILED, "%s of %s over %d dimensions", op, graph_value_text(g, x), spatial);
 		return NO_VALUE;
 	}
-	if (!slide(g, op, &v, spatial, kernel, stride, pad, NULL, up, dim, at))
+	if (!slide(g, op, x, spatial, kernel, stride, pad, NULL, up, dim, at))
 		return NO_VALUE;
 	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
 }
@@ -126,6 +141,10 @@ value op_global_average_pool(struct graph *g, value x)
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK];
+	if (v.rank < 3) {
+		graph_fail(g, STATUS_FAILED, "GlobalAveragePool of %s: it takes [batch, channels, ..]", graph_value_text(g, x));
+		return NO_VALUE;
+	}
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = i < 2 ? v.dim[i] : 1;
 	return graph_node(g, "GlobalAveragePool", "", &x, 1, NULL, 0, v.dtype, v.rank, dim);
@@ -142,7 +161,7 @@ value op_batch_norm(struct graph *g, value x, value weight, value bias, value me
 	const struct value_info v = *VALUE(g, x);
 	for (int i = 1; i < 5; i++)
 		if (v.rank < 2 || value_rank(g, in[i]) != 1 || (v.dim[1] >= 0 && value_dim(g, in[i], 0) != v.dim[1])) {
-			graph_fail(g, STATUS_FAILED, "BatchNormalization: %lld numbers for %lld channels", (long long)value_dim(g, in[i], 0), (long long)v.dim[1]);
+			graph_fail(g, STATUS_FAILED, "BatchNormalization of %s: one number for each channel is needed", graph_values_text(g, in, 5));
 			return NO_VALUE;
 		}
 	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
@@ -153,8 +172,8 @@ value op_instance_norm(struct graph *g, value x, value weight, value bias, float
 	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	if (v.rank < 3 || (v.dim[1] >= 0 && v.dim[1] != value_dim(g, weight, 0))) {
-		graph_fail(g, STATUS_FAILED, "InstanceNormalization: weights for %lld channels", (long long)value_dim(g, weight, 0));
+	if (v.rank < 3 || value_rank(g, weight) != 1 || !bias_fits(g, weight, v.dim[1]) || !bias_fits(g, bias, v.dim[1])) {
+		graph_fail(g, STATUS_FAILED, "InstanceNormalization of %s: one number for each channel is needed", graph_values_text(g, (value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
 	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
@@ -170,7 +189,7 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 	const struct value_info v = *VALUE(g, x);
 	int64_t channels = v.rank > 2 ? v.dim[1] : 0;
 	if (groups < 1 || channels < 1 || channels % groups) {
-		graph_fail(g, STATUS_BAD_INPUT, "%lld channels in %lld groups", (long long)channels, (long long)groups);
+		graph_fail(g, STATUS_BAD_INPUT, "group norm of %s in %lld groups of channels", graph_value_text(g, x), (long long)groups);
 		return NO_VALUE;
 	}
 	float *one = ARENA_ARRAY(&g->arena, (size_t)groups, float), *zero = ARENA_ARRAY(&g->arena, (size_t)groups, float);
@@ -201,7 +220,7 @@ value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
 	pads[at] = before, pads[at + v.rank] = after;
 	dim[at] = windows(g, v.dim[at], before + after - 1, 1, false);
 	if (dim[at] == -1 && v.dim[at] >= 0) {
-		graph_fail(g, STATUS_BAD_INPUT, "Pad: nothing is left of %lld", (long long)v.dim[at]);
+		graph_fail(g, STATUS_BAD_INPUT, "Pad of %s at axis %d by %lld and %lld: nothing is left", graph_value_text(g, x), axis, (long long)before, (long long)after);
 		return NO_VALUE;
 	}
 	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
@@ -213,8 +232,10 @@ static value resize(struct graph *g, value x, value sizes, const char *mode, con
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK];
-	if (value_rank(g, sizes) != 1 || value_dim(g, sizes, 0) != v.rank) {
-		graph_fail(g, STATUS_FAILED, "Resize: %lld sizes for rank %d", (long long)value_dim(g, sizes, 0), v.rank);
+	bool known_mode = text_is(mode, "nearest") || text_is(mode, "linear") || text_is(mode, "cubic");
+	if (!known_mode || value_rank(g, sizes) != 1 || value_dim(g, sizes, 0) != v.rank) {
+		graph_fail(g, STATUS_FAILED, "Resize of %s by %s, %s: one size for each dimension is needed, and nearest, linear or cubic", graph_value_text(g, x),
+			graph_value_text(g, sizes), mode);
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, sizes, v.rank, dim);

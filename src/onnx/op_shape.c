@@ -12,69 +12,81 @@ static value ints_value(struct graph *g, int rank, int count, const int64_t *x)
 	return graph_constant(g, DTYPE_I64, rank, (int64_t[]){ count }, x);
 }
 
+// What Reshape makes of v's dimensions where `dim` says 0, v's own, or -1, the rest; sets *rest to where that stands, -1: nowhere.
+// False: it says something else that is no length.
+static bool reshape_wanted(const struct value_info *v, int count, const int64_t *dim, int64_t *out, int *rest)
+{
+	*rest = -1;
+	for (int i = 0; i < count; i++) {
+		out[i] = dim[i] == 0 && i < v->rank ? v->dim[i] : dim[i];
+		if (dim[i] > 0 || (dim[i] == 0 && i < v->rank))
+			continue;
+		if (dim[i] != -1 || *rest >= 0)
+			return false;
+		*rest = i;
+	}
+	return true;
+}
+
+// Products of the numbers before and after, and symbols that stand on one side only: numbers cancel against numbers and symbols against
+// the same symbols.
+struct reshape_sides { int64_t in, out, symbol_in; int symbols_in, symbols_out; bool overflow; };
+
+static struct reshape_sides reshape_compare(const struct value_info *v, int count, const int64_t *out, int rest)
+{
+	struct reshape_sides s = { .in = 1, .out = 1 };
+	bool used[TENSOR_MAX_RANK] = { false };
+
+	for (int i = 0; i < count; i++) {
+		if (i == rest)
+			continue;
+		if (out[i] >= 0) {
+			s.overflow |= __builtin_mul_overflow(s.out, out[i], &s.out);
+			continue;
+		}
+		int k = 0;
+		while (k < v->rank && (used[k] || v->dim[k] != out[i]))
+			k++;
+		if (k < v->rank)
+			used[k] = true;
+		else
+			s.symbols_out++;
+	}
+	for (int k = 0; k < v->rank; k++) {
+		if (v->dim[k] >= 0)
+			s.overflow |= __builtin_mul_overflow(s.in, v->dim[k], &s.in);
+		else if (!used[k])
+			s.symbols_in++, s.symbol_in = v->dim[k];
+	}
+	return s;
+}
+
+static value reshape_refused(struct graph *g, value x, int count, const int64_t *dim)
+{
+	graph_fail(g, STATUS_FAILED, "Reshape of %s to %s: it does not fit", graph_value_text(g, x), graph_numbers_text(g, count, dim));
+	return NO_VALUE;
+}
+
 value op_reshape(struct graph *g, value x, int count, const int64_t *dim)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	int64_t out[TENSOR_MAX_RANK], known_in = 1, known_out = 1;
-	int rest = -1, symbols_in = 0, symbols_out = 0;
-	int64_t symbol_in = 0;
-	if (count > TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Reshape to rank %d", count);
+	int64_t out[TENSOR_MAX_RANK], given[TENSOR_MAX_RANK];
+	int rest, symbols = 0;
+	if (count < 0 || count > TENSOR_MAX_RANK) {
+		graph_fail(g, STATUS_FAILED, "Reshape of %s to rank %d", graph_value_text(g, x), count);
 		return NO_VALUE;
 	}
-	for (int i = 0; i < count; i++) {
-		out[i] = dim[i];
-		if (dim[i] == 0 && i < v.rank)
-			out[i] = v.dim[i];
-		else if (dim[i] == -1)
-			rest = i;
-		else if (dim[i] <= 0) {
-			graph_fail(g, STATUS_FAILED, "Reshape: dimension %d is %lld", i, (long long)dim[i]);
-			return NO_VALUE;
-		}
-	}
-	// Numbers cancel against numbers and symbols against the same symbols; what is left must be the rest.
-	bool used[TENSOR_MAX_RANK] = { false };
-	for (int i = 0; i < count; i++) {
-		if (i == rest)
-			continue;
-		if (out[i] >= 0) {
-			known_out *= out[i];
-			continue;
-		}
-		int k = 0;
-		while (k < v.rank && (used[k] || v.dim[k] != out[i]))
-			k++;
-		if (k < v.rank)
-			used[k] = true;
-		else
-			symbols_out++;
-	}
-	for (int k = 0; k < v.rank; k++) {
-		if (v.dim[k] >= 0)
-			known_in *= v.dim[k];
-		else if (!used[k])
-			symbols_in++, symbol_in = v.dim[k];
-	}
-	if (rest >= 0) {
-		if (!symbols_in && !symbols_out && known_out > 0 && known_in % known_out == 0)
-			out[rest] = known_in / known_out;
-		else if (symbols_in == 1 && !symbols_out && known_in == known_out)
-			out[rest] = symbol_in;
-		else if (!symbols_in && !symbols_out) {
-			graph_fail(g, STATUS_FAILED, "Reshape: %lld elements do not divide into %lld", (long long)known_in, (long long)known_out);
-			return NO_VALUE;
-		} else
-			out[rest] = graph_unknown(g);
-	} else if (!symbols_in && !symbols_out && known_in != known_out) {
-		graph_fail(g, STATUS_FAILED, "Reshape: %lld elements into %lld", (long long)known_in, (long long)known_out);
-		return NO_VALUE;
-	}
+	if (!reshape_wanted(&v, count, dim, out, &rest))
+		return reshape_refused(g, x, count, dim);
+	struct reshape_sides s = reshape_compare(&v, count, out, rest);
+	bool known = !s.symbols_in && !s.symbols_out;
+	if (s.overflow || (known && (rest < 0 ? s.in != s.out : s.out <= 0 || s.in % s.out != 0)))
+		return reshape_refused(g, x, count, dim);
+	if (rest >= 0)
+		out[rest] = known ? s.in / s.out : s.symbols_in == 1 && !s.symbols_out && s.in == s.out ? s.symbol_in : graph_unknown(g);
 	bool same = count == v.rank && !memcmp(out, v.dim, (size_t)count * sizeof *out);
-	int64_t given[TENSOR_MAX_RANK];
-	int symbols = 0;
 	for (int i = 0; i < count; i++)
 		symbols += out[i] < 0;
 	for (int i = 0; i < count; i++)         // all that is known goes in as numbers
@@ -91,7 +103,7 @@ value op_reshape_to(struct graph *g, value x, value shape)
 	if (graph_ints(g, shape, known, TENSOR_MAX_RANK, &count))
 		return op_reshape(g, x, count, known);
 	if (value_rank(g, shape) != 1 || rank < 0 || rank > TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Reshape: the rank of the new shape is not known");
+		graph_fail(g, STATUS_FAILED, "Reshape of %s by %s: the rank of the new shape is not known", graph_value_text(g, x), graph_value_text(g, shape));
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, shape, (int)rank, known);
@@ -104,12 +116,18 @@ value op_transpose(struct graph *g, value x, int rank, const int *perm)
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK], ints[TENSOR_MAX_RANK];
+	unsigned seen = 0;
 	if (rank != v.rank) {
-		graph_fail(g, STATUS_FAILED, "Transpose of rank %d as rank %d", v.rank, rank);
+		graph_fail(g, STATUS_FAILED, "Transpose of %s as rank %d", graph_value_text(g, x), rank);
 		return NO_VALUE;
 	}
-	for (int i = 0; i < rank; i++)
-		ints[i] = graph_axis(g, x, perm[i]), dim[i] = v.dim[ints[i]];
+	for (int i = 0; i < rank; i++) {
+		ints[i] = graph_axis(g, x, perm[i]);
+		dim[i] = v.dim[ints[i]];
+		seen |= 1u << ints[i];
+	}
+	if (seen != (1u << rank) - 1)
+		graph_fail(g, STATUS_FAILED, "Transpose of %s: an axis is named twice", graph_value_text(g, x));
 	return graph_node(g, "Transpose", "", &x, 1, (struct attribute[]){ ATTR_IS("perm", rank, ints) }, 1, v.dtype, rank, dim);
 }
 
@@ -120,7 +138,7 @@ value op_unsqueeze(struct graph *g, value x, int axis)
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK], at = axis < 0 ? axis + v.rank + 1 : axis;
 	if (at < 0 || at > v.rank || v.rank == TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Unsqueeze at %d of rank %d", axis, v.rank);
+		graph_fail(g, STATUS_FAILED, "Unsqueeze of %s at axis %d", graph_value_text(g, x), axis);
 		return NO_VALUE;
 	}
 	if (v.constant && v.rank == 0)
@@ -136,6 +154,10 @@ value op_squeeze(struct graph *g, value x, int axis)
 		return NO_VALUE;
 	int64_t at = graph_axis(g, x, axis), dim[TENSOR_MAX_RANK];
 	const struct value_info v = *VALUE(g, x);
+	if (g->failed || v.dim[at] > 1 || v.dim[at] == 0) {
+		graph_fail(g, STATUS_FAILED, "Squeeze of %s at axis %d, which is not of length 1", graph_value_text(g, x), axis);
+		return NO_VALUE;
+	}
 	if (v.constant && v.rank == 1 && v.dim[0] == 1)
 		return graph_constant(g, v.dtype, 0, dim, v.constant->data);
 	for (int i = 0, k = 0; i < v.rank; i++)
@@ -146,11 +168,13 @@ value op_squeeze(struct graph *g, value x, int axis)
 
 value op_concat(struct graph *g, int count, const value *x, int axis)
 {
+	if (count < 1)
+		graph_fail(g, STATUS_FAILED, "Concat of nothing");
 	for (int i = 0; i < count; i++)
 		if (!graph_alive(g, x[i]))
 			return NO_VALUE;
-	if (count == 1)
-		return x[0];
+	if (g->failed || count == 1)
+		return g->failed ? NO_VALUE : x[0];
 	int at = graph_axis(g, x[0], axis), n = 0;
 	const struct value_info first = *VALUE(g, x[0]);
 	int64_t dim[TENSOR_MAX_RANK], all[TENSOR_MAX_RANK], some[TENSOR_MAX_RANK];
@@ -162,7 +186,7 @@ value op_concat(struct graph *g, int count, const value *x, int axis)
 		if (constant)
 			memcpy(all + n, some, (size_t)some_count * sizeof *all), n += some_count;
 		if (value_rank(g, x[i]) != first.rank || value_dtype(g, x[i]) != first.dtype) {
-			graph_fail(g, STATUS_FAILED, "Concat: part %d has another rank or type", i);
+			graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: ranks or types differ", graph_values_text(g, x, count), axis);
 			return NO_VALUE;
 		}
 		for (int k = 0; i && k < first.rank; k++) {
@@ -172,7 +196,7 @@ value op_concat(struct graph *g, int count, const value *x, int axis)
 			else if (dim[k] < 0)
 				dim[k] = d >= 0 ? d : dim[k];
 			else if (d >= 0 && d != dim[k])
-				graph_fail(g, STATUS_FAILED, "Concat: dimension %d is %lld and %lld", k, (long long)dim[k], (long long)d);
+				graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: dimension %d differs", graph_values_text(g, x, count), axis, k);
 		}
 	}
 	if (constant)
@@ -198,9 +222,12 @@ value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end)
 	if (begin == 0 && end == INT64_MAX)
 		return x;
 	if (n >= 0) {
-		int64_t b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
-		b = b < 0 ? 0 : b > n ? n : b;
-		e = e < b ? b : e > n ? n : e;
+		int64_t b = begin < 0 ? begin + n : begin, e = end == INT64_MAX ? n : end < 0 ? end + n : end;
+		// ONNX cuts what lies outside to the length. Here both are known, and a place that is not there is a wrong calculation.
+		if (b < 0 || b > e || e > n) {
+			graph_fail(g, STATUS_FAILED, "Slice of %s at axis %d from %lld to %lld", graph_value_text(g, x), axis, (long long)begin, (long long)end);
+			return NO_VALUE;
+		}
 		if (b == 0 && e == n)
 			return x;
 		dim = e - b;
@@ -221,6 +248,10 @@ value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
 	int nb, ne;
 	if (graph_ints(g, begin, &b, 1, &nb) && graph_ints(g, end, &e, 1, &ne) && nb == 1 && ne == 1)
 		return op_slice(g, x, axis, b, e);
+	if (value_rank(g, begin) != 1 || value_rank(g, end) != 1 || value_dim(g, begin, 0) > 1 || value_dim(g, end, 0) > 1) {
+		graph_fail(g, STATUS_FAILED, "Slice of %s by %s and %s: one begin and one end are needed", graph_value_text(g, x), graph_value_text(g, begin), graph_value_text(g, end));
+		return NO_VALUE;
+	}
 	// [0, length of some dimension): the result has that dimension.
 	int at = graph_axis(g, x, axis);
 	int64_t dim = 0;
@@ -252,6 +283,19 @@ static value narrow_indices(struct graph *g, value table, value indices)
 	return graph_constant(g, DTYPE_I32, i.rank, i.dim, small);
 }
 
+// Is an index that is known outside a length that is known?
+static bool index_outside(struct graph *g, value indices, int64_t length)
+{
+	const struct tensor *c = value_constant(g, indices);
+
+	for (size_t k = 0; c && length >= 0 && k < c->nbytes / dtype_size(c->dtype); k++) {
+		int64_t at = c->dtype == DTYPE_I64 ? ((const int64_t *)c->data)[k] : c->dtype == DTYPE_I32 ? ((const int32_t *)c->data)[k] : 0;
+		if (at >= length || at < -length)
+			return true;
+	}
+	return false;
+}
+
 value op_gather(struct graph *g, value table, value indices, int axis)
 {
 	if (!graph_alive(g, table) || !graph_alive(g, indices))
@@ -259,8 +303,8 @@ value op_gather(struct graph *g, value table, value indices, int axis)
 	int at = graph_axis(g, table, axis), rank = 0, count, index_count;
 	const struct value_info t = *VALUE(g, table), i = *VALUE(g, indices);
 	int64_t dim[2 * TENSOR_MAX_RANK], ints[TENSOR_MAX_RANK], index;
-	if (t.rank + i.rank - 1 > TENSOR_MAX_RANK || (i.dtype != DTYPE_I64 && i.dtype != DTYPE_I32)) {
-		graph_fail(g, STATUS_FAILED, "Gather from rank %d by %s of rank %d", t.rank, dtype_word(i.dtype), i.rank);
+	if (g->failed || t.rank + i.rank - 1 > TENSOR_MAX_RANK || index_outside(g, indices, t.dim[at])) {
+		graph_fail(g, STATUS_FAILED, "Gather from %s by %s at axis %d: an index is outside, or the rank too large", graph_value_text(g, table), graph_value_text(g, indices), axis);
 		return NO_VALUE;
 	}
 	if (t.rank == 1 && graph_ints(g, table, ints, TENSOR_MAX_RANK, &count) && graph_ints(g, indices, &index, 1, &index_count)) {
@@ -287,8 +331,11 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 	const struct value_info t = *VALUE(g, x), i = *VALUE(g, indices);
 	int64_t dim[2 * TENSOR_MAX_RANK], depth = i.rank ? i.dim[i.rank - 1] : 0;
 	int rank = 0;
-	if (i.dtype != DTYPE_I64 || depth < 1 || batch_dims + depth > t.rank || i.rank <= batch_dims) {
-		graph_fail(g, STATUS_FAILED, "GatherND: the indices do not fit");
+	bool fits = batch_dims >= 0 && depth >= 1 && depth <= t.rank - batch_dims && i.rank > batch_dims;
+	for (int k = 0; fits && k < batch_dims; k++)
+		fits = t.dim[k] == i.dim[k] || t.dim[k] < 0 || i.dim[k] < 0;
+	if (!fits) {
+		graph_fail(g, STATUS_FAILED, "GatherND from %s by %s, %d dimensions of a batch: the indices do not fit", graph_value_text(g, x), graph_value_text(g, indices), batch_dims);
 		return NO_VALUE;
 	}
 	for (int k = 0; k < i.rank - 1; k++)
@@ -303,11 +350,15 @@ value op_gather_elements(struct graph *g, value x, value indices, int axis)
 	if (!graph_alive(g, x) || !graph_alive(g, indices))
 		return NO_VALUE;
 	const struct value_info t = *VALUE(g, x), i = *VALUE(g, indices);
-	if (i.dtype != DTYPE_I64 || i.rank != t.rank || axis < 0 || axis >= t.rank) {
-		graph_fail(g, STATUS_FAILED, "GatherElements: the indices do not fit");
+	int at = graph_axis(g, x, axis);
+	bool fits = i.rank == t.rank && !index_outside(g, indices, t.dim[at]);
+	for (int k = 0; fits && k < t.rank; k++)
+		fits = k == at || i.dim[k] <= t.dim[k] || t.dim[k] < 0;
+	if (g->failed || !fits) {
+		graph_fail(g, STATUS_FAILED, "GatherElements from %s by %s at axis %d: the indices do not fit", graph_value_text(g, x), graph_value_text(g, indices), axis);
 		return NO_VALUE;
 	}
-	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", axis) }, 1, t.dtype, i.rank, i.dim);
+	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype, i.rank, i.dim);
 }
 
 // What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
@@ -347,7 +398,7 @@ value op_expand(struct graph *g, value x, value shape)
 	int count;
 	bool known = graph_ints(g, shape, ints, TENSOR_MAX_RANK, &count);
 	if (value_rank(g, shape) != 1 || n < 0 || n > TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Expand: the rank of the new shape is not known");
+		graph_fail(g, STATUS_FAILED, "Expand of %s by %s: the rank of the new shape is not known", graph_value_text(g, x), graph_value_text(g, shape));
 		return NO_VALUE;
 	}
 	int rank = v.rank > (int)n ? v.rank : (int)n;
@@ -355,7 +406,12 @@ value op_expand(struct graph *g, value x, value shape)
 	graph_shape_parts(g, shape, (int)n, to);
 	for (int i = 0; i < rank; i++) {
 		int64_t x_dim = i < rank - v.rank ? 1 : v.dim[i - (rank - v.rank)];
-		dim[i] = x_dim != 1 ? x_dim : i < rank - (int)n ? 1 : to[i - (rank - (int)n)];
+		int64_t to_dim = i < rank - (int)n ? 1 : to[i - (rank - (int)n)];
+		dim[i] = x_dim != 1 ? x_dim : to_dim;
+		if (x_dim >= 0 && x_dim != 1 && to_dim >= 0 && to_dim != 1 && to_dim != x_dim) {
+			graph_fail(g, STATUS_FAILED, "Expand of %s to %s: dimension %d differs", graph_value_text(g, x), graph_shape_text(g, (int)n, to), i);
+			return NO_VALUE;
+		}
 	}
 	if (rank == v.rank && !memcmp(dim, v.dim, (size_t)rank * sizeof *dim) && known)
 		return x;
@@ -399,8 +455,14 @@ value op_range(struct graph *g, value begin, value end, value step)
 {
 	if (!graph_alive(g, begin) || !graph_alive(g, end) || !graph_alive(g, step))
 		return NO_VALUE;
+	const value parts[] = { begin, end, step };
 	int64_t b, e, s, n, *ints;
 	int count;
+	for (int i = 0; i < 3; i++)
+		if (value_rank(g, parts[i]) != 0 || (i == 2 && graph_ints(g, step, &s, 1, &count) && !s)) {
+			graph_fail(g, STATUS_FAILED, "Range of %s: scalars are needed, and a step that is not 0", graph_values_text(g, parts, 3));
+			return NO_VALUE;
+		}
 	if (graph_ints(g, begin, &b, 1, &count) && graph_ints(g, end, &e, 1, &count) && graph_ints(g, step, &s, 1, &count) && s > 0 && e >= b && (e - b) / s < 1 << 16) {
 		n = (e - b + s - 1) / s;
 		ints = ARENA_ARRAY(&g->arena, (size_t)n + 1, int64_t);
@@ -416,7 +478,7 @@ value op_range(struct graph *g, value begin, value end, value step)
 			if (g->symbol_values[i].id == g->nodes[v.node].inputs[0].id && graph_ints(g, begin, &b, 1, &count) && !b
 				&& graph_ints(g, step, &s, 1, &count) && s == 1)
 				n = -1 - i;
-	return graph_node(g, "Range", "", (value[]){ begin, end, step }, 3, NULL, 0, value_dtype(g, begin), 1, &n);
+	return graph_node(g, "Range", "", parts, 3, NULL, 0, value_dtype(g, begin), 1, &n);
 }
 
 value op_trilu(struct graph *g, value x, bool upper, int64_t k)
@@ -425,5 +487,9 @@ value op_trilu(struct graph *g, value x, bool upper, int64_t k)
 		return NO_VALUE;
 	value by = graph_i64(g, k);
 	const struct value_info v = *VALUE(g, x);
+	if (v.rank < 2) {
+		graph_fail(g, STATUS_FAILED, "Trilu of %s: it takes matrices", graph_value_text(g, x));
+		return NO_VALUE;
+	}
 	return graph_node(g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
 }

@@ -20,19 +20,77 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 		norm[f->norm], cache[f->cache], f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "", precise);
 }
 
-static void type_text(const struct graph *g, const struct value_info *v, struct text *out)
+static void add_shape(const struct graph *g, int rank, const int64_t *dim, struct text *out)
 {
-	text_addf(out, "%s[", dtype_word(v->dtype));
-	for (int i = 0; i < v->rank; i++) {
-		const char *symbol = graph_symbol_name(g, v->dim[i]);
+	text_add(out, "[");
+	for (int i = 0; i < rank; i++) {
+		const char *symbol = graph_symbol_name(g, dim[i]);
 		if (i)
 			text_add(out, ",");
-		if (v->dim[i] >= 0)
-			text_addf(out, "%lld", (long long)v->dim[i]);
+		if (dim[i] >= 0)
+			text_addf(out, "%lld", (long long)dim[i]);
 		else
 			text_add(out, symbol ? symbol : "?");
 	}
 	text_add(out, "]");
+}
+
+static void type_text(const struct graph *g, const struct value_info *v, struct text *out)
+{
+	text_add(out, dtype_word(v->dtype));
+	add_shape(g, v->rank, v->dim, out);
+}
+
+static const char *in_arena(struct graph *g, struct text *t)
+{
+	const char *copy = arena_strdup(&g->arena, text_get(t));
+
+	text_done(t);
+	return copy;
+}
+
+const char *graph_shape_text(struct graph *g, int rank, const int64_t *dim)
+{
+	struct text t = { 0 };
+
+	add_shape(g, rank, dim, &t);
+	return in_arena(g, &t);
+}
+
+const char *graph_numbers_text(struct graph *g, int count, const int64_t *x)
+{
+	struct text t = { 0 };
+
+	for (int i = 0; i < count; i++)
+		text_addf(&t, i ? ",%lld" : "[%lld", (long long)x[i]);
+	text_add(&t, count ? "]" : "[]");
+	return in_arena(g, &t);
+}
+
+const char *graph_value_text(struct graph *g, value v)
+{
+	struct text t = { 0 };
+
+	text_addf(&t, "%s ", VALUE(g, v)->name);
+	type_text(g, VALUE(g, v), &t);
+	return in_arena(g, &t);
+}
+
+const char *graph_values_text(struct graph *g, const value *v, int count)
+{
+	struct text t = { 0 };
+	int left = 0;
+
+	for (int i = 0; i < count; i++)
+		left += v[i].id != 0;
+	for (int i = 0; i < count; i++) {
+		if (!v[i].id)
+			continue;
+		text_add(&t, !t.length ? "" : left == 1 ? " and " : ", ");
+		text_add(&t, graph_value_text(g, v[i]));
+		left--;
+	}
+	return in_arena(g, &t);
 }
 
 static void constant_text(const struct tensor *c, struct text *out)

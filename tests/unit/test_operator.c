@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the builder refuses: types, ranks, axes and bounds that the operator specification does not have, each by a sentence with the
+// operator and the shapes; and the opset, which any operation may raise at any time.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "onnx/cost.h"
+#include "onnx/inside.h"
+#include "onnx/op.h"
+#include "onnx/operator.h"
+
+static void each_operator_has_a_row(void **state)
+{
+	(void)state;
+	for (int i = 0; i < operator_count; i++) {
+		const struct operator *o = &operators[i];
+		struct operator_input in = { 0 };
+
+		assert_ptr_equal(operator_find(o->name, o->domain), o);
+		assert_int_not_equal(o->cost, COST_UNSTATED);
+		assert_int_equal(o->cost == COST_EACH, o->of_result + o->of_input > 0);
+		assert_in_range(o->opset, 1, OPSET_MOST);
+		for (int k = 0; k < operator_inputs(o); k++) {
+			assert_true(operator_input(o, k, &in));
+			if (!in.types || !in.words)
+				fail_msg("%s: input %d has a letter without a set", o->name, k + 1);
+		}
+		assert_int_equal(operator_input(o, operator_inputs(o), &in), text_ends(o->inputs, "*"));
+	}
+}
+
+// What has no row, and with it neither types nor a cost, cannot be emitted.
+static void an_operator_without_a_row_is_refused(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	struct error err = { 0 };
+	value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 4 });
+
+	assert_int_equal(graph_node(g, "HardSwish", "", &x, 1, NULL, 0, DTYPE_F32, 1, (int64_t[]){ 4 }).id, 0);
+	assert_int_equal(graph_finish(g, &err), STATUS_FAILED);
+	assert_non_null(strstr(err.text, "HardSwish"));
+	graph_free(g);
+}
+
+static size_t read_varint(const unsigned char *at, uint64_t *out)
+{
+	size_t i = 0;
+
+	for (*out = 0; ; i++) {
+		*out |= (uint64_t)(at[i] & 127) << 7 * i;
+		if (at[i] < 128)
+			return i + 1;
+	}
+}
+
+// ir_version is field 1 and comes first (onnx.proto).
+static int written_ir_version(struct graph *g)
+{
+	const void *bytes;
+	size_t nbytes;
+	uint64_t tag, version;
+	struct error err = { 0 };
+
+	assert_int_equal(graph_write(g, &bytes, &nbytes, &err), STATUS_OK);
+	size_t at = read_varint(bytes, &tag);
+	assert_int_equal(tag, 1 << 3);
+	read_varint((const unsigned char *)bytes + at, &version);
+	return (int)version;
+}
+
+// The axes of a mean are an attribute in opset 17 and an input from 18 on, whether Gelu, of opset 20, comes before or after it.
+static void the_opset_may_be_raised_at_any_time(void **state)
+{
+	(void)state;
+	static const struct graph_form forms[] = { { .gelu = GELU_ERF }, { .gelu = GELU_OP } };
+	for (int order = 0; order < 4; order++) {
+		bool raised = order & 1, first = order & 2;
+		struct graph *g = graph_new(&forms[raised]);
+		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
+		struct graph_summary s;
+		struct graph_cost c;
+		struct arena a = { 0 };
+		struct error err = { 0 };
+		struct text t = { 0 };
+
+		if (first)
+			graph_output(g, "gelu", op_gelu(g, x));
+		graph_output(g, "mean", op_reduce_mean(g, x, 1, true));
+		graph_output(g, "max", op_reduce_max(g, x, -1, false));
+		graph_output(g, "sum", op_reduce_sum(g, x, 0, false));
+		if (!first)
+			graph_output(g, "gelu", op_gelu(g, x));
+		if (graph_finish(g, &err))
+			fail_msg("%s", err.text);
+		graph_summarise(g, &s);
+		assert_int_equal(s.opset, raised ? 20 : 17);
+		assert_int_equal(written_ir_version(g), raised ? 9 : 8);
+		graph_text(g, &t);
+		assert_int_equal(strstr(text_get(&t), "ReduceMean(x) axes=1 keepdims=1") != NULL, !raised);
+		assert_int_equal(strstr(text_get(&t), "ReduceMax(x) axes=2 keepdims=0") != NULL, !raised);
+		assert_int_equal(strstr(text_get(&t), "ReduceMean(x, constant.") != NULL, raised);
+		assert_int_equal(strstr(text_get(&t), "ReduceMax(x, constant.") != NULL, raised);
+		assert_int_equal(strstr(text_get(&t), " axes=") != NULL, !raised);
+		assert_non_null(strstr(text_get(&t), "ReduceSum(x, constant."));
+		graph_cost(g, &a, &c);
+		assert_false(c.unknown);
+		text_done(&t);
+		arena_done(&a);
+		graph_free(g);
+	}
+	struct graph *g = graph_new(NULL);
+	graph_need_opset(g, OPSET_MOST + 1);
+	assert_true(graph_failed(g));
+	graph_free(g);
+}
+
+// Values to be refused with.
+struct given {
+	struct graph *g;
+	value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic;
+};
+
+#define REFUSALS(X) \
+	X("Not of i i64[2,3]: it takes bool", op_not(v->g, v->i)) \
+	X("Sqrt of i i64[2,3]: it takes f16, f32, f64 or bf16", op_sqrt(v->g, v->i)) \
+	X("Sin of h bf16[2,3]: it takes f16, f32 or f64", op_sin(v->g, v->h)) \
+	X("Neg of b bool[2,3]", op_neg(v->g, v->b)) \
+	X("And of x f32[2,3] and x f32[2,3]: it takes bool", op_and(v->g, v->x, v->x)) \
+	X("Add of b bool[2,3] and b bool[2,3]: it takes numbers", op_add(v->g, v->b, v->b)) \
+	X("Mod of x f32[2,3] and x f32[2,3]: it takes integers", op_mod(v->g, v->x, v->x)) \
+	X("Add of x f32[2,3] and i i64[2,3]: types differ", op_add(v->g, v->x, v->i)) \
+	X("Mul of x f32[2,3] and row f32[4]: the shapes do not broadcast", op_mul(v->g, v->x, v->row)) \
+	X("Where of x f32[2,3], x f32[2,3] and x f32[2,3]: it takes bool", op_where(v->g, v->x, v->x, v->x)) \
+	X("Where of mark bool[4], x f32[2,3] and x f32[2,3]: the shapes do not broadcast", op_where(v->g, v->mark, v->x, v->x)) \
+	X("MatMul of x f32[2,3] and x f32[2,3]: the shapes do not fit", op_matmul(v->g, v->x, v->x)) \
+	X("MatMul of x f32[2,3] and w2 f16[3,5]: types differ", op_matmul(v->g, v->x, v->w2)) \
+	X("Softmax of i i64[2,3]", op_softmax(v->g, v->i, 1)) \
+	X("x f32[2,3] has rank 2: there is no axis 2", op_softmax(v->g, v->x, 2)) \
+	X("ReduceMean of b bool[2,3]", op_reduce_mean(v->g, v->b, 0, true)) \
+	X("TopK of x f32[2,3]: the 4 greatest", op_topk(v->g, v->x, 4)) \
+	X("TopK of h bf16[2,3]", op_topk(v->g, v->h, 2)) \
+	X("CumSum of b bool[2,3]", op_cumsum(v->g, v->b, 0)) \
+	X("Cast of x f32[2,3] to f8e4m3", op_cast(v->g, v->x, DTYPE_F8_E4M3)) \
+	X("Reshape of x f32[2,3] to [4,-1]: it does not fit", op_reshape(v->g, v->x, 2, (int64_t[]){ 4, -1 })) \
+	X("Reshape of x f32[2,3] to [7]: it does not fit", op_reshape(v->g, v->x, 1, (int64_t[]){ 7 })) \
+	X("Reshape of x f32[2,3] to [-1,-1]: it does not fit", op_reshape(v->g, v->x, 2, (int64_t[]){ -1, -1 })) \
+	X("Reshape of dynamic f32[batch,4] to [-1,-1,2]: it does not fit", op_reshape(v->g, v->dynamic, 3, (int64_t[]){ -1, -1, 2 })) \
+	X("Transpose of x f32[2,3]: an axis is named twice", op_transpose(v->g, v->x, 2, (int[]){ 1, 1 })) \
+	X("Squeeze of x f32[2,3] at axis 1, which is not of length 1", op_squeeze(v->g, v->x, 1)) \
+	X("Unsqueeze of x f32[2,3] at axis 4", op_unsqueeze(v->g, v->x, 4)) \
+	X("Concat of x f32[2,3] and row f32[4] at axis 0: ranks or types differ", op_concat(v->g, 2, (value[]){ v->x, v->row }, 0)) \
+	X("Concat of x f32[2,3] and w f32[5,4] at axis 0: dimension 1 differs", op_concat(v->g, 2, (value[]){ v->x, v->w }, 0)) \
+	X("Slice of x f32[2,3] at axis 1 from 1 to 4", op_slice(v->g, v->x, 1, 1, 4)) \
+	X("Slice of x f32[2,3] at axis 1 from 4 to", op_slice(v->g, v->x, 1, 4, INT64_MAX)) \
+	X("Slice of x f32[2,3] at axis 1 from -4 to", op_slice(v->g, v->x, 1, -4, INT64_MAX)) \
+	X("Slice of x f32[2,3] at axis 1 from 2 to 1", op_slice(v->g, v->x, 1, 2, 1)) \
+	X("Slice of x f32[2,3] by one i64[1] and x f32[2,3]", op_slice_to(v->g, v->x, 0, v->one, v->x)) \
+	X("Slice of x f32[2,3], layers.0/Slice f32[1], one i64[1] and constant.1 i64[1]: it takes i32 or i64", op_slice_to(v->g, v->x, 0, op_slice(v->g, v->row, 0, 0, 1), v->one)) \
+	X("Gather of x f32[2,3] and x f32[2,3]: it takes i32 or i64 as input 2", op_gather(v->g, v->x, v->x, 0)) \
+	X("Gather from x f32[2,3] by constant.", op_gather(v->g, v->x, graph_i64(v->g, 2), 0)) \
+	X("GatherND from x f32[2,3] by i i64[2,3], 0 dimensions of a batch", op_gather_nd(v->g, v->x, v->i, 0)) \
+	X("GatherElements from x f32[2,3] by one i64[1] at axis 0", op_gather_elements(v->g, v->x, v->one, 0)) \
+	X("Expand of x f32[2,3] to [2,5]: dimension 1 differs", op_expand(v->g, v->x, graph_i64s(v->g, 2, (int64_t[]){ 2, 5 }))) \
+	X("Range of one i64[1]", op_range(v->g, v->one, graph_i64(v->g, 3), graph_i64(v->g, 1))) \
+	X("Trilu of row f32[4]: it takes matrices", op_trilu(v->g, v->row, true, 0)) \
+	X("Conv of image f32[1,4,9,9] and kernel f32[6,3,3,3] in 1 groups", op_conv(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
+	X("Conv of image f32[1,4,9,9], good_kernel f32[6,4,3,3] and row f32[4]", op_conv(v->g, v->image, kernel_of(v, 4), v->row, 2, ones, none, ones, 1)) \
+	X("Conv of image f32[1,4,9,9]: a kernel [3,3] in steps [1,1], padding [-1,0,0,0]", op_conv(v->g, v->image, kernel_of(v, 4), NO_VALUE, 2, ones, less, ones, 1)) \
+	X("Conv of x f32[2,3] and kernel", op_conv(v->g, v->x, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
+	X("ConvTranspose of image f32[1,4,9,9] and kernel f32[6,3,3,3]", op_conv_transpose(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, 1)) \
+	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
+	X("GlobalAveragePool of x f32[2,3]", op_global_average_pool(v->g, v->x)) \
+	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", op_batch_norm(v->g, v->image, v->one, v->one, v->one, v->one, 0)) \
+	X("InstanceNormalization of image f32[1,4,9,9], row f32[4] and one i64[1]", op_instance_norm(v->g, v->image, v->row, v->one, 0)) \
+	X("group norm of image f32[1,4,9,9] in 3 groups", op_group_norm(v->g, v->image, 3, v->row, v->row, 0)) \
+	X("Pad of x f32[2,3] at axis 1 by -2 and -2: nothing is left", op_pad(v->g, v->x, 1, -2, -2)) \
+	X("Resize of x f32[2,3] by i i64[2,3], linear", op_resize(v->g, v->x, v->i, "linear")) \
+	X("a linear layer of weight w f32[5,4], [out, in], meets x f32[2,3]", op_linear(v->g, v->x, v->w, NO_VALUE)) \
+	X("a linear layer of weight w f32[5,4], [out, in], meets dynamic f32[batch,4] with bias row f32[4]", op_linear(v->g, v->dynamic, v->w, v->row)) \
+	X("Gemm of i64rows i64[2,4] and w f32[5,4]: types differ", op_linear(v->g, rows_of(v), v->w, NO_VALUE)) \
+	X("LayerNormalization of x f32[2,3] and row f32[4]", op_layer_norm(v->g, v->x, v->row, NO_VALUE, 0)) \
+	X("LayerNormalization of dynamic f32[batch,4], row f32[4] and one i64[1]", op_layer_norm(v->g, v->dynamic, v->row, v->one, 0)) \
+	X("an RMS norm of x f32[2,3] and row f32[4]", op_rms_norm(v->g, v->x, v->row, 0)) \
+	X("attention of x f32[2,3], x f32[2,3] and x f32[2,3], 1 heads", op_attention(v->g, v->x, v->x, v->x, NO_VALUE, 1, 1, 1, 0)) \
+	X("wrong: dimension 0 is -99", graph_input(v->g, "wrong", DTYPE_F32, 1, (int64_t[]){ -99 })) \
+	X("w f32[5,4] is taken for f32[4,5]", graph_external(v->g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 5 }, "f", 0, 80))
+
+static const int64_t ones[] = { 1, 1 }, none[4] = { 0 }, less[] = { -1, 0, 0, 0 };
+
+static value kernel_of(struct given *v, int64_t channels)
+{
+	return graph_external(v->g, "good_kernel", DTYPE_F32, 4, (int64_t[]){ 6, channels, 3, 3 }, "f", 0, (uint64_t)(6 * channels * 9 * 4));
+}
+
+static value rows_of(struct given *v)
+{
+	return graph_input(v->g, "i64rows", DTYPE_I64, 2, (int64_t[]){ 2, 4 });
+}
+
+static struct given given_new(void)
+{
+	struct graph *g = graph_new(NULL);
+	const int64_t two_three[] = { 2, 3 };
+
+	return (struct given){ .g = g, .x = graph_input(g, "x", DTYPE_F32, 2, two_three), .row = graph_input(g, "row", DTYPE_F32, 1, (int64_t[]){ 4 }),
+		.i = graph_input(g, "i", DTYPE_I64, 2, two_three), .b = graph_input(g, "b", DTYPE_BOOL, 2, two_three), .h = graph_input(g, "h", DTYPE_BF16, 2, two_three),
+		.one = graph_input(g, "one", DTYPE_I64, 1, (int64_t[]){ 1 }), .mark = graph_input(g, "mark", DTYPE_BOOL, 1, (int64_t[]){ 4 }),
+		.w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 5, 4 }, "f", 0, 80), .w2 = graph_external(g, "w2", DTYPE_F16, 2, (int64_t[]){ 3, 5 }, "f", 80, 30),
+		.image = graph_input(g, "image", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 }), .kernel = graph_external(g, "kernel", DTYPE_F32, 4, (int64_t[]){ 6, 3, 3, 3 }, "f", 0, 648),
+		.dynamic = graph_input(g, "dynamic", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 4 }) };
+}
+
+#define X(sentence, call) +1
+enum { REFUSAL_COUNT = 0 REFUSALS(X) };
+#undef X
+
+// The refusal number `which`; the sentence it shall begin with.
+static const char *refuse(int which, struct given *v)
+{
+	int at = 0;
+#define X(sentence, call)                      \
+	if (which == at++) {                   \
+		value y = call;                \
+		assert_int_equal(y.id, 0);     \
+		return sentence;               \
+	}
+	REFUSALS(X)
+#undef X
+	return NULL;
+}
+
+static void what_does_not_fit_is_refused_by_a_sentence(void **state)
+{
+	(void)state;
+	for (int i = 0; i < REFUSAL_COUNT; i++) {
+		struct given v = given_new();
+		struct error err = { 0 };
+
+		graph_enter(v.g, "layers.0");
+		const char *sentence = refuse(i, &v);
+		graph_leave(v.g);
+		assert_int_not_equal(graph_finish(v.g, &err), STATUS_OK);
+		if (strncmp(err.text, "layers.0: ", 10) || strncmp(err.text + 10, sentence, strlen(sentence)))
+			fail_msg("\"%s\" where \"%s\" was expected", err.text, sentence);
+		graph_free(v.g);
+	}
+}
+
+// What is at the edge of the bounds passes.
+static void what_fits_passes(void **state)
+{
+	(void)state;
+	struct given v = given_new();
+
+	assert_int_equal(value_dim(v.g, op_slice(v.g, v.x, 1, -3, -1), 1), 2);
+	assert_int_equal(value_dim(v.g, op_slice(v.g, v.x, 1, 3, 3), 1), 0);
+	assert_int_equal(value_rank(v.g, op_gather(v.g, v.x, graph_i64(v.g, -2), 0)), 1);
+	assert_int_equal(value_dim(v.g, op_gather_elements(v.g, v.x, v.i, -1), 1), 3);
+	assert_int_equal(value_dtype(v.g, op_relu(v.g, v.i)), DTYPE_I64);
+	assert_int_equal(value_dtype(v.g, op_equal(v.g, v.b, v.b)), DTYPE_BOOL);
+	assert_int_equal(value_rank(v.g, op_where(v.g, graph_input(v.g, "deep", DTYPE_BOOL, 3, (int64_t[]){ 7, 1, 3 }), v.x, v.x)), 3);
+	assert_false(graph_failed(v.g));
+	graph_free(v.g);
+}
+
+// Convolutions of opset 17 take no bfloat16: brought to it, a graph has them in float32.
+static void halves_keep_to_what_operators_take(void **state)
+{
+	(void)state;
+	for (int b = 0; b < 2; b++) {
+		struct graph_form form = { .precise.precision = b ? PRECISION_BFLOAT16 : PRECISION_FLOAT16 };
+		struct graph *g = graph_new(&form);
+		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 });
+		value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 4, 3, 3 }, "f", 0, 864);
+		value y = op_conv(g, x, w, NO_VALUE, 2, ones, none, ones, 1);
+		value k = graph_external(g, "k", DTYPE_F32, 2, (int64_t[]){ 5, 7 }, "f", 864, 140);
+		struct error err = { 0 };
+		struct text t = { 0 };
+
+		graph_output(g, "y", op_linear(g, op_max_pool(g, y, 2, ones, ones, none, false), k, NO_VALUE));
+		if (graph_finish(g, &err))
+			fail_msg("%s", err.text);
+		graph_text(g, &t);
+		assert_int_equal(strstr(text_get(&t), "group=1 : f32[1,6,7,7]") != NULL, b);
+		assert_int_equal(strstr(text_get(&t), "group=1 : f16[1,6,7,7]") != NULL, !b);
+		assert_int_equal(strstr(text_get(&t), "ceil_mode=0 : f32[") != NULL, b);
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_operator_has_a_row),
+		cmocka_unit_test(an_operator_without_a_row_is_refused),
+		cmocka_unit_test(the_opset_may_be_raised_at_any_time),
+		cmocka_unit_test(what_does_not_fit_is_refused_by_a_sentence),
+		cmocka_unit_test(what_fits_passes),
+		cmocka_unit_test(halves_keep_to_what_operators_take),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
