@@ -76,7 +76,7 @@ static enum status make_key(struct list *l, struct checkpoint *c, struct error *
 	enum status st = checkpoint_digest(c, NULL, err);
 
 	hash_init(&h);
-	hash_add_text(&h, "converted 2");
+	hash_add_text(&h, "converted 3");
 	for (size_t i = 0; i < l->count && !st; i++) {
 		const struct recipe *r = l->items[i].recipe;
 		int64_t numbers[] = { r->kind, r->bits, r->block, r->asymmetric, r->in_out, r->source_dtype, r->outer, r->inner, (int64_t)r->offset };
@@ -262,7 +262,8 @@ static void make_rows(const struct item *i, int64_t first, int64_t count, float 
 struct writer {
 	pthread_mutex_t lock;
 	const struct list *list;
-	int fd, error;                       // errno of the first failed write
+	int fd, error;                       // errno of the first failed write; EDOM: `unfit` holds what integers have no number for
+	const struct recipe *unfit;
 	size_t item;
 	int64_t row;                         // what is to be made next
 };
@@ -297,6 +298,27 @@ static void fail(struct writer *w, int code)
 	pthread_mutex_unlock(&w->lock);
 }
 
+// Infinities and NaN have the highest exponent.
+static bool are_finite(const float *x, size_t n)
+{
+	uint32_t bits, found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&bits, &x[i], sizeof bits);
+		found |= (bits & 0x7f800000) == 0x7f800000;
+	}
+	return !found;
+}
+
+static void refuse(struct writer *w, const struct recipe *r)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->error)
+		w->unfit = r;
+	w->error = w->error ? w->error : EDOM;
+	pthread_mutex_unlock(&w->lock);
+}
+
 static void *make_strips(void *handle)
 {
 	struct writer *w = handle;
@@ -319,6 +341,10 @@ static void *make_strips(void *handle)
 		size_t size = dtype_size(i->recipe->source_dtype), row = (size_t)i->length * size;
 
 		make_rows(i, first, count, rows, passing, made);
+		if (i->recipe->kind != RECIPE_CAST && !are_finite(rows, (size_t)(count * i->length))) {
+			refuse(w, i->recipe);
+			break;
+		}
 		int code = file_write_at(w->fd, made, (size_t)count * row_nbytes(i), w->list->weights[k].offset + (uint64_t)first * row_nbytes(i));
 		if (code)
 			fail(w, code);
@@ -356,6 +382,9 @@ static enum status write_file(int fd, const char *path, const struct list *l, st
 	make_strips(&w);
 	while (started)
 		pthread_join(threads[--started], NULL);
+	if (w.unfit)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: made from a weight with values that are NaN or infinite, for which integers have no number",
+			w.unfit->name);
 	errno = w.error;
 	if (w.error)
 		return error_errno(err, "%s", path);
