@@ -46,8 +46,8 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	for (size_t i = 0; i < count; i++) {
 		const struct conform_case *c = &cases[i];
 		json_array_append_new(
-			all, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?}", "name", c->name, "folder", c->folder,
-				     "model_type", c->model_type, "platform", on, "passed", c->passed, "reason", c->reason,
+			all, json_pack("{s:s, s:s, s:s?, s:s, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?}", "name", c->name, "folder", c->folder,
+				     "model_type", c->model_type, "platform", on, "verdict", verdict_word(c->verdict), "passed", c->passed, "reason", c->reason,
 				     "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse),
 				     "nodes_elsewhere", c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement));
 	}
@@ -84,6 +84,7 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 	struct target *target;
 	struct watch watch = { .count = count };
 	size_t targets, failed = 0;
+	int code = EXIT_GOOD;
 
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
@@ -98,8 +99,12 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 	progress_clear();
 	if (s != STATUS_OK)
 		return cli_error(&err);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		int one = verdict_exit_code(cases[i].verdict);
+
 		failed += !cases[i].passed;
+		code = one > code ? one : code;
+	}
 	if (json) {
 		print_json(cases, count, on);
 	} else {
@@ -109,7 +114,7 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 	// With --json standard output is the array alone.
 	fflush(stdout);
 	emit_to(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
-	return failed ? EXIT_USE : EXIT_GOOD;
+	return code;
 }
 
 static int run(int argc, char **argv)
@@ -126,12 +131,14 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
-			"what transformers computed with it. A case that is refused or cannot run has failed. The last line\n"
-			"is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases given.\n"
+			"what transformers computed with it. A case that is refused, cannot run or is none has failed. The\n"
+			"last line is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases\n"
+			"given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"
 			"depend on the rows beside it.\n\n"
 			"  assay conform --on openvino tests/conform/cases/*\n\n"
-			"Exit codes: 0 all passed; 1 any failed, bad use, or an error of assay's own.\n",
+			"Exit codes: 0 all are right; 1 bad use or an error of assay's own; 2 a case has another verdict;\n"
+			"3 a case is wrong.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = -1,

@@ -28,12 +28,13 @@ static double real_of(const json_t *x)
 	return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-static void set_answer(struct listening *l, bool passed, const char *reason, double max_abs_error, double nmse)
+static void set_answer(struct listening *l, enum verdict verdict, const char *reason, double max_abs_error, double nmse)
 {
 	struct conform_case *c = &l->cases[l->next++];
 
-	c->passed = passed;
-	c->reason = passed ? NULL : reason ? reason : "no reason was given";
+	c->verdict = verdict;
+	c->passed = verdict == VERDICT_RIGHT;
+	c->reason = c->passed ? NULL : reason ? reason : "no reason was given";
 	c->max_abs_error = max_abs_error;
 	c->nmse = nmse;
 	c->elsewhere = -1;
@@ -53,7 +54,8 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	if (text_is(name, "start") && index == l->next && l->next < l->count) {
 		l->started = true;
 	} else if (text_is(name, "case") && index == l->next && l->started) {
-		set_answer(l, json_is_true(json_object_get(event, "passed")), arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
+		enum verdict v = verdict_find(json_string_value(json_object_get(event, "verdict")));
+		set_answer(l, v < VERDICT_COUNT ? v : VERDICT_FAILED, arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
 			real_of(json_object_get(event, "max_abs_error")), real_of(json_object_get(event, "nmse")));
 		struct conform_case *c = &l->cases[l->next - 1];
 		c->elsewhere = json_integer_value(json_object_get(event, "elsewhere"));
@@ -103,17 +105,20 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 		st = child_run(argv, request_for(a, t, l.cases, l.count, rows), &limits, on_line, &l, &report, err);
 		if (st)
 			return st;
-		if (heard_verdict(&l.heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && l.next < l.count)
+		enum verdict v = heard_verdict(&l.heard, &report, &limits, &cause, &note);
+		if (v == VERDICT_RIGHT && l.next < l.count) {
+			v = VERDICT_FAILED;
 			cause = "its process was done before this case had an answer";
+		}
 		child_report_done(&report);
 		scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));
 		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It died
 		// between two cases: the rest starts anew.
 		if (l.started)
-			set_answer(&l, false, cause, (double)NAN, (double)NAN);
+			set_answer(&l, v, cause, (double)NAN, (double)NAN);
 		else if (l.next == 0)
 			while (l.next < l.count)
-				set_answer(&l, false, cause, (double)NAN, (double)NAN);
+				set_answer(&l, v, cause, (double)NAN, (double)NAN);
 		done += l.next;
 	}
 	return STATUS_OK;

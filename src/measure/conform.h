@@ -10,7 +10,8 @@
 struct conform_case {
 	const char *name, *folder, *model_type;
 	const char *class_name;              // of transformers; NULL where it is not known
-	bool passed;
+	enum verdict verdict;                // right, wrong, or why it did not run; failed where a kept answer (conform_types) says no more
+	bool passed;                         // right
 	const char *reason;                  // NULL when passed
 	double max_abs_error, nmse;          // the worst output's; NaN when it did not run
 	int64_t elsewhere;                   // nodes that were not on the platform; -1: not known

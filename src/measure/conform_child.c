@@ -23,6 +23,7 @@ struct case_work {
 	int64_t elsewhere;                                       // nodes that were not on the platform; -1: not known
 	const char *note;
 	size_t form;                                             // which of the platform's
+	bool differs;                                            // it ran, and what it gave is wrong
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
@@ -89,17 +90,19 @@ static enum status run_form(struct case_work *w, const struct target *t, const s
 	if ((st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err)))
 		return st;
 	if (rows > 0)
-		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, err);
+		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
 	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
 	    (st = reference_read_golden(&ref, io, &w->arena, err)))
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
 		out[i].name = w->session.outputs[i].name;
-	if (reference_judge(&ref, out, w->session.output_count, bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL) != VERDICT_RIGHT)
+	enum verdict v = reference_judge(&ref, out, w->session.output_count, bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL);
+	w->differs = v == VERDICT_WRONG;
+	if (v != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
 	// A session with fixed shapes cannot generate: its cache does not grow.
 	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
-		return conform_generate(folder, spec, &w->checkpoint, t, b, &w->session, &w->arena, err);
+		return conform_generate(folder, spec, &w->checkpoint, t, b, &w->session, &w->arena, &w->differs, err);
 	return STATUS_OK;
 }
 
@@ -118,7 +121,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 {
 	struct case_work best = { 0 };
 	struct error first = { 0 };
-	bool right = false;
+	bool right = false, differs = false;
 
 	for (size_t i = 0; i < t->platform->form_count; i++) {
 		struct error why = { 0 };
@@ -128,10 +131,13 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 		w->elsewhere = -1;
 		w->note = NULL;
 		w->form = i;
+		w->differs = false;
 		st = run_form(w, t, &t->platform->forms[i], folder, rows, &why);
 		close_form(w);
-		if (st && i == 0)
+		if (st && i == 0) {
 			first = why;
+			differs = w->differs;
+		}
 		if (!st && (!right || (w->elsewhere >= 0 && w->elsewhere < best.elsewhere))) {
 			best.row = w->row;
 			best.elsewhere = w->elsewhere;
@@ -143,6 +149,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 			break;
 	}
 	if (!right) {
+		w->differs = differs;
 		*err = first;
 		return first.status;
 	}
@@ -163,13 +170,14 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	struct case_work w = { 0 };
 	struct error err = { 0 };
 	struct text clean = { 0 };
-	bool passed;
+	enum status st;
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	passed = run_case(&w, t, folder, rows, &err) == STATUS_OK;
+	st = run_case(&w, t, folder, rows, &err);
+	enum verdict v = !st ? VERDICT_RIGHT : w.differs ? VERDICT_WRONG : verdict_of_status(st);
 	child_clean(&clean, err.text, strlen(err.text));
-	say(json_pack("{s:s, s:I, s:b, s:s?, s:o, s:o, s:I, s:s?, s:I}", "event", "case", "index", (json_int_t)index, "passed", (int)passed, "reason",
-		passed ? NULL : text_get(&clean), "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:I}", "event", "case", "index", (json_int_t)index, "verdict", verdict_word(v), "reason",
+		st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
 		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", (json_int_t)w.form));
 	text_done(&clean);
 	arena_done(&w.arena);

@@ -137,7 +137,7 @@ static void pad_behind(struct prompt *p, struct arena *a)
 }
 
 // `plain`: what a run without a cache is made on.
-static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a, struct error *err)
+static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a, bool *differs, struct error *err)
 {
 	struct prompt p;
 	int64_t differing;
@@ -153,20 +153,25 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 		return STATUS_OK;                                    // they count the padding's columns
 	if (g->shared && p.mask)
 		pad_behind(&p, a);
-	if ((st = generate_greedy(g, &p, NULL, a, err)) || (st = compare(g, &p, run, err)))
+	if ((st = generate_greedy(g, &p, NULL, a, err)))
 		return st;
+	if ((st = compare(g, &p, run, err))) {
+		*differs = st == STATUS_FAILED;                      // else gen.json is at fault
+		return st;
+	}
 	struct generation again = *g;
 	again.first = plain;
 	again.shared = false;
 	if ((st = generate_check(&again, &p, &differing, &error, a, err)))
 		return st;
-	if (differing || !(error <= bound_for(DTYPE_F32).max_abs * 10))
+	*differs = differing || !(error <= bound_for(DTYPE_F32).max_abs * 10);
+	if (*differs)
 		return error_set(err, STATUS_FAILED, "%lld tokens differ from a run without a cache, logits by %g", (long long)differing, error);
 	return STATUS_OK;
 }
 
 enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct backend *b, struct session *whole,
-	struct arena *a, struct error *err)
+	struct arena *a, bool *differs, struct error *err)
 {
 	static const enum arch_graph which[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
 	struct session sessions[3] = { 0 };
@@ -199,7 +204,7 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;
 	json_array_foreach(runs, i, run)
-		if (!st && (st = one_run(&g, g.first, run, folder, a, err)))
+		if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
 			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
 	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
 		struct graph_form form = t->platform->forms[0];
@@ -214,7 +219,7 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 		g.shared = true;
 		json_array_foreach(runs, i, run)
 			if (!st)
-				st = one_run(&g, whole, run, folder, a, err);
+				st = one_run(&g, whole, run, folder, a, differs, err);
 		if (st)
 			error_prefix(err, "gen.json: the cache shared");
 	}

@@ -65,6 +65,7 @@ static bool read_result(struct conform_type *type, struct arena *a, const char *
 
 		good = text_is(json_string_value(json_object_get(c, "name")), type->cases[i].name);
 		type->cases[i].passed = json_is_true(json_object_get(c, "passed"));
+		type->cases[i].verdict = type->cases[i].passed ? VERDICT_RIGHT : VERDICT_FAILED;
 		type->cases[i].reason = reason ? arena_strdup(a, reason) : NULL;
 		type->cases[i].max_abs_error = json_is_number(error) ? json_number_value(error) : (double)NAN;
 		type->cases[i].nmse = json_is_number(nmse) ? json_number_value(nmse) : (double)NAN;

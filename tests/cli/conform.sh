@@ -18,24 +18,42 @@ empty err
 cp -r "$cases/bert" "$work/swapped" && cp "$cases/bert-relu/io.safetensors" "$work/swapped/"
 cp -r "$cases/bert" "$work/unknown" && sed -i 's/"bert"/"perpetuum"/; s/BertForMaskedLM/PerpetuumModel/' "$work/unknown/config.json"
 mkdir "$work/empty"
-code 1 "$ASSAY" conform "$cases/bert" "$work/swapped" "$work/unknown" "$work/empty" "$work/none"
+code 3 "$ASSAY" conform "$cases/bert" "$work/swapped" "$work/unknown" "$work/empty" "$work/none"
 [ "$(tail -1 "$work/out")" = '1 passed, 4 failed' ] || fail "the last line is not '1 passed, 4 failed'"
 has out '^FAIL swapped .*'
 has out '^FAIL unknown .*perpetuum'
 has out '^FAIL empty .*'
 has out '^FAIL none .*'
 
-code 1 "$ASSAY" conform --json "$cases/bert" "$work/swapped"
+code 3 "$ASSAY" conform --json "$cases/bert" "$work/swapped"
+json '[x["verdict"] for x in d] == ["right", "wrong"]'
 json '[x["passed"] for x in d] == [True, False] and d[0]["reason"] is None and d[1]["reason"]'
 json 'd[0]["name"] == "bert" and d[0]["model_type"] == "bert" and 0 <= d[0]["max_abs_error"] < 1e-3 and d[0]["platform"] == "cpu"'
 has err '^1 passed, 1 failed$'
 
+# Nothing that ran was wrong: another verdict. What cannot be asked at all is bad use.
+code 2 "$ASSAY" conform --json "$cases/bert" "$work/unknown" "$work/empty"
+json '[x["verdict"] for x in d] == ["right", "unsupported", "failed"]'
+code 1 "$ASSAY" conform --on perpetuum "$cases/bert"
+code 1 "$ASSAY" conform
+code 3 "$ASSAY" conform --on null "$cases/bert"
+# Generated tokens that are not transformers', though the outputs are.
+cp -r "$cases/qwen2" "$work/tokens"
+python3 - "$work/tokens/gen.json" <<'PY'
+import json, sys
+gen = json.load(open(sys.argv[1]))
+gen["runs"][0]["generated"][0][0] += 1
+json.dump(gen, open(sys.argv[1], "w"))
+PY
+code 3 "$ASSAY" conform "$work/tokens"
+has out 'transformers generates'
+
 # A platform that is not here fails every case, and each says why.
-code 1 "$ASSAY" conform --on cuda "$cases/bert" "$cases/vit"
+code 2 "$ASSAY" conform --on cuda "$cases/bert" "$cases/vit"
 [ "$(tail -1 "$work/out")" = '0 passed, 2 failed' ] || fail "the last line is not '0 passed, 2 failed'"
 has out '^FAIL bert  .{20}'
 # An engine that dies at one case fails that case and goes on.
-code 1 "$ASSAY" conform --on null:crash=run@1 "$cases/bert" "$cases/vit"
+code 2 "$ASSAY" conform --on null:crash=run@1 "$cases/bert" "$cases/vit"
 [ "$(tail -1 "$work/out")" = '0 passed, 2 failed' ] || fail "a crash stopped the run: $(tail -1 "$work/out")"
 
 if has_platform openvino; then
