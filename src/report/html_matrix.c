@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/gather.h"
+#include "base/visible.h"
 #include "report/html.h"
 
 static void matrix_cell(const struct report_cell *c, struct arena *a, struct text *out)
@@ -104,7 +105,7 @@ bool html_chart(const struct summary *s, struct arena *a, struct text *out)
 	size_t groups = json_array_size(data);
 
 	if (groups > 0) {
-		char *json = json_dumps(data, JSON_COMPACT);
+		char *json = visible_json(data, JSON_COMPACT);
 		text_add(out, "<h2 id=\"latency\">Latency</h2><p class=\"hint\">Median of the warm runs; the line across its end reaches from the fastest run to the slowest.</p>\n<div class=\"chart\"><div class=\"chart-top\">");
 		for (size_t k = 0; k < s->column_count; k++) {
 			if (used[k])
