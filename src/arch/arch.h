@@ -41,7 +41,7 @@ void arch_print(const struct spec *s, struct text *out);            // "key: val
 json_t *arch_json(const struct spec *s);                            // the same as an object: type, family, dialect, head, traits, sizes
 
 const char *arch_model_type(const struct spec *s);                  // "bert"
-const char *arch_architecture(const struct spec *s);                // LEGACY.md's word: "encoder-only", "vision", "decoder-only"
+const char *arch_architecture(const struct spec *s);                // its row of the compatibility matrix: "encoder-only", "vision", "decoder-only"
 const char *arch_family(const struct spec *s);
 const char *arch_head(const struct spec *s);                        // "masked-lm", ..., "model"
 
@@ -77,7 +77,7 @@ size_t arch_type_count(void);
 const char *arch_type_name(size_t i);                               // sorted
 const char *arch_type_family(size_t i);
 const char *arch_type_dialect(size_t i);
-const char *arch_type_architecture(size_t i);                       // LEGACY.md's word
+const char *arch_type_architecture(size_t i);                       // likewise
 const char *arch_class_head(const char *class_name);                // "masked-lm"; NULL for a class whose head is not known
 
 #endif

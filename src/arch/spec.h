@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model type is a row: family (who draws), dialect (what this checkpoint calls things), traits (how it differs).
 //
-//	{ "mistral", &decoder, &llama_names },                                    an alias costs one line
-//	{ "qwen2",   &decoder, &llama_names, .traits.attn.qkv_bias = true },
+//	{ "mistral", &decoder, &llama_names },                               an alias costs one line
+//	{ "qwen2",   &decoder, &llama_names, .traits.qkv_bias = true },
 //
-// spec_resolve merges family defaults <- row <- config.json (over its class's defaults) <- which tensors exist, into one
+// arch_resolve merges family defaults <- row <- config.json (over its class's defaults) <- which tensors exist, into one
 // flat struct spec. Families and blocks read only the spec; table.c alone knows model types.
 #ifndef ASSAY_ARCH_SPEC_H
 #define ASSAY_ARCH_SPEC_H
@@ -221,7 +221,7 @@ struct body;
 struct config;
 
 struct family {
-	const char *name, *architecture;             // "encoder"; LEGACY.md's word
+	const char *name, *architecture;             // "encoder"; its row of the compatibility matrix
 	// From config.json to the spec: resolve_transformer and its like, then what is the family's own.
 	void (*resolve)(struct config *c, struct spec *s, struct arena *a);
 	void (*draw)(struct build *b);               // the graph b->which: inputs, body, head, outputs

@@ -5,7 +5,7 @@
 //     optimum-benchmark     benchmark.json: config and report; latencies in s, memory in MB of 10^6 bytes
 //     benchmark_app         benchmark_report.json or .csv of -report_type: sections of key and value, times in ms
 //     onnxruntime_perf_test the result file (model,seconds,peak bytes,CPU,number) or what it prints
-// Writes nothing: import.c puts the rows into a database.
+// Writes nothing: record.c puts the rows into a database.
 #include <math.h>
 #include <string.h>
 

@@ -63,10 +63,10 @@ printf 'this is\e[31m no JSON' >torn.json && mkdir torn && cp torn.json torn/con
 for name in "$evil" "$broken" "strange $evil" act torn "no such $evil"; do
 	clean inspect "$name"
 	clean inspect "$name" --json
-	clean run "$name" --on null --synthetic --runs 3 --no-conform
+	clean run "$name" --on null:clock=told --synthetic --runs 3 --no-conform
 done
 for name in "$evil" "$broken"; do
-	clean run "$name" --on null --synthetic --runs 3 --no-conform --json
+	clean run "$name" --on null:clock=told --synthetic --runs 3 --no-conform --json
 	clean build "$name" -o "built $name"
 	clean synth "$name" -o "synth $name"
 	clean conform "$name" --on null
@@ -77,8 +77,8 @@ done
 ASSAY_NULL="cpu:crash=run@1 cuda:fail=open" clean run "$evil" --on cuda,cpu --fallback --synthetic --no-conform
 clean build "$evil" -o text --text
 clean profile "$evil" --on cpu --synthetic --runs 3 -o flame.html
-clean matrix --models "$evil" "strange $evil" --on null --synthetic --runs 3 --no-conform --output-dir "matrix $evil"
-clean ab "$evil" --on null --synthetic --a threads=1 --b threads=2
+clean matrix --models "$evil" "strange $evil" --on null:clock=told --synthetic --runs 3 --no-conform --output-dir "matrix $evil"
+clean ab "$evil" --on null:clock=told --synthetic --rapid --a threads=1 --b threads=2
 for words in detect doctor setup platforms types; do clean "$words" "$evil"; clean "$words" "$broken"; done
 clean "$evil"
 clean run "$evil" --on "$evil"
