@@ -600,8 +600,8 @@ static void make(const struct mutant *m, const struct work *w)
 		equal &= far[o] <= w->allowed[o];
 		seen |= !(far[o] <= w->allowed[o]) && (o != BERT64_pooler_output || isnan(far[o]));
 	}
-	print_line(json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "name", m->name, "what", m->what, "golden", file, "equal", equal, "seen", seen,
-		"distance", figures(far)));
+	print_line(json_pack("{s:s, s:s, s:b, s:s, s:b, s:b, s:o}", "name", m->name, "what", m->what, "some", m->some, "golden", file, "equal", equal,
+		"seen", seen, "distance", figures(far)));
 	json_decref(model.config);
 	arena_done(&a);
 }
@@ -646,7 +646,7 @@ int main(int argc, char **argv)
 	for (int o = 0; o < BERT64_OUTPUT_COUNT; o++)
 		if (!(w.allowed[o] < 1e-5))
 			fail(output_names[o], "float64 and the golden file do not agree; one of the two is another model");
-	print_line(json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "name", "undamaged",
+	print_line(json_pack("{s:s, s:b, s:s, s:s, s:b, s:b, s:o}", "name", "undamaged", "some", true,
 		"what", "the checkpoint as it is; the distance is that of the golden file", "golden", "golden.safetensors", "equal", true, "seen", false, "distance", figures(w.allowed)));
 	for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
 		if (is_wanted(&mutants[i], some, argv))
