@@ -14,7 +14,7 @@ command -v python3 >/dev/null || { echo "skip: python3 is not there to run tools
 export ASSAY ASSAY_BUILD=$BUILD
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16
 if [ -n "${ASSAY_LONG:-}" ]; then
-	exec python3 "$SOURCE/tools/mutants" --out "$BUILD/MUTANTS.md.new"
+	exec python3 "$SOURCE/tools/mutants" --all --out "$BUILD/MUTANTS.md"
 fi
 
 # A mutant that lives is told, and so is an equal one that is blamed: a program that calls everything right, one that calls everything wrong.
