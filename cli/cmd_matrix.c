@@ -173,7 +173,7 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		else if (m->makes_weights)
 			emit_to(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
 		else
-			emit_to(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : "real",
+			emit_to(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : m->hub.kind == HUB_ONNX_FILE ? "as in the file:" : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 		for (size_t k = 0; k < c->planned_count; k++)
 			if (c->planned[k].model == m && e.memory[k].refused)

@@ -73,7 +73,7 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 
 	*out = (struct asked){ 0 };
 	out->field[ASKED_MODEL] = c->model;
-	out->field[ASKED_WEIGHTS] = c->synthetic ? "synthetic" : "real";
+	out->field[ASKED_WEIGHTS] = cell_weights_word(c);
 	out->field[ASKED_LAYERS] = number(a, c->layers);
 	out->field[ASKED_PROMPT] = number(a, prompt);
 	out->field[ASKED_NEW] = number(a, fresh);

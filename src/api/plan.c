@@ -10,6 +10,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/identity.h"
+#include "backend/outline.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -117,6 +118,37 @@ static enum status resolve(
 	return STATUS_OK;
 }
 
+// Does a file that a graph names beside it carry the mark of synthetic weights? What leads out of the folder is not looked at.
+static bool is_marked(struct arena *a, const char *onnx, const char *location)
+{
+	const char *slash = strrchr(onnx, '/'), *folder = slash ? arena_strndup(a, onnx, (size_t)(slash - onnx + 1)) : "";
+	struct shard shard = { 0 };
+	struct weight *weights;
+	size_t count;
+	struct error ignored = { 0 };        // not a safetensors file
+
+	if (*location == '/' || strstr(location, "..") || !text_ends(location, ".safetensors"))
+		return false;
+	return safetensors_open(a, arena_printf(a, "%s%s", folder, location), &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
+}
+
+// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse.
+static void look_into(struct plan_model *m)
+{
+	struct arena passing = { 0 };
+	struct outline_weights weights;
+	struct error ignored = { 0 };
+	const uint8_t *map;
+	size_t nbytes;
+
+	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, &passing, map, nbytes, &ignored) == STATUS_OK) {
+		m->weight_bytes = weights.nbytes;
+		for (size_t i = 0; i < weights.location_count; i++)
+			m->synthetic = m->synthetic || is_marked(&passing, m->path, weights.locations[i]);
+	}
+	arena_done(&passing);
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
 	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
@@ -133,6 +165,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 			return error_set(
 				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
 		m.path = m.hub.path;
+		look_into(&m);
 	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
 		refuse(&m, a, &why);
 	} else {
@@ -440,7 +473,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 		r->architecture = m->architecture;
 	if (!r->head)
 		r->head = m->head;
-	r->weights = m->synthetic ? "synthetic" : "real";
+	r->weights = cell_weights_word(c);
 	r->shortened = m->shortened;
 	if (q->layers > 0)
 		r->layers = q->layers;

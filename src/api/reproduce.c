@@ -23,7 +23,7 @@ static const char *model_now(struct arena *a, const struct store_question *q, co
 	if (file_exists(q->model_file))
 		return q->model_file;
 	// A folder of synthetic weights in the cache is made again; any other that is gone is asked for by its name.
-	if (!q->cell.synthetic && q->cell.path && file_exists(q->cell.path)) {
+	if ((!q->cell.synthetic || text_ends(q->cell.path, ".onnx")) && q->cell.path && file_exists(q->cell.path)) {
 		*moved = arena_printf(a, "the model was %s and is taken from %s", q->cell.model, q->cell.path);
 		return q->cell.path;
 	}

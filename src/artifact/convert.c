@@ -94,6 +94,7 @@ static enum status collect(struct list *l, struct arena *a, struct checkpoint *c
 {
 	const struct recipe *const *recipes;
 	size_t all = 0, kept = 0;
+	bool synthetic = false;
 	enum status s = STATUS_OK;
 
 	for (size_t i = 0; i < count; i++)
@@ -116,7 +117,11 @@ static enum status collect(struct list *l, struct arena *a, struct checkpoint *c
 		l->weights[i] = (struct weight){ .name = r->name, .dtype = r->dtype, .rank = r->rank };
 		memcpy(l->weights[i].dim, r->dim, sizeof r->dim);
 	}
-	if ((s = safetensors_header(a, l->weights, kept, &l->header, &l->header_nbytes, &l->nbytes, err)))
+	for (size_t i = 0; i < kept; i++)
+		synthetic = synthetic || l->items[i].shard->synthetic;
+	// What was made from synthetic weights carries their mark.
+	s = (synthetic ? safetensors_header_synthetic : safetensors_header)(a, l->weights, kept, &l->header, &l->header_nbytes, &l->nbytes, err);
+	if (s)
 		return s;
 	return make_key(l, c, err);
 }

@@ -21,4 +21,13 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 // that keep a type or name another.
 void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes);
 
+struct outline_weights {
+	uint64_t nbytes;                     // of all tensors that the file holds or names: by their shapes, whether they lie inside or outside
+	enum dtype dtype;                    // of most of these bytes; NONE: there are none, or of a type that dtype.h has not
+	const char **locations;              // external files, each once, as the graph names them: relative to its folder
+	size_t location_count;
+};
+// Initializers and constants, those of nested graphs too. Memory in `a`; no weight is read.
+enum status outline_weights(struct outline_weights *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
+
 #endif

@@ -190,13 +190,18 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
 }
 
+const char *cell_weights_word(const struct cell *c)
+{
+	return c->synthetic ? "synthetic" : c->path && text_ends(c->path, ".onnx") ? "as in the file" : "real";
+}
+
 static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 {
 	r->model = c->model;
 	r->revision = c->revision;
 	r->requested = c->platform;
 	r->device = c->device && *c->device ? c->device : NULL;
-	r->weights = c->synthetic ? "synthetic" : "real";
+	r->weights = cell_weights_word(c);
 	r->shortened = c->shortened;
 	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
 	if (c->new_tokens > 0) {

@@ -36,7 +36,7 @@ struct cell {
 	int64_t layers;                      // 0: all
 	bool shortened;                      // those are fewer than the model's configuration says
 	uint64_t seed;                       // of the inputs (weights have their own)
-	bool synthetic;                      // weights are synthetic
+	bool synthetic;                      // weights are synthetic, as their file says
 	bool is_static;                      // fixed shapes
 	bool is_dynamic;                     // none of the platform's forms with fixed shapes
 	bool no_explain;                     // where its nodes ran is known from a cell before
@@ -72,6 +72,8 @@ struct cell_watch {
 	volatile sig_atomic_t *stop;         // non-zero: end the child, verdict interrupted
 };
 
+// What a row says of a cell's weights: "synthetic", "real" (of a checkpoint), or "as in the file" (of an .onnx file that assay did not fill).
+const char *cell_weights_word(const struct cell *c);
 // Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options, precision...
 // Reads every file of the model where c->identity is NULL.
 const char *cell_key(const struct cell *c, struct arena *a);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "backend/cause.h"
+#include "backend/outline.h"
 #include "base/clock.h"
 #include "measure/cell_work.h"
 #include "measure/predict.h"
@@ -149,6 +150,22 @@ static struct graph_form form_at(const struct work *w, size_t i)
 	return form;
 }
 
+// What a user's file holds: assay did not draw it.
+static enum status weigh(struct work *w, struct error *err)
+{
+	struct artifact *art = &w->part->artifact;
+	struct outline_weights weights;
+	enum status st = outline_weights(&weights, &w->arena, art->graph, art->graph_nbytes, err);
+
+	if (st)
+		return st;
+	art->weights_nbytes = weights.nbytes;
+	art->weights_dtype = weights.dtype;
+	if (weights.dtype)
+		say_row(json_pack("{s:s}", "weights_dtype", dtype_word(weights.dtype)));
+	return STATUS_OK;
+}
+
 static enum status draw(struct work *w, struct error *err)
 {
 	struct graph_form form = form_at(w, w->form);
@@ -191,6 +208,8 @@ enum status work_build(struct work *w, struct error *err)
 		st = open_onnx(w, err);
 		if (!st && w->ask.variant.image_size > 0)
 			st = error_set(err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
+		if (!st)
+			st = weigh(w, err);
 		if (!st)
 			st = decide_shape(w, err);
 		if (!st)

@@ -43,7 +43,7 @@
 	X(INTEGER, fallback_against, "the row with that latency")                                                          \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
 	X(TEXT, type_conformance, "conformance cases of this type that pass on this engine, as passed/cases")              \
-	X(TEXT, weights, "real or synthetic")                                                                              \
+	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows")     \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
 	X(TEXT, weights_dtype, "what lies in the file")                                                                    \
@@ -112,7 +112,7 @@
 	X(REAL, leak_high_mib, "its upper end")                                                                            \
 	X(REAL, predicted_mib, "peak_resident_mib as predicted before anything was loaded; null where it cannot be")        \
 	X(TEXT, memory_sampling, "how memory was sampled")                                                                 \
-	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses")                                              \
+	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses; of an .onnx file of all that it holds or names")                                              \
 	X(INTEGER, nodes, "nodes in the graph as drawn")                                                                   \
 	X(INTEGER, nodes_on_platform, "nodes that ran on the requested platform; null when it cannot be known")            \
 	X(INTEGER, nodes_elsewhere, "nodes that ran on something else; null when it cannot be known")                       \

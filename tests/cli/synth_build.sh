@@ -59,6 +59,20 @@ code 0 "$ASSAY" build "$work/a" -o "$work/x" --explain --platform openvino
 for word in linear attention gelu norm shapes; do
 	has out "^  $word +."
 done
+# A row of an .onnx file says whose weights it has, and how many bytes, also where the engine refuses it (the null engine does): synthetic ones
+# by their mark, others as nobody knows.
+weights_are()
+{
+	local data
+	data=$(python3 -c 'import sys; b = open(sys.argv[1], "rb").read(); print(len(b) - 8 - int.from_bytes(b[:8], "little"))' "$1/model.safetensors")
+	ASSAY_NULL=cpu code 2 "$ASSAY" run "$1/model.onnx" --on cpu --runs 1 --seq 16 --no-conform --json
+	json "d[0]['weights'] == '$2' and d[0]['weights_dtype'] == 'f32' and 0.9 * $data < d[0]['weights_bytes'] < 1.1 * $data"
+}
+weights_are "$work/onnx" synthetic
+code 0 "$ASSAY" query --format csv "SELECT weights FROM result" && has out '^synthetic$'
+cp -r "$work/onnx" "$work/stranger"
+sed -i 's/"assay":"synthetic"/"maker":"anybody--"/' "$work/stranger/model.safetensors"       # as many bytes
+weights_are "$work/stranger" "as in the file"
 code 1 "$ASSAY" build "$work/a" -o "$work/x" --platform cpuu
 has err 'cpuu'
 code 1 "$ASSAY" build "$case" -o "$work/x"
