@@ -30,7 +30,7 @@ static int rank_of(const struct report_failure *f)
 		[VERDICT_UNSUPPORTED] = 6, [VERDICT_UNAVAILABLE] = 7, [VERDICT_INTERRUPTED] = 8,
 	};
 
-	return f->is_elsewhere ? 5 : ranks[f->verdict];
+	return f->is_stand_in ? 6 : f->is_elsewhere ? 5 : ranks[f->verdict];
 }
 
 static int by_rank(const void *x, const void *y)
@@ -48,15 +48,14 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
-		bool elsewhere = !c->is_running && verdict_exit_code(c->verdict) == 0;
 		size_t k = 0;
-		if (c->is_good || c->is_running || c->is_compiled)
+		if (!c->is_failure)
 			continue;
-		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == elsewhere && text_is(f[k].cause, c->cause)
+		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == c->is_elsewhere && f[k].is_stand_in == c->is_stand_in && text_is(f[k].cause, c->cause)
 			&& text_is(f[k].models[0], report_model_name(c->row.model))))
 			k++;
 		if (k == count) {
-			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = elsewhere,
+			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = c->is_elsewhere, .is_stand_in = c->is_stand_in,
 				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *) };
 			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
 		}
@@ -64,7 +63,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t k = 0;
-		while (k < out->failure_count && !(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere && text_is(f[k].cause, f[i].cause)
+		while (k < out->failure_count && !(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere && f[k].is_stand_in == f[i].is_stand_in && text_is(f[k].cause, f[i].cause)
 			&& same_list(f[k].platforms, f[k].platform_count, f[i].platforms, f[i].platform_count)))
 			k++;
 		if (k == out->failure_count)

@@ -77,7 +77,7 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			if (c == NULL || isnan(c->row.latency_ms) || c->row.latency_ms <= 0)
 				continue;
 			const char *software = report_software(&c->row);
-			const char *flag = c->verdict == VERDICT_WRONG ? ", wrong" : !c->is_good && software == NULL ? ", ran elsewhere" : "";
+			const char *flag = c->is_good ? "" : arena_printf(a, ", %s", report_verdict_word(c));
 			if (software != NULL)
 				flag = arena_printf(a, "%s, %s", flag, software);
 			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms", c->row.latency_ms, "text",

@@ -219,7 +219,7 @@ static bool alike(const char *x, const char *y)
 
 static bool joins(const struct report_failure *f, const struct report_failure *g)
 {
-	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && alike(f->cause, g->cause);
+	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && f->is_stand_in == g->is_stand_in && alike(f->cause, g->cause);
 }
 
 static void add_once(const char **list, size_t *count, const char *item)
@@ -265,7 +265,7 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 				add_once(platforms, &platform_count, g->platforms[m]);
 		}
 		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s</li>",
-			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere),
+			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in),
 			report_failure_word(f), html_esc(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "");
 	}
 	text_add(out, s->failure_count > 0 ? "</ul>" : "");
@@ -287,7 +287,7 @@ static const char *software_words(const struct summary *s, struct arena *a)
 
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, report_headline(s, a));
+	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, html_esc(a, s->headline));
 	if (s->machine_count > 0)
 		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->machine_count > 1
 			? arena_printf(a, ", and %zu more machine%s", s->machine_count - 1, s->machine_count > 2 ? "s" : "") : "");

@@ -49,7 +49,7 @@ const char *html_verdict_class(enum verdict v, bool elsewhere)
 
 const char *html_cell_class(const struct report_cell *c)
 {
-	return html_verdict_class(c->verdict, !c->is_running && !c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0);
+	return c->is_foreign ? "v-unjudged" : html_verdict_class(c->verdict, c->is_elsewhere || c->is_stand_in);
 }
 
 void html_fact(struct text *out, struct arena *a, const char *name, const char *content)

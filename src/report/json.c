@@ -32,8 +32,8 @@ static json_t *counts_json(const struct report_counts *n)
 		if (n->of[v] > 0)
 			json_object_set_new(verdicts, verdict_word((enum verdict)v), json_integer((json_int_t)n->of[v]));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "cells", (json_int_t)n->total, "good", (json_int_t)n->good, "ran_elsewhere", (json_int_t)n->elsewhere,
-		"running", (json_int_t)n->running, "verdicts", verdicts);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "cells", (json_int_t)n->total, "good", (json_int_t)n->good, "ran_elsewhere", (json_int_t)n->elsewhere,
+		"stood_in", (json_int_t)n->stood_in, "imported", (json_int_t)n->imported, "running", (json_int_t)n->running, "verdicts", verdicts);
 }
 
 static json_t *cell_json(const struct report_cell *c)
@@ -44,6 +44,7 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "machine", text_json(c->machine));
 	json_object_set_new(out, "state", json_string(c->is_running ? "running" : "finished"));
 	json_object_set_new(out, "good", json_boolean(c->is_good));
+	json_object_set_new(out, "qualifiers", text_json(c->qualifiers));
 	json_object_set_new(out, "software", text_json(report_software(&c->row)));
 	json_object_set_new(out, "agreement", text_json(c->agreement));
 	json_object_set_new(out, "why_not", text_json(c->cause));
@@ -144,6 +145,26 @@ static json_t *section_json(const struct report_section *t)
 	return rows;
 }
 
+// Counts by what is known of a model.
+static json_t *standings_json(const struct summary *s)
+{
+	static const char *const keys[REPORT_MODELS] = { "run", "run_in_part", "unjudged", "do_not_run", "compile", "unanswered", "asked_only_where_absent", "not_measured_by_assay" };
+	json_t *out = json_object();
+
+	for (int m = 0; m < REPORT_MODELS; m++)
+		json_object_set_new(out, keys[m], json_pack("{s:I, s:o}", "models", (json_int_t)s->models[m], "qualifiers", text_json(s->model_words[m])));
+	return out;
+}
+
+static size_t models_of(const struct summary *s)
+{
+	size_t n = 0;
+
+	for (int m = 0; m < REPORT_MODELS; m++)
+		n += s->models[m];
+	return n;
+}
+
 json_t *report_json(const struct summary *s)
 {
 	json_t *machines = json_array(), *platforms = json_array(), *runs = json_array(), *failures = json_array(),
@@ -177,9 +198,11 @@ json_t *report_json(const struct summary *s)
 	for (size_t i = 0; i < s->comparison_count; i++)
 		json_array_append_new(comparisons, comparison_of(&s->comparisons[i]));
 	json_t *root = json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "assay", s->version, "made_at", s->made_at, "rows",
-		(json_int_t)s->rows, "models", (json_int_t)s->models_total, "models_that_run", (json_int_t)s->models_good, "machines", machines, "platforms",
+		(json_int_t)s->rows, "models", (json_int_t)models_of(s), "models_that_run", (json_int_t)s->models[REPORT_MODEL_RUNS], "machines", machines, "platforms",
 		platforms, "counts", counts_json(&s->counts), "matrix", matrix_json(s), "failures", failures, "fallbacks", fallbacks_json(s), "comparisons", comparisons, "notes", list_json(s->notes, s->note_count),
 		"memory_sampling", list_json(s->methods, s->method_count), "runs", runs);
+	json_object_set_new(root, "headline", json_string(s->headline));
+	json_object_set_new(root, "model_standings", standings_json(s));
 	for (size_t i = 0; i < s->section_count; i++)
 		json_object_set_new(root, s->sections[i]->id, section_json(s->sections[i]));
 	return root;

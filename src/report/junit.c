@@ -3,8 +3,8 @@
 //
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
 //   crashed, timeout, interrupted       error      no answer came
-//   unavailable, unsupported, no_memory, compiles, still running, stood in    skipped    an answer, with its reason, and no fault
-//   right, unjudged                     passed; unjudged says so
+//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported    skipped    an answer, with its reason, and no fault
+//   right                               passed
 #include <math.h>
 
 #include "base/visible.h"
@@ -37,10 +37,11 @@ enum outcome { PASSED, FAILURE, ERROR, SKIPPED };
 
 static enum outcome outcome_of(const struct report_cell *c)
 {
-	if (c->is_running)
+	if (c->is_running || c->is_foreign || c->is_stand_in)
 		return SKIPPED;
 	switch (c->verdict) {
-	case VERDICT_RIGHT: case VERDICT_UNJUDGED: return c->is_good ? PASSED : c->is_stand_in ? SKIPPED : FAILURE;
+	case VERDICT_RIGHT: return c->is_good ? PASSED : FAILURE;
+	case VERDICT_UNJUDGED: return c->is_elsewhere ? FAILURE : SKIPPED;
 	case VERDICT_WRONG: case VERDICT_FAILED: return FAILURE;
 	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_INTERRUPTED: return ERROR;
 	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
@@ -55,7 +56,7 @@ static double seconds(const struct report_cell *c)
 }
 
 // Facts that a person looks for in a log.
-static void facts(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
+static void facts(const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const struct row *r = &c->row;
 	const char *latency = report_latency(a, r), *peak = report_mib(a, report_peak_mib(r));
@@ -69,12 +70,10 @@ static void facts(const struct summary *s, const struct report_cell *c, struct a
 		text_addf(out, "&#10;peak memory %s", peak);
 	if (c->agreement != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->agreement));
-	if (c->verdict == VERDICT_UNJUDGED)
+	if (c->verdict == VERDICT_UNJUDGED && !c->is_foreign)
 		text_add(out, "&#10;unjudged: there was nothing to compare its outputs with");
-	if (report_software(r) != NULL)
-		text_addf(out, "&#10;%s", report_software(r));
-	if (s->lines[c->line].warning != NULL)
-		text_addf(out, "&#10;%s", esc(a, s->lines[c->line].warning));
+	if (c->qualifiers != NULL)
+		text_addf(out, "&#10;%s", esc(a, c->qualifiers));
 	text_addf(out, "&#10;%s</system-out>\n", esc(a, report_command(a, c)));
 }
 
@@ -85,13 +84,14 @@ static void test_case(const struct summary *s, const struct report_cell *c, stru
 	enum outcome o = outcome_of(c);
 	const char *cause = c->is_running ? "still running" : c->cause != NULL ? c->cause : verdict_sentence(c->verdict), *word = report_verdict_word(c);
 
-	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, l->variant), seconds(c));
+	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, c->qualifiers != NULL ? arena_printf(a, "%s; %s", l->variant, c->qualifiers) : l->variant),
+		seconds(c));
 	if (o == SKIPPED)
 		text_addf(out, "      <skipped message=\"%s: %s\"/>\n", word, esc(a, cause));
 	else if (o != PASSED)
 		text_addf(out, "      <%s type=\"%s\" message=\"%s: %s\">%s</%s>\n", tags[o], word, word, esc(a, cause),
 			esc(a, c->row.worst != NULL ? c->row.worst : c->row.raw_error != NULL ? c->row.raw_error : cause), tags[o]);
-	facts(s, c, a, out);
+	facts(c, a, out);
 	if (o != PASSED && c->row.stderr_tail != NULL && *c->row.stderr_tail != '\0')
 		text_addf(out, "      <system-err>%s</system-err>\n", esc(a, c->row.stderr_tail));
 	text_add(out, "    </testcase>\n");

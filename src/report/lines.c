@@ -2,6 +2,7 @@
 // The matrix of a report: which cells stand in one line and may be compared, who is fastest in it, how many models run.
 #include <math.h>
 
+#include "measure/standing.h"
 #include "onnx/precision.h"
 #include "report/gather.h"
 
@@ -11,7 +12,11 @@ static void count_cell(struct report_counts *n, const struct report_cell *c)
 	n->good += c->is_good;
 	if (c->is_running)
 		n->running++;
-	else if (!c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0)
+	else if (c->is_foreign)
+		n->imported++;
+	else if (c->is_stand_in)
+		n->stood_in++;
+	else if (c->is_elsewhere)
 		n->elsewhere++;
 	else
 		n->of[c->verdict]++;
@@ -175,7 +180,7 @@ void summary_place_cells(struct summary *out, struct arena *a)
 // An emulator's time is no hardware's: it has no place among the fastest.
 bool report_is_ranked(const struct report_cell *c)
 {
-	return c->is_good && c->row.latency_ms > 0 && (c->row.emulated != 1 || text_is(c->row.engine, "null")) && c->row.source == NULL;
+	return c->is_good && c->row.latency_ms > 0 && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
 }
 
 bool report_is_plain(const struct report_cell *c)
@@ -235,26 +240,63 @@ void summary_rank_line(struct summary *out, const struct report_line *l, struct 
 	best->is_near_fastest = !alone;
 }
 
-// On the platform that was asked for, or in the open on another.
-static bool runs(const struct report_cell *c)
+// ---- models ------------------------------------------------------------------------------------------------------
+
+// By the verdict of its row, and of the try that answered where it gave nothing.
+static enum report_model standing_of(const struct report_cell *c)
 {
 	const struct report_try *y = c->fallback != NULL ? c->fallback->answer : NULL;
+	bool is_null = text_is(c->row.engine, "null");
 
-	return (c->is_good && report_ran(c->verdict)) || (y != NULL && (y->verdict == VERDICT_RIGHT || y->verdict == VERDICT_UNJUDGED) && !c->is_stand_in && !text_is(y->row.engine, "null"));
+	if (row_runs_on(&c->row, c->row.requested) || (y != NULL && row_runs_on(&y->row, y->platform)))
+		return row_is_shortened(&c->row) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
+	if (c->is_foreign || is_null)
+		return REPORT_MODEL_FOREIGN;
+	if (c->is_running || c->verdict == VERDICT_INTERRUPTED)
+		return REPORT_MODEL_UNANSWERED;
+	switch (c->verdict) {
+	case VERDICT_UNJUDGED: return c->is_elsewhere ? REPORT_MODEL_FAILS : REPORT_MODEL_UNJUDGED;
+	case VERDICT_COMPILES: return REPORT_MODEL_COMPILES;
+	case VERDICT_UNAVAILABLE: return REPORT_MODEL_ABSENT;
+	default: return REPORT_MODEL_FAILS;
+	}
 }
 
-void summary_count_models(struct summary *out)
+// How far from the trained model on hardware: the fewer qualifiers the better.
+static unsigned distance_of(const struct report_cell *c, struct arena *a)
 {
-	for (size_t i = 0; i < out->line_count; i++) {
-		bool seen = false, good = false;
-		for (size_t k = 0; k < out->line_count; k++) {
-			if (!text_is(out->lines[i].model, out->lines[k].model))
-				continue;
-			seen = seen || k < i;
-			for (size_t c = 0; c < out->column_count; c++)
-				good = good || (out->lines[k].cell[c] && runs(&out->cells[out->lines[k].cell[c] - 1]));
-		}
-		out->models_total += !seen;
-		out->models_good += !seen && good;
+	unsigned out = 0;
+
+	for (unsigned which = 1; which <= QUALIFY_ALL; which *= 2)
+		out += row_qualifiers(a, &c->row, which) != NULL ? which == QUALIFY_DEVICE ? 8 : which == QUALIFY_WEIGHTS ? 2 : 1 : 0;
+	return out;
+}
+
+static bool speaks_better(const struct report_cell *x, const struct report_cell *y, struct arena *a)
+{
+	enum report_model p = standing_of(x), q = standing_of(y);
+
+	return p != q ? p < q : distance_of(x, a) < distance_of(y, a);
+}
+
+void summary_count_models(struct summary *out, struct arena *a)
+{
+	const struct report_cell **best = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	const struct report_cell **alike = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	size_t count = 0;
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		size_t k = 0;
+		while (k < count && !text_is(best[k]->row.model, out->cells[i].row.model))
+			k++;
+		if (k == count || speaks_better(&out->cells[i], best[k], a))
+			best[k] = &out->cells[i];
+		count += k == count;
+	}
+	for (int m = 0; m < REPORT_MODELS; m++) {
+		for (size_t k = 0; k < count; k++)
+			if (standing_of(best[k]) == (enum report_model)m)
+				alike[out->models[m]++] = best[k];
+		out->model_words[m] = report_qualifiers(a, alike, out->models[m]);
 	}
 }

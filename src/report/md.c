@@ -217,7 +217,7 @@ static void machine_md(const struct summary *s, struct arena *a, struct text *ou
 
 void report_md(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_addf(out, "# %s\n\n", report_headline(s, a));
+	text_addf(out, "# %s\n\n", esc(a, s->headline));
 	if (s->machine_count > 0)
 		text_addf(out, "On %s.\n", esc(a, report_machine_line(a, &s->machines[0])));
 	for (size_t k = 0; k < s->column_count; k++)

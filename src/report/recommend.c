@@ -118,19 +118,11 @@ static const char *words_of(const struct summary *s, const struct recommend_ask 
 	}
 }
 
-static const char *warning_of(const struct summary *s, const struct report_cell *c, struct arena *a)
+static const char *warning_of(const struct report_cell *c, struct arena *a)
 {
-	const char *of_line = s->lines[c->line].warning, *shaky = report_is_unstable(c) ? "unstable" : NULL;
-	const char *unjudged = c->verdict == VERDICT_UNJUDGED ? "nothing judged its outputs" : NULL, *items[3];
-	size_t n = 0;
+	const char *shaky = report_is_unstable(c) ? "unstable" : NULL;
 
-	if (shaky != NULL)
-		items[n++] = shaky;
-	if (unjudged != NULL)
-		items[n++] = unjudged;
-	if (of_line != NULL)
-		items[n++] = of_line;
-	return n > 0 ? report_join(a, items, n, "and") : NULL;
+	return shaky != NULL && c->qualifiers != NULL ? arena_printf(a, "%s, %s", shaky, c->qualifiers) : shaky != NULL ? shaky : c->qualifiers;
 }
 
 static const char *claim_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
@@ -156,6 +148,8 @@ static const char *why_not(const struct recommend_ask *ask, const struct report_
 		return arena_printf(a, "measured by %s, not by assay", r->source);
 	if (c->is_stand_in)
 		return "the null engine stood in for it: nothing was computed";
+	if (c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere)
+		return "unjudged: nothing was there to compare its outputs with";
 	if (!c->is_good)
 		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
 	if (r->emulated == 1 && !text_is(r->engine, "null"))
@@ -206,7 +200,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 		if (why != NULL)
 			leave_out(out, use, why);
 		else
-			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(s, c, a),
+			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a),
 				report_command(a, c) };
 	}
 	if (out->choice_count > 0)
@@ -232,7 +226,7 @@ static bool has_failed(const struct summary *s, const struct recommend_ask *ask,
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
 		if (is_of(ask, c) && text_is(c->platform, g->platform) && text_is(c->machine, g->machine) && text_is(forecast_precision(&c->row), g->precision)
-			&& c->row.threads == g->threads && !c->is_good && !c->is_running && !c->is_stand_in && c->verdict != VERDICT_INTERRUPTED && c->row.source == NULL)
+			&& c->row.threads == g->threads && !c->is_good && !c->is_running && !c->is_stand_in && c->verdict != VERDICT_INTERRUPTED && c->verdict != VERDICT_UNJUDGED && !c->is_foreign)
 			return true;
 	}
 	return false;

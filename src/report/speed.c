@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/standing.h"
 #include "report/gather.h"
 
 enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 };      // of a question; the newest. Bounds what a report takes from a large database
@@ -31,7 +32,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	struct arena *a = &s->arena;
 	const char *sql = arena_printf(a,
 		"WITH q AS (SELECT r.id, first_value(r.id) OVER w AS latest, row_number() OVER w AS nth FROM result r JOIN cell c ON c.id = r.id"
-		" WHERE r.fallback_of IS NULL AND r.verdict IN ('right', 'unjudged') AND r.scenario IS NULL"
+		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" WINDOW w AS (PARTITION BY " QUESTION_SQL ", r.engine, r.engine_version, CAST(r.options AS VARCHAR), r.form ORDER BY r.id DESC))"
 		" SELECT q.latest, q.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM q JOIN sample s ON s.cell = q.id"
 		" WHERE q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", PROCESSES_MOST, SAMPLES_MOST);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "hub/hub.h"
+#include "measure/standing.h"
 
 
 bool report_ran(enum verdict v)
@@ -21,15 +22,15 @@ bool report_ran(enum verdict v)
 
 static const char *cause_of(struct arena *a, const struct report_cell *c)
 {
-	if (c->is_good || c->is_running || c->is_compiled)
+	if (c->is_good || c->is_running)
 		return NULL;
-	if (c->is_stand_in && verdict_exit_code(c->verdict) == 0)
+	if (c->is_stand_in)
 		return arena_printf(a, "the null engine stood in for %s (ASSAY_NULL): nothing was computed", c->row.requested);
 	if (c->row.cause != NULL && *c->row.cause != '\0')
 		return c->row.cause;
-	if (c->row.actual != NULL && !text_is(c->row.actual, c->row.requested))
+	if (c->is_elsewhere)
 		return arena_printf(a, "%s was asked for and %s ran", c->row.requested, c->row.actual);
-	return verdict_sentence(c->verdict);
+	return c->is_failure ? verdict_sentence(c->verdict) : NULL;
 }
 
 static const char *p90_of(struct arena *a, const struct row *r)
@@ -39,6 +40,19 @@ static const char *p90_of(struct arena *a, const struct row *r)
 	if (r->samples == ROW_NONE || r->samples <= 0)
 		return NULL;
 	return arena_printf(a, "n too small (%lld of 64 samples)", (long long)r->samples);
+}
+
+static void take_standing(struct report_cell *c)
+{
+	const struct row *r = &c->row;
+	bool answered = c->verdict == VERDICT_RIGHT || c->verdict == VERDICT_UNJUDGED;
+
+	c->is_good = row_counts(r);
+	c->is_foreign = r->source != NULL;
+	c->is_stand_in = answered && !c->is_foreign && text_is(r->engine, "null") && !text_is(r->requested, "null");
+	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in && r->actual != NULL && !text_is(r->actual, r->requested);
+	c->is_failure = !c->is_good && !c->is_running && !c->is_foreign && c->verdict != VERDICT_COMPILES
+		&& (c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
 }
 
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
@@ -66,11 +80,9 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		if (!c->is_running && c->verdict == VERDICT_COUNT)
 			return error_set(err, STATUS_BAD_INPUT, "row %lld has the verdict '%s', which this assay does not know: use a newer one",
 				(long long)c->row.row, c->row.verdict);
-		bool here = c->row.actual == NULL || text_is(c->row.actual, c->row.requested);
-		c->is_stand_in = text_is(c->row.engine, "null") && !text_is(c->row.requested, "null");
-		c->is_compiled = c->verdict == VERDICT_COMPILES;
-		c->is_good = !c->is_running && !c->is_compiled && verdict_exit_code(c->verdict) == 0 && here && !c->is_stand_in;
-		if (c->verdict == VERDICT_RIGHT)
+		take_standing(c);
+		c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
+		if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
 			c->agreement = text_is(c->row.reference, "golden") ? "agrees with transformers" : "engines agree";
 		c->cause = cause_of(a, c);
 		c->p90 = report_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
@@ -199,7 +211,8 @@ enum status summary_make(struct store *s, const struct report_options *options, 
 	summary_place_cells(out, &s->arena);
 	for (size_t i = 0; i < out->line_count; i++)
 		summary_rank_line(out, &out->lines[i], &s->arena);
-	summary_count_models(out);
+	summary_count_models(out, &s->arena);
+	out->headline = report_headline(out, &s->arena);
 	summary_gather_failures(out, &s->arena);
 	summary_gather_partials(out, &s->arena);
 	summary_gather_best(out, &s->arena);

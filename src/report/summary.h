@@ -25,14 +25,17 @@ struct report_cell {
 	const char *machine;                 // id
 	const char *asked_device;
 	bool is_running;                     // no verdict yet
-	bool is_stand_in;                    // the null engine in a platform's place: nothing was computed
 	enum verdict verdict;                // VERDICT_COUNT while running
-	bool is_good;                        // right or unjudged, and on the platform that was asked for
-	bool is_compiled;                    // it compiles: neither a success nor a failure
+	bool is_good;                        // it counts: row_counts. Everything below is no success
+	bool is_foreign;                     // another tool measured it
+	bool is_stand_in;                    // the null engine gave outputs in a platform's place: nothing was computed
+	bool is_elsewhere;                   // it gave outputs, on another platform than was asked for
+	bool is_failure;                     // it stands among what does not run: neither good nor running, compiled, imported or only unjudged
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
+	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
 	const char *agreement;               // "agrees with transformers", "engines agree"; NULL where it was not judged right
-	const char *cause;                   // for everything that is not good: a sentence, never NULL there
+	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;
 	struct compare_process *processes;   // this question's rows that ran alike, oldest first: their samples
@@ -77,7 +80,7 @@ struct report_line {
 struct report_failure {
 	const char *cause;
 	enum verdict verdict;
-	bool is_elsewhere;                   // it ran, but on another platform than asked
+	bool is_elsewhere, is_stand_in;      // it ran, but on another platform than asked, or the null engine did
 	const char **models, **platforms;
 	size_t model_count, platform_count;
 };
@@ -104,7 +107,21 @@ struct report_comparison {
 	const char *notes;                   // what to know before quoting it; NULL: nothing
 };
 
-struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, good, total; };
+// Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good.
+struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, stood_in, imported, good, total; };
+
+// What is known of a model, by the best of its rows; the first that holds.
+enum report_model {
+	REPORT_MODEL_RUNS,                   // right, all its layers
+	REPORT_MODEL_IN_PART,                // right, with fewer layers
+	REPORT_MODEL_UNJUDGED,               // ran on what was asked for, and nothing judged it
+	REPORT_MODEL_FAILS,                  // it was asked where it could have run
+	REPORT_MODEL_COMPILES,
+	REPORT_MODEL_UNANSWERED,             // running or interrupted
+	REPORT_MODEL_ABSENT,                 // asked only of platforms that are not here
+	REPORT_MODEL_FOREIGN,                // only imported rows, or those of the null engine
+	REPORT_MODELS
+};
 
 struct summary {
 	const char *made_at, *version;                   // of this report
@@ -118,7 +135,10 @@ struct summary {
 	struct report_counts *column_counts;
 	size_t column_count;
 	struct report_line *lines;
-	size_t line_count, models_total, models_good;    // models: distinct names; good: on at least one platform
+	size_t line_count;
+	size_t models[REPORT_MODELS];                    // distinct names
+	const char *headline;                            // what the first screen says: "6 of 8 models run here (synthetic weights)"
+	const char *model_words[REPORT_MODELS];          // qualifiers of the rows by which the first two are known; NULL: none has any
 	struct report_cell *cells;
 	size_t cell_count;
 	struct report_failure *failures;
@@ -172,8 +192,12 @@ const char *report_command(struct arena *a, const struct report_cell *c);
 const char *report_latency(struct arena *a, const struct row *r);
 // "AMD EPYC, 2 of 4 processors usable, 23.4 GiB of memory, Debian 12".
 const char *report_machine_line(struct arena *a, const struct report_machine *m);
-// "emulated", "nothing computed": what no table and no chart shows without; NULL for hardware.
+// "emulated", "nothing computed"; NULL for hardware.
 const char *report_software(const struct row *r);
+// Qualifiers of several cells: those of all where they are the same, else "2 of 3: synthetic weights; 1 of 3: 2 layers"; NULL: none has any.
+const char *report_qualifiers(struct arena *a, const struct report_cell *const *cells, size_t count);
+// "NAME (QUALIFIERS)"; just the name where qualifiers is NULL.
+const char *report_qualified(struct arena *a, const char *name, const char *qualifiers);
 // "cpu: right, 12.3 ms, 1.40 times as slow as the last of cuda (row 17)"; fallbacks.c.
 const char *report_try_words(struct arena *a, const struct report_try *t);
 // "ONNX Runtime" for "ort".
@@ -182,7 +206,7 @@ const char *report_engine_name(const char *engine);
 const char *report_placement(struct arena *a, const struct row *r);
 // The last part of a path; a Hub's name as it is.
 const char *report_model_name(const char *model);
-// What the first screen says: "6 of 8 models run here".
+// summary.headline.
 const char *report_headline(const struct summary *s, struct arena *a);
 
 enum status report_html(const struct summary *s, struct arena *a, struct text *out, struct error *err);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/standing.h"
 #include "report/gather.h"
 
 static const char *three_digits(struct arena *a, double x, const char *unit)
@@ -118,7 +119,33 @@ const char *report_machine_line(struct arena *a, const struct report_machine *m)
 
 const char *report_software(const struct row *r)
 {
-	return text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL;
+	return row_qualifiers(NULL, r, QUALIFY_DEVICE);
+}
+
+const char *report_qualified(struct arena *a, const char *name, const char *qualifiers)
+{
+	return qualifiers != NULL ? arena_printf(a, "%s (%s)", name, qualifiers) : name;
+}
+
+const char *report_qualifiers(struct arena *a, const struct report_cell *const *cells, size_t count)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *words = cells[i]->qualifiers;
+		size_t alike = 0;
+		bool seen = words == NULL;
+		for (size_t k = 0; k < count && !seen; k++) {
+			seen = k < i && text_is(cells[k]->qualifiers, words);
+			alike += text_is(cells[k]->qualifiers, words);
+		}
+		if (seen)
+			continue;
+		if (alike == count)
+			return words;
+		out = arena_printf(a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words);
+	}
+	return out;
 }
 
 const char *report_engine_name(const char *engine)
@@ -177,11 +204,6 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 	return text_is(r->weights, "synthetic") ? arena_printf(a, "%s --synthetic", out) : out;
 }
 
-static bool is_elsewhere(const struct report_cell *c)
-{
-	return !c->is_running && !c->is_good && !c->is_compiled && verdict_exit_code(c->verdict) == 0;
-}
-
 const char *report_verdict_mark(const struct report_cell *c)
 {
 	static const char *const marks[VERDICT_COUNT] = {
@@ -190,7 +212,7 @@ const char *report_verdict_mark(const struct report_cell *c)
 		[VERDICT_INTERRUPTED] = "–",
 	};
 
-	return c->is_running ? "…" : is_elsewhere(c) ? "↪" : marks[c->verdict];
+	return c->is_running ? "…" : c->is_foreign ? "○" : c->is_elsewhere || c->is_stand_in ? "↪" : marks[c->verdict];
 }
 
 static const char *word_of(enum verdict v)
@@ -200,12 +222,12 @@ static const char *word_of(enum verdict v)
 
 const char *report_verdict_word(const struct report_cell *c)
 {
-	return c->is_running ? "running" : c->is_stand_in && is_elsewhere(c) ? "stood in" : is_elsewhere(c) ? "ran elsewhere" : word_of(c->verdict);
+	return c->is_running ? "running" : c->is_foreign ? "imported" : c->is_stand_in ? "stood in" : c->is_elsewhere ? "ran elsewhere" : word_of(c->verdict);
 }
 
 const char *report_failure_word(const struct report_failure *f)
 {
-	return f->is_elsewhere ? "ran elsewhere" : word_of(f->verdict);
+	return f->is_stand_in ? "stood in" : f->is_elsewhere ? "ran elsewhere" : word_of(f->verdict);
 }
 
 const char *report_model_name(const char *model)
@@ -220,20 +242,45 @@ const char *report_model_name(const char *model)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : model;
 }
 
-const char *report_headline(const struct summary *s, struct arena *a)
+// "All 4 models run here", of those that were asked where they could run.
+static const char *count_words(const struct summary *s, size_t asked, struct arena *a)
 {
-	size_t wrong = s->counts.of[VERDICT_WRONG], good = s->models_good, total = s->models_total;
-	const char *out;
+	size_t runs = s->models[REPORT_MODEL_RUNS], other = s->models[REPORT_MODEL_IN_PART] + s->models[REPORT_MODEL_UNJUDGED];
 
+	if (asked == 1 && runs + other == 0)
+		return "The model does not run here";
+	if (asked == 1)
+		return runs == 1 ? "The model runs here" : s->models[REPORT_MODEL_IN_PART] == 1 ? "Only a part of the model was run here, and runs" : "The model ran here, unjudged";
+	if (runs == asked)
+		return arena_printf(a, "All %zu models run here", asked);
+	if (runs > 0)
+		return arena_printf(a, "%zu of %zu models run here", runs, asked);
+	return other == 0 ? arena_printf(a, "None of the %zu models runs here", asked) : arena_printf(a, "None of the %zu models was run whole and found right here", asked);
+}
+
+static const char *nothing_words(const struct summary *s)
+{
 	if (s->cell_count == 0)
 		return "Nothing has been measured yet";
-	if (total == 1)
-		out = good == 1 ? "The model runs here" : "The model does not run here";
-	else if (good == total)
-		out = arena_printf(a, "All %zu models run here", total);
-	else if (good == 0)
-		out = arena_printf(a, "None of the %zu models runs here", total);
-	else
-		out = arena_printf(a, "%zu of %zu models run here", good, total);
-	return wrong > 0 ? arena_printf(a, "%s, and %zu %s wrong", out, wrong, wrong == 1 ? "cell is" : "cells are") : out;
+	return s->models[REPORT_MODEL_UNANSWERED] > 0 ? "Nothing has finished yet" : s->models[REPORT_MODEL_COMPILES] > 0 ? "Nothing ran here; what was asked for compiles"
+		: s->models[REPORT_MODEL_ABSENT] > 0 ? "No model was asked of a platform that is here" : "Nothing here was computed and measured by assay";
+}
+
+const char *report_headline(const struct summary *s, struct arena *a)
+{
+	const size_t *n = s->models, wrong = s->counts.of[VERDICT_WRONG];
+	size_t asked = n[REPORT_MODEL_RUNS] + n[REPORT_MODEL_IN_PART] + n[REPORT_MODEL_UNJUDGED] + n[REPORT_MODEL_FAILS];
+
+	if (asked == 0)
+		return nothing_words(s);
+	const char *out = report_qualified(a, count_words(s, asked, a), s->model_words[n[REPORT_MODEL_RUNS] > 0 || asked > 1 ? REPORT_MODEL_RUNS : REPORT_MODEL_IN_PART]);
+	if (n[REPORT_MODEL_IN_PART] > 0 && asked > 1)
+		out = arena_printf(a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
+	if (n[REPORT_MODEL_UNJUDGED] > 0 && asked > 1)
+		out = arena_printf(a, "%s, %zu ran unjudged", out, n[REPORT_MODEL_UNJUDGED]);
+	if (wrong > 0)
+		out = arena_printf(a, "%s, and %zu %s wrong", out, wrong, wrong == 1 ? "cell is" : "cells are");
+	if (n[REPORT_MODEL_ABSENT] > 0)
+		out = arena_printf(a, "%s; %zu %s asked only of platforms that are not here", out, n[REPORT_MODEL_ABSENT], n[REPORT_MODEL_ABSENT] == 1 ? "was" : "were");
+	return out;
 }

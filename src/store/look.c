@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "measure/standing.h"
 #include "store/transaction.h"
 
 double table_real(const struct table *t, size_t row, const char *column)
@@ -55,12 +56,12 @@ enum status store_row(struct store *s, struct arena *a, int64_t row, struct row 
 
 // What must be equal for two times to be compared. "Asked for and run": a fallback's time is another platform's. An emulator's
 // time is no hardware's, and the null engine's none at all: those are held against their like only. What a foreign tool measured
-// answers no question of ours.
+// answers no question of assay's, and a time of outputs that nothing judged is no reference.
 static const char same_question[] =
 	"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r ON r.id = ?"
 	" JOIN cell oc ON oc.id = o.id JOIN cell rc ON rc.id = r.id"
-	" WHERE o.id < r.id AND o.state = 'finished' AND o.verdict IN ('right', 'unjudged') AND o.latency_ms > 0 AND o.fallback_of IS NULL AND o.source IS NULL"
-	" AND o.requested = ? AND o.actual = o.requested AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
+	" WHERE o.id < r.id AND o.state = 'finished' AND " ROW_RIGHT_SQL("o.") " AND o.latency_ms > 0 AND o.fallback_of IS NULL"
+	" AND o.requested = ? AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
 	" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
 	" AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ?"
 	" AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND COALESCE(o.scenario, '') = ?"

@@ -2,9 +2,9 @@
 // The named questions: what each answers and its SQL. Each text stands behind these relations (questions.c):
 //     asked    finished and running rows of the model and platform that were asked for
 //     latest   the last finished row of each question on each machine; an interrupted try hides nothing
-//     timed    of these, rows with a time that a platform's hardware took, measured by assay: judged right or not judged, on the platform
-//              that was asked for, no emulator, no null engine (unless platform null was asked for), nothing imported
+//     timed    of these, rows that count (measure/standing.h) with a time that hardware took: no emulator
 // Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, weights, layers and shapes.
+#include "measure/standing.h"
 #include "store/questions.h"
 
 // What must be equal for two times to be compared; platform, device, precision, threads and options are what may differ.
@@ -16,11 +16,12 @@
 	" AND a.prompt_tokens IS NOT DISTINCT FROM b.prompt_tokens AND a.new_tokens IS NOT DISTINCT FROM b.new_tokens"      \
 	" AND a.scenario IS NOT DISTINCT FROM b.scenario"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
-// Counts of verdicts, and times of those that count.
+// Counts of verdicts, and times of those that count. A row that is right and does not count (it ran elsewhere, or the null engine
+// stood in) is among the others.
 #define COUNTS                                                                                                             \
-	"count(*) AS n, count(DISTINCT l.model) AS models, count(*) FILTER (l.verdict = 'right') AS \"right\","             \
+	"count(*) AS n, count(DISTINCT l.model) AS models, count(*) FILTER (" ROW_COUNTS_SQL("l.") ") AS \"right\","      \
 	" count(*) FILTER (l.verdict = 'unjudged') AS unjudged, count(*) FILTER (l.verdict = 'wrong') AS wrong,"            \
-	" count(*) FILTER (l.verdict NOT IN ('right', 'unjudged', 'wrong')) AS others, count(t.id) AS timed,"               \
+	" count(*) FILTER (l.verdict NOT IN ('unjudged', 'wrong') AND NOT " ROW_COUNTS_SQL("l.") ") AS others, count(t.id) AS timed,"               \
 	" round(avg(t.latency_ms), 3) AS avg_ms, round(min(t.latency_ms), 3) AS min_ms, round(max(t.latency_ms), 3) AS max_ms"
 
 const struct store_question store_questions[] = {
@@ -91,7 +92,8 @@ const struct store_question store_questions[] = {
 	"  OR ((latency_low_ms IS NULL OR before_high IS NULL) AND latency_ms > 1.05 * before_ms)) ORDER BY times DESC, id", true },
 
 	{ "coverage", "how many rows each platform has, by verdict, and how many of them are no measurement of hardware",
-	" SELECT requested AS platform, count(*) AS \"rows\", count(DISTINCT model) AS models, count(DISTINCT model_type) AS types, count(*) FILTER (verdict = 'right') AS \"right\","
+	" SELECT requested AS platform, count(*) AS \"rows\", count(DISTINCT model) AS models, count(DISTINCT model_type) AS types, count(*) FILTER (" ROW_COUNTS_SQL("") ") AS \"right\","
+	" count(*) FILTER (verdict = 'right' AND source IS NULL AND actual <> requested) AS elsewhere,"
 	" count(*) FILTER (verdict = 'unjudged') AS unjudged, count(*) FILTER (verdict = 'wrong') AS wrong, count(*) FILTER (verdict = 'compiles') AS compiles,"
 	" count(*) FILTER (verdict = 'unavailable') AS unavailable, count(*) FILTER (verdict = 'unsupported') AS unsupported, count(*) FILTER (verdict = 'no_memory') AS no_memory,"
 	" count(*) FILTER (verdict IN ('timeout', 'crashed', 'failed')) AS broken, count(*) FILTER (verdict = 'interrupted') AS interrupted, count(*) FILTER (state = 'running') AS running,"

@@ -3,25 +3,30 @@
 #include "store/questions.h"
 
 #include "base/text.h"
+#include "measure/standing.h"
 #include "store/transaction.h"
 
 // $1 model, $2 platform ('' each: all).
 #define OF_MODEL "($1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1)"
-#define NO_HARDWARE "(COALESCE(emulated, FALSE) OR (COALESCE(engine, '') = 'null' AND $2 <> 'null') OR source IS NOT NULL)"
-#define RAN "verdict IN ('right', 'unjudged') AND actual = requested AND latency_ms > 0"
+// A time of outputs that were not found wrong, which no ranking has.
+#define HAS_TIME "verdict IN ('right', 'unjudged') AND latency_ms > 0 AND NOT (" TIMED ")"
+#define EMULATED "COALESCE(emulated, FALSE)"
+#define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0"
 static const char relations[] =
 	"WITH of_model AS (SELECT * FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
 	" latest_anywhere AS (SELECT * FROM of_model WHERE state = 'finished' AND verdict <> 'interrupted'"
 	"  QUALIFY row_number() OVER (PARTITION BY machine, cell_key, requested, COALESCE(tried, requested), COALESCE(source, '') ORDER BY id DESC) = 1),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
-	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " RAN " AND NOT " NO_HARDWARE "),"
-	" timed AS (SELECT * FROM latest WHERE " RAN " AND NOT " NO_HARDWARE "),"
-	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " RAN " AND NOT " NO_HARDWARE ")";
+	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
+	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
+	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED ")";
 
 static const char left_out_sql[] =
-	" SELECT count(*) FILTER (source IS NOT NULL) AS imported, count(*) FILTER (source IS NULL AND engine = 'null') AS nothing,"
-	" count(*) FILTER (source IS NULL AND COALESCE(engine, '') <> 'null') AS emulated FROM latest WHERE " RAN " AND " NO_HARDWARE;
+	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS DISTINCT FROM requested THEN 'elsewhere'"
+	"  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
+	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER (word = 'elsewhere') AS elsewhere,"
+	" count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER (word = 'unjudged') AS unjudged FROM why";
 
 const struct store_question *store_question_find(const char *name)
 {
@@ -61,6 +66,8 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	db_close(&d);
 	if (status == STATUS_OK && q->timed_only) {
 		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
+		add_count(&words, &t, "elsewhere", "row that ran elsewhere", "rows that ran elsewhere");
+		add_count(&words, &t, "unjudged", "row that nothing judged", "rows that nothing judged");
 		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing", "rows of the null engine, which computes nothing");
 		add_count(&words, &t, "imported", "row imported from another tool", "rows imported from other tools");
 		if (words.length > 0)

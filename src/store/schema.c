@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "measure/standing.h"
 
 // A file of the original system has its two tables as tables; they are kept beside under another name, and nothing in
 // them counts as measured here.
@@ -79,7 +80,7 @@ static const struct column columns[] = {
 // What a cell without a measurement (running, interrupted) still knows: what was asked. Columns of `cell`.
 static const struct { const char *name, *asked; } asked[] = {
 	{ "model", "c.model" }, { "revision", "c.revision" }, { "requested", "c.requested" }, { "device", "NULLIF(c.device, '')" },
-	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
+	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
 	{ "batch", "NULLIF(c.batch, 0)" }, { "sequence", "NULLIF(c.sequence, 0)" },
 	{ "attempt", "c.attempt" }, { "fallback_of", "c.fallback_of" }, { "fallback_reason", "c.fallback_reason" },
 	{ "started_at", "strftime(c.started_at, '%Y-%m-%dT%H:%M:%SZ')" },
@@ -96,12 +97,13 @@ static const char *asked_of(const char *name)
 
 static const char original_views[] =
 	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  COALESCE(verdict IN ('right', 'unjudged') AND actual = requested AND source IS NULL AND (engine <> 'null' OR requested = 'null'), FALSE) AS success,"
+	"  " ROW_COUNTS_SQL("") " AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
 	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
 	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
 	"       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
-	"       WHEN verdict IN ('right', 'unjudged') AND actual = requested THEN NULL"
+	"       WHEN " ROW_COUNTS_SQL("") " THEN NULL"
+	"       WHEN verdict = 'unjudged' AND actual = requested THEN 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
 	"       ELSE verdict END AS error,"

@@ -170,6 +170,17 @@ static inline void write_all(struct fixture *f)
 	assert_non_null(f->root);
 }
 
+// After more rows.
+static inline void report_again(struct fixture *f)
+{
+	json_decref(f->root);
+	text_done(&f->html);
+	text_done(&f->md);
+	text_done(&f->json);
+	f->html = f->md = f->json = (struct text){ 0 };
+	write_all(f);
+}
+
 static inline void says(const struct text *t, const char *words)
 {
 	if (strstr(text_get(t), words) == NULL)

@@ -75,7 +75,7 @@ static int make(void **state)
 	static const struct made rows[] = {
 		{ "org/bert", "cpu", 20, 19, 21, VERDICT_RIGHT },                                      // 1
 		{ "org/bert", "openvino", 10, 9.5, 10.5, VERDICT_RIGHT },                              // 2
-		{ "org/bert", "webgpu", 30, 29, 31, VERDICT_UNJUDGED },                                // 3
+		{ "org/bert", "webgpu", 30, 29, 31, VERDICT_UNJUDGED },                                // 3: nobody knows whether it is right
 		{ "org/bert", "qnn", 5, 4, 6, VERDICT_RIGHT, .emulated = 1 },                          // 4: no hardware's time
 		{ "org/bert", "cuda", 1, 1, 1, VERDICT_RIGHT, .engine = "null" },                      // 5: nothing was computed
 		{ "org/bert", "llama-bench", 2, 0, 0, VERDICT_UNJUDGED, .source = "llama-bench 5163" },        // 6: not ours
@@ -86,6 +86,7 @@ static int make(void **state)
 		{ "org/bert", "cpu", 25, 24, 26, VERDICT_RIGHT },                                      // 11: worse than row 1
 		{ "vit", "cpu", 8.2, 0, 0, VERDICT_RIGHT, .stability = "unstable" },                   // 12: 2.5 % more and no interval
 		{ "vit", "qnn", 7, 6.9, 7.1, VERDICT_RIGHT, .nodes_elsewhere = 7 },                    // 13
+		{ "vit", "mps", 30, 29, 31, VERDICT_RIGHT },                                           // 14
 	};
 	struct store s = { 0 };
 	struct error err = { 0 };
@@ -148,13 +149,15 @@ static void answers(const char *name, struct store_asking with, const char *colu
 }
 
 #define ALL (struct store_asking){ 0 }
-#define LEFT "times left out: 1 row of an emulated device, 1 row of the null engine, which computes nothing, 1 row imported from another tool"
+#define LEFT_WITH(elsewhere) "times left out: 1 row of an emulated device, " elsewhere "1 row that nothing judged, 1 row of the null engine, which computes nothing," \
+	" 1 row imported from another tool"
+#define LEFT LEFT_WITH("1 row that ran elsewhere, ")
 
 static void test_fastest(void **state)
 {
 	(void)state;
-	answers("fastest", ALL, "model platform ms low_ms of_cpu against row", "org/bert|openvino|10.0|9.5|2.5|2|2\nvit|qnn|7.0|6.9|1.17|1|13\n", LEFT);
-	answers("fastest", (struct store_asking){ .model = "bert" }, "model platform row", "org/bert|openvino|2\n", LEFT);
+	answers("fastest", ALL, "model platform ms low_ms of_cpu against row", "org/bert|openvino|10.0|9.5|2.5|1|2\nvit|qnn|7.0|6.9|1.17|2|13\n", LEFT);
+	answers("fastest", (struct store_asking){ .model = "bert" }, "model platform row", "org/bert|openvino|2\n", LEFT_WITH(""));
 	answers("fastest", (struct store_asking){ .platform = "cpu" }, "model platform ms row", "org/bert|cpu|25.0|11\nvit|cpu|8.2|12\n", NULL);
 	answers("fastest", (struct store_asking){ .limit = 1 }, "model", "org/bert\n", LEFT);
 	answers("fastest", (struct store_asking){ .model = "x' OR 1=1 --" }, "model", "", NULL);
@@ -164,10 +167,12 @@ static void test_counts(void **state)
 {
 	(void)state;
 	answers("by-hardware", ALL, "platform n models right unjudged wrong others timed avg_ms min_ms",
-		"cpu|2|2|2|0|0|0|2|16.6|8.2\ncuda|2|2|1|0|0|1|0|-|-\nopenvino|2|2|1|0|1|0|1|10.0|10.0\nqnn|2|2|2|0|0|0|1|7.0|7.0\nwebgpu|2|2|1|1|0|0|1|30.0|30.0\n", LEFT);
+		"cpu|2|2|2|0|0|0|2|16.6|8.2\ncuda|2|2|0|0|0|2|0|-|-\nmps|1|1|1|0|0|0|1|30.0|30.0\n"
+		"openvino|2|2|1|0|1|0|1|10.0|10.0\nqnn|2|2|2|0|0|0|1|7.0|7.0\nwebgpu|2|2|0|1|0|1|0|-|-\n", LEFT);
 	answers("by-architecture", (struct store_asking){ .platform = "cpu" }, "architecture platform n timed avg_ms", "encoder-only|cpu|2|2|16.6\n", NULL);
-	answers("coverage", ALL, "platform rows models right wrong broken emulated nothing_computed synthetic imported",
-		"cpu|4|2|4|0|0|0|0|4|0\ncuda|2|2|1|0|1|0|1|2|0\nllama-bench|1|1|0|0|0|0|0|1|1\nopenvino|2|2|1|1|0|0|0|2|0\nqnn|2|2|2|0|0|1|0|2|0\nwebgpu|2|2|1|0|0|0|0|2|0\n", NULL);
+	answers("coverage", ALL, "platform rows models right elsewhere wrong broken emulated nothing_computed synthetic imported",
+		"cpu|4|2|4|0|0|0|0|0|4|0\ncuda|2|2|0|0|0|1|0|1|2|0\nllama-bench|1|1|0|0|0|0|0|0|1|1\nmps|1|1|1|0|0|0|0|0|1|0\n"
+		"openvino|2|2|1|0|1|0|0|0|2|0\nqnn|2|2|2|0|0|0|1|0|2|0\nwebgpu|2|2|0|1|0|0|0|0|2|0\n", NULL);
 }
 
 static void test_what_went_wrong(void **state)
@@ -185,8 +190,8 @@ static void test_what_went_wrong(void **state)
 static void test_comparisons(void **state)
 {
 	(void)state;
-	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row", "org/bert|webgpu|30.0|25.0|1.2|yes|3|11\n", LEFT);
-	answers("slower-than-cpu", (struct store_asking){ .platform = "webgpu" }, "model row", "org/bert|3\n", NULL);
+	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row", "vit|mps|30.0|8.2|3.66|no interval|14|12\n", LEFT);
+	answers("slower-than-cpu", (struct store_asking){ .platform = "mps" }, "model row", "vit|14\n", NULL);
 	answers("regressions", ALL, "model platform before_ms ms times sure before_row row", "org/bert|cpu|20.0|25.0|1.25|intervals apart|1|11\n", LEFT);
 }
 
@@ -195,7 +200,7 @@ static void test_untested(void **state)
 {
 	(void)state;
 	answers("untested", (struct store_asking){ .model = "bert" }, "model platform here reason",
-		"org/bert|rocm|false|no device\norg/bert|cuda|-|-\norg/bert|llama-bench|-|-\n", NULL);
+		"org/bert|rocm|false|no device\norg/bert|cuda|-|-\norg/bert|llama-bench|-|-\norg/bert|mps|-|-\n", NULL);
 	answers("untested", (struct store_asking){ .platform = "rocm" }, "model platform", "org/bert|rocm\nvit|rocm\n", NULL);
 }
 

@@ -103,12 +103,63 @@ static void test_only_good_cells_count(void **state)
 	write_all(f);
 	assert_false(is_true(cell(f, 0, "openvino"), "fastest") || is_true(cell(f, 0, "openvino"), "good"));
 	assert_false(is_true(cell(f, 0, "cuda"), "fastest") || is_true(cell(f, 0, "cuda"), "good"));
-	says(&f->html, "The model runs here, and 1 cell is wrong");
+	says(&f->html, "The model runs here (synthetic weights), and 1 cell is wrong");
 	says(&f->html, "cuda was asked for and cpu ran");
 	says(&f->html, "cpu, the only one that ran");
 	json_t *failures = json_object_get(f->root, "failures");
 	assert_int_equal(json_array_size(failures), 2);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong");   // the worst first
+}
+
+// A row that nobody judged, another tool's, the null engine's and one that ran elsewhere are listed and never good, in no form of the report.
+static void test_what_does_not_count(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result unjudged = test_result(0, "u", "openvino", VERDICT_UNJUDGED), foreign = test_result(0, "f", "cpu", VERDICT_RIGHT);
+	struct cell_result stands_in = test_result(0, "s", "cuda", VERDICT_RIGHT), null = test_result(0, "n", "null", VERDICT_RIGHT);
+	static const char *const ids[] = { "best_latency", "best_throughput", "best_memory", "performance_by_platform", "predictions" };
+	struct text junit = { 0 }, matrix = { 0 };
+
+	unjudged.row.reference = NULL;
+	foreign.row.source = "llama-bench 5163";
+	stands_in.row.engine = null.row.engine = "null";
+	add(f, "f", "cpu", foreign);
+	add(f, "s", "cuda", stands_in);
+	write_all(f);
+	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), "Nothing here was computed and measured by assay");
+	add(f, "u", "openvino", unjudged);
+	report_again(f);
+	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), "The model ran here, unjudged");
+	for (size_t i = 0; i < 3; i++)
+		for (const char *const *p = (const char *const[]){ "cpu", "cuda", "openvino", NULL }; *p != NULL; p++) {
+			const json_t *line = json_array_get(json_object_get(json_object_get(f->root, "matrix"), "lines"), i);
+			const json_t *c = json_object_get(json_object_get(line, "cells"), *p);
+			assert_false(c != NULL && (is_true(c, "good") || is_true(c, "fastest") || is_true(c, "near_fastest")));
+		}
+	const json_t *counts = json_object_get(f->root, "counts");
+	assert_int_equal(json_integer_value(json_object_get(counts, "good")), 0);
+	assert_int_equal(json_integer_value(json_object_get(counts, "stood_in")), 1);
+	assert_int_equal(json_integer_value(json_object_get(counts, "imported")), 1);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(counts, "verdicts"), "unjudged")), 1);
+	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		assert_int_equal(json_array_size(json_object_get(f->root, ids[i])), 0);
+	never_says(&f->html, "lowest median</span>");
+	says(&f->md, "○ unjudged");
+	says(&f->md, "○ imported");
+	says(&f->md, "↪ stood in");
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"3\"");
+	says(&junit, "<skipped message=\"unjudged: ");
+	says(&junit, "<skipped message=\"imported: ");
+	written(f, REPORT_MATRIX, NULL, &matrix);
+	never_says(&matrix, "\"compatible\": true");
+	text_done(&junit);
+	text_done(&matrix);
+	add(f, "n", "null", null);                               // by its own name: right, and yet no model runs
+	report_again(f);
+	assert_true(is_true(cell(f, 3, "null"), "good"));
+	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
 }
 
 static void test_agreement(void **state)
@@ -280,7 +331,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count),
+		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count),
 		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

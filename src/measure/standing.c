@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// standing.h.
+#include "measure/standing.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "onnx/precision.h"
+
+bool row_is_right_on(const struct row *r, const char *platform)
+{
+	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->source == NULL && r->actual != NULL && text_is(r->actual, platform);
+}
+
+bool row_counts(const struct row *r)
+{
+	return row_is_right_on(r, r->requested) && r->engine != NULL && (!text_is(r->engine, "null") || text_is(r->requested, "null"));
+}
+
+bool row_runs_on(const struct row *r, const char *platform)
+{
+	return row_is_right_on(r, platform) && r->engine != NULL && !text_is(r->engine, "null");
+}
+
+bool row_is_shortened(const struct row *r)
+{
+	return r->shortened == 1 || (r->shortened != 0 && r->layers != ROW_NONE && r->layers > 0);
+}
+
+static const char *layers_words(struct arena *a, const struct row *r)
+{
+	if (!row_is_shortened(r))
+		return NULL;
+	return r->layers != ROW_NONE && r->layers > 0 ? arena_printf(a, "%lld layer%s", (long long)r->layers, r->layers == 1 ? "" : "s") : "fewer layers";
+}
+
+// A file in 16 bits that is computed in 16 bits is the model as published; one in 32 bits is not.
+static const char *precision_words(struct arena *a, const struct row *r)
+{
+	const char *in = r->compute_dtype;
+	bool is_half = in != NULL && (strstr(in, "f16") != NULL || strstr(in, "bf16") != NULL);
+
+	if (r->precision != NULL && precision_is_reduced(precision_find(r->precision)))
+		return r->precision;
+	return is_half && !text_is(r->weights_dtype, "f16") && !text_is(r->weights_dtype, "bf16") ? arena_printf(a, "computed in %s", in) : NULL;
+}
+
+const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
+{
+	const char *const words[] = {
+		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
+		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
+		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
+		!(which & QUALIFY_DEVICE) ? NULL : text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL,
+		which & QUALIFY_SOURCE && r->source != NULL ? arena_printf(a, "measured by %s, not by assay", r->source) : NULL,
+	};
+	const char *out = NULL;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i] != NULL)
+			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
+	return out;
+}

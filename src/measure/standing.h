@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row is worth: does it count as an answer that assay measured and found right, and what has to stand beside its numbers.
+// Everything that counts, ranks, recommends or predicts asks here; SQL asks with the macros, and a unit test holds both equal.
+#ifndef ASSAY_MEASURE_STANDING_H
+#define ASSAY_MEASURE_STANDING_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "measure/row.h"
+
+// Measured by assay and judged right, with outputs from `platform`. Not yet whether anything was computed: the null engine may have answered.
+bool row_is_right_on(const struct row *r, const char *platform);
+// The same of the platform that was asked for, by an engine that computes. The null engine counts only where platform null was asked for.
+bool row_counts(const struct row *r);
+// The model ran on `platform`: right there, by an engine that computes. The null engine never does, by its own name neither.
+bool row_runs_on(const struct row *r, const char *platform);
+
+bool row_is_shortened(const struct row *r);                          // fewer layers than the model has
+
+// What makes a row something else than the whole trained model, as published, on hardware.
+enum {
+	QUALIFY_LAYERS = 1,                  // "2 layers"
+	QUALIFY_WEIGHTS = 2,                 // "synthetic weights"
+	QUALIFY_PRECISION = 4,               // "int4-weights", "computed in f16"
+	QUALIFY_DEVICE = 8,                  // "emulated", "nothing computed"
+	QUALIFY_SOURCE = 16,                 // "measured by llama-bench, not by assay"
+	QUALIFY_ALL = 31,
+};
+// Of those in `which`: "2 layers, synthetic weights, emulated", in `a`; NULL where nothing qualifies. No latency, throughput or verdict of
+// a row is shown without these words beside it.
+const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which);
+
+// row_is_right_on(requested) and row_counts as conditions, never null; `o` is the prefix of the columns: "", "r.".
+#define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
+#define ROW_COUNTS_SQL(o) "(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), FALSE))"
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows count, in C and in SQL alike, and what stands beside their numbers.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "measure/standing.h"
+#include "store_rows.h"
+
+static struct row made(enum verdict v, const char *requested, const char *actual, const char *engine, const char *source)
+{
+	struct row r;
+
+	row_init(&r);
+	r.model = "m";
+	r.verdict = verdict_word(v);
+	r.requested = requested;
+	r.actual = actual;
+	r.engine = engine;
+	r.source = source;
+	return r;
+}
+
+static void test_what_counts(void **state)
+{
+	struct row ours = made(VERDICT_RIGHT, "cuda", "cuda", "ort", NULL), elsewhere = made(VERDICT_RIGHT, "cuda", "cpu", "ort", NULL);
+	struct row nowhere = made(VERDICT_RIGHT, "cuda", NULL, "ort", NULL), nobody = made(VERDICT_RIGHT, "cuda", "cuda", NULL, NULL);
+	struct row stands_in = made(VERDICT_RIGHT, "cuda", "cuda", "null", NULL), null = made(VERDICT_RIGHT, "null", "null", "null", NULL);
+	struct row foreign = made(VERDICT_RIGHT, "cpu", "cpu", "ort", "llama-bench 5163");
+
+	(void)state;
+	assert_true(row_counts(&ours) && row_runs_on(&ours, "cuda") && !row_runs_on(&ours, "cpu"));
+	assert_false(row_counts(&elsewhere) || row_counts(&nowhere) || row_counts(&nobody));
+	assert_true(row_runs_on(&elsewhere, "cpu"));             // an open fallback, where it was tried
+	assert_false(row_counts(&stands_in) || row_runs_on(&stands_in, "cuda"));
+	assert_true(row_counts(&null) && !row_runs_on(&null, "null"));
+	assert_false(row_counts(&foreign) || row_runs_on(&foreign, "cpu"));
+	for (int v = 0; v < VERDICT_COUNT; v++) {
+		struct row r = made((enum verdict)v, "cpu", "cpu", "ort", NULL);
+		assert_int_equal(row_counts(&r), v == VERDICT_RIGHT);
+	}
+}
+
+static void quoted(struct text *out, const char *word)
+{
+	text_addf(out, word != NULL ? "'%s'" : "CAST(NULL AS VARCHAR)", word);
+}
+
+// Every verdict, platform, engine and source: SQL says what C says.
+static void test_sql_says_the_same(void **state)
+{
+	static const char *const requested[] = { "cpu", "null" }, *const actual[] = { "cpu", "null", NULL }, *const engine[] = { "ort", "null", NULL }, *const source[] = { NULL, "x" };
+	bool expected[VERDICT_COUNT * 36];
+	char *folder = test_folder(), path[4200];
+	struct text sql = { 0 };
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct table t;
+	size_t n = 0, counting = 0;
+
+	(void)state;
+	text_add(&sql, "SELECT " ROW_COUNTS_SQL("r.") " AS counts FROM (VALUES ");
+	for (int v = 0; v < VERDICT_COUNT; v++) {
+		for (size_t i = 0; i < 36; i++, n++) {
+			struct row r = made((enum verdict)v, requested[i % 2], actual[i / 2 % 3], engine[i / 6 % 3], source[i / 18]);
+			const char *const columns[] = { r.verdict, r.requested, r.actual, r.engine, r.source };
+			text_addf(&sql, "%s(%zu", n > 0 ? ", " : "", n);
+			for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+				text_add(&sql, ", ");
+				quoted(&sql, columns[k]);
+			}
+			text_add(&sql, ")");
+			counting += expected[n] = row_counts(&r);
+		}
+	}
+	text_add(&sql, ") AS r(n, verdict, requested, actual, engine, source) ORDER BY n");
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(t.row_count, n);
+	assert_int_equal(counting, 3);                           // on cpu by ort; on platform null by the null engine, and by another
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(table_get(&t, i, "counts"), expected[i] ? "true" : "false");
+	text_done(&sql);
+	store_close(&s);
+	test_folder_done(folder);
+}
+
+static void test_qualifiers(void **state)
+{
+	struct arena a = { 0 };
+	struct row r = made(VERDICT_RIGHT, "qnn", "qnn", "ort", NULL);
+
+	(void)state;
+	assert_null(row_qualifiers(&a, &r, QUALIFY_ALL));
+	r.layers = 2;
+	r.shortened = 0;                                         // all that it has
+	assert_null(row_qualifiers(&a, &r, QUALIFY_ALL));
+	r.shortened = 1;
+	r.weights = "synthetic";
+	r.precision = "int4-weights:block=32";
+	r.emulated = 1;
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_ALL), "2 layers, synthetic weights, int4-weights:block=32, emulated");
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE | QUALIFY_LAYERS), "2 layers, emulated");
+	r.precision = "stored";
+	r.compute_dtype = "f16";
+	r.weights_dtype = "f32";
+	r.layers = 1;
+	r.emulated = 0;
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_ALL), "1 layer, synthetic weights, computed in f16");
+	r.weights_dtype = "f16";                                 // as published
+	assert_null(row_qualifiers(&a, &r, QUALIFY_PRECISION));
+	r.engine = "null";
+	r.source = "llama-bench 5163";
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE | QUALIFY_SOURCE), "nothing computed, measured by llama-bench 5163, not by assay");
+	arena_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same), cmocka_unit_test(test_qualifiers) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
