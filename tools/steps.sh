@@ -103,6 +103,8 @@ missing_packages() {
 		go) command -v go >/dev/null || echo golang-go ;;
 		brotli) command -v brotli >/dev/null || command -v node >/dev/null || echo brotli ;;
 		chromium) command -v chromium >/dev/null || command -v google-chrome >/dev/null || echo chromium ;;
+		yaml)            # what reads the YAML of a report in a test
+			python3 -c 'import yaml' 2>/dev/null || /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml ;;
 		vulkan)          # the loader, for native WebGPU and Firefox; SwiftShader comes with Chromium
 			ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1 ' >/dev/null || echo libvulkan1 ;;
 		firefox) command -v firefox-esr >/dev/null || command -v firefox >/dev/null || echo firefox-esr ;;

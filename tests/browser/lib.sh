@@ -17,8 +17,9 @@ installed()
 	esac >/dev/null
 }
 
-# needs PROVIDER KIND: skips where the browser is not installed, and where it says itself that it has no such thing (Firefox 140 has no
-# WebGPU). One that is installed and does not answer is a failure; on a machine with much other work it is asked a second time.
+# needs PROVIDER KIND: exits with 77 where the browser is not installed, and with $lacks where it says itself that it has no such thing
+# (Firefox 140 has no WebGPU), which ctest knows as no skip: who asks says what holds then. One that is installed and does not answer is a failure; on a machine with much other work it is asked a second time.
+lacks=78
 needs()
 {
 	local try
@@ -27,7 +28,7 @@ needs()
 		grep -A1 "\"provider\": \"$1\"" "$work/detect" | grep -q "\"name\": \"$2\"" && return
 		why=$(sed -n "s/^ *\"$2\": \"\(.*\)\",\{0,1\}$/\1/p" "$work/detect" | head -1)
 		installed "$1" "$2" || { echo "skip: no $2 with $1 here: $why"; exit 77; }
-		case $why in *": Firefox "[0-9]*": "*|*": Chromium "[0-9]*": "*) echo "skip: $2 has no $1: $why"; exit 77 ;; esac
+		case $why in *": Firefox "[0-9]*": "*|*": Chromium "[0-9]*": "*) echo "$2 has no $1: $why"; exit "$lacks" ;; esac
 		echo "try $try: $2 with $1 does not answer: $why"
 		rm -rf "$work/detect" "$ASSAY_CACHE/browser"
 	done

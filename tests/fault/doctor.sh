@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Set-ups that this test breaks, one at a time: `assay doctor` names what is wrong and what to do, and never says that it works.
-# What needs root, a mount namespace or a control group is left out with a line where that cannot be had.
+# What needs root, a mount namespace or a control group is a skipped part where that cannot be had, with its reason.
 . "$SOURCE/tests/fault/lib.sh"
 deps=$(readlink -f "${ASSAY_DEPS:-$SOURCE/.deps}")
 unset ASSAY_ENGINE_PATH CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES VK_ICD_FILENAMES VK_DRIVER_FILES LD_LIBRARY_PATH XDG_DATA_HOME
-found=0 left_out=0
+found=0
 
 # finds WORDS STATE CHECK PATTERN FIX: the last output has such a check, and the platform's last line the fix.
 finds()
@@ -13,7 +13,6 @@ finds()
 	grep -Eq -e "^  => .* does not work.*$5" "$work/out" || fail "$1: the last line does not say '$5'"
 	found=$((found + 1))
 }
-skip() { echo "left out: $*"; left_out=$((left_out + 1)); }
 
 # library FILE SONAME VERSIONS [LIBRARY]: a small real one, with these symbol versions.
 library()
@@ -130,11 +129,11 @@ if [ -n "$limit_file" ] && mkdir "$group" 2>/dev/null; then
 		[ $got = 2 ] || fail "exit code $got, not 2, in a control group of 60 MiB"
 		finds "a small control group" bad memory 'too little: .*control group is limited to 60 MiB' 'raise the memory limit'
 	else
-		skip "a control group with a memory limit cannot be made here"
+		skip_part "a control group with a memory limit cannot be made here"
 	fi
 	rmdir "$group"
 else
-	skip "no control group can be made here"
+	skip_part "no control group can be made here"
 fi
 
 # 13. No browser, and one that lacks a library. The first needs a mount namespace where tools/deps has brought a browser.
@@ -159,10 +158,10 @@ END
 		[ $got = 2 ] || fail "exit code $got, not 2, with a browser that cannot start"
 		finds "a browser that lacks a library" bad browser 'chromium cannot start: libvendor\.so\.13 is missing' ''
 	else
-		skip "no mount namespace: no browser"
+		skip_part "no mount namespace: no browser"
 	fi
 else
-	skip "onnxruntime-web is not in $deps: no browser"
+	skip_part "onnxruntime-web is not in $deps: no browser"
 fi
 
 # 14. The library is missing, and 15. no permission on a device file: with folders laid over this machine's.
@@ -186,7 +185,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" doctor cuda roc
 END
 	export work ASSAY
 	if ! setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" --version >/dev/null 2>&1; then
-		skip "another user cannot start the program, so no permission is missing"
+		skip_part "another user cannot start the program, so no permission is missing"
 	else
 		got=0
 		unshare -m bash -e "$work/as_nobody.sh" >"$work/out" 2>"$work/err" </dev/null || got=$?
@@ -195,9 +194,9 @@ END
 		finds "no permission, AMD" bad device '/dev/kfd: no permission \(mode 0660, owner 0, group (video|44)' 'usermod -aG (video|44)'
 	fi
 else
-	skip "no mount namespace: a missing library, device files without permission"
+	skip_part "no mount namespace: a missing library, device files without permission"
 fi
 
-echo "$found broken set-ups found, $left_out left out"
+echo "$found broken set-ups found"
 [ $found -ge 10 ] || fail "fewer than ten broken set-ups were found"
-echo good
+ended

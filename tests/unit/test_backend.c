@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "skips.h"
+
 #include "backend/backend.h"
 #include "backend/outline.h"
 #include "base/file.h"
@@ -519,8 +521,7 @@ static void on_engine(const struct backend *engine)
 	if (why) {
 		if (!strstr(why, "is not installed"))
 			fail_msg("%s", why);
-		print_message("skipped: %s\n", why);
-		skip();
+		SKIP_PART("%s", why);
 	}
 	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
 		if ((why = in_child(bodies[i], engine)))
@@ -551,5 +552,5 @@ int main(void)
 		cmocka_unit_test(test_openvino),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, drop_folder);
+	return exit_code(cmocka_run_group_tests(tests, make_folder, drop_folder));
 }

@@ -7,6 +7,7 @@
 #include "store/db.h"
 #include "base/process.h"
 #include "store_roles.h"
+#include "skips.h"
 
 // ---- roles -------------------------------------------------------------------------------------------------------
 
@@ -56,7 +57,7 @@ static int role_full_disk(const char *folder, const char *argument)
 
 	(void)argument;
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("tmpfs", folder, "tmpfs", 0, "size=3m") != 0) {
-		fprintf(stderr, "a small file system cannot be mounted here: %s\n", strerror(errno));
+		fprintf(stderr, "skip: a small file system cannot be mounted here: %s\n", strerror(errno));
 		return 77;
 	}
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
@@ -123,7 +124,7 @@ static int role_read_only(const char *folder, const char *argument)
 	store_close(&s);
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount(folder, folder, NULL, MS_BIND, NULL) != 0
 		|| mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0) {
-		fprintf(stderr, "a folder cannot be mounted read-only here: %s\n", strerror(errno));
+		fprintf(stderr, "skip: a folder cannot be mounted read-only here: %s\n", strerror(errno));
 		return 77;
 	}
 	if (store_open(&s, absent, false, &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL || strstr(err.text, "--db") == NULL) {
@@ -272,8 +273,7 @@ static void role_or_skip(const char *role, const char *folder)
 	int code = finish(start(role, folder, "", NULL));
 
 	if (code == 77) {
-		print_message("skipped: the reason stands above\n");
-		skip();
+		SKIP_PART("the reason stands above");
 	}
 	assert_int_equal(code, 0);
 }
@@ -319,5 +319,5 @@ int main(int argc, char **argv)
 		if (text_is(argv[1], roles[i].name))
 			return roles[i].play(argv[2], argv[3]);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return exit_code(cmocka_run_group_tests(tests, NULL, NULL));
 }
