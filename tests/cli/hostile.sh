@@ -77,6 +77,7 @@ done
 ASSAY_NULL="cpu:crash=run@1 cuda:fail=open" clean run "$evil" --on cuda,cpu --fallback --synthetic --no-conform
 clean build "$evil" -o text --text
 clean profile "$evil" --on cpu --synthetic --runs 3 -o flame.html
+[ -s flame.html ] || { cat out err; fail "no flame graph"; }
 clean matrix --models "$evil" "strange $evil" --on null:clock=told --synthetic --runs 3 --no-conform --output-dir "matrix $evil"
 clean ab "$evil" --on null:clock=told --synthetic --rapid --a threads=1 --b threads=2
 for words in detect doctor setup platforms types; do clean "$words" "$evil"; clean "$words" "$broken"; done

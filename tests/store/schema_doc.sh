@@ -8,7 +8,7 @@ command -v python3 >/dev/null || { echo "skip: tools/schema needs python3"; exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tools" "$work/docs" "$work/tests/conform/cases"
-cp "$SOURCE/tools/schema" "$work/tools/"
+cp "$SOURCE/tools/schema" "$SOURCE/tools/made.py" "$work/tools/"
 cp -r "$SOURCE/tests/conform/cases/bert" "$work/tests/conform/cases/"
 sed 's/never null/sometimes null/' "$SOURCE/docs/SCHEMA.md" >"$work/docs/SCHEMA.md"
 if "$work/tools/schema" "$ASSAY" --check >"$work/out" 2>&1; then

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts that make documents share: a file is written aside and renamed, so that a script that dies leaves the old one; and
+# what a document was made from, as a hash that stands in it.
+import hashlib, os, tempfile
+
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+
+def write(path, text):
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, new = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".")
+    try:
+        with os.fdopen(handle, "w") as f:
+            f.write(text)
+        os.chmod(new, 0o644)
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
+
+# "<!-- cases: N, SHA-256 -->" of the files of conformance cases: their names and contents.
+def cases_line(folders):
+    h = hashlib.sha256()
+    for folder in sorted(folders, key=os.path.basename):
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), "rb") as f:
+                h.update(f"{os.path.basename(folder)}/{name}\0".encode() + hashlib.sha256(f.read()).digest())
+    return f"<!-- cases: {len(folders)}, {h.hexdigest()} -->"
