@@ -21,6 +21,7 @@
 #include "artifact/artifact.h"
 #include "artifact/inside.h"
 #include "base/file.h"
+#include "base/process.h"
 
 enum { COPY_NBYTES = 1 << 20 };
 
@@ -111,7 +112,7 @@ static int link_over(const char *from, const char *to)
 {
 	static atomic_uint serial;
 	char temporary[PATH_MAX];
-	int n = snprintf(temporary, sizeof temporary, "%s.%ld.%u.link", to, (long)getpid(), atomic_fetch_add(&serial, 1));
+	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.link", to, (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
 	if (n < 0 || (size_t)n >= sizeof temporary) {
 		errno = ENAMETOOLONG;
 		return -1;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -237,7 +238,7 @@ enum status ort_profile(struct session *s, const struct artifact *a, const struc
 	char *path = NULL;
 	enum status st;
 
-	o->profile_prefix = arena_printf(&s->arena, "%s/%d-profile", out->folder, (int)getpid());
+	o->profile_prefix = arena_printf(&s->arena, "%s/%s-profile", out->folder, claim_token());
 	if ((st = ort_create_session(s, a, ORT_PROFILE, &profiled, err)))
 		return st;
 	o->session = profiled;

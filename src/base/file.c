@@ -16,6 +16,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/process.h"
+
 // A file that is not there is the asker's mistake, not the machine's.
 static enum status cannot_open(const char *path, struct error *err)
 {
@@ -148,10 +150,9 @@ static enum status replace(const char *path, const void *data, size_t nbytes, bo
 {
 	static atomic_uint serial;
 	char temporary[4096];
-	int n = snprintf(temporary, sizeof temporary, "%s.%ld.%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
+	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
 	if (n < 0 || (size_t)n >= sizeof temporary)
 		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
-	unlink(temporary);                              // of a process of the same number that died
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);

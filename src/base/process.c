@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc; starts and signals nothing.
+// Reads /proc and random bits; starts and signals nothing.
 #include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 static bool read_small(const char *path, char *out, size_t size)
@@ -84,14 +87,21 @@ bool process_may_live(const struct process *p)
 	return start_ticks == p->start_ticks && !is_dead(state);
 }
 
-bool process_is_over(int64_t pid)
+uint64_t process_nonce(void)
 {
-	int64_t start_ticks, parent;
-	char state;
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static uint64_t nonce;
+	static pid_t owner;
 
-	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-		return true;
-	return read_stat(pid, &state, &parent, &start_ticks) && is_dead(state);
+	pthread_mutex_lock(&mutex);
+	if (owner != getpid()) {
+		owner = getpid();
+		if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+			nonce = splitmix64((uint64_t)clock_ns(), (uint64_t)owner);
+	}
+	const uint64_t result = nonce;
+	pthread_mutex_unlock(&mutex);
+	return result;
 }
 
 int64_t process_parent(int64_t pid)

@@ -17,8 +17,9 @@ struct process {
 void process_self(struct process *out);
 // False only when it is certain: another boot, or in our own namespace no such process, another start time, a zombie.
 bool process_may_live(const struct process *p);
-// No such process here, or one that has ended and was not collected yet: not every init collects at once.
-bool process_is_over(int64_t pid);
+// 64 random bits, the same for the life of this process and others in a forked one: for names of files that no other process makes, in
+// whatever PID namespace.
+uint64_t process_nonce(void);
 int64_t process_parent(int64_t pid);         // 0 when it is gone
 
 #endif

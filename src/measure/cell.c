@@ -17,6 +17,7 @@
 
 #include "artifact/identity.h"
 #include "backend/cause.h"
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -101,8 +102,8 @@ static enum status outputs_place(struct arena *a, const char **out, struct error
 		return st;
 	if (access(folder, W_OK) < 0)
 		return error_errno(err, "%s: outputs cannot be written there; set ASSAY_CACHE to another folder", folder);
-	scratch_sweep(folder);
-	*out = arena_printf(a, "%s/%d-%u.safetensors", folder, (int)getpid(), atomic_fetch_add(&counter, 1));
+	scratch_sweep();
+	*out = arena_printf(a, "%s/%s-%u.safetensors", folder, claim_token(), atomic_fetch_add(&counter, 1));
 	return STATUS_OK;
 }
 
@@ -394,7 +395,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
 		return st;
 	state_read(&after, a, "");
-	scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));     // a browser's profile, where the child could not remove it
+	scratch_sweep();     // a browser's profile, where the child could not remove it
 	result.row = heard.row;
 	result.row.machine_state = state_text(a, &before, &after, &calm);
 	result.sample_ms = heard.sample_ms;

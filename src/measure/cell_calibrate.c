@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/scratch.h"
@@ -79,7 +80,7 @@ static enum status run_all(struct work *w, struct linear_range *ranges, size_t *
 
 static enum status write_ranges(struct work *w, const char *path, const struct linear_range *ranges, size_t count, struct error *err)
 {
-	const char *temporary = arena_printf(&w->arena, "%s.%d.part", path, (int)getpid());
+	const char *temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
 	json_t *list = json_array(), *all;
 	char *text;
 	enum status st;
@@ -113,7 +114,7 @@ enum status work_calibrate(struct work *w, struct error *err)
 		struct linear_range *ranges = ARENA_ARRAY(&w->arena, w->part->artifact.output_count + 1, struct linear_range);
 		size_t count = 0;
 
-		scratch_sweep(w->ask.reference_folder);
+		scratch_sweep();
 		if ((st = work_load(w, err)))
 			return st;
 		say_phase("first");

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -314,8 +315,8 @@ static enum status make_generated(struct work *w, struct error *err)
 
 	if ((st = work_load(w, err)) || (st = file_mkdirs(w->ask.reference_folder, err)))
 		return st;
-	scratch_sweep(w->ask.reference_folder);
-	path = arena_printf(&w->arena, "%s/%d.generated.part", w->ask.reference_folder, (int)getpid());
+	scratch_sweep();
+	path = arena_printf(&w->arena, "%s/%s.generated.part", w->ask.reference_folder, claim_token());
 	if ((st = work_generate_reference(w, path, err)))
 		return st;
 	say(json_pack("{s:s, s:s, s:b}", "event", "reference", "path", path, "cached", 0));
@@ -347,8 +348,8 @@ static enum status make_reference(struct work *w, struct error *err)
 		if ((st = run_once(w, err)))
 			return st;
 		say_phase("outputs");
-		scratch_sweep(w->ask.reference_folder);
-		temporary = arena_printf(&w->arena, "%s.%d.part", path, (int)getpid());
+		scratch_sweep();
+		temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
 		if ((st = outputs_write(&w->arena, temporary, w->out, w->part->session.output_count, err)))
 			return st;
 		if (rename(temporary, path) < 0)

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "measure/cell_work.h"
@@ -51,7 +52,7 @@ static enum status draw_product(struct artifact *art, struct arena *a, const cha
 	graph_output(g, "y", op_matmul(g, graph_input(g, "x", DTYPE_F32, 2, dim), graph_constant(g, DTYPE_F32, 2, dim, data)));
 	if (!(st = graph_finish(g, err)) && !(st = graph_write(g, &bytes, &art->graph_nbytes, err))) {
 		art->graph = memcpy(arena_alloc(a, art->graph_nbytes), bytes, art->graph_nbytes);
-		art->graph_path = arena_printf(a, "%s/%d-product.onnx", folder, (int)getpid());
+		art->graph_path = arena_printf(a, "%s/%s-product.onnx", folder, claim_token());
 		art->inputs = memcpy(ARENA_ARRAY(a, 1, struct tensor_type), (graph_inputs(g, &types), types), sizeof *types);
 		art->input_count = 1;
 		graph_summarise(g, &art->summary);

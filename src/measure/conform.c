@@ -111,7 +111,7 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 			cause = "its process was done before this case had an answer";
 		}
 		child_report_done(&report);
-		scratch_sweep(arena_printf(a, "%s/run", file_cache_dir(a)));
+		scratch_sweep();
 		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It died
 		// between two cases: the rest starts anew.
 		if (l.started)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/cell.h"
@@ -112,9 +113,9 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 	}
 	hash_hex(&h, hex);
 	result = arena_printf(a, "%s/conform/%s", file_cache_dir(&scratch), hex);
-	part = arena_printf(&scratch, "%s.%d.part", result, (int)getpid());
+	part = arena_printf(&scratch, "%s.%s.part", result, claim_token());
 	if (!file_is_dir(result)) {
-		scratch_sweep(arena_printf(&scratch, "%s/conform", file_cache_dir(&scratch)));
+		scratch_sweep();
 		st = json_bytes(arena_printf(&scratch, "%s/case.json", case_folder), files[2], sizes[2], &json, err);
 		if (!st && (st = parse_weights(&scratch, files[1], &weights, &count, err)))
 			error_prefix(err, "%s/weights.tsv", case_folder);

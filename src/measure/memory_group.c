@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/text.h"
 
 #define PATH_SIZE 4096
@@ -120,7 +122,20 @@ static bool own_folder(int version, char out[PATH_SIZE])
 	return snprintf(out, PATH_SIZE, "%s%s", mount, below) < PATH_SIZE - 128 && access(out, F_OK) == 0;
 }
 
-// Groups of programs that were killed before they could remove them: empty, so rmdir does it.
+// The group's folder, locked, and still there; -1.
+static int lock_group(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || stat(path, &st) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+// Groups of programs that were killed before they could remove them: nobody holds their lock, and rmdir removes only empty ones.
 static void sweep(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -128,14 +143,14 @@ static void sweep(const char *folder)
 
 	while (d && (e = readdir(d))) {
 		char path[PATH_SIZE + 512];
-		long pid;
+		int fd;
 
 		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)))
 			continue;
-		pid = strtol(e->d_name + strlen(NAME_PREFIX), NULL, 10);
-		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
-			snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+		snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+		if ((fd = lock_group(path)) >= 0) {
 			rmdir(path);
+			close(fd);
 		}
 	}
 	if (d)
@@ -148,10 +163,12 @@ static bool make_in(struct memory_group *g, int version, const char *folder, int
 	char number[32];
 
 	sweep(folder);
-	if (snprintf(g->path, sizeof g->path, "%s/" NAME_PREFIX "%d-%u", folder, (int)getpid(), atomic_fetch_add(&counter, 1)) >= (int)sizeof g->path)
+	if (snprintf(g->path, sizeof g->path, "%s/" NAME_PREFIX "%d-%u-%016llx", folder, (int)getpid(), atomic_fetch_add(&counter, 1),
+		(unsigned long long)process_nonce()) >= (int)sizeof g->path)
 		return false;
 	g->version = version;
-	if (mkdir(g->path, 0755) == 0) {
+	// Where there are no locks, or where a sweeper was quicker, there is no group.
+	if (mkdir(g->path, 0755) == 0 && (g->lock = lock_group(g->path)) >= 0) {
 		snprintf(number, sizeof number, "%lld", (long long)bytes);
 		if (write_file(g->path, version == 2 ? "memory.max" : "memory.limit_in_bytes", number)) {
 			// Swap would only turn the limit into a crawl. Kernels without swap accounting lack the file.
@@ -159,6 +176,7 @@ static bool make_in(struct memory_group *g, int version, const char *folder, int
 			return true;
 		}
 		rmdir(g->path);
+		close(g->lock);
 	}
 	g->path[0] = 0;
 	return false;
@@ -227,6 +245,8 @@ void memory_group_done(struct memory_group *g)
 	// A killed process leaves its group a little after it was reaped.
 	for (int i = 0; g->path[0] && rmdir(g->path) < 0 && errno == EBUSY && i < 100; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	if (g->path[0])
+		close(g->lock);
 	g->path[0] = 0;
 }
 

@@ -109,7 +109,7 @@ json_t *cell_probe(const struct backend *b, const char *build)
 	if (hear_child(&heard, arguments, "{}", &limits, &report, &err)) {
 		reason = err.text;
 	} else {
-		scratch_sweep(arena_printf(&a, "%s/run", file_cache_dir(&a)));
+		scratch_sweep();
 		available = heard_verdict(&heard, &report, &limits, &reason, &note) == VERDICT_RIGHT;
 		child_report_done(&report);
 	}

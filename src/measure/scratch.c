@@ -2,47 +2,43 @@
 #include "measure/scratch.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/file.h"
-#include "base/process.h"
 #include "base/text.h"
 
-// The process that a name belongs to; 0 when the name is not one of ours.
-static long owner(const char *name)
-{
-	long pid = 0;
-	int end = 0;
-
-	if (text_ends(name, ".part")) {
-		const char *dot = name + strlen(name) - 5;
-
-		while (dot > name && dot[-1] >= '0' && dot[-1] <= '9')
-			dot--;
-		return dot > name && dot[-1] == '.' ? strtol(dot, NULL, 10) : 0;
-	}
-	return sscanf(name, "%ld-%*u.safetensors%n", &pid, &end) == 1 && end && !name[end] ? pid : 0;
-}
-
-void scratch_sweep(const char *folder)
+static void sweep_folder(const char *folder, const char *token)
 {
 	struct arena a = { 0 };
 	DIR *d = opendir(folder);
 	struct dirent *e;
 
-	while (d && (e = readdir(d))) {
-		long pid = owner(e->d_name);
-
-		if (pid > 0 && process_is_over(pid))
+	while (d && (e = readdir(d)))
+		if (strstr(e->d_name, token))
 			// Processes of it that were just killed may still be finishing a write into it.
 			for (int i = 0; i < 20 && file_remove_tree(arena_printf(&a, "%s/%s", folder, e->d_name), NULL); i++)
 				usleep(10000);
-	}
 	if (d)
 		closedir(d);
+	arena_done(&a);
+}
+
+static void over(void *cache, const char *token)
+{
+	static const char *const folders[] = { "run", "reference", "conform" };
+	struct arena a = { 0 };
+
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		sweep_folder(arena_printf(&a, "%s/%s", (const char *)cache, folders[i]), token);
+	arena_done(&a);
+}
+
+void scratch_sweep(void)
+{
+	struct arena a = { 0 };
+
+	claim_sweep(over, file_cache_dir(&a));
 	arena_done(&a);
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -246,7 +247,7 @@ static enum status make_profile(struct launch *l, struct error *err)
 	if (!st && !realpath(run, real))
 		st = error_errno(err, "%s", run);
 	if (!st) {
-		const char *path = arena_printf(&a, "%s/browser%u.%d.part", real, atomic_fetch_add(&counter, 1), (int)getpid());
+		const char *path = arena_printf(&a, "%s/browser%u.%s.part", real, atomic_fetch_add(&counter, 1), claim_token());
 
 		if (mkdir(path, 0700) && errno != EEXIST)
 			st = error_errno(err, "%s: cannot be made; name another folder in ASSAY_CACHE", path);

@@ -12,6 +12,7 @@
 #include "commit.h"
 #include "store/objects.h"
 #include "store/question.h"
+#include "store/run_lock.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
 
@@ -83,10 +84,21 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	}
 	if (status == STATUS_OK)
 		status = add_event(&d, id, ROW_NONE, "run_started", NULL, NULL, &event, err);
+	// Before anybody else can read that there is such a run.
+	int lock = status == STATUS_OK ? run_lock_take(s->path, id, &self) : -1;
 	status = transaction_end(s, &d, status, err);
-	if (status == STATUS_OK)
-		s->run = id;
-	return status;
+	if (status != STATUS_OK) {
+		if (lock >= 0)
+			close(lock);
+		return status;
+	}
+	if (s->lock > 0)
+		close(s->lock);
+	s->run = id;
+	s->lock = lock;
+	if (lock < 0 && s->notice != NULL)
+		s->notice("no lock can be had beside the database: whether this run still lives can be told on this machine and in this container only");
+	return STATUS_OK;
 }
 
 static enum status need_run(const struct store *s, struct error *err)

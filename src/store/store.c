@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "store/objects.h"
+#include "store/run_lock.h"
 #include "store/schema.h"
 #include "store/transaction.h"
 
@@ -151,19 +152,20 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 	return status;
 }
 
-// A program that was killed while it made a new file leaves that file behind: "PATH.new.PID" and its log, of a
-// process that is gone.
+// A program that was killed while it made a new file leaves that file behind: "PATH.new.NONCE" and its log. Only for whoever knows that
+// nobody else makes one now (run_lock_make). Names with a process number are an older program's, which holds no lock.
 static void remove_stale(struct store *s)
 {
+	enum { NONCE_LENGTH = 16 };
 	const char *folder = folder_of(&s->arena, s->path), *slash = strrchr(s->path, '/');
 	const char *prefix = arena_printf(&s->arena, "%s.new.", slash != NULL ? slash + 1 : s->path);
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		char *end = entry->d_name;
-		long pid = text_starts(entry->d_name, prefix) ? strtol(entry->d_name + strlen(prefix), &end, 10) : 0;
-		if (pid > 0 && pid <= INT32_MAX && (*end == '\0' || text_is(end, ".wal")) && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+		const char *nonce = text_starts(entry->d_name, prefix) ? entry->d_name + strlen(prefix) : "";
+		const char *end = nonce + strspn(nonce, "0123456789abcdef");
+		if (end - nonce == NONCE_LENGTH && (*end == '\0' || text_is(end, ".wal")))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir != NULL)
@@ -172,9 +174,11 @@ static void remove_stale(struct store *s)
 
 static enum status create(struct store *s, struct error *err)
 {
-	const char *fresh = arena_printf(&s->arena, "%s.new.%d", s->path, (int)getpid());
+	const char *fresh = arena_printf(&s->arena, "%s.new.%016llx", s->path, (unsigned long long)process_nonce());
 	const char *wal = arena_printf(&s->arena, "%s.wal", s->path), *fresh_wal = arena_printf(&s->arena, "%s.wal", fresh);
 	struct db d = { 0 };
+	bool alone;
+	int lock;
 	enum status status = check_writable(s, err);
 
 	if (status != STATUS_OK)
@@ -182,7 +186,10 @@ static enum status create(struct store *s, struct error *err)
 	// In this order: another program that makes the file at this moment has put it in place before it writes a log.
 	if (file_exists(wal) && !file_exists(s->path))
 		return error_set(err, STATUS_BAD_INPUT, "%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
-	remove_stale(s);
+	lock = run_lock_make(s->path, &alone);
+	if (alone)
+		remove_stale(s);
+	run_lock_share(lock);
 	status = open_waiting(s, fresh, true, &d, err);
 	if (status == STATUS_OK) {
 		status = schema_migrate(&d, schema_migrations, schema_migration_count, err);
@@ -197,16 +204,18 @@ static enum status create(struct store *s, struct error *err)
 		status = error_errno(err, "%s", s->path);
 	unlink(fresh);
 	unlink(fresh_wal);
+	if (lock >= 0)
+		close(lock);
 	return explain_space(s, err, status);
 }
 
 // Cells without a last word, and the process of the run that started each.
 static const char open_cells[] =
-	"SELECT c.id AS cell, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS pid_namespace"
+	"SELECT c.id AS cell, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS pid_namespace"
 	" FROM cell c JOIN run r ON r.id = c.run"
 	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id";
 
-static bool run_may_live(const struct table *t, size_t row)
+static bool run_may_live(const struct store *s, const struct table *t, size_t row)
 {
 	const char *boot_id = table_get(t, row, "boot_id");
 	int64_t namespace = table_integer(t, row, "pid_namespace");
@@ -215,10 +224,11 @@ static bool run_may_live(const struct table *t, size_t row)
 	};
 
 	snprintf(p.boot_id, sizeof p.boot_id, "%s", boot_id != NULL ? boot_id : "");
-	return process_may_live(&p);
+	enum run_life life = run_lock_ask(s->path, table_integer(t, row, "run"), &p);
+	return life == RUN_UNKNOWN ? process_may_live(&p) : life == RUN_LIVES;
 }
 
-static enum status count_orphans(struct db *d, size_t *out, struct error *err)
+static enum status count_orphans(const struct store *s, struct db *d, size_t *out, struct error *err)
 {
 	struct arena a = { 0 };
 	struct table t = { 0 };
@@ -226,7 +236,7 @@ static enum status count_orphans(struct db *d, size_t *out, struct error *err)
 
 	*out = 0;
 	for (size_t i = 0; i < t.row_count; i++)
-		*out += !run_may_live(&t, i);
+		*out += !run_may_live(s, &t, i);
 	arena_done(&a);
 	return status;
 }
@@ -248,7 +258,7 @@ static enum status settle_orphans(struct store *s, struct error *err)
 		struct insert in;
 		insert_begin(&in, &d, "event");
 		for (size_t i = 0; i < t.row_count; i++) {
-			if (run_may_live(&t, i))
+			if (run_may_live(s, &t, i))
 				continue;
 			// run 0: written by whoever opened the file next, not by the run itself
 			const struct db_value row[] = {
@@ -306,7 +316,7 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	if (status == STATUS_OK) {
 		status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
 		if (status == STATUS_OK && state == SCHEMA_CURRENT && !read_only)
-			status = count_orphans(&d, &orphans, err);
+			status = count_orphans(s, &d, &orphans, err);
 		db_close(&d);
 		if (status != STATUS_OK)
 			error_prefix(err, "%s", path);
@@ -341,6 +351,8 @@ void store_close(struct store *s)
 	double lock_wait_s = s->lock_wait_s;
 
 	store_read_end(s);
+	if (s->lock > 0)
+		close(s->lock);
 	arena_done(&s->arena);
 	*s = (struct store){ .notice = notice, .lock_wait_s = lock_wait_s };
 }
@@ -380,7 +392,7 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 {
 	static const char sql[] =
 		// not the view: what is asked of a file at every cell of a long matrix is planned in no time
-		"SELECT c.id AS cell, e.verdict AS verdict, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
+		"SELECT c.id AS cell, e.verdict AS verdict, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
 		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
 		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS e ON e.cell = c.id"
 		" WHERE c.cell_key = ? ORDER BY c.id DESC";
@@ -399,7 +411,7 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
 			bool finished = table_get(&t, i, "verdict") != NULL;
 			enum store_cell_state this = finished && !text_is(table_get(&t, i, "verdict"), verdict_word(VERDICT_INTERRUPTED)) ? STORE_FINISHED
-				: !finished && run_may_live(&t, i) ? STORE_TAKEN : STORE_NEVER;
+				: !finished && run_may_live(s, &t, i) ? STORE_TAKEN : STORE_NEVER;
 			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {
 				state = this;
 				if (row != NULL)

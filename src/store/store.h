@@ -18,9 +18,10 @@ struct store {                                       // all zero but for `notice
 	bool read_only;
 	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
 	void *reading;                               // between store_read_begin and _end: the open file
+	int lock;                                    // of run_lock.h since store_begin_run; 0 or below: none
 };
 
-// Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (pid, start time, boot id) into
+// Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (run_lock.h, else pid, start time, boot id) into
 // interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error and nothing is
 // written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself.
 // close accepts a zeroed store.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open file description locks: of this descriptor and not of the process, so that closing another one of the same file drops nothing.
+#include "store/run_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+enum { RECORD_NBYTES = 8 };
+
+static int open_locks(const char *database, int flags)
+{
+	char path[PATH_MAX + 8], real[PATH_MAX];
+
+	// One file, whatever links lead to it; a database that is not there yet has none.
+	if (snprintf(path, sizeof path, "%s.lock", realpath(database, real) ? real : database) >= (int)sizeof path)
+		return -1;
+	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+}
+
+static struct flock range(short type, int64_t run)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)run * RECORD_NBYTES, .l_len = RECORD_NBYTES };
+}
+
+static bool set_lock(int fd, int how, short type, int64_t run)
+{
+	struct flock lock = range(type, run);
+	int rc;
+
+	while ((rc = fcntl(fd, how, &lock)) < 0 && errno == EINTR)
+		;
+	return rc == 0;
+}
+
+static uint64_t record_of(const struct process *p)
+{
+	char text[256];
+	int n = snprintf(text, sizeof text, "run %lld %lld %lld %s", (long long)p->pid, (long long)p->start_ticks, (long long)p->pid_namespace, p->boot_id);
+
+	return fnv1a64(text, (size_t)n) | 1;             // 0 is what a file without it has there
+}
+
+int run_lock_take(const char *database, int64_t run, const struct process *p)
+{
+	const uint64_t record = record_of(p);
+	int fd = open_locks(database, O_RDWR | O_CREAT);
+
+	if (fd >= 0 && (!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) || file_write_at(fd, &record, sizeof record, (uint64_t)run * RECORD_NBYTES))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p)
+{
+	int fd = open_locks(database, O_RDONLY);
+	struct flock lock = range(F_WRLCK, run);
+	enum run_life life = RUN_UNKNOWN;
+	uint64_t record;
+
+	if (fd < 0)
+		return RUN_UNKNOWN;
+	if (pread(fd, &record, sizeof record, (off_t)run * RECORD_NBYTES) == sizeof record && record == record_of(p) && fcntl(fd, F_OFD_GETLK, &lock) == 0)
+		life = lock.l_type == F_UNLCK ? RUN_OVER : RUN_LIVES;
+	close(fd);
+	return life;
+}
+
+int run_lock_make(const char *database, bool *alone)
+{
+	int fd = open_locks(database, O_RDWR | O_CREAT);
+
+	*alone = fd >= 0 && set_lock(fd, F_OFD_SETLK, F_WRLCK, 0);
+	if (fd >= 0 && !*alone && !set_lock(fd, F_OFD_SETLKW, F_RDLCK, 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+void run_lock_share(int fd)
+{
+	if (fd >= 0)
+		set_lock(fd, F_OFD_SETLK, F_RDLCK, 0);
+}
