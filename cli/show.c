@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "measure/golden.h"
 #include "onnx/precision.h"
 #include "emit.h"
 
@@ -55,25 +56,26 @@ static void lines(struct arena *a, const char *label, const char *text)
 	}
 }
 
-// Who says that it is right: only golden outputs came from transformers.
-static const char *agreement(const struct row *r, enum verdict v)
+// Who says that it is right. Of a golden file the program knows who made it only where it is its own; else the file's word is quoted.
+static const char *agreement(struct arena *a, const struct row *r, enum verdict v)
 {
 	if (!r->reference)
 		return NULL;
-	bool golden = strcmp(r->reference, "golden") == 0;
-	if (v == VERDICT_RIGHT)
-		return golden ? "agrees with transformers (golden outputs)" : "engines agree";
-	return golden ? "does not agree with transformers (golden outputs)" : "engines do not agree";
+	if (!text_is(r->reference, "golden"))
+		return v == VERDICT_RIGHT ? "engines agree" : "engines do not agree";
+	return arena_printf(a, "%s with %s%s%s%s", v == VERDICT_RIGHT ? "agrees" : "does not agree", golden_what(r, a),
+		r->golden_case || !r->golden_word ? "" : "; the file says it was made by \"", r->golden_case || !r->golden_word ? "" : r->golden_word,
+		r->golden_case || !r->golden_word ? "" : "\"");
 }
 
-static void add_reference(struct text *t, const struct row *r, enum verdict v)
+static void add_reference(struct text *t, struct arena *arena, const struct row *r, enum verdict v)
 {
 	if (!r->reference) {
 		if (v == VERDICT_UNJUDGED)
 			text_add(t, "none: nothing on this machine could compute outputs to compare with");
 		return;
 	}
-	const char *a = v == VERDICT_RIGHT || v == VERDICT_WRONG ? agreement(r, v) : NULL;
+	const char *a = v == VERDICT_RIGHT || v == VERDICT_WRONG ? agreement(arena, r, v) : NULL;
 	text_addf(t, "%s%s%s", r->reference, a ? ": " : "", a ? a : "");
 }
 
@@ -336,7 +338,7 @@ void show_result(const struct cell_result *result, const char *db)
 	if (r->hint)
 		line("hint", r->hint);
 	add_device(&t[DEVICE], r);
-	add_reference(&t[REFERENCE], r, result->verdict);
+	add_reference(&t[REFERENCE], &a, r, result->verdict);
 	add_error(&t[ERROR], r);
 	if (result->verdict == VERDICT_WRONG && r->worst)
 		text_add(&t[WORST], r->worst);
@@ -357,7 +359,7 @@ void show_result(const struct cell_result *result, const char *db)
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
 	if (r->type_conformance)
-		text_addf(&t[CONFORMANCE], "%s cases of type %s agree with transformers on this platform", r->type_conformance,
+		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers on this platform", r->type_conformance,
 			r->model_type);
 	if (db && r->row != ROW_NONE)
 		text_addf(&t[ROW], "%lld in %s", (long long)r->row, db);

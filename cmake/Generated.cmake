@@ -59,7 +59,24 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/defaults.c"
 		"defaults.jsonl=${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl"
 	DEPENDS assay_embed "${PROJECT_SOURCE_DIR}/src/arch/defaults.jsonl" VERBATIM)
 
-set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/page_assets.c" "${ASSAY_GENERATED}/published.c" "${ASSAY_GENERATED}/web_assets.c")
+# Which conformance cases are assay's own, by their contents. The tool is made of the few files that hash.
+file(GLOB case_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conform/cases/*/*" "${PROJECT_SOURCE_DIR}/tests/conform/real/*/*")
+foreach(file IN LISTS case_files)
+	get_filename_component(folder "${file}" DIRECTORY)
+	list(APPEND case_folders "${folder}")
+endforeach()
+list(REMOVE_DUPLICATES case_folders)
+add_executable(assay_manifest EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tools/manifest.c" "${PROJECT_SOURCE_DIR}/src/measure/case_digest.c")
+foreach(name IN ITEMS arena clock digest error file hash process text visible)
+	target_sources(assay_manifest PRIVATE "${PROJECT_SOURCE_DIR}/src/base/${name}.c")
+endforeach()
+target_link_libraries(assay_manifest PRIVATE assay_flags)
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/shipped_cases.c"
+	COMMAND assay_manifest "${ASSAY_GENERATED}/shipped_cases.c" ${case_folders}
+	DEPENDS assay_manifest ${case_files} VERBATIM)
+
+set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/page_assets.c" "${ASSAY_GENERATED}/published.c"
+	"${ASSAY_GENERATED}/shipped_cases.c" "${ASSAY_GENERATED}/web_assets.c")
 add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})
 
 add_custom_target(assay_commit BYPRODUCTS "${ASSAY_GENERATED}/commit.h"

@@ -22,6 +22,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "measure/golden.h"
 #include "measure/hear.h"
 #include "measure/reference.h"
 #include "measure/request.h"
@@ -368,6 +369,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		if (!ask.calibration) {
 			row_init(&result.row);
 			ask_about(&result.row, c, a);
+			if (golden)
+				golden_describe(&result.row, golden, a);
 			result.verdict = watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED;
 			result.row.cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", why);
 			result.row.verdict = verdict_word(result.verdict);
@@ -386,6 +389,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	}
 	heard_init(&heard, a, watch);
 	ask_about(&heard.row, c, a);
+	if (golden)
+		golden_describe(&heard.row, golden, a);
 	if (c->quiet_wait_s > 0) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "quiet");

@@ -42,7 +42,11 @@
 	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for")         \
 	X(INTEGER, fallback_against, "the row with that latency")                                                          \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
-	X(TEXT, type_conformance, "conformance cases of this type that pass on this engine, as passed/cases")              \
+	X(TEXT, golden_file, "name of the golden file that judged; null: no such file")                                    \
+	X(TEXT, golden_sha256, "of that file's contents")                                                                  \
+	X(TEXT, golden_case, "the case that assay ships with these very bytes, made by transformers; null: another file")  \
+	X(TEXT, golden_word, "who made it, by the file's own word, which nobody has checked")                              \
+	X(TEXT, type_conformance, "cases of this type that assay ships that pass on this engine, as passed/cases")          \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows")     \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \

@@ -32,7 +32,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(emulated, "%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the hardware.", emulated, out->cell_count);
 	NOTE(foreign, "%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and has no place among the fastest.", foreign, out->cell_count);
 	NOTE(predicted, "%zu of %zu cells were not tried: that they do not fit is a prediction.", predicted, out->cell_count);
-	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers\" compares with the original implementation.",
+	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers' outputs\" compares with the original implementation.",
 		shared_graph, timed);
 	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
 	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their last windows of runs differ by more than 10\u00a0%%.", unstable, timed);

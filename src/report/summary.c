@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "hub/hub.h"
+#include "measure/golden.h"
 #include "measure/standing.h"
 
 
@@ -83,7 +84,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		take_standing(c);
 		c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
 		if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
-			c->agreement = text_is(c->row.reference, "golden") ? "agrees with transformers" : "engines agree";
+			c->agreement = text_is(c->row.reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(&c->row, a)) : "engines agree";
 		c->cause = cause_of(a, c);
 		c->p90 = report_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
 		c->times_cpu = c->against_cpu.times = (double)NAN;

@@ -34,7 +34,7 @@ struct report_cell {
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
-	const char *agreement;               // "agrees with transformers", "engines agree"; NULL where it was not judged right
+	const char *agreement;               // "engines agree", or what golden_what says; NULL where it was not judged right
 	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;

@@ -168,12 +168,13 @@ static void test_agreement(void **state)
 	struct cell_result golden = test_result(0, "m", "cpu", VERDICT_RIGHT), unjudged = test_result(0, "m", "cuda", VERDICT_UNJUDGED);
 
 	golden.row.reference = "golden";
+	golden.row.golden_file = "io.safetensors";
 	unjudged.row.reference = NULL;
 	add(f, "m", "cpu", golden);
 	add(f, "m", "openvino", test_result(0, "m", "openvino", VERDICT_RIGHT));
 	add(f, "m", "cuda", unjudged);
 	write_all(f);
-	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "agreement")), "agrees with transformers");
+	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "agreement")), "agrees with the golden file io.safetensors");
 	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "openvino"), "agreement")), "engines agree");
 	assert_true(json_is_null(json_object_get(cell(f, 0, "cuda"), "agreement")));
 	says(&f->md, "1 of 3 cells that ran had nothing to be compared with");

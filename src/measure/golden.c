@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/golden.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/visible.h"
+#include "measure/shipped.h"
+
+enum { WORD_MOST = 80, HEADER_MOST = 16 << 20 };
+
+// The header's "__metadata__", which is owned by *header; NULL.
+static const json_t *metadata(const char *path, json_t **header)
+{
+	struct arena a = { 0 };
+	const uint8_t *map;
+	uint64_t n = 0;
+	size_t nbytes;
+
+	*header = NULL;
+	if (!file_map(&a, path, &map, &nbytes, NULL) && nbytes >= sizeof n) {
+		memcpy(&n, map, sizeof n);
+		if (n <= HEADER_MOST && n <= nbytes - sizeof n && json_bytes(path, (const char *)map + sizeof n, (size_t)n, header, NULL))
+			*header = NULL;
+	}
+	arena_done(&a);
+	return json_object_get(*header, "__metadata__");
+}
+
+static const char *word_of(const json_t *json, struct arena *a)
+{
+	static const char *const keys[] = { "made_by", "producer", "generator" };
+	const char *version = json_string_value(json_object_get(json, "transformers"));
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const char *word = json_string_value(json_object_get(json, keys[i]));
+
+		if (word && *word)
+			return arena_strdup(a, word);
+	}
+	return version && *version ? arena_printf(a, "transformers %s", version) : NULL;
+}
+
+// A stranger's text: without what a terminal would obey, and not longer than a line.
+static const char *tame(struct arena *a, const char *word)
+{
+	size_t n = word ? strlen(word) : 0;
+
+	if (n > WORD_MOST)
+		for (n = WORD_MOST; n > 0 && ((unsigned char)word[n] & 0xC0) == 0x80; n--)
+			;
+	return word ? visible_copy(a, arena_printf(a, "%.*s%s", (int)n, word, word[n] ? "..." : "")) : NULL;
+}
+
+void golden_describe(struct row *r, const char *path, struct arena *a)
+{
+	const char *slash = strrchr(path, '/'), *word;
+	char *digest = arena_alloc(a, 65);
+	json_t *header, *beside = NULL;
+
+	r->golden_file = slash ? slash + 1 : path;
+	if (file_digest(digest, path, NULL, NULL) == STATUS_OK) {
+		r->golden_sha256 = digest;
+		r->golden_case = shipped_golden(digest);
+	}
+	word = word_of(metadata(path, &header), a);
+	json_decref(header);
+	if (!word && json_file(arena_printf(a, "%.*scase.json", slash ? (int)(slash - path + 1) : 0, path), 1 << 24, &beside, NULL) == STATUS_OK) {
+		word = word_of(beside, a);
+		json_decref(beside);
+	}
+	r->golden_word = tame(a, word);
+}
+
+const char *golden_what(const struct row *r, struct arena *a)
+{
+	if (r->golden_case)
+		return arena_printf(a, "transformers' outputs (case %s that assay ships)", r->golden_case);
+	return r->golden_file ? arena_printf(a, "the golden file %s", visible_copy(a, r->golden_file)) : "a golden file whose name is not known";
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Who computed a golden file is known only of those that assay ships, by their contents. Of any other the row says its name and quotes what
+# the file says; a planted case does not count among those that agree with transformers.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+has_platform cpu || { echo "note: cpu is not here, so not run"; exit 0; }
+case=$SOURCE/tests/conform/cases/bert
+code 0 "$ASSAY" synth "$case" -o "$work/bert"
+code 0 "$ASSAY" conform "$case"
+folder=$(find "$ASSAY_CACHE/conform" -mindepth 1 -maxdepth 1 -type d | head -1)
+quick="--on cpu --runs 1 --no-conform"
+
+code 0 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors"
+has out "^ *reference +golden: agrees with transformers' outputs \(case bert that assay"
+code 0 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors" --json
+json 'd[0]["golden_file"] == "io.safetensors" and d[0]["golden_case"] == "bert" and len(d[0]["golden_sha256"]) == 64 and d[0]["golden_word"] == "transformers 5.23.0"'
+
+# The same tensors in a file of somebody's, who says what he likes, to the terminal too.
+python3 - "$case/io.safetensors" "$work/mine.safetensors" <<'PY'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+header["__metadata__"] = {"made_by": "transformers \x1b[31m5.23" + "x" * 500}
+text = json.dumps(header).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + n:])
+PY
+code 0 "$ASSAY" run "$folder" $quick --golden "$work/mine.safetensors"
+has out '^ *reference +golden: agrees with the golden file mine.safetensors; the file'
+has out '^ +"transformers .x1b.31m5.23x+\.\.\."$'
+lacks out "$(printf '\033')"
+lacks out 'x{90}'
+lacks out 'with transformers'
+# An edited copy of a case beside the model: its word, not the program's.
+cp "$case/io.safetensors" "$work/copy.safetensors"
+cp "$case/case.json" "$folder/case.json" && cp "$work/mine.safetensors" "$folder/io.safetensors"
+code 0 "$ASSAY" run "$folder" $quick --json
+json 'd[0]["reference"] == "golden" and d[0]["golden_case"] is None and d[0]["golden_word"].startswith("transformers \\x1b[31m5.23")'
+# What it is called does not matter, what it contains does.
+code 0 "$ASSAY" run "$folder" $quick --golden "$work/copy.safetensors" --json
+json 'd[0]["golden_case"] == "bert"'
+
+# Reports say it alike, of the last answer.
+code 0 "$ASSAY" report --format md -o "$work/report.md"
+grep -q "agrees with transformers' outputs (case bert that assay ships)" "$work/report.md" || fail "the report does not name the shipped case"
+
+# Cases: one as it is shipped, one planted.
+mkdir -p "$work/share/conform/cases"
+cp -r "$case" "$work/share/conform/cases/bert"
+cp -r "$case" "$work/share/conform/cases/bert-planted"
+cp "$work/mine.safetensors" "$work/share/conform/cases/bert-planted/io.safetensors"
+ASSAY_SHARE=$work/share code 0 "$ASSAY" run "$folder" --on cpu --runs 1 --json --golden "$case/io.safetensors"
+json 'd[0]["type_conformance"] == "1/1"'
+[ "$failures" -eq 0 ]
