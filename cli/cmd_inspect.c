@@ -6,6 +6,7 @@
 
 #include "api/plan.h"
 #include "command.h"
+#include "base/visible.h"
 #include "emit.h"
 #include "fetching.h"
 #include "show.h"
@@ -205,7 +206,7 @@ static json_t *bytes_json(const struct inspection *x)
 
 static void print_json(const struct inspection *x)
 {
-	json_t *out = json_pack("{s:s, s:s?, s:s?, s:b, s:s?}", "model", x->hub.name, "path", x->hub.path, "revision",
+	json_t *out = json_pack("{s:o, s:o, s:s?, s:b, s:s?}", "model", visible_json_string(x->hub.name), "path", visible_json_string(x->hub.path), "revision",
 		x->hub.revision, "supported", x->spec != NULL, "reason", x->spec ? NULL : x->refusal.text);
 	if (x->spec) {
 		json_t *spec = arch_json(x->spec);

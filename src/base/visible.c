@@ -236,6 +236,26 @@ void visible_addf(struct text *t, const char *format, ...)
 
 // ---- JSON --------------------------------------------------------------------------------------------------------------
 
+json_t *visible_json_string(const char *s)
+{
+	json_t *json = s ? json_string(s) : json_null();
+	struct text t = { 0 };
+
+	if (json)
+		return json;
+	for (size_t n, left = strlen(s); left; s += n, left -= n) {
+		n = visible_utf8(s, left, NULL);
+		if (n)
+			text_add_bytes(&t, s, n);
+		else
+			text_addf(&t, "\\x%02x", (unsigned)(unsigned char)*s);
+		n = n ? n : 1;
+	}
+	json = json_string(text_get(&t));
+	text_done(&t);
+	return json;
+}
+
 // jansson escapes C0 alone. What else is a control character can only stand within a string, where \uXXXX is the same.
 char *visible_json(const json_t *json, size_t flags)
 {

@@ -30,6 +30,8 @@ const char *visible_copy(struct arena *a, const char *s);
 void visible_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void visible_addv(struct text *t, const char *format, va_list ap);
 
+// A JSON string of a text that may be no UTF-8, as names of files may: then its bad bytes are \xff, as visible_add has them. NULL: null.
+json_t *visible_json_string(const char *s);
 // json_dumps with every control character, C1 and U+2028 too, as \uXXXX: the same value to a reader of JSON. To be freed; NULL where
 // json_dumps gives NULL.
 char *visible_json(const json_t *json, size_t flags);

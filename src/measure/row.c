@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row to JSON and back, generated from ROW_LIST: a new field needs nothing here. JSON knows no NaN and no infinity, so a
-// real that is not finite is null. Text that is not UTF-8 is null too: whoever fills a row from foreign bytes cleans them.
+// real that is not finite is null. In text that is not UTF-8, which the name of a folder may be, the bad bytes are escapes (base/visible.h).
 #include "measure/row.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/visible.h"
 
 #define ABSENT_TEXT NULL
 #define ABSENT_JSON NULL
@@ -36,7 +38,7 @@ static json_t *or_null(json_t *value)
 
 static json_t *put_TEXT(const char *text)
 {
-	return text ? or_null(json_string(text)) : json_null();
+	return visible_json_string(text);
 }
 
 static json_t *put_JSON(const char *text)

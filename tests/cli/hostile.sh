@@ -74,6 +74,11 @@ for name in "$evil" "$broken"; do
 	clean recommend "$name"
 	clean history "$name"
 done
+# A name that is no UTF-8 is not left out of JSON: its bad bytes are escapes.
+named() { "$ASSAY" "$@" --json 2>err | python3 -c 'import json, sys; d = json.load(sys.stdin); d = d[0] if isinstance(d, list) else d; sys.exit("b\\xff\\xc3" not in str(d.get("model") or d.get("name")))' || fail "no name in the JSON of $1"; }
+named inspect "$broken"
+named conform "$broken" --on null
+named run "$broken" --on null:clock=told --synthetic --runs 3 --no-conform
 ASSAY_NULL="cpu:crash=run@1 cuda:fail=open" clean run "$evil" --on cuda,cpu --fallback --synthetic --no-conform
 clean build "$evil" -o text --text
 clean profile "$evil" --on cpu --synthetic --runs 3 -o flame.html

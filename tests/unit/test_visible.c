@@ -102,6 +102,11 @@ static void json_has_the_same_value(void **state)
 	json_decref(json);
 	free(text);
 	assert_null(visible_json(NULL, 0));
+	json = json_pack("[o, o, o]", visible_json_string("b\xff\xc3x\xc3\xa4"), visible_json_string("\x1b"), visible_json_string(NULL));
+	assert_string_equal(json_string_value(json_array_get(json, 0)), "b\\xff\\xc3x\xc3\xa4");
+	assert_string_equal(json_string_value(json_array_get(json, 1)), "\x1b");
+	assert_true(json_is_null(json_array_get(json, 2)));
+	json_decref(json);
 }
 
 int main(void)
