@@ -87,7 +87,5 @@ if has_platform cpu && has_platform openvino; then
 		code 0 "$ASSAY" run "$work/built/model.onnx" --on cpu --seq 16 --runs 1 --no-conform --json
 		json 'd[0]["verdict"] == "right" and d[0]["reference"] == "engine:openvino-f32"'
 	done
-else
-	echo "note: cpu or openvino is not here, so no references were compared"
 fi
-[ "$failures" -eq 0 ]
+finish
