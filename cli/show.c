@@ -323,9 +323,9 @@ void show_result(const struct cell_result *result, const char *db)
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
 	enum { DEVICE, REFERENCE, ERROR, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, PREDICTED, WEIGHTS,
-		SHAPE, CONFORMANCE, ROW, LINES };
+		SHAPE, INPUTS, CONFORMANCE, ROW, LINES };
 	static const char *const labels[LINES] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
-		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "conformance", "row" };
+		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s on %s", r->model, r->requested);
@@ -358,6 +358,8 @@ void show_result(const struct cell_result *result, const char *db)
 	add_prediction(&t[PREDICTED], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
+	if (r->inputs_note)
+		text_add(&t[INPUTS], r->inputs_note);
 	if (r->type_conformance)
 		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers on this platform", r->type_conformance,
 			r->model_type);

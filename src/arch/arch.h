@@ -58,6 +58,9 @@ struct input_hints {
 	int64_t cache_ends;
 	bool predicts_next;                                         // logits at a place are about the token behind it: a causal language model
 	int64_t image_size[2];                                      // height and width that image_sizes tells
+	// Of a graph that assay did not draw: how many rows the table has that an input indexes; 0: not found. In the order of its inputs.
+	const struct input_table { const char *name; int64_t rows; } *tables;
+	size_t table_count;
 	// Numbers for the family's own symbols in the shapes of inputs: {"frames", 8}, {"samples", 16000}.
 	struct input_symbol { const char *name; int64_t number; } symbols[8];
 };

@@ -126,10 +126,55 @@ static const char *text_field(struct arena *a, struct wire w, unsigned number, b
 	return "";
 }
 
+// ---- names --------------------------------------------------------------------------------------------------------------
+
+// What is known of the values of a graph by their names. dtype: outline_types. input, rows, axis_rows: outline_tables.
+struct known {
+	const uint8_t *name;
+	size_t length;
+	enum dtype dtype;
+	size_t input;                        // the input whose numbers these are, counted from 1; 0: of none
+	int64_t dim[2];                      // of a table: its first two dimensions; 0: no table
+};
+// Open addressing; never full. A file that is made to let its names collide loses what is known of them, not our time.
+struct names { struct known *slots; size_t mask; struct known lost; };
+enum { PROBES_MOST = 256 };
+
+static void names_init(struct names *t, struct arena *a, size_t count)
+{
+	for (t->mask = 63; t->mask < 2 * count; t->mask = 2 * t->mask + 1)
+		;
+	t->slots = ARENA_ARRAY(a, t->mask + 1, struct known);
+}
+
+static struct known *slot(struct names *t, struct wire name)
+{
+	size_t length = (size_t)(name.end - name.at), i = (size_t)splitmix64(fnv1a64(name.at, length), length) & t->mask;
+
+	for (int tries = 0; tries < PROBES_MOST; tries++, i = (i + 1) & t->mask) {
+		struct known *k = &t->slots[i];
+
+		if (!k->name) {
+			k->name = name.at;
+			k->length = length;
+			return k;
+		}
+		if (k->length == length && !memcmp(k->name, name.at, length))
+			return k;
+	}
+	t->lost = (struct known){ 0 };
+	return &t->lost;
+}
+
+static struct wire wire_of(const char *text)
+{
+	return (struct wire){ (const uint8_t *)text, (const uint8_t *)text + strlen(text) };
+}
+
 static void read_graph(struct outline *o, struct arena *a, struct wire graph, bool *bad)
 {
-	size_t count[16] = { 0 }, inputs = 0, initializers = 0;
-	const char **filled;
+	size_t count[16] = { 0 }, inputs = 0;
+	struct names filled = { 0 };
 	struct wire w = graph;
 	struct field f;
 
@@ -139,7 +184,7 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, bo
 	o->nodes = ARENA_ARRAY(a, count[1] + 1, struct outline_node);
 	o->inputs = ARENA_ARRAY(a, count[11] + 1, struct tensor_type);
 	o->outputs = ARENA_ARRAY(a, count[12] + 1, struct tensor_type);
-	filled = ARENA_ARRAY(a, count[5] + 1, const char *);
+	names_init(&filled, a, count[11] ? count[5] + count[11] : 0);
 	w = graph;
 	while (next(&w, &f, bad)) {
 		if (f.kind != 2)
@@ -148,20 +193,15 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, bo
 			o->nodes[o->node_count++] =
 				(struct outline_node){ text_field(a, f.bytes, 3, bad), text_field(a, f.bytes, 4, bad) };
 		else if (f.number == 5 && count[11])
-			filled[initializers++] = text_field(a, f.bytes, 8, bad);
+			slot(&filled, wire_of(text_field(a, f.bytes, 8, bad)))->input = 1;
 		else if (f.number == 11)
 			read_value(&o->inputs[inputs++], a, f.bytes, bad);
 		else if (f.number == 12)
 			read_value(&o->outputs[o->output_count++], a, f.bytes, bad);
 	}
-	for (size_t i = 0; i < inputs; i++) { // before IR 4 every initializer was an input too
-		size_t k = 0;
-
-		while (k < initializers && !text_is(filled[k], o->inputs[i].name))
-			k++;
-		if (k == initializers)
+	for (size_t i = 0; i < inputs; i++)              // before IR 4 every initializer was an input too
+		if (!slot(&filled, wire_of(o->inputs[i].name))->input)
 			o->inputs[o->input_count++] = o->inputs[i];
-	}
 }
 
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err)
@@ -183,23 +223,7 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 	return STATUS_OK;
 }
 
-// ---- types --------------------------------------------------------------------------------------------------------------
-
-struct known { const uint8_t *name; size_t length; enum dtype dtype; };
-struct types { struct known *slots; size_t mask; };      // open addressing; never full
-
-static struct known *slot(struct types *t, struct wire name)
-{
-	size_t length = (size_t)(name.end - name.at), i = (size_t)fnv1a64(name.at, length) & t->mask;
-
-	while (t->slots[i].name && (t->slots[i].length != length || memcmp(t->slots[i].name, name.at, length)))
-		i = (i + 1) & t->mask;
-	if (!t->slots[i].name) {
-		t->slots[i].name = name.at;
-		t->slots[i].length = length;
-	}
-	return &t->slots[i];
-}
+// ---- types ----------------------------------------------------------------------------------------------------------
 
 static bool is(struct wire w, const char *words)
 {
@@ -239,7 +263,7 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 	return is(op, "Where CastLike") ? second : first;
 }
 
-static void type_node(struct types *t, struct outline_node *n, struct wire node, bool *bad)
+static void type_node(struct names *t, struct outline_node *n, struct wire node, bool *bad)
 {
 	struct wire w = node, op = { 0 }, name = { 0 };
 	enum dtype in[2] = { DTYPE_NONE, DTYPE_NONE }, named = DTYPE_NONE, out;
@@ -277,7 +301,7 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 }, at;
 	size_t names = 0, node = 0;
-	struct types t = { 0 };
+	struct names t = { 0 };
 	bool bad = false;
 	struct field f, g;
 
@@ -291,14 +315,9 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 			for (struct wire n = f.bytes; next(&n, &g, &bad);)
 				names++;
 	}
-	for (t.mask = 63; t.mask < 2 * names; t.mask = 2 * t.mask + 1)
-		;
-	t.slots = ARENA_ARRAY(a, t.mask + 1, struct known);
-	for (size_t i = 0; i < o->input_count; i++) {
-		const uint8_t *name = (const uint8_t *)o->inputs[i].name;
-
-		slot(&t, (struct wire){ name, name + strlen(o->inputs[i].name) })->dtype = o->inputs[i].dtype;
-	}
+	names_init(&t, a, names);
+	for (size_t i = 0; i < o->input_count; i++)
+		slot(&t, wire_of(o->inputs[i].name))->dtype = o->inputs[i].dtype;
 	at = graph;
 	while (next(&at, &f, &bad)) {
 		struct wire name = { 0 };
@@ -316,9 +335,11 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 			type_node(&t, &o->nodes[node++], f.bytes, &bad);
 }
 
+enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
+
 // ---- weights ------------------------------------------------------------------------------------------------------------
 
-enum { GRAPHS_DEEP = 8, DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
+enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
 
 struct weigher { struct outline_weights *out; struct arena *a; uint64_t of[DTYPE_COUNT]; size_t room; };
 
@@ -438,4 +459,153 @@ enum status outline_weights(struct outline_weights *out, struct arena *a, const 
 			out->dtype = (enum dtype)t;
 	}
 	return STATUS_OK;
+}
+
+// ---- tables -------------------------------------------------------------------------------------------------------------
+
+static const char arranges[] = "Cast CastLike Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Expand Tile Split Concat Clip Where Dropout";
+static const char keeps_rows[] = "Cast CastLike Identity Dropout DequantizeLinear QuantizeLinear";
+
+struct tables {
+	struct names names;
+	int64_t *rows;
+	bool bad;
+};
+
+// An upper bound of the names in a graph and its branches.
+static size_t count_names(struct wire graph, int depth, bool *bad)
+{
+	struct field f, g, h;
+	size_t names = 0;
+
+	while (next(&graph, &f, bad)) {
+		names++;
+		for (struct wire node = f.bytes; f.number == 1 && f.kind == 2 && next(&node, &g, bad);) {
+			names++;
+			for (struct wire at = g.bytes; g.number == 5 && g.kind == 2 && next(&at, &h, bad);)
+				if (h.number == 6 && h.kind == 2 && depth < GRAPHS_DEEP)
+					names += count_names(h.bytes, depth + 1, bad);
+		}
+	}
+	return names;
+}
+
+// The first two dimensions of a TensorProto; the others are looked over. Packed or one by one: both are allowed.
+static void read_table(struct tables *t, struct wire tensor, struct wire name)
+{
+	int64_t dim[2] = { 0 };
+	size_t rank = 0;
+	uint64_t n;
+	struct field f;
+
+	while (next(&tensor, &f, &t->bad)) {
+		if (f.number == 8 && f.kind == 2)
+			name = f.bytes;
+		if (f.number == 1 && f.kind == 0) {
+			if (rank < 2)
+				dim[rank] = (int64_t)f.varint;
+			rank++;
+		}
+		for (struct wire packed = f.bytes; f.number == 1 && f.kind == 2 && varint(&packed, &n); rank++)
+			if (rank < 2)
+				dim[rank] = (int64_t)n;
+	}
+	if (name.at < name.end && rank)
+		memcpy(slot(&t->names, name)->dim, dim, sizeof dim);
+}
+
+static void indexes(struct tables *t, const struct known *ids, const struct known *table, int64_t axis)
+{
+	int64_t rows = axis == 0 || axis == 1 ? table->dim[axis] : 0;
+
+	if (ids->input && rows > 0 && (!t->rows[ids->input - 1] || rows < t->rows[ids->input - 1]))
+		t->rows[ids->input - 1] = rows;
+}
+
+static void follow_graph(struct tables *t, struct wire graph, int depth);
+
+// EmbedLayerNormalization: input_ids, segment_ids, tables of words, positions and segments, .., number 8 position_ids.
+static void follow_node(struct tables *t, struct wire node, int depth)
+{
+	enum { INPUTS_MOST = 9 };
+	struct known in[INPUTS_MOST] = { 0 }, made = { 0 };
+	struct wire w = node, op = { 0 }, name = { 0 }, value = { 0 };
+	size_t inputs = 0, origin = 0;
+	int64_t axis = 0;
+	struct field f, g;
+
+	while (next(&w, &f, &t->bad)) {
+		if (f.number == 4 && f.kind == 2)
+			op = f.bytes;
+		if (f.number == 1 && f.kind == 2) {
+			const struct known *k = f.bytes.at < f.bytes.end ? slot(&t->names, f.bytes) : &(const struct known){ 0 };
+
+			origin = origin ? origin : k->input;
+			if (inputs < INPUTS_MOST)
+				in[inputs++] = *k;
+		}
+		for (struct wire at = f.bytes; f.number == 5 && f.kind == 2 && next(&at, &g, &t->bad);) {
+			if (g.number == 1 && g.kind == 2)
+				name = g.bytes;
+			if (g.number == 3 && g.kind == 0 && (is(name, "axis") || is(name, "gather_axis")))
+				axis = (int64_t)g.varint;
+			if (g.number == 5 && g.kind == 2 && is(name, "value"))
+				value = g.bytes;
+			if (g.number == 6 && g.kind == 2 && depth < GRAPHS_DEEP)
+				follow_graph(t, g.bytes, depth + 1);
+		}
+	}
+	if (is(op, "Gather GatherElements GatherBlockQuantized"))
+		indexes(t, &in[1], &in[0], axis);
+	if (is(op, "EmbedLayerNormalization")) {
+		indexes(t, &in[0], &in[2], 0);
+		indexes(t, &in[1], &in[4], 0);
+		indexes(t, &in[8], &in[3], 0);
+	}
+	if (is(op, arranges))
+		made.input = origin;
+	if (is(op, keeps_rows))
+		memcpy(made.dim, in[0].dim, sizeof made.dim);
+	for (w = node; next(&w, &f, &t->bad);) {
+		if (f.number != 2 || f.kind != 2 || f.bytes.at >= f.bytes.end)
+			continue;
+		if (value.at && is(op, "Constant")) {
+			read_table(t, value, f.bytes);
+			continue;
+		}
+		struct known *k = slot(&t->names, f.bytes);
+		k->input = made.input;
+		memcpy(k->dim, made.dim, sizeof made.dim);
+	}
+}
+
+static void follow_graph(struct tables *t, struct wire graph, int depth)
+{
+	struct wire at = graph;
+	struct field f;
+
+	while (next(&at, &f, &t->bad))           // weights may stand behind the nodes that read them
+		if (f.number == 5 && f.kind == 2)
+			read_table(t, f.bytes, (struct wire){ 0 });
+	for (at = graph; next(&at, &f, &t->bad);)
+		if (f.number == 1 && f.kind == 2)
+			follow_node(t, f.bytes, depth);
+}
+
+void outline_tables(const struct outline *o, const void *onnx, size_t nbytes, int64_t *rows)
+{
+	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 };
+	struct tables t = { .rows = rows };
+	struct arena a = { 0 };
+	struct field f;
+
+	memset(rows, 0, o->input_count * sizeof *rows);
+	while (next(&w, &f, &t.bad))
+		if (f.number == 7 && f.kind == 2 && !graph.at)
+			graph = f.bytes;
+	names_init(&t.names, &a, o->input_count + count_names(graph, 0, &t.bad));
+	for (size_t i = 0; i < o->input_count; i++)
+		slot(&t.names, wire_of(o->inputs[i].name))->input = i + 1;
+	follow_graph(&t, graph, 0);
+	arena_done(&a);
 }

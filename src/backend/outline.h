@@ -30,4 +30,10 @@ struct outline_weights {
 // Initializers and constants, those of nested graphs too. Memory in `a`; no weight is read.
 enum status outline_weights(struct outline_weights *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
 
+// For each of o->inputs, how many rows the table has that its numbers index: the smallest one where there are several, 0 where none was
+// found. An input is followed to the indices of Gather (also GatherElements, com.microsoft.GatherBlockQuantized and
+// .EmbedLayerNormalization), through operators that only cast or arrange it, into the branches of If and Loop. `rows` has input_count
+// places. One pass over the nodes in the order of the file, which ONNX wants sorted: the time is linear whatever the file says.
+void outline_tables(const struct outline *o, const void *onnx, size_t nbytes, int64_t *rows);
+
 #endif

@@ -185,6 +185,28 @@ static enum status draw(struct work *w, struct error *err)
 	return st;
 }
 
+// Which tables the inputs of a user's .onnx index: what integers it can be given. Of a file that is not readable the engine says so.
+static void find_tables(struct work *w)
+{
+	const struct artifact *art = &w->part->artifact;
+	struct error ignored = { 0 };
+	struct outline o;
+
+	if (outline_read(&o, &w->arena, art->graph, art->graph_nbytes, &ignored))
+		return;
+	struct input_table *tables = ARENA_ARRAY(&w->arena, o.input_count + 1, struct input_table);
+	int64_t *rows = ARENA_ARRAY(&w->arena, o.input_count + 1, int64_t);
+	outline_tables(&o, art->graph, art->graph_nbytes, rows);
+	for (size_t i = 0; i < o.input_count; i++)
+		tables[i] = (struct input_table){ o.inputs[i].name, rows[i] };
+	w->hints.tables = tables;
+	w->hints.table_count = o.input_count;
+	w->hints.pad_token_id = -1;
+	w->hints.max_sequence = inputs_positions(&w->hints);
+	if (!w->ask.golden)
+		say_row(json_pack("{s:s?}", "inputs_note", inputs_note(&w->arena, o.inputs, o.input_count, &w->hints)));
+}
+
 static enum status open_onnx(struct work *w, struct error *err)
 {
 	enum status st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
@@ -192,6 +214,8 @@ static enum status open_onnx(struct work *w, struct error *err)
 
 	if (!st)
 		st = artifact_identify(&w->part->artifact, &w->arena, NULL, err);
+	if (!st)
+		find_tables(w);
 	w->identify_ms += clock_ms() - begin;
 	return st;
 }

@@ -145,6 +145,7 @@
 	X(TEXT, placed_by, "how the engine got the weights: memory, hardlink, reflink, copy, file")                        \
 	X(TEXT, artifact_key, "SHA-256 of graph, weight headers and blob identities")                                      \
 	X(TEXT, inputs_hash, "SHA-256 of the inputs")                                                                      \
+	X(TEXT, inputs_note, "which integers an .onnx file's inputs were given, and whether the table that they index was found; null: assay drew the graph, or inputs come from a file") \
 	X(TEXT, source, "null: measured by assay; else the tool whose result was imported, which assay did not measure")    \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key")                                      \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error")                                          \

@@ -198,13 +198,22 @@ static bool is_special(int64_t id, const struct input_hints *h)
 	return id == h->pad_token_id || (h->image_tokens > 0 && id == h->image_token_id) || (h->ends_with_eos && id == h->eos_token_id);
 }
 
-// Token `at` of a row of `width`.
-static int64_t token(const struct input_hints *hints, bool is_prompt, size_t at, size_t width, uint64_t random)
+// Rows of the table that this input of a user's .onnx indexes; 0: not found.
+static int64_t table_rows(const struct input_hints *hints, const char *name)
+{
+	for (size_t i = 0; hints && i < hints->table_count; i++)
+		if (text_is(hints->tables[i].name, name))
+			return hints->tables[i].rows;
+	return 0;
+}
+
+// Token `at` of a row of `width`; `rows` as table_rows says.
+static int64_t token(const struct input_hints *hints, int64_t rows, bool is_prompt, size_t at, size_t width, uint64_t random)
 {
 	// Without a known vocabulary 0 and 1 are the only ids that any table has.
-	int64_t vocab = hints && hints->vocab_size > 0 ? hints->vocab_size : 2, n = (int64_t)(random % (uint64_t)vocab);
+	int64_t vocab = rows > 0 ? rows : hints && hints->vocab_size > 0 ? hints->vocab_size : 2, n = (int64_t)(random % (uint64_t)vocab);
 
-	if (!hints || hints->vocab_size <= 1)
+	if (rows > 0 || !hints || hints->vocab_size <= 1)
 		return n;
 	if (is_prompt && hints->image_tokens > 0 && at >= 1 && at <= (size_t)hints->image_tokens)
 		return hints->image_token_id;
@@ -226,6 +235,7 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 	size_t count = t->nbytes / dtype_size(t->dtype);
 	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
 	bool is_prompt = text_is(t->name, "input_ids");
+	int64_t rows = table_rows(hints, t->name);
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t z = splitmix64(stream, i);
@@ -236,7 +246,7 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 			store_float(t->dtype, t->data, i, (float)((double)(z >> 40) * 0x1p-23 - 1));
 			continue;
 		case ROLE_IDS:
-			n = token(hints, is_prompt, i % width, width, z);
+			n = token(hints, rows, is_prompt, i % width, width, z);
 			break;
 		case ROLE_MASK:
 			n = 1;
@@ -253,7 +263,7 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 			n = box_edge(i, z);
 			break;
 		case ROLE_INTEGERS:
-			n = (int64_t)(z & 1);
+			n = (int64_t)(rows > 0 ? z % (uint64_t)rows : z & 1);
 			break;
 		}
 		if (is_float(t->dtype))                  // a mask may be declared as floats
@@ -280,6 +290,42 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 		fill(&out[i], role_of(&types[i]), hints, shape, seed);
 	}
 	return STATUS_OK;
+}
+
+int64_t inputs_positions(const struct input_hints *hints)
+{
+	int64_t least = 0;
+
+	for (size_t i = 0; i < hints->table_count; i++) {
+		const struct tensor_type type = { .name = hints->tables[i].name, .dtype = DTYPE_I64 };
+
+		if (role_of(&type) == ROLE_POSITIONS && hints->tables[i].rows > 0 && (!least || hints->tables[i].rows < least))
+			least = hints->tables[i].rows;
+	}
+	return least;
+}
+
+const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints)
+{
+	struct text t = { 0 };
+	const char *note = NULL;
+
+	for (size_t i = 0; i < count && hints->tables; i++) {
+		enum role role = role_of(&types[i]);
+		int64_t rows = table_rows(hints, types[i].name);
+
+		if ((role != ROLE_IDS && role != ROLE_INTEGERS) || types[i].dtype == DTYPE_BOOL)
+			continue;
+		text_addf(&t, "%s%s: ", t.length ? "; " : "", types[i].name);
+		if (rows > 0)
+			text_addf(&t, "below %lld, the rows of the table that it indexes", (long long)rows);
+		else
+			text_addf(&t, "0 and 1, vocabulary not found");
+	}
+	if (t.length)
+		note = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return note;
 }
 
 static const struct weight *find(const struct weight *tensors, size_t count, const char *name)

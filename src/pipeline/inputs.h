@@ -29,14 +29,20 @@ void inputs_bind_image(struct graph *g, const struct input_shape *shape);
 enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err);
 
 // One tensor for each declared input, by its name:
-//   *ids                in [0, vocab) without the pad token; input_ids with as many image tokens and the end token as hints say
+//   *ids                in [0, vocab) without the pad token; input_ids with as many image tokens and the end token as hints say;
+//                       of a user's .onnx in [0, rows of the table that they index), 0 and 1 where none was found
 //   *mask, is_longer    1                       *token_type_ids  0
 //   position_ids        counted from the past   image_sizes      the hints' height and width
 //   bbox                left, top < right, bottom, below 1000
-//   floats              in [-1, 1)              other integers   0 and 1
+//   floats              in [-1, 1)              other integers   0 and 1, or rows of the table that they index
 // Memory in `a`. UNSUPPORTED names an input whose shape cannot be decided, or a sequence too short for its image tokens.
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
+// What integers a user's .onnx is given, input by input, in `a`: "input_ids: below 30522, the rows of the table that it indexes", or
+// "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay drew the graph.
+const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints);
+// How many positions the position_ids of a user's .onnx may count, by the smallest table that they index; 0: no limit is known.
+int64_t inputs_positions(const struct input_hints *hints);
 // Tensors "in.NAME" of a safetensors file for the declared inputs; memory in `a`. BAD_INPUT names a missing one.
 // A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a cache is empty.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err);

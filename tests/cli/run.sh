@@ -76,6 +76,7 @@ for platform in cpu openvino; do
 	code 0 "$ASSAY" build "$work/bert" -o "$work/onnx-$platform" --platform "$platform"
 	code 0 "$ASSAY" run "$work/onnx-$platform/model.onnx" --on "$platform" $quick --seq 32 --json
 	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged")'
+	json 'd[0]["inputs_note"] == "input_ids: below 99, the rows of the table that it indexes"'
 	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --static --batch 2 --seq 7 --json
 	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and "static" in d[0]["form"]'
 done

@@ -226,6 +226,98 @@ static void test_outline(void **state)
 	arena_done(&a);
 }
 
+// A table of so many rows and 4 columns.
+static value table(struct graph *g, const char *name, int64_t rows)
+{
+	return graph_external(g, name, DTYPE_F32, 2, (int64_t[]){ rows, 4 }, "weights.bin", 0, (uint64_t)rows * 16);
+}
+
+// Inputs are followed to the tables that they index, through what casts and arranges; the smallest of several counts.
+static void test_outline_tables(void **state)
+{
+	static const char *const names[] = { "straight", "around", "several", "summed", "float" };
+	const int64_t expected[] = { 70, 50, 30, 0, 0 };
+	int64_t shape[2], rows[8];
+	struct graph *g = graph_new(NULL);
+	struct arena a = { 0 };
+	struct outline o;
+	value in[5], y;
+	const void *bytes;
+	size_t n;
+
+	(void)state;
+	shape[0] = graph_symbol(g, "batch"), shape[1] = graph_symbol(g, "sequence");
+	for (int i = 0; i < 5; i++)
+		in[i] = graph_input(g, names[i], i == 4 ? DTYPE_F32 : DTYPE_I64, 2, shape);
+	graph_output(g, "a", op_gather(g, table(g, "w70", 70), in[0], 0));
+	y = op_reshape(g, op_unsqueeze(g, op_cast(g, in[1], DTYPE_I32), 2), 2, (int64_t[]){ -1, 1 });
+	graph_output(g, "b", op_gather(g, op_cast(g, graph_external(g, "w50", DTYPE_F16, 2, (int64_t[]){ 50, 4 }, "weights.bin", 0, 400), DTYPE_F32), y, 0));
+	graph_output(g, "c", op_gather(g, table(g, "w90", 90), in[2], 0));
+	graph_output(g, "d", op_gather(g, op_transpose(g, table(g, "w30", 30), 2, (int[]){ 1, 0 }), in[2], 1));
+	graph_output(g, "e", op_gather(g, table(g, "w31", 30), in[2], 0));
+	graph_output(g, "f", op_gather(g, table(g, "w60", 60), op_add(g, in[3], in[3]), 0));
+	graph_output(g, "g", op_tanh(g, in[4]));
+	assert_int_equal(graph_finish(g, NULL), STATUS_OK);
+	assert_int_equal(graph_write(g, &bytes, &n, NULL), STATUS_OK);
+	assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+	assert_int_equal(o.input_count, 5);
+	outline_tables(&o, bytes, n, rows);
+	for (size_t i = 0; i < 5; i++) {
+		assert_string_equal(o.inputs[i].name, names[i]);
+		assert_int_equal(rows[i], expected[i]);
+	}
+	for (size_t i = 0; i < n; i++) {                         // any byte changed: never beyond the end
+		uint8_t *copy = malloc(n);
+		struct arena other = { 0 };
+
+		memcpy(copy, bytes, n);
+		copy[i] ^= 0xff;
+		if (!outline_read(&o, &other, copy, n, NULL) && o.input_count <= 8)
+			outline_tables(&o, copy, n, rows);
+		arena_done(&other);
+		free(copy);
+	}
+	graph_free(g);
+	arena_done(&a);
+}
+
+// Field `number` of kind 2 around `length` bytes that are there already, at `at`; returns the new length. Lengths below 128.
+static size_t wrap(uint8_t *at, unsigned number, size_t length)
+{
+	memmove(at + 2, at, length);
+	at[0] = (uint8_t)(number << 3 | 2);
+	at[1] = (uint8_t)length;
+	return length + 2;
+}
+
+// Nodes in a circle, nodes that read themselves, and branches within branches without end: nothing is found, and it ends.
+static void test_outline_of_circles(void **state)
+{
+	static const char circle[] = "\x0a\x06\x0a\x01" "b" "\x12\x01" "a", turned[] = "\x0a\x06\x0a\x01" "a" "\x12\x01" "b",
+		input[] = "\x5a\x05\x0a\x03" "ids";
+	uint8_t bytes[1024] = { 0 };
+	struct arena a = { 0 };
+	struct outline o;
+	int64_t rows[1] = { -1 };
+	size_t n = 0;
+
+	(void)state;
+	// An attribute's graph (6) holds a node (1) that has an attribute (5) with a graph, twenty deep.
+	for (int i = 0; i < 20 && n < 110; i++)
+		n = wrap(bytes, 1, wrap(bytes, 5, wrap(bytes, 6, n)));
+	memcpy(bytes + n, circle, sizeof circle - 1), n += sizeof circle - 1;
+	memcpy(bytes + n, turned, sizeof turned - 1), n += sizeof turned - 1;
+	memcpy(bytes + n, input, sizeof input - 1), n += sizeof input - 1;
+	memmove(bytes + 3, bytes, n);
+	bytes[0] = 7 << 3 | 2, bytes[1] = (uint8_t)(n & 127) | 128, bytes[2] = (uint8_t)(n >> 7);
+	assert_int_equal(outline_read(&o, &a, bytes, n + 3, NULL), STATUS_OK);
+	assert_int_equal(o.input_count, 1);
+	assert_int_equal(o.node_count, 3);
+	outline_tables(&o, bytes, n + 3, rows);
+	assert_int_equal(rows[0], 0);
+	arena_done(&a);
+}
+
 // ---- libraries ----------------------------------------------------------------------------------------------------------
 
 static void test_library(void **state)
@@ -547,6 +639,8 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_outline),
+		cmocka_unit_test(test_outline_tables),
+		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_ort),
 		cmocka_unit_test(test_openvino),

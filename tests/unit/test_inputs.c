@@ -212,11 +212,41 @@ static void files(void **state)
 	arena_done(&a);
 }
 
+// Of a graph that assay did not draw: ids of the whole table, and what was fed in words where none was found.
+static void tables_of_a_users_graph(void **state)
+{
+	const struct tensor_type types[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "tokens", DTYPE_I32, 2, { -1, -1 } }, { "position_ids", DTYPE_I64, 2, { -1, -1 } },
+		{ "lost_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } } };
+	const struct input_table tables[] = { { "input_ids", 5 }, { "tokens", 3 }, { "position_ids", 64 }, { "lost_ids", 0 }, { "attention_mask", 0 } };
+	const struct input_hints known = { .pad_token_id = -1, .tables = tables, .table_count = 5 };
+	struct input_shape shape = { 2, 40 };
+	struct arena a = { 0 };
+	struct tensor in[5];
+	bool seen[2][5] = { { false } };
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, types, 5, &known, &shape, 1, in, NULL), STATUS_OK);
+	for (size_t i = 0; i < 80; i++) {
+		int64_t id = ((int64_t *)in[0].data)[i], token = ((int32_t *)in[1].data)[i], lost = ((int64_t *)in[3].data)[i];
+
+		assert_true(id >= 0 && id < 5 && token >= 0 && token < 3 && lost >= 0 && lost < 2);
+		seen[0][id] = seen[1][token] = true;
+	}
+	assert_true(seen[0][0] && seen[0][1] && seen[0][2] && seen[0][3] && seen[0][4] && seen[1][0] && seen[1][1] && seen[1][2]);
+	assert_string_equal(inputs_note(&a, types, 5, &known), "input_ids: below 5, the rows of the table that it indexes; tokens: below 3, the rows of the table that it "
+		"indexes; lost_ids: 0 and 1, vocabulary not found");
+	assert_null(inputs_note(&a, types, 5, &hints));
+	assert_int_equal(inputs_positions(&known), 64);
+	assert_int_equal(inputs_positions(&hints), 0);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
 		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
+		cmocka_unit_test(tables_of_a_users_graph),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
