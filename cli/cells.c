@@ -32,12 +32,32 @@ const char *cells_command(struct arena *a, int argc, char **argv)
 	return out;
 }
 
+// " (synthetic weights)" where all are, else " (2: synthetic weights; 1: emulated)".
+static void print_qualified(const json_t *qualified, size_t count)
+{
+	const char *words, *separator = "";
+	json_t *n;
+
+	if (!qualified)
+		return;
+	emit(" (");
+	json_object_foreach((json_t *)qualified, words, n) {
+		if (json_integer_value(n) == (json_int_t)count)
+			emit("%s", words);
+		else
+			emit("%s%lld: %s", separator, (long long)json_integer_value(n), words);
+		separator = "; ";
+	}
+	emit(")");
+}
+
 void cells_print_counts(const struct cells *c)
 {
 	const char *separator = "";
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		if (c->by_verdict[v]) {
 			emit("%s%zu %s", separator, c->by_verdict[v], verdict_word((enum verdict)v));
+			print_qualified(c->qualified[v], c->by_verdict[v]);
 			separator = ", ";
 		}
 	if (c->fell_back)
@@ -349,6 +369,8 @@ void cells_done(struct cells *c)
 	for (size_t i = 0; i < c->planned_count; i++)
 		json_decref(c->planned[i].results);
 	json_decref(c->results);
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		json_decref(c->qualified[v]);
 	json_decref(c->platforms);
 	c->results = c->platforms = NULL;
 	arena_done(&c->arena);

@@ -52,6 +52,7 @@ struct cells {
 	json_t *platforms;                   // what was found on the machine
 	size_t done, skipped, taken, fell_back, left_out;    // left_out: larger batches that a sweep did not ask
 	size_t by_verdict[VERDICT_COUNT];    // of cells: a chain's is that of its last try
+	json_t *qualified[VERDICT_COUNT];    // of these {"2 layers, synthetic weights": how many}; NULL: none is qualified
 	int exit_code;
 };
 

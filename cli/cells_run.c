@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/visible.h"
 #include "emit.h"
+#include "measure/standing.h"
 #include "progress.h"
 #include "show.h"
 
@@ -242,11 +243,24 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 	return STATUS_OK;
 }
 
+static void count_qualified(struct cells *c, const struct outcome *o)
+{
+	const char *words = row_qualifiers(&c->arena, &o->row, QUALIFY_ALL);
+	json_t **of = &c->qualified[o->verdict];
+
+	if (!words)
+		return;
+	if (!*of)
+		*of = json_object();
+	json_object_set_new(*of, words, json_integer(json_integer_value(json_object_get(*of, words)) + 1));
+}
+
 static void count(struct cells *c, const struct fallback *f, const struct outcome *o)
 {
 	if (o->is_left || o->verdict == VERDICT_COUNT)
 		return;
 	c->by_verdict[o->verdict]++;
+	count_qualified(c, o);
 	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
 	c->exit_code = cells_worse(c->exit_code, verdict_exit_code(o->verdict));
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "measure/golden.h"
+#include "measure/standing.h"
 #include "onnx/precision.h"
 #include "emit.h"
 
@@ -27,6 +28,14 @@ void show_json(const json_t *json)
 static const char *ms(struct arena *a, double x)
 {
 	return arena_printf(a, "%.*f", x < 1 ? 3 : x < 10 ? 2 : x < 1000 ? 1 : 0, x);
+}
+
+// With what qualifies the row, in parentheses.
+static const char *qualified(struct arena *a, const char *words, const struct row *r)
+{
+	const char *qualifiers = row_qualifiers(a, r, QUALIFY_ALL);
+
+	return qualifiers ? arena_printf(a, "%s (%s)", words, qualifiers) : words;
 }
 
 enum { LABEL_WIDTH = 12, LINE_WIDTH = 110 };
@@ -182,7 +191,7 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 			text_addf(t, " behind the encoder's %s ms", ms(a, r->encoder_ms));
 		text_addf(t, "; then %.1f tokens a second, each ", r->tokens_per_s);
 	}
-	text_addf(t, "%s ms, the median of %lld %s (%s to %s", ms(a, r->latency_ms), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
+	text_addf(t, "%s, the median of %lld %s (%s to %s", qualified(a, arena_printf(a, "%s ms", ms(a, r->latency_ms)), r), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
 		r->task ? "tokens" : r->scenario ? "queries" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
@@ -332,7 +341,7 @@ void show_result(const struct cell_result *result, const char *db)
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
 		emit(" (ran on %s)", r->actual);
 	emit("\n");
-	line(verdict_word(result->verdict), verdict_sentence(result->verdict));
+	line(verdict_word(result->verdict), qualified(&a, verdict_sentence(result->verdict), r));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
 		line("cause", r->cause);
 	if (r->hint)
@@ -381,6 +390,7 @@ const char *show_short(struct arena *a, const struct cell_result *r)
 {
 	const char *word = verdict_word(r->verdict);
 	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG)
-		return arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms));
+		return qualified(a, arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms)), &r->row);
+	word = qualified(a, word, &r->row);
 	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/reference.h"
+#include "measure/standing.h"
 
 static void set_key(struct fallback *f)
 {
@@ -142,7 +143,9 @@ const char *fallback_line(struct arena *a, const char *platform, enum verdict v,
 		out = arena_printf(a, "%s: %s", out, r->cause);
 	if (r->actual && !text_is(r->actual, platform))
 		out = arena_printf(a, "%s; it ran on %s", out, r->actual);
-	if (text_is(r->engine, "null") && !text_is(platform, "null"))
-		out = arena_printf(a, "%s (the null engine stood in: nothing was computed)", out);
+	const char *qualifiers = row_qualifiers(a, r, QUALIFY_ALL & ~QUALIFY_DEVICE);
+	const char *device = text_is(r->engine, "null") && !text_is(platform, "null") ? "the null engine stood in: nothing was computed" : row_qualifiers(a, r, QUALIFY_DEVICE);
+	if (qualifiers || device)
+		out = arena_printf(a, "%s (%s%s%s)", out, qualifiers ? qualifiers : "", qualifiers && device ? ", " : "", device ? device : "");
 	return out;
 }

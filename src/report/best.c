@@ -59,7 +59,7 @@ static void best_latency(struct summary *out, struct arena *a)
 		}
 		struct report_value *v = section_row(s);
 		model_words(v, l);
-		v[2] = value_noted(value_text(best->platform), timed == 1 ? "the only one that was timed" : near_count > 0 ? arena_printf(a, "too near to tell apart: %s",
+		v[2] = value_noted(value_text(report_qualified(a, best->platform, best->own_qualifiers)), timed == 1 ? "the only one that was timed" : near_count > 0 ? arena_printf(a, "too near to tell apart: %s",
 			report_join(a, near, near_count, "and")) : NULL);
 		v[3] = value_noted(value_ms(a, best->row.latency_ms), report_spread(a, &best->row));
 		if (report_is_unstable(best))
@@ -103,9 +103,9 @@ static void best_throughput(struct summary *out, struct arena *a)
 		struct report_value *v = section_row(s);
 		double per_s = row_per_s(&best->row), cpu_per_s = cpu != NULL ? row_per_s(&cpu->row) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
-		v[2] = value_text(best->platform);
+		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = value_noted(value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL);
-		v[4] = cpu != NULL ? value_noted(value_per_s(a, cpu_per_s), out->lines[cpu->line].variant) : value_text(NULL);
+		v[4] = cpu != NULL ? value_noted(value_per_s(a, cpu_per_s), report_line_words(a, &out->lines[cpu->line])) : value_text(NULL);
 		if (cpu == NULL || cpu == best)
 			continue;
 		v[5] = value_times(a, per_s / cpu_per_s);
@@ -145,7 +145,7 @@ static void best_memory(struct summary *out, struct arena *a)
 		double peak = report_peak_mib(&best->row), cpu_peak = cpu != NULL && cpu->is_good ? report_peak_mib(&cpu->row) : (double)NAN;
 		struct report_value *v = section_row(s);
 		model_words(v, l);
-		v[2] = value_text(best->platform);
+		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = value_mib(a, peak);
 		v[4] = value_mib(a, cpu_peak);
 		v[5] = best != cpu ? value_times(a, peak / cpu_peak) : value_text(NULL);
@@ -178,7 +178,7 @@ static void best_cost(struct summary *out, struct arena *a)
 				}
 				struct report_value *v = section_row(s);
 				model_words(v, &out->lines[i]);
-				v[2] = value_text(c->platform);
+				v[2] = value_text(report_qualified(a, c->platform, c->own_qualifiers));
 				v[3] = value_noted(value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL);
 				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
@@ -195,11 +195,12 @@ static const struct report_column architecture_columns[] = {
 	{ "lines", "questions", true }, { "claim", "how sure", false }, { "best", "", false },
 };
 
-struct sum { double logs, low, high; size_t lines, claimed; };
+struct sum { double logs, low, high; size_t lines, claimed; const char *qualifiers; };
 
-static struct sum sum_of(const struct summary *s, const char *architecture, const char *platform)
+static struct sum sum_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
-	struct sum x = { 0, INFINITY, 0, 0, 0 };
+	const struct report_cell **cells = ARENA_ARRAY(a, s->cell_count + 1, const struct report_cell *);
+	struct sum x = { .low = INFINITY };
 
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
@@ -209,9 +210,10 @@ static struct sum sum_of(const struct summary *s, const char *architecture, cons
 		x.logs += log(times);
 		x.low = fmin(x.low, times);
 		x.high = fmax(x.high, times);
-		x.lines++;
+		cells[x.lines++] = c;
 		x.claimed += text_is(c->against_cpu.claim, "faster") || text_is(c->against_cpu.claim, "slower");
 	}
+	x.qualifiers = report_qualifiers(a, cells, x.lines);
 	return x;
 }
 
@@ -228,11 +230,11 @@ static void best_architecture(struct summary *out, struct arena *a)
 		for (size_t k = 0; k < i; k++)
 			seen = seen || text_is(out->lines[k].architecture, architecture);
 		for (size_t k = 0; k < out->column_count && !seen; k++) {
-			struct sum x = sum_of(out, architecture, out->columns[k]);
+			struct sum x = sum_of(out, architecture, out->columns[k], a);
 			most = x.lines > 0 ? fmax(most, exp(x.logs / (double)x.lines)) : most;
 		}
 		for (size_t k = 0; k < out->column_count && !seen; k++) {
-			struct sum x = sum_of(out, architecture, out->columns[k]);
+			struct sum x = sum_of(out, architecture, out->columns[k], a);
 			if (x.lines == 0)
 				continue;
 			struct report_value *v = section_row(s);
@@ -242,7 +244,7 @@ static void best_architecture(struct summary *out, struct arena *a)
 			v[2] = value_times(a, mean);
 			v[3] = value_times(a, x.low);
 			v[4] = value_times(a, x.high);
-			v[5] = value_count(a, (int64_t)x.lines);
+			v[5] = value_noted(value_count(a, (int64_t)x.lines), x.qualifiers);
 			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu for certain", x.claimed, x.lines) : "no claim: too few processes, or too near");
 			v[7] = value_text(mean < 1 ? "cpu is faster" : mean == most ? "best" : NULL);
 		}

@@ -14,7 +14,7 @@
 
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
-struct pair { size_t rows, good, unjudged, timed; double logs, low, high; bool is_emulated; const char *cause, *verdict; const char **examples; size_t example_count; };
+struct pair { size_t rows, good, unjudged, timed; double logs, low, high; bool is_emulated; const char *cause, *verdict; const char **examples; size_t example_count; const char *qualifiers; };
 
 static void add_once(const char **list, size_t *count, const char *item)
 {
@@ -26,6 +26,7 @@ static void add_once(const char **list, size_t *count, const char *item)
 
 static struct pair pair_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
+	const struct report_cell **cells = ARENA_ARRAY(a, s->cell_count + 1, const struct report_cell *);
 	struct pair p = { .low = INFINITY, .examples = ARENA_ARRAY(a, s->cell_count + 1, const char *) };
 
 	for (size_t i = 0; i < s->cell_count; i++) {
@@ -33,12 +34,12 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		if (!text_is(c->platform, platform) || !text_is(s->lines[c->line].architecture, architecture) || c->is_running || c->is_stand_in
 			|| c->verdict == VERDICT_INTERRUPTED || c->is_foreign)
 			continue;
-		p.rows++;
+		cells[p.rows++] = c;
 		p.good += c->is_good;
 		p.unjudged += c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere;
 		p.is_emulated = p.is_emulated || c->row.emulated == 1;
 		if (c->is_good) {
-			add_once(p.examples, &p.example_count, report_model_name(c->row.model));
+			add_once(p.examples, &p.example_count, report_qualified(a, report_model_name(c->row.model), c->qualifiers));
 		} else if (p.cause == NULL) {
 			p.cause = c->cause != NULL ? c->cause : verdict_sentence(c->verdict);
 			p.verdict = report_verdict_word(c);
@@ -54,6 +55,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 			p.high = fmax(p.high, 1);
 		}
 	}
+	p.qualifiers = report_qualifiers(a, cells, p.rows);
 	return p;
 }
 
@@ -84,6 +86,8 @@ static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
 		out = arena_printf(a, "%s; emulated: its times say nothing about the hardware", out);
 	else if (p->good > 0)
 		out = arena_printf(a, "%s; nothing was timed that cpu was asked too", out);
+	if (p->qualifiers != NULL)
+		out = arena_printf(a, "%s (%s)", out, p->qualifiers);
 	return p->cause != NULL ? arena_printf(a, "%s; %s: %s", out, p->verdict, p->cause) : out;
 }
 

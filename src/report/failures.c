@@ -56,20 +56,27 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 			k++;
 		if (k == count) {
 			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = c->is_elsewhere, .is_stand_in = c->is_stand_in,
-				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *) };
+				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *),
+				.cells = ARENA_ARRAY(a, out->cell_count, const struct report_cell *) };
 			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
 		}
 		add_once(f[k].platforms, &f[k].platform_count, c->platform);
+		f[k].cells[f[k].cell_count++] = c;
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t k = 0;
 		while (k < out->failure_count && !(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere && f[k].is_stand_in == f[i].is_stand_in && text_is(f[k].cause, f[i].cause)
 			&& same_list(f[k].platforms, f[k].platform_count, f[i].platforms, f[i].platform_count)))
 			k++;
-		if (k == out->failure_count)
+		if (k == out->failure_count) {
 			f[out->failure_count++] = f[i];
-		else
-			add_once(f[k].models, &f[k].model_count, f[i].models[0]);
+			continue;
+		}
+		add_once(f[k].models, &f[k].model_count, f[i].models[0]);
+		for (size_t m = 0; m < f[i].cell_count; m++)
+			f[k].cells[f[k].cell_count++] = f[i].cells[m];
 	}
+	for (size_t i = 0; i < out->failure_count; i++)
+		f[i].qualifiers = report_qualifiers(a, f[i].cells, f[i].cell_count);
 	qsort(f, out->failure_count, sizeof *f, by_rank);
 }

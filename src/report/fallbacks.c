@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ran instead of what was asked for: chains of fallbacks with every try, silent fallbacks, and cells of which only a part ran
 // on the platform.
+#include "measure/standing.h"
 #include "report/gather.h"
 
 static const char *platform_of(const struct row *r)
@@ -31,7 +32,7 @@ static const char *cost_of(struct arena *a, const struct row *r)
 
 const char *report_try_words(struct arena *a, const struct report_try *t)
 {
-	const char *software = report_software(&t->row), *latency = report_ms(a, t->row.latency_ms);
+	const char *qualifiers = row_qualifiers(a, &t->row, QUALIFY_ALL), *latency = report_ms(a, t->row.latency_ms);
 	const char *out = arena_printf(a, "%s: %s", t->platform, t->is_running ? "running" : verdict_word(t->verdict));
 
 	if (t->row.actual != NULL && !text_is(t->row.actual, t->platform))
@@ -42,7 +43,7 @@ const char *report_try_words(struct arena *a, const struct report_try *t)
 		out = arena_printf(a, "%s, %s%s", out, latency, cost_of(a, &t->row));
 	else if (t->row.cause != NULL)
 		out = arena_printf(a, "%s: %s", out, t->row.cause);
-	return software != NULL ? arena_printf(a, "%s (%s)", out, software) : out;
+	return report_qualified(a, out, qualifiers);
 }
 
 static struct report_cell *cell_of(struct summary *out, int64_t row)

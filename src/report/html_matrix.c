@@ -13,8 +13,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 
 	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform), html_cell_class(c), (long long)c->row.row,
 		report_verdict_mark(c), report_verdict_word(c));
-	if (report_software(&c->row) != NULL)
-		text_addf(out, " <span class=\"tag warn\">%s</span>", report_software(&c->row));
+	if (c->own_qualifiers != NULL)
+		text_addf(out, " <span class=\"tag warn\">%s</span>", html_esc(a, c->own_qualifiers));
 	if (latency != NULL) {
 		text_addf(out, "<span class=\"latency\">%s", latency);
 		if (c->is_fastest)
@@ -76,10 +76,9 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
 			if (c == NULL || isnan(c->row.latency_ms) || c->row.latency_ms <= 0)
 				continue;
-			const char *software = report_software(&c->row);
 			const char *flag = c->is_good ? "" : arena_printf(a, ", %s", report_verdict_word(c));
-			if (software != NULL)
-				flag = arena_printf(a, "%s, %s", flag, software);
+			if (c->own_qualifiers != NULL)
+				flag = arena_printf(a, "%s, %s", flag, c->own_qualifiers);
 			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms", c->row.latency_ms, "text",
 				json_string(arena_printf(a, "%s%s", report_ms(a, c->row.latency_ms), flag)));
 			if (c->row.latency_min_ms > 0 && !isnan(c->row.latency_max_ms)) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/standing.h"
 #include "report/gather.h"
 #include "report/html.h"
 
@@ -25,7 +26,7 @@ static bool is_simple(const struct report_line *l)
 	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 && l->asked.scenario == NULL && l->new_tokens == ROW_NONE;
 }
 
-// Of a model's lines, the simple one that most platforms were asked; the first of them.
+// Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the first of them.
 static bool speaks_for_model(const struct summary *s, size_t i)
 {
 	const struct report_line *l = &s->lines[i];
@@ -34,7 +35,8 @@ static bool speaks_for_model(const struct summary *s, size_t i)
 		const struct report_line *o = &s->lines[k];
 		if (k == i || !text_is(o->model, l->model))
 			continue;
-		if (is_simple(o) != is_simple(l) ? is_simple(o) : cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l) : k < i)
+		bool whole = l->layers == ROW_NONE, other_whole = o->layers == ROW_NONE;
+		if (whole != other_whole ? other_whole : is_simple(o) != is_simple(l) ? is_simple(o) : cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l) : k < i)
 			return false;
 	}
 	return true;
@@ -93,17 +95,22 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 	}
 	bool is_other = &s->lines[c->line] != l, is_timed = c->is_good && c->row.latency_ms > 0 && !is_other, is_software = report_software(&c->row) != NULL;
 	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : c->verdict == VERDICT_NO_MEMORY ? "no memory" : report_verdict_word(c);
+	const char *beside = is_other ? c->qualifiers : c->own_qualifiers;
+	const char *variant = is_other ? arena_printf(a, "; asked otherwise: %s", s->lines[c->line].variant) : "";
 
-	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\"><span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>%s</a></td>", html_cell_class(c), c == best && c->is_fastest ? " top" : "",
-		is_software ? " soft" : "", (long long)c->row.row, html_esc(a, l->name), html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
-		is_software ? arena_printf(a, ", %s", report_software(&c->row)) : "", is_other ? "; asked otherwise: " : "", is_other ? html_esc(a, s->lines[c->line].variant) : "", report_verdict_mark(c), said, is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "",
-		is_software ? "<sup>e</sup>" : "");
+	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">", html_cell_class(c), c == best && c->is_fastest ? " top" : "", is_software ? " soft" : "",
+		(long long)c->row.row, html_esc(a, l->name), html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
+		c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers), html_esc(a, variant));
+	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>", report_verdict_mark(c), said, is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "");
+	if (beside != NULL)
+		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
+	text_add(out, "</a></td>");
 }
 
 static void overview(const struct summary *s, struct arena *a, struct text *out)
 {
 	size_t models = 0, timed = 0;
-	bool is_unstable = false, is_software = false;
+	bool is_unstable = false;
 
 	for (size_t i = 0; i < s->line_count; i++)
 		models += speaks_for_model(s, i);
@@ -118,12 +125,12 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 		const struct report_cell *best = best_of(s, l);
 		shown++;
 		timed += best != NULL;
-		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s</th>", html_esc(a, l->name), html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)));
+		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s%s</th>", html_esc(a, l->name), html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)),
+			l->warning != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, l->warning)) : "");
 		for (size_t k = 0; k < s->column_count; k++) {
 			const struct report_cell *c = answer_of(s, l, k);
 			overview_cell(s, l, c, best, a, out);
 			is_unstable = is_unstable || (c != NULL && c->is_good && report_is_unstable(c));
-			is_software = is_software || (c != NULL && report_software(&c->row) != NULL);
 		}
 		text_addf(out, "<td class=\"who\">%s%s%s</td></tr>\n", best != NULL ? report_ms(a, best->row.latency_ms) : "", best != NULL ? " <span>" : "",
 			best != NULL ? arena_printf(a, "%s</span>", html_esc(a, best->platform)) : "");
@@ -132,16 +139,17 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "<p class=\"more\">");
 	if (models > SCREEN_MODELS)
 		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
-	text_addf(out, "%s%s%s.</p></section>\n", timed > 0 ? "Medians; bold: lowest, where it can be told" : "Nothing was timed on hardware", timed > 0 && is_unstable ? "; <sup>~</sup> unstable" : "",
-		is_software ? "; <sup>e</sup> no hardware" : "");
+	text_addf(out, "%s%s.</p></section>\n", timed > 0 ? "Medians; bold: lowest, where it can be told" : "Nothing was timed on hardware", timed > 0 && is_unstable ? "; <sup>~</sup> unstable" : "");
 }
 
 // ---- what is fastest -----------------------------------------------------------------------------------------------
 
-struct wins { size_t lowest, lines; double logs; };
+struct wins { size_t lowest, lines; double logs; const char *qualifiers; };
 
-static struct wins wins_of(const struct summary *s, const char *platform)
+static struct wins wins_of(const struct summary *s, const char *platform, struct arena *a)
 {
+	const struct report_cell **cells = ARENA_ARRAY(a, s->line_count * s->column_count + 1, const struct report_cell *);
+	size_t n = 0;
 	struct wins w = { 0 };
 
 	for (size_t i = 0; i < s->line_count; i++) {
@@ -151,12 +159,14 @@ static struct wins wins_of(const struct summary *s, const char *platform)
 			if (c == NULL || !text_is(c->platform, platform) || !report_is_ranked(c))
 				continue;
 			w.lowest += c->is_fastest;
+			cells[n++] = c;
 			if (c->against_cpu.times > 0) {
 				w.lines++;
 				w.logs += log(c->against_cpu.times);
 			}
 		}
 	}
+	w.qualifiers = report_qualifiers(a, cells, n);
 	return w;
 }
 
@@ -180,20 +190,22 @@ static void fastest(const struct summary *s, struct arena *a, struct text *out)
 	}
 	text_addf(out, "<section class=\"card\"><h2>What is fastest</h2>%s", contested > 0 ? "<ul>" : "");
 	for (size_t k = 0; k < s->column_count; k++) {
-		struct wins w = wins_of(s, s->columns[k]);
+		struct wins w = wins_of(s, s->columns[k], a);
 		if (w.lowest == 0 || contested == 0)
 			continue;
 		told += w.lowest;
 		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu models</span></div>", html_esc(a, s->columns[k]), w.lowest, contested);
 		if (w.lines > 0)
 			text_addf(out, "<span class=\"sub\">%.2f× the speed of cpu over %zu model%s (geometric mean)</span>", exp(w.logs / (double)w.lines), w.lines, w.lines == 1 ? "" : "s");
+		if (w.qualifiers != NULL)
+			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, w.qualifiers));
 		text_add(out, "</li>");
 	}
 	if (contested > told)
 		text_addf(out, "<li><div class=\"pair\"><span>too near or too unstable to tell</span><span>%zu of %zu models</span></div></li>", contested - told, contested);
 	text_add(out, contested > 0 ? "</ul><p class=\"more\">" : "<p class=\"sub\">");
 	if (contested == 0)
-		text_addf(out, "%s.</p></section>\n", lone == 0 ? "Nothing was timed on hardware" : lone == 1 ? arena_printf(a, "%s, the only one that ran", html_esc(a, only->platform)) : "No model was timed on two platforms");
+		text_addf(out, "%s.</p></section>\n", lone == 0 ? "Nothing was timed on hardware" : lone == 1 ? arena_printf(a, "%s, the only one that ran", html_esc(a, report_qualified(a, only->platform, only->qualifiers))) : "No model was timed on two platforms");
 	else if (claimed == 0)
 		text_add(out, "Fewer than 6 processes a side: no claim. <a href=\"#best_latency\">How sure</a></p></section>\n");
 	else
@@ -264,9 +276,10 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 			for (size_t m = 0; m < g->platform_count; m++)
 				add_once(platforms, &platform_count, g->platforms[m]);
 		}
-		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s</li>",
+		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
 			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in),
-			report_failure_word(f), html_esc(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "");
+			report_failure_word(f), html_esc(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "",
+			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "");
 	}
 	text_add(out, s->failure_count > 0 ? "</ul>" : "");
 	if (s->failure_count == 0)
@@ -285,6 +298,15 @@ static const char *software_words(const struct summary *s, struct arena *a)
 	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed).", n, s->cell_count) : "";
 }
 
+static const char *shortened_words(const struct summary *s, struct arena *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++)
+		n += row_is_shortened(&s->cells[i].row);
+	return n > 0 ? arena_printf(a, " %zu of %zu cells have fewer layers than the model: their times are not the model's.", n, s->cell_count) : "";
+}
+
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, html_esc(a, s->headline));
@@ -292,8 +314,10 @@ void html_first_screen(const struct summary *s, struct arena *a, struct text *ou
 		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->machine_count > 1
 			? arena_printf(a, ", and %zu more machine%s", s->machine_count - 1, s->machine_count > 2 ? "s" : "") : "");
 	if (s->synthetic > 0)
-		text_addf(out, "<p class=\"lede\">%s: their times hold, their outputs mean nothing.%s <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
-			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count), software_words(s, a));
+		text_addf(out, "<p class=\"lede\">%s: their outputs mean nothing.%s%s <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
+			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count), shortened_words(s, a), software_words(s, a));
+	else if (*shortened_words(s, a) || *software_words(s, a))
+		text_addf(out, "<p class=\"lede\">%s%s</p>", shortened_words(s, a), software_words(s, a));
 	if (s->cell_count == 0)
 		text_add(out, "<p class=\"lede\">The database has no cells: <code>assay run MODEL --on cpu,openvino</code> makes some.</p>");
 	text_add(out, "</header>\n");

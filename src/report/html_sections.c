@@ -9,9 +9,10 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
-		text_addf(out, "<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
-			html_names(a, f->models, f->model_count, f->model_count, ""), html_names(a, f->platforms, f->platform_count, f->platform_count, ""),
-			html_verdict_class(f->verdict, f->is_elsewhere), report_failure_word(f), html_esc(a, f->cause));
+		text_addf(out, "<tr><td data-label=\"Model\"><span><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
+			html_names(a, f->models, f->model_count, f->model_count, ""),
+			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "", html_names(a, f->platforms, f->platform_count, f->platform_count, ""),
+			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f), html_esc(a, f->cause));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }

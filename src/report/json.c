@@ -192,7 +192,8 @@ json_t *report_json(const struct summary *s)
 	}
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
-		json_array_append_new(failures, json_pack("{s:s, s:b, s:o, s:o, s:o}", "verdict", verdict_word(f->verdict), "ran_elsewhere", f->is_elsewhere, "cause",
+		json_array_append_new(failures, json_pack("{s:s, s:b, s:b, s:o, s:o, s:o, s:o}", "verdict", verdict_word(f->verdict), "ran_elsewhere", (int)f->is_elsewhere, "stood_in", (int)f->is_stand_in,
+			"qualifiers", text_json(f->qualifiers), "cause",
 			text_json(f->cause), "models", list_json(f->models, f->model_count), "platforms", list_json(f->platforms, f->platform_count)));
 	}
 	for (size_t i = 0; i < s->comparison_count; i++)

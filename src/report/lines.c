@@ -115,15 +115,13 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 
 static const char *warning_of(struct arena *a, const struct report_line *l)
 {
-	bool synthetic = text_is(l->weights, "synthetic"), shortened = l->layers != ROW_NONE && l->layers > 0;
+	struct row r;
 
-	const char *out = synthetic ? "synthetic weights" : NULL;
-
-	if (shortened)
-		out = arena_printf(a, "%s%sonly %lld layer%s", out ? out : "", out ? ", " : "", (long long)l->layers, l->layers == 1 ? "" : "s");
-	if (l->source != NULL)
-		out = arena_printf(a, "%s%smeasured by %s, not by assay", out ? out : "", out ? ", " : "", l->source);
-	return out;
+	row_init(&r);
+	r.weights = l->weights;
+	r.layers = l->layers;
+	r.source = l->source;
+	return row_qualifiers(a, &r, QUALIFY_ALL);
 }
 
 // A platform's name says its device only where cells asked for more than one.

@@ -5,7 +5,7 @@
 
 #include "base/visible.h"
 #include "report/report.h"
-#include "report/summary.h"
+#include "report/gather.h"
 
 const char *report_md_esc(struct arena *a, const char *s)
 {
@@ -50,8 +50,8 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
 		text_addf(out, ", %s", c->agreement);
-	if (report_software(&c->row) != NULL)
-		text_addf(out, ", %s", text_is(report_software(&c->row), "emulated") ? "EMULATED" : "NOTHING COMPUTED");
+	if (c->own_qualifiers != NULL)
+		text_addf(out, ", %s", esc(a, c->own_qualifiers));
 	if (c->fallback != NULL && c->fallback->try_count > 0)
 		text_addf(out, "; instead %s", esc(a, c->fallback->got));
 }
@@ -91,7 +91,7 @@ static void failures_md(const struct summary *s, struct arena *a, struct text *o
 	text_add(out, "| models | on | verdict | cause |\n| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
-		text_addf(out, "| %s | %s | %s | %s |\n", list(a, f->models, f->model_count), list(a, f->platforms, f->platform_count), report_failure_word(f),
+		text_addf(out, "| %s%s | %s | %s | %s |\n", list(a, f->models, f->model_count), f->qualifiers != NULL ? esc(a, arena_printf(a, " (%s)", f->qualifiers)) : "", list(a, f->platforms, f->platform_count), report_failure_word(f),
 			esc(a, f->cause));
 	}
 	text_add(out, "\n");
@@ -103,7 +103,7 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 		text_add(out, "## Fallbacks\n\n| model | asked for | chain | tries | got |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->fallback_count; i++) {
 		const struct report_fallback *f = &s->fallbacks[i];
-		text_addf(out, "| %s | %s | %s | %s%s%s", esc(a, report_model_name(f->cell->row.model)), esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
+		text_addf(out, "| %s | %s | %s | %s%s%s", esc(a, report_qualified(a, report_model_name(f->cell->row.model), f->cell->qualifiers)), esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
 			f->cell->cause != NULL ? ": " : "", esc(a, f->cell->cause));
 		for (size_t k = 0; k < f->try_count; k++)
 			text_addf(out, "; %s", esc(a, report_try_words(a, &f->tries[k])));
@@ -113,16 +113,9 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 	if (s->partial_count > 0)
 		text_add(out, "## Ran only in part on the platform\n\n| model | on | nodes elsewhere | which |\n| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->partial_count; i++)
-		text_addf(out, "| %s | %s | %s | %s |\n", esc(a, report_model_name(s->partials[i].cell->row.model)), esc(a, s->partials[i].cell->platform), s->partials[i].nodes,
+		text_addf(out, "| %s | %s | %s | %s |\n", esc(a, report_qualified(a, report_model_name(s->partials[i].cell->row.model), s->partials[i].cell->qualifiers)), esc(a, s->partials[i].cell->platform), s->partials[i].nodes,
 			esc(a, s->partials[i].ops));
 	text_add(out, s->partial_count > 0 ? "\n" : "");
-}
-
-static const char *on_words(struct arena *a, const struct report_cell *c)
-{
-	const char *software = report_software(&c->row);
-
-	return software != NULL ? arena_printf(a, "%s (%s)", c->platform, software) : c->platform;
 }
 
 static void figures_md(const struct summary *s, struct arena *a, struct text *out)
@@ -139,7 +132,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
-		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, s->lines[c->line].variant), esc(a, on_words(a, c)), load ? load : "",
+		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, report_line_words(a, &s->lines[c->line])), esc(a, report_qualified(a, c->platform, c->own_qualifiers)), load ? load : "",
 			first ? first : "", report_latency(a, r), text_is(r->stability, "unstable") ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);

@@ -29,12 +29,11 @@ void summary_gather_memory(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
 		const struct row *r = &c->row;
-		const char *software = report_software(r);
 		if (c->is_running || (isnan(report_peak_mib(r)) && isnan(r->predicted_mib) && isnan(r->leak_mib_per_cycle)))
 			continue;
 		struct report_value *v = section_row(s);
 		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));
-		v[1] = value_noted(value_text(c->platform), software);
+		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_mib(a, r->predicted_mib);
 		v[3] = isnan(r->peak_resident_mib) ? value_text(r->attempts == 0 ? "not tried" : c->is_good ? NULL : report_verdict_word(c)) : value_mib(a, r->peak_resident_mib);
 		v[4] = value_real(report_ratio(a, r), report_ratio(a, r) != NULL ? r->predicted_mib / r->peak_resident_mib : (double)NAN);

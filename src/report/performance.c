@@ -8,7 +8,7 @@
 
 enum { EXTREMES = 5 };
 
-struct group { size_t cells, models, timed_with_cpu, unstable, shortened; int64_t samples; double sum, logs; const struct report_cell *fastest, *slowest; };
+struct group { size_t cells, models, timed_with_cpu, unstable; int64_t samples; const char *qualifiers; double sum, logs; const struct report_cell *fastest, *slowest; };
 
 static bool counts(const struct report_cell *c)
 {
@@ -16,8 +16,9 @@ static bool counts(const struct report_cell *c)
 }
 
 // NULL: any.
-static struct group group_of(const struct summary *s, const char *platform, const char *architecture)
+static struct group group_of(const struct summary *s, const char *platform, const char *architecture, struct arena *a)
 {
+	const struct report_cell **cells = ARENA_ARRAY(a, s->cell_count + 1, const struct report_cell *);
 	struct group g = { 0 };
 
 	for (size_t i = 0; i < s->cell_count; i++) {
@@ -28,11 +29,10 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 		for (size_t k = 0; k < i; k++)
 			seen = seen || (counts(&s->cells[k]) && text_is(s->cells[k].row.model, c->row.model) && (platform == NULL || text_is(s->cells[k].platform, platform)));
 		g.models += !seen;
-		g.cells++;
+		cells[g.cells++] = c;
 		g.sum += c->row.latency_ms;
 		g.samples += c->row.samples != ROW_NONE ? c->row.samples : 0;
 		g.unstable += report_is_unstable(c);
-		g.shortened += c->row.shortened == 1;
 		g.fastest = g.fastest == NULL || c->row.latency_ms < g.fastest->row.latency_ms ? c : g.fastest;
 		g.slowest = g.slowest == NULL || c->row.latency_ms > g.slowest->row.latency_ms ? c : g.slowest;
 		if (c->against_cpu.times > 0) {
@@ -40,6 +40,7 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 			g.logs += log(c->against_cpu.times);
 		}
 	}
+	g.qualifiers = report_qualifiers(a, cells, g.cells);
 	return g;
 }
 
@@ -55,16 +56,16 @@ static void row_of(struct report_section *s, const struct group *g, const char *
 
 	if (g->unstable > 0)
 		marks = arena_printf(a, "%s%s%zu unstable", marks ? marks : "", marks ? ", " : "", g->unstable);
-	if (g->shortened > 0)
-		marks = arena_printf(a, "%s%s%zu with fewer layers", marks ? marks : "", marks ? ", " : "", g->shortened);
+	if (g->qualifiers != NULL)
+		marks = arena_printf(a, "%s%s%s", marks ? marks : "", marks ? "; " : "", g->qualifiers);
 	v[0] = value_text(platform);
 	v[1] = value_text(architecture != NULL ? architecture : "all");
 	v[2] = value_count(a, (int64_t)g->cells);
 	v[3] = value_count(a, (int64_t)g->models);
 	v[4] = value_count(a, g->samples);
 	v[5] = value_ms(a, g->sum / (double)g->cells);
-	v[6] = value_noted(value_ms(a, g->fastest->row.latency_ms), report_model_name(g->fastest->row.model));
-	v[7] = value_noted(value_ms(a, g->slowest->row.latency_ms), report_model_name(g->slowest->row.model));
+	v[6] = value_noted(value_ms(a, g->fastest->row.latency_ms), report_qualified(a, report_model_name(g->fastest->row.model), g->fastest->qualifiers));
+	v[7] = value_noted(value_ms(a, g->slowest->row.latency_ms), report_qualified(a, report_model_name(g->slowest->row.model), g->slowest->qualifiers));
 	if (g->timed_with_cpu > 0) {
 		double mean = exp(g->logs / (double)g->timed_with_cpu);
 		v[8] = value_noted(value_times(a, mean), arena_printf(a, "over %zu question%s", g->timed_with_cpu, g->timed_with_cpu == 1 ? "" : "s"));
@@ -103,7 +104,7 @@ static void extremes(struct summary *out, struct arena *a)
 		v[0] = value_text(i < half ? "fastest" : "slowest");
 		v[1] = value_text(report_model_name(all[i]->row.model));
 		v[2] = value_noted(value_text(out->lines[all[i]->line].variant), out->lines[all[i]->line].warning);
-		v[3] = value_text(all[i]->platform);
+		v[3] = value_text(report_qualified(a, all[i]->platform, all[i]->own_qualifiers));
 		v[4] = report_is_unstable(all[i]) ? value_flagged(value_ms(a, all[i]->row.latency_ms)) : value_ms(a, all[i]->row.latency_ms);
 		v[5] = value_text(report_spread(a, &all[i]->row));
 	}
@@ -116,7 +117,7 @@ void summary_gather_performance(struct summary *out, struct arena *a)
 	struct report_section *s = section_add(out, a, "performance_by_platform", "Times by hardware", hint, columns, sizeof columns / sizeof *columns, out->column_count);
 
 	for (size_t k = 0; k < out->column_count; k++) {
-		struct group g = group_of(out, out->columns[k], NULL);
+		struct group g = group_of(out, out->columns[k], NULL, a);
 		if (g.cells > 0)
 			row_of(s, &g, out->columns[k], NULL, a);
 	}
@@ -127,7 +128,7 @@ void summary_gather_performance(struct summary *out, struct arena *a)
 		for (size_t k = 0; k < i; k++)
 			seen = seen || text_is(out->lines[k].architecture, architecture);
 		for (size_t k = 0; k < out->column_count && !seen; k++) {
-			struct group g = group_of(out, out->columns[k], architecture);
+			struct group g = group_of(out, out->columns[k], architecture, a);
 			if (g.cells > 0)
 				row_of(s, &g, out->columns[k], architecture, a);
 		}

@@ -53,8 +53,8 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 		base = float32_of(out, c);
 		struct report_speed speed = report_speed_against(out, c, base, a);
 		struct report_value *v = section_row(s);
-		v[0] = value_noted(value_text(report_model_name(r->model)), out->lines[c->line].variant);
-		v[1] = value_text(c->platform);
+		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));
+		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_noted(value_text(r->precision), r->precision_by != NULL ? arena_printf(a, "made by the %s", r->precision_by) : NULL);
 		v[3] = value_noted(value_text(report_verdict_word(c)), c->cause);
 		v[4] = value_noted(value_ms(a, r->latency_ms), report_spread(a, r));

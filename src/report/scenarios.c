@@ -37,7 +37,7 @@ void summary_gather_scenarios(struct summary *out, struct arena *a)
 			continue;
 		struct report_value *v = section_row(s);
 		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));
-		v[1] = value_noted(value_text(c->platform), report_software(r));
+		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_text(r->scenario != NULL ? r->scenario : "single-stream");
 		v[3] = value_noted(value_text(report_verdict_word(c)), c->cause);
 		v[4] = value_per_s(a, r->throughput_per_s);
@@ -65,7 +65,7 @@ void summary_gather_generation(struct summary *out, struct arena *a)
 			continue;
 		struct report_value *v = section_row(s);
 		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));
-		v[1] = value_noted(value_text(c->platform), report_software(r));
+		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_text(arena_printf(a, "%lld + %lld", (long long)(r->prompt_tokens != ROW_NONE ? r->prompt_tokens : 0), (long long)r->new_tokens));
 		v[3] = value_ms(a, r->prefill_ms);
 		v[4] = value_ms(a, r->encoder_ms);

@@ -34,6 +34,7 @@ struct report_cell {
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
+	const char *own_qualifiers;          // of those what its line does not say already: "emulated", "computed in f16"; NULL: nothing
 	const char *agreement;               // "engines agree", or what golden_what says; NULL where it was not judged right
 	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
@@ -72,7 +73,7 @@ struct report_line {
 	struct variant asked;                            // precision, threads, image size, scenario: as asked, of every cell alike
 	const char *source;                              // NULL: measured by assay
 	const char *variant;                             // "batch 1, 128 tokens, f32"
-	const char *warning;                             // "synthetic weights, only 2 layers"; NULL when neither
+	const char *warning;                             // what qualifies each cell: "2 layers, synthetic weights"; NULL: nothing
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
 };
 
@@ -81,6 +82,9 @@ struct report_failure {
 	const char *cause;
 	enum verdict verdict;
 	bool is_elsewhere, is_stand_in;      // it ran, but on another platform than asked, or the null engine did
+	const struct report_cell **cells;    // all of them
+	size_t cell_count;
+	const char *qualifiers;              // theirs; NULL: none
 	const char **models, **platforms;
 	size_t model_count, platform_count;
 };

@@ -61,7 +61,7 @@ static void sweep(struct summary *out, const struct axis *axis, const struct rep
 		struct report_value *v = section_row(s);
 		v[0] = value_text(axis->word);
 		v[1] = value_noted(value_text(report_model_name(c->row.model)), report_line_words(a, &out->lines[c->line]));
-		v[2] = value_noted(value_text(c->platform), report_software(&c->row));
+		v[2] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[3] = value_count(a, value_of(c, axis->but));
 		v[4] = value_noted(value_ms(a, c->row.latency_ms), report_spread(a, &c->row));
 		v[5] = value_per_s(a, per_s);
@@ -103,7 +103,7 @@ static void crossover(struct summary *out, const struct report_cell **x, size_t 
 	const struct report_cell *from = at_batch(x, nx, now->first), *against = at_batch(y, ny, now->first);
 	struct report_speed speed = report_speed_against(out, from, against, a);
 	struct report_value *v = section_row(s);
-	v[0] = value_text(report_model_name(from->row.model));
+	v[0] = value_noted(value_text(report_model_name(from->row.model)), out->lines[from->line].warning);
 	v[1] = value_text(from->platform);
 	v[2] = value_text(against->platform);
 	v[3] = value_count(a, before->last);

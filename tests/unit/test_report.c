@@ -105,7 +105,7 @@ static void test_only_good_cells_count(void **state)
 	assert_false(is_true(cell(f, 0, "cuda"), "fastest") || is_true(cell(f, 0, "cuda"), "good"));
 	says(&f->html, "The model runs here (synthetic weights), and 1 cell is wrong");
 	says(&f->html, "cuda was asked for and cpu ran");
-	says(&f->html, "cpu, the only one that ran");
+	says(&f->html, "cpu (synthetic weights), the only one that ran");
 	json_t *failures = json_object_get(f->root, "failures");
 	assert_int_equal(json_array_size(failures), 2);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong");   // the worst first
@@ -160,6 +160,92 @@ static void test_what_does_not_count(void **state)
 	report_again(f);
 	assert_true(is_true(cell(f, 3, "null"), "good"));
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
+}
+
+// Every piece of `text` with `figure` has all of `words`; a piece begins at each of `opens`.
+static void stands_beside(const char *text, const char *const *opens, const char *figure, const char *const *words)
+{
+	char *copy = strdup(text), *rest = NULL;
+	size_t found = 0;
+
+	for (char *p = copy; *p != '\0'; p++)
+		for (const char *const *o = opens; *o != NULL; o++)
+			if (*p == **o && strncmp(p, *o, strlen(*o)) == 0)
+				*p = '\x01';
+	for (char *piece = strtok_r(copy, "\x01", &rest); piece != NULL; piece = strtok_r(NULL, "\x01", &rest)) {
+		if (strstr(piece, figure) == NULL)
+			continue;
+		found++;
+		for (const char *const *w = words; *w != NULL; w++)
+			if (strstr(piece, *w) == NULL)
+				fail_msg("%s stands without '%s': %.600s", figure, *w, piece);
+	}
+	free(copy);
+	if (found == 0)
+		fail_msg("%s is nowhere", figure);
+}
+
+// Each of these rows has a latency of its own, which never stands without what qualifies the row: in a line of Markdown, in a row, chart or
+// paragraph of HTML, in a test case of JUnit.
+static void test_qualifiers_stand_beside(void **state)
+{
+	static const struct { const char *model, *platform, *figure; double ms; const char *words[5]; } rows[] = {
+		{ "short", "cpu", "71.3 ms", 71.3, { "2 layers", "synthetic weights" } },
+		{ "short", "openvino", "92.4 ms", 92.4, { "2 layers", "synthetic weights" } },
+		{ "made-up", "cpu", "73.9 ms", 73.9, { "synthetic weights" } },
+		{ "soft", "qnn", "65.2 ms", 65.2, { "synthetic weights", "emulated" } },
+		{ "small", "cpu", "75.7 ms", 75.7, { "synthetic weights", "int4-weights" } },
+		{ "half", "openvino", "76.8 ms", 76.8, { "synthetic weights", "computed in f16" } },
+		{ "other", "cpu", "77.9 ms", 77.9, { "measured by llama-bench", "not by assay" } },
+		{ "none", "cuda", "78.1 ms", 78.1, { "synthetic weights", "nothing computed" } },
+	};
+	struct fixture *f = *state;
+	struct text junit = { 0 };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct cell_result r = test_result(0, rows[i].model, rows[i].platform, VERDICT_RIGHT);
+		r.row.latency_ms = rows[i].ms;
+		r.row.layers = i < 2 ? 2 : ROW_NONE;
+		r.row.shortened = i < 2;
+		r.row.emulated = i == 3;
+		r.row.precision = i == 4 ? "int4-weights" : NULL;
+		r.row.compute_dtype = i == 5 ? "f16" : "f32";
+		r.row.source = i == 6 ? "llama-bench" : NULL;
+		r.row.engine = i == 7 ? "null" : "ort";
+		add(f, rows[i].model, rows[i].platform, r);
+	}
+	write_all(f);
+	written(f, REPORT_JUNIT, NULL, &junit);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		stands_beside(text_get(&f->md), (const char *const[]){ "\n", NULL }, rows[i].figure, rows[i].words);
+		stands_beside(text_get(&junit), (const char *const[]){ "<testcase", NULL }, rows[i].figure, rows[i].words);
+		stands_beside(text_get(&f->html), (const char *const[]){ "<tr", "<details", "<li", "<p ", "<section", "{\"name\":", NULL }, rows[i].figure, rows[i].words);
+	}
+	// Headline: what ran whole, and what only in part.
+	const char *headline = json_string_value(json_object_get(f->root, "headline"));
+	assert_non_null(strstr(headline, "4 of 5 models run here ("));
+	assert_non_null(strstr(headline, "of 1 a part (2 layers, synthetic weights)"));
+	text_done(&junit);
+}
+
+// Two layers of every model are not the models, and a model that was asked only of what is not here is no failure.
+static void test_a_part_is_no_model(void **state)
+{
+	struct fixture *f = *state;
+
+	for (const char *const *m = (const char *const[]){ "a", "b", NULL }; *m != NULL; m++) {
+		struct cell_result r = test_result(0, *m, "cpu", VERDICT_RIGHT);
+		r.row.layers = 2;
+		r.row.shortened = 1;
+		add(f, *m, "cpu", r);
+	}
+	add_failed(f, "c", "cuda", VERDICT_UNAVAILABLE, "no card");
+	write_all(f);
+	assert_string_equal(json_string_value(json_object_get(f->root, "headline")),
+		"None of the 2 models was run whole and found right here, of 2 a part (2 layers, synthetic weights); 1 was asked only of platforms that are not here");
+	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
+	says(&f->html, "2 of 3 cells have fewer layers than the model: their times are not the model's.");
+	never_says(&f->html, "their times hold");
 }
 
 static void test_agreement(void **state)
@@ -255,8 +341,8 @@ static void test_what_to_know(void **state)
 	add(f, "m", "qnn", r);
 	write_all(f);
 	says(&f->md, "synthetic weights");
-	says(&f->md, "only 2 layers");
-	says(&f->md, "EMULATED");
+	says(&f->md, "2 layers");
+	says(&f->md, ", emulated");
 	says(&f->md, "emulated device");
 	says(&f->md, "unstable");
 	says(&f->md, "some nodes ran elsewhere");
@@ -319,7 +405,7 @@ static void test_comparisons(void **state)
 	says(&f->html, "30-45 % less load time");
 	says(&f->md, "a software adapter on both sides");
 	says(&f->html, "a software adapter on both sides");
-	says(&f->md, "only 2 layers");
+	says(&f->md, "2 layers");
 	says(&f->html, "n too small: 2 of 6 pairs");
 	says(&f->html, "the API does not allow it");
 	never_says(&f->html, "2.000 (");
@@ -332,7 +418,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count),
+		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
+		TEST(test_a_part_is_no_model),
 		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

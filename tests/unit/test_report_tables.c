@@ -140,7 +140,7 @@ static void test_times(void **state)
 	const json_t *cpu = section(f, "performance_by_platform", 0), *openvino = section(f, "performance_by_platform", 1);
 	assert_true(number_in(cpu, "average_ms") == 20 && number_in(cpu, "min_ms") == 10 && number_in(cpu, "max_ms") == 30);
 	assert_int_equal(json_integer_value(json_object_get(cpu, "samples")), 22);
-	assert_string_equal(text_in(cpu, "max_ms_note"), "b");
+	assert_string_equal(text_in(cpu, "max_ms_note"), "b (synthetic weights)");
 	assert_string_equal(text_in(cpu, "marks"), "mixes models");
 	assert_string_equal(text_in(openvino, "marks"), "1 unstable");
 	assert_true(number_in(openvino, "times_cpu") == 2);
