@@ -12,6 +12,7 @@
 #include "emit.h"
 #include "fetching.h"
 #include "measure/protocol.h"
+#include "measure/loss.h"
 #include "measure/scenario.h"
 #include "progress.h"
 #include "report/crossover.h"
@@ -333,6 +334,9 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		if (precision_parse(&precise, c->precision.items[i], &err) != STATUS_OK)
 			return cli_bad_use("--precision %s", err.text);
 	}
+	struct loss_limits limits;
+	if (loss_parse(&limits, c->question.variant.max_loss, &err) != STATUS_OK)
+		return cli_bad_use("%s", err.text);
 	if (c->question.golden && !file_exists(c->question.golden))
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
 	if (c->question.golden && (c->batch.count > 1 || c->sequence.count > 1 || c->image_size.count))

@@ -103,6 +103,55 @@ static void add_error(struct text *t, const struct row *r)
 		text_addf(t, ", perplexity %.5g on %s tokens, the reference's %.5g", r->perplexity, text_is(r->reference, "golden") ? "the given" : "random", r->perplexity_float32);
 	if (r->non_finite != ROW_NONE && r->non_finite > 0)
 		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
+	if (r->left_out != ROW_NONE && r->left_out > 0)
+		text_addf(t, ", %lld masked or padded values left out", (long long)r->left_out);
+	if (r->graph_verdict)                            // figures; the judgements have lines of their own
+		return;
+	if (r->bound_by)
+		text_addf(t, "; nearest to its bound: %s", r->bound_by);
+	if (r->bound)
+		text_addf(t, "; bound: %s", r->bound);
+}
+
+// What a reduced precision loses, in the line that says that it is right.
+static const char *headline(const struct cell_result *result, struct arena *a)
+{
+	const struct row *r = &result->row;
+	struct text t = { 0 };
+	const char *out;
+
+	if (!r->graph_verdict || (result->verdict != VERDICT_RIGHT && result->verdict != VERDICT_LOSSY) || isnan(r->cosine))
+		return verdict_sentence(result->verdict);
+	text_addf(&t, "%s; against %s it loses: cosine %.6g", result->verdict == VERDICT_RIGHT ? "computed as asked: graph and arithmetic are right" :
+		verdict_sentence(result->verdict), text_is(r->reference, "golden") ? "the golden outputs" : "float32", r->cosine);
+	if (!isnan(r->top1_agreement))
+		text_addf(&t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
+	if (!isnan(r->perplexity) && !isnan(r->perplexity_float32))
+		text_addf(&t, ", perplexity %.5g for %.5g", r->perplexity, r->perplexity_float32);
+	out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// The two judgements of a reduced precision.
+static void add_graph(struct text *t, const struct row *r)
+{
+	if (!r->graph_verdict)
+		return;
+	text_addf(t, "%s in float32", r->graph_verdict);
+	if (r->graph_reference)
+		text_addf(t, ": max %.3g, NMSE %.2g against %s, within float32's bound", r->graph_max_abs_error, r->graph_nmse, r->graph_reference);
+}
+
+static void add_arithmetic(struct text *t, const struct row *r)
+{
+	if (!r->arithmetic_verdict)
+		return;
+	text_addf(t, "%s", r->arithmetic_verdict);
+	if (r->arithmetic_reference)
+		text_addf(t, ": max %.3g, NMSE %.2g, cosine %.9g against %s", r->arithmetic_max_abs_error, r->arithmetic_nmse, r->arithmetic_cosine, r->arithmetic_reference);
+	if (r->bound_by)
+		text_addf(t, "; nearest to its bound: %s", r->bound_by);
 	if (r->bound)
 		text_addf(t, "; bound: %s", r->bound);
 }
@@ -331,9 +380,9 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	enum { DEVICE, REFERENCE, ERROR, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, PREDICTED, WEIGHTS,
+	enum { DEVICE, REFERENCE, ERROR, GRAPH, ARITHMETIC, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, PREDICTED, WEIGHTS,
 		SHAPE, INPUTS, CONFORMANCE, ROW, LINES };
-	static const char *const labels[LINES] = { "device", "reference", "error", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
+	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
 		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
@@ -341,7 +390,7 @@ void show_result(const struct cell_result *result, const char *db)
 	if (r->actual && strcmp(r->actual, r->requested) != 0)
 		emit(" (ran on %s)", r->actual);
 	emit("\n");
-	line(verdict_word(result->verdict), qualified(&a, verdict_sentence(result->verdict), r));
+	line(verdict_word(result->verdict), qualified(&a, headline(result, &a), r));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
 		line("cause", r->cause);
 	if (r->hint)
@@ -349,6 +398,8 @@ void show_result(const struct cell_result *result, const char *db)
 	add_device(&t[DEVICE], r);
 	add_reference(&t[REFERENCE], &a, r, result->verdict);
 	add_error(&t[ERROR], r);
+	add_graph(&t[GRAPH], r);
+	add_arithmetic(&t[ARITHMETIC], r);
 	if (result->verdict == VERDICT_WRONG && r->worst)
 		text_add(&t[WORST], r->worst);
 	add_nodes(&t[NODES], r);
@@ -376,7 +427,7 @@ void show_result(const struct cell_result *result, const char *db)
 		text_addf(&t[ROW], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < LINES; i++) {
 		if (t[i].length)
-			line(labels[i], text_get(&t[i]));
+			line(i == ERROR && r->graph_verdict ? "loss" : labels[i], text_get(&t[i]));
 		text_done(&t[i]);
 	}
 	if (result->verdict == VERDICT_CRASHED && r->stderr_tail && *r->stderr_tail)

@@ -68,11 +68,6 @@ struct run {
 	bool is_stopped;
 };
 
-static bool ran(enum verdict v)
-{
-	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_UNJUDGED;
-}
-
 static enum verdict worse(enum verdict x, enum verdict y)
 {
 	int a = verdict_exit_code(x), b = verdict_exit_code(y);
@@ -132,7 +127,7 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	s->is_emulated = s->is_emulated || result.row.emulated == 1;
 	if (result.verdict == VERDICT_INTERRUPTED) {
 		r->is_stopped = true;
-	} else if (!ran(result.verdict)) {
+	} else if (!verdict_ran(result.verdict)) {
 		s->cause = arena_printf(r->arena, "%c did not run: %s%s%s", "AB"[side], verdict_word(result.verdict), result.row.cause ? ": " : "",
 			result.row.cause ? result.row.cause : "");
 	} else if (result.row.actual && !text_is(result.row.actual, result.row.requested)) {

@@ -129,9 +129,7 @@ static const char *differs_words(const struct groups *a, const struct groups *b,
 
 bool contrast_ran(const struct side_row *r)
 {
-	bool has_outputs = r->verdict == VERDICT_RIGHT || r->verdict == VERDICT_WRONG || r->verdict == VERDICT_UNJUDGED;
-
-	return has_outputs && text_is(r->row.actual, r->row.requested);
+	return verdict_ran(r->verdict) && text_is(r->row.actual, r->row.requested);
 }
 
 // Of throughput the time of one input: the statistics are of times, and the less the better.

@@ -544,7 +544,7 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = task->row;
 	// On an emulated device the cases of a type would take longer than the cell.
-	bool ran = (out->verdict == VERDICT_RIGHT || out->verdict == VERDICT_WRONG || out->verdict == VERDICT_UNJUDGED) && out->row.emulated != 1;
+	bool ran = verdict_ran(out->verdict) && out->row.emulated != 1;
 	if (ran && !task->question->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	return STATUS_OK;

@@ -134,7 +134,7 @@ const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, e
 	if (tight || v == VERDICT_NO_MEMORY || v == VERDICT_TIMEOUT)
 		return arena_printf(a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
 	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN };
-	if (v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_UNJUDGED)
+	if (verdict_ran(v))
 		s->per_s = row_per_s(r);
 	if (before.batch == 0 || !(before.per_s > 0) || !(s->per_s > 0))
 		return NULL;

@@ -40,6 +40,11 @@ int verdict_exit_code(enum verdict v)
 	return (size_t)v < VERDICT_COUNT ? verdicts[v].exit_code : 1;
 }
 
+bool verdict_ran(enum verdict v)
+{
+	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_LOSSY || v == VERDICT_UNJUDGED;
+}
+
 enum verdict verdict_find(const char *word)
 {
 	if (!word)

@@ -4,6 +4,8 @@
 #ifndef ASSAY_BASE_STATUS_H
 #define ASSAY_BASE_STATUS_H
 
+#include <stdbool.h>
+
 #define STATUS_LIST(X)                                                    \
 	X(OK, "ok", "no error")                                           \
 	X(BAD_INPUT, "bad_input", "the input is not what it should be")   \
@@ -25,6 +27,7 @@ enum status {
 #define VERDICT_LIST(X)                                                                                      \
 	X(RIGHT, "right", 0, "ran, and the outputs agree with the reference")                                \
 	X(WRONG, "wrong", 3, "ran, and the outputs do not agree with the reference")                         \
+	X(LOSSY, "lossy", 2, "computed as asked, and loses more against float32 than --max-loss allows")     \
 	X(UNJUDGED, "unjudged", 0, "ran; nothing to compare the outputs with")                               \
 	X(COMPILES, "compiles", 0, "was compiled for a device that is not here; nothing ran")                \
 	X(UNAVAILABLE, "unavailable", 2, "the platform, its library or its device is not on this machine")   \
@@ -46,6 +49,7 @@ const char *status_word(enum status s);
 const char *verdict_word(enum verdict v);
 const char *verdict_sentence(enum verdict v);
 int verdict_exit_code(enum verdict v);
+bool verdict_ran(enum verdict v);                    // it ran to its end and gave outputs, whatever they are worth
 // The verdict called `word`; VERDICT_COUNT if there is none.
 enum verdict verdict_find(const char *word);
 // How a failed function reads as the outcome of a cell.

@@ -22,9 +22,9 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "measure/cell_judge.h"
 #include "measure/golden.h"
 #include "measure/hear.h"
-#include "measure/reference.h"
 #include "measure/request.h"
 #include "measure/scratch.h"
 #include "measure/stats.h"
@@ -223,62 +223,7 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	r->cell_key = c->key ? c->key : cell_key(c, a);
 }
 
-// ---- judging ------------------------------------------------------------------------------------------------------------
-
-// Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly as
-// good: then its best logits must be within the bound.
-static void check_uncached(struct cell_result *out, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a)
-{
-	struct row *r = &out->row;
-	double largest = 1;
-
-	if (r->tokens_unlike_uncached <= 0 || (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED))
-		return;                                          // ROW_NONE is below 0
-	for (size_t i = 0; i < count; i++) {
-		size_t n;
-
-		if (text_is(outputs[i].name, "best_logits") && tensor_count(outputs[i].rank, outputs[i].dim, &n))
-			for (size_t k = 0; k < n; k++)
-				largest = fmax(largest, fabs(tensor_get(&outputs[i], k)));
-	}
-	if (bound.integers_may_differ && r->uncached_max_error <= bound.max_abs * largest)
-		return;
-	out->verdict = VERDICT_WRONG;
-	r->cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)r->tokens_unlike_uncached);
-}
-
-// `ref` holds the golden outputs already when there are some.
-static enum status judge(const struct cell *c, struct reference *ref, const char *outputs_path, const struct cell_watch *watch, struct arena *a,
-	struct cell_result *out, struct error *err)
-{
-	struct row *r = &out->row;
-	enum dtype compute = r->compute_dtype ? dtype_find(r->compute_dtype) : DTYPE_F32;
-	struct error why = { 0 };
-	struct tensor *outputs;
-	size_t count;
-	enum status st = reference_read(a, outputs_path, "", &outputs, &count, &why);
-
-	if (st) {
-		// The engine's process wrote it: what is wrong with it is the cell's outcome, not assay's failure.
-		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
-		out->verdict = VERDICT_FAILED;
-		return STATUS_OK;
-	}
-	if (watch && watch->phase)
-		watch->phase(watch->context, "judge");
-	if (!ref->name && (st = reference_ask(ref, c, watch, a, err)))
-		return st;
-	if (watch && watch->stop && *watch->stop && !ref->name) {
-		r->cause = "judge: stopped from outside";
-		out->verdict = VERDICT_INTERRUPTED;
-		return STATUS_OK;
-	}
-	struct bound bound = bound_of(precision_find(c->variant.precision), compute);
-
-	out->verdict = reference_judge(ref, outputs, count, bound, a, r, &out->checks);
-	check_uncached(out, outputs, count, bound, a);
-	return STATUS_OK;
-}
+// ---- causes -------------------------------------------------------------------------------------------------------------
 
 // What the engine said, in the words of the table; its own stay beside them.
 static void explain_cause(const struct cell *c, struct arena *a, struct cell_result *out)
@@ -383,7 +328,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "reference");
-		if ((st = reference_ask(&ref, c, watch, a, err)))
+		// Before the child has chosen a form: its platform's first, with the plain cache that every reference has.
+		if ((st = reference_ask(&ref, &(struct reference_question){ .kind = REFERENCE_GRAPH }, c, watch, a, err)))
 			return st;
 		ask.reference_tokens = reference_tokens(&ref, a);
 	}
@@ -424,7 +370,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if (result.row.emulated == 1 && judged.sequence <= 0)
 		judged.sequence = heard.sequence;                // a short one was taken: the reference gets the same
 	if (result.verdict == VERDICT_RIGHT)
-		st = judge(&judged, &ref, outputs_path, watch, a, &result, err);
+		st = cell_judge(&(struct judging){ .cell = &judged, .outputs_path = outputs_path, .golden = golden, .calibration = ask.calibration,
+			.form = heard.form, .watch = watch }, &ref, a, &result, err);
 	unlink(outputs_path);
 	if (st)
 		return st;

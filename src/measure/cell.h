@@ -9,6 +9,7 @@
 //   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
 //                                           {"event":"profile","nodes":[...]}: the engine's own nodes with their times
 //                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
+//                                           {"event":"form","index":0}: of the platform's graph forms; the float32 graph is judged in it
 //                                           {"event":"compiled"}: for a device that is not here; nothing runs
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.

@@ -211,22 +211,22 @@ static enum status warm_runs(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-// The outputs, and of a causal language model the tokens that they are about.
-static enum status write_outputs(struct work *w, struct error *err)
+// The outputs, the attention mask, and of a causal language model the tokens.
+static enum status write_outputs(struct work *w, const char *path, struct error *err)
 {
 	size_t count = w->part->session.output_count;
 	struct tensor *all = ARENA_ARRAY(&w->arena, count + 2, struct tensor);
 
 	memcpy(all, w->out, count * sizeof *all);
-	for (size_t i = 0; i < w->drawn_count && w->hints.predicts_next; i++) {
-		bool is_ids = text_is(w->drawn[i].name, "input_ids");
+	for (size_t i = 0; i < w->drawn_count; i++) {
+		bool is_ids = text_is(w->drawn[i].name, "input_ids") && w->hints.predicts_next;
 
 		if (is_ids || text_is(w->drawn[i].name, "attention_mask")) {
 			all[count] = w->drawn[i];
 			all[count++].name = is_ids ? OUTPUTS_TOKENS : OUTPUTS_MASK;
 		}
 	}
-	return outputs_write(&w->arena, w->ask.outputs_path, all, count, err);
+	return outputs_write(&w->arena, path, all, count, err);
 }
 
 static enum status give_outputs(struct work *w, struct error *err)
@@ -234,7 +234,7 @@ static enum status give_outputs(struct work *w, struct error *err)
 	char shape[128];
 	enum status st;
 
-	if (w->ask.outputs_path && (st = write_outputs(w, err)))
+	if (w->ask.outputs_path && (st = write_outputs(w, w->ask.outputs_path, err)))
 		return st;
 	if (w->part->session.output_count)
 		say_row(json_pack("{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));
@@ -350,7 +350,7 @@ static enum status make_reference(struct work *w, struct error *err)
 		say_phase("outputs");
 		scratch_sweep();
 		temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
-		if ((st = outputs_write(&w->arena, temporary, w->out, w->part->session.output_count, err)))
+		if ((st = write_outputs(w, temporary, err)))
 			return st;
 		if (rename(temporary, path) < 0)
 			return error_errno(err, "%s: cannot be renamed", temporary);
@@ -373,9 +373,13 @@ int cell_child(void)
 	if (!st) {
 		w.target.platform = w.ask.platform ? platform_find(w.ask.platform) : NULL;
 		w.target.route = w.target.platform ? platform_route(w.target.platform, w.ask.device) : NULL;
+		const struct platform *of = w.ask.form_of ? platform_find(w.ask.form_of) : w.target.platform;
 		if (!w.ask.path || !w.target.route) {
 			st = error_set(&err, STATUS_BAD_INPUT, "the request names no model, no platform or no device of it");
+		} else if (!of || w.ask.form < 0 || (size_t)w.ask.form >= of->form_count) {
+			st = error_set(&err, STATUS_BAD_INPUT, "the request names a graph form that is not there");
 		} else {
+			w.form = (size_t)w.ask.form;
 			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
 			struct precise asked = { 0 };
 			if (!precision_parse(&asked, w.ask.variant.precision, NULL))

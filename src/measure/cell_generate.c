@@ -84,18 +84,11 @@ static enum status check_against_plain(struct work *w, const struct generation *
 	return STATUS_OK;
 }
 
-// Of a reduced precision: would it have chosen the tokens that float32 generates, at each place, and what does it think of them?
-// NULL *logits: nobody asks.
-static enum status ask_about_reference(struct work *w, const struct generation *g, const struct prompt *p, float **logits, struct error *err)
+static enum status read_tokens(struct work *w, size_t count, int64_t **out, struct error *err)
 {
-	size_t count = (size_t)(p->batch * g->new_tokens), n = 0;
-	int64_t *tokens, agreeing;
-	enum status st;
+	int64_t *tokens = ARENA_ARRAY(&w->arena, count, int64_t);
+	size_t n = 0;
 
-	*logits = NULL;
-	if (!w->ask.reference_tokens)
-		return STATUS_OK;
-	tokens = ARENA_ARRAY(&w->arena, count, int64_t);
 	for (const char *at = w->ask.reference_tokens; n < count && *at; n++) {
 		char *end;
 
@@ -104,22 +97,37 @@ static enum status ask_about_reference(struct work *w, const struct generation *
 			break;
 		at = end + (*end == ' ');
 	}
-	if (n != count)
-		return error_set(err, STATUS_BAD_INPUT, "the request has %zu of %zu tokens of the reference", n, count);
-	*logits = ARENA_ARRAY(&w->arena, count, float);
-	if ((st = generate_ask(g, p, tokens, &agreeing, *logits, &w->arena, err)))
+	*out = tokens;
+	return n == count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "the request has %zu of %zu tokens of the reference", n, count);
+}
+
+// Of a reduced precision, or what judges its arithmetic: what does it choose after the tokens that float32 generates, at each place,
+// and which logits has it for them? *out stays empty where the request has no such tokens.
+static enum status ask_about_reference(struct work *w, const struct generation *g, const struct prompt *p, struct generate_answer *out, struct error *err)
+{
+	size_t count = (size_t)(p->batch * g->new_tokens);
+	int64_t *tokens, agreeing;
+	enum status st;
+
+	*out = (struct generate_answer){ 0 };
+	if (!w->ask.reference_tokens)
+		return STATUS_OK;
+	if ((st = read_tokens(w, count, &tokens, err)))
+		return st;
+	out->logits = ARENA_ARRAY(&w->arena, count, float);
+	out->chosen = ARENA_ARRAY(&w->arena, count, int64_t);
+	if ((st = generate_ask(g, p, tokens, &agreeing, out, &w->arena, err)))
 		return error_prefix(err, "asking about the tokens of the reference");
 	say_row(json_pack("{s:f}", "token_agreement", (double)agreeing / (double)count));
 	return STATUS_OK;
 }
 
-// `logits`: of the tokens that are to be judged; NULL: of those that were generated.
-static enum status write_tokens(struct work *w, const struct generation *g, const float *logits, const char *path, struct error *err)
+// What is judged: the answer about given tokens where there is one, else what was generated.
+static enum status write_tokens(struct work *w, const struct generation *g, const struct generate_answer *answer, const char *path, struct error *err)
 {
 	struct tensor out[] = {
-		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens },
-			.data = (void *)(uintptr_t)(logits ? logits : g->best) },
-		{ .name = "tokens", .dtype = DTYPE_I64, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = g->ids },
+		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = answer->logits ? answer->logits : g->best },
+		{ .name = "tokens", .dtype = DTYPE_I64, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = answer->chosen ? answer->chosen : g->ids },
 	};
 
 	for (size_t i = 0; i < 2; i++)
@@ -129,16 +137,17 @@ static enum status write_tokens(struct work *w, const struct generation *g, cons
 
 enum status work_generate_reference(struct work *w, const char *path, struct error *err)
 {
+	struct generate_answer answer;
 	struct generation g;
 	struct prompt p;
 	enum status st = make_prompt(w, &p, err);
 
 	set_up(w, &g);
 	say_phase("first");
-	if (st || (st = generate_greedy(&g, &p, NULL, &w->arena, err)))
+	if (st || (st = ask_about_reference(w, &g, &p, &answer, err)) || (!answer.chosen && (st = generate_greedy(&g, &p, NULL, &w->arena, err))))
 		return st;
 	say_phase("outputs");
-	return write_tokens(w, &g, NULL, path, err);
+	return write_tokens(w, &g, &answer, path, err);
 }
 
 // Generations as the protocol runs them; each leaves its parts behind those of the one before.
@@ -225,7 +234,7 @@ enum status work_generate(struct work *w, struct error *err)
 	struct prompt p;
 	int64_t differing;
 	double error, begin;
-	float *logits;
+	struct generate_answer answer;
 	enum status st;
 
 	say_phase("inputs");
@@ -246,10 +255,10 @@ enum status work_generate(struct work *w, struct error *err)
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
 		return error_prefix(err, "without a cache");
 	work_memory(w, "memory");
-	if ((st = ask_about_reference(w, &g, &p, &logits, err)) || (st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
+	if ((st = ask_about_reference(w, &g, &p, &answer, err)) || (st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
 		return st;
 	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));
-	if ((st = write_tokens(w, &g, logits, w->ask.outputs_path, err)))
+	if ((st = write_tokens(w, &g, &answer, w->ask.outputs_path, err)))
 		return st;
 	json_t *ids = json_array();
 	for (int64_t i = 0; i < g.new_tokens; i++)

@@ -140,7 +140,8 @@ static enum status resolve(struct work *w, struct error *err)
 
 static struct graph_form form_at(const struct work *w, size_t i)
 {
-	struct graph_form form = w->target.platform->forms[i];
+	const struct platform *of = w->ask.form_of ? platform_find(w->ask.form_of) : w->target.platform;
+	struct graph_form form = of->forms[i];
 
 	form.is_static |= w->ask.is_static != 0;
 	form.precise = w->precise;
@@ -441,8 +442,10 @@ enum status work_open(struct work *w, struct error *err)
 		enum status st = try_form(w, &of_form, &why);
 		size_t next;
 
-		if (!st)
+		if (!st) {
+			say(json_pack("{s:s, s:I}", "event", "form", "index", (json_int_t)w->form));
 			return STATUS_OK;
+		}
 		next = of_form ? next_form(w) : w->target.platform->form_count;
 		if (next == w->target.platform->form_count)
 			return error_set(err, st, "%s", why.text);

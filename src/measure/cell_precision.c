@@ -23,6 +23,10 @@ enum status work_choose_precision(struct work *w, struct error *err)
 		say_row(json_pack("{s:s}", "precision_by", way->by == PRECISION_BY_ENGINE ? "engine" : "graph"));
 	w->precise = way->by == PRECISION_BY_GRAPH ? asked : (struct precise){ 0 };
 	w->precise.by_engine = way->by == PRECISION_BY_GRAPH && way->quantises;
+	if (w->ask.dequantised) {
+		w->precise.dequantised = true;
+		w->precise.by_engine = w->ask.dequantised == DEQUANTISE_WEIGHTS;
+	}
 	if (w->precise.precision != PRECISION_INT8_STATIC)
 		return STATUS_OK;
 	if (!w->ask.calibration)

@@ -298,9 +298,9 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	return STATUS_OK;
 }
 
-// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. given_logits: of g->ids; may be NULL.
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. answer: about g->ids; may be NULL.
 static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids, int64_t begin, int64_t length,
-	int64_t *differing, double *max_error, float *given_logits, struct error *err)
+	int64_t *differing, double *max_error, const struct generate_answer *answer, struct error *err)
 {
 	struct session *first = g->first;
 	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
@@ -322,10 +322,11 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
 			best_two(logits, row, place, id, logit);
 			*differing += id[0] != g->ids[at];
-			if (given_logits && g->ids[at] >= logits->dim[2])
+			if (answer && g->ids[at] >= logits->dim[2])
 				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary", (long long)g->ids[at], (long long)logits->dim[2]);
-			if (given_logits) {
-				given_logits[at] = ((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
+			if (answer) {
+				answer->chosen[at] = id[0];
+				answer->logits[at] = ((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
 				continue;
 			}
 			double error = fabs((double)logit[0] - (double)g->best[at]);
@@ -334,7 +335,7 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 	return STATUS_OK;
 }
 
-static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, float *given_logits, struct arena *a,
+static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, const struct generate_answer *answer, struct arena *a,
 	struct error *err)
 {
 	struct generation again = *g;
@@ -354,10 +355,10 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 		make_buffers(&s, g->first, length);
 	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
 		begin = g->cache_ends - p->length;
-		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, given_logits, err)))
+		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, answer, err)))
 			return st;
 	}
-	return check_part(g, p, &s, ids, begin, length, differing, max_error, given_logits, err);
+	return check_part(g, p, &s, ids, begin, length, differing, max_error, answer, err);
 }
 
 enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
@@ -365,8 +366,8 @@ enum status generate_check(const struct generation *g, const struct prompt *p, i
 	return check(g, p, differing, max_error, NULL, a, err);
 }
 
-enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, float *logits, struct arena *a,
-	struct error *err)
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, const struct generate_answer *answer,
+	struct arena *a, struct error *err)
 {
 	struct generation theirs = *g;
 	int64_t differing;
@@ -374,7 +375,7 @@ enum status generate_ask(const struct generation *g, const struct prompt *p, con
 	enum status st;
 
 	theirs.ids = (int64_t *)(uintptr_t)tokens;
-	if (!(st = check(&theirs, p, &differing, &unused, logits, a, err)))
+	if (!(st = check(&theirs, p, &differing, &unused, answer, a, err)))
 		*agreeing = p->batch * g->new_tokens - differing;
 	return st;
 }

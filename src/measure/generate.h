@@ -43,9 +43,13 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 // One run of `first` over the prompt and the tokens, without a past: at each place the best token must be the one that was
 // generated, which is what generating without a cache gives. *differing: how many are not; *max_error: of the best logits.
 enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err);
-// The same over `tokens` [batch, new_tokens], which another has generated: *agreeing: places where the best token here is that one;
-// logits [batch, new_tokens]: what it has here.
-enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, float *logits, struct arena *a,
-	struct error *err);
+// What a session answers about a text that another one generated; each [batch, new_tokens], the caller's memory.
+struct generate_answer {
+	float *logits;                       // of the given token at its place
+	int64_t *chosen;                     // the best token at that place, the given ones before it
+};
+// The same run over `tokens` [batch, new_tokens]. *agreeing: places where the best token is the given one.
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, const struct generate_answer *answer,
+	struct arena *a, struct error *err);
 
 #endif

@@ -20,6 +20,7 @@ struct heard {
 	bool memory_beside;                  // those are of the engine's own processes too
 	bool outputs, compiled, done;
 	int64_t sequence;                    // of the inputs; 0: not told
+	int64_t form;                        // index of the platform's graph form that was opened
 	enum status status;                  // of its error event
 	const char *error;
 	const char *rubbish;                 // a sentence about the first line that is not an event; NULL

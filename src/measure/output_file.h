@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
-// Among the outputs of a causal language model: the tokens that its logits are about, and which of them are there.
+// Beside the outputs: which tokens of the input are there ([batch, seq], 0: padding), and of a causal language model the tokens that
+// its logits are about.
 #define OUTPUTS_TOKENS "in.input_ids"
 #define OUTPUTS_MASK "in.attention_mask"
 

@@ -74,6 +74,7 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 	if (!out->count)
 		return error_set(err, STATUS_BAD_INPUT, "%s holds no golden outputs: their names begin with \"out.\"", path);
 	out->name = "golden";
+	out->by = BY_GOLDEN;
 	out->derives = true;
 	return STATUS_OK;
 }
@@ -88,15 +89,22 @@ static const char *judge_name(struct arena *a, const struct target *t)
 	return arena_printf(a, "engine:%s", t->platform->name);
 }
 
+// Which engine, and how the row names it.
+struct asked {
+	struct target target;
+	const char *name;
+};
+
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
-static enum status ask_engine(struct reference *out, const struct target *t, const char *name, const struct cell *c,
+static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q, const struct cell *c,
 	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
 {
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
-	struct request ask = { .path = c->path, .platform = t->platform->name, .device = t->device, .options = t->options, .reference_name = name,
-		.reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
-		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .seed = (int64_t)c->seed,
+	struct request ask = { .path = c->path, .platform = x->target.platform->name, .device = x->target.device, .options = x->target.options,
+		.reference_name = x->name, .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .golden = q->golden,
+		.batch = c->batch, .sequence = c->sequence, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
+		.reference_tokens = q->tokens, .seed = (int64_t)c->seed,
 		.variant = { .image_size = c->variant.image_size } };        // no precision: a reference computes in float32
 	struct error read_error = { 0 };
 	struct child_report report;
@@ -104,6 +112,19 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	const char *cause, *note;
 	enum status st;
 
+	if (q->kind == REFERENCE_GRAPH || q->kind == REFERENCE_ARITHMETIC) {
+		ask.form_of = c->platform;
+		ask.form = q->form;
+		ask.is_static = c->is_static;
+	}
+	if (q->kind == REFERENCE_ARITHMETIC) {
+		const struct platform *p = platform_find(c->platform);
+		const struct route *route = p ? platform_route(p, c->device) : NULL;
+
+		ask.variant.precision = c->variant.precision;
+		ask.calibration = q->calibration;
+		ask.dequantised = route && platform_precision(route, precision_find(c->variant.precision))->quantises ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
+	}
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err);
 	if (st)
@@ -111,7 +132,7 @@ static enum status ask_engine(struct reference *out, const struct target *t, con
 	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		if (reference_read(a, heard.reference_path, "", &out->tensors, &out->count, &read_error) == STATUS_OK)
-			out->name = name;
+			out->name = x->name;
 		else
 			*why = arena_strdup(a, read_error.text);
 	} else {
@@ -143,31 +164,50 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	return STATUS_OK;
 }
 
-enum status reference_ask(struct reference *out, const struct cell *c, const struct cell_watch *watch, struct arena *a, struct error *err)
-{
-	const struct platform *p = platform_find(c->platform);
-	const char *asked[2] = { p ? p->reference : NULL, "cpu:optimisation=none" };
+static const char unoptimised[] = "cpu:optimisation=none";
 
-	*out = (struct reference){ 0 };
-	if (!asked[0]) {
+// The targets to try, in order: NULL ends them.
+static void targets_of(const struct platform *p, enum reference_kind kind, const char *target[2])
+{
+	const struct platform *processor = platform_find("cpu");
+	bool judges_itself = p && text_is(p->reference, p->name);
+
+	target[0] = p ? p->reference : NULL;
+	target[1] = NULL;
+	if (kind == REFERENCE_ENGINE)
+		target[1] = target[0] ? unoptimised : NULL;
+	else if (!judges_itself)
+		target[0] = kind == REFERENCE_SECOND ? processor->reference : unoptimised;
+}
+
+enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c, const struct cell_watch *watch, struct arena *a,
+	struct error *err)
+{
+	const char *target[2];
+
+	*out = (struct reference){ .by = BY_ENGINE };
+	targets_of(platform_find(c->platform), q->kind, target);
+	if (!target[0]) {
 		out->absent = "nothing judges this platform";
 		return STATUS_OK;
 	}
-	for (size_t i = 0; i < 2 && !out->name; i++) {
-		const char *why = NULL, *name;
-		struct target t;
-		enum status st = platform_target(&t, a, asked[i], err);
+	for (size_t i = 0; i < 2 && target[i] && !out->name; i++) {
+		const char *why = NULL;
+		struct asked x;
+		enum status st = platform_target(&x.target, a, target[i], err);
 
 		if (st)
 			return st;
 		// The table may name the platform itself with other options; the last resort must be another one.
-		if (i && (text_is(t.platform->name, c->platform) || text_is(asked[0], asked[1])))
+		if (i && (text_is(x.target.platform->name, c->platform) || text_is(target[0], target[1])))
 			continue;
-		name = judge_name(a, &t);
-		if ((st = ask_engine(out, &t, name, c, watch, a, &why, err)))
+		x.name = judge_name(a, &x.target);
+		if (q->kind == REFERENCE_ARITHMETIC)
+			x.name = arena_printf(a, "%s, dequantised weights", x.name);
+		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))
 			return st;
 		if (why)
-			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, name, why) : arena_printf(a, "%s: %s", name, why);
+			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, x.name, why) : arena_printf(a, "%s: %s", x.name, why);
 	}
 	if (!out->name && !out->absent)
 		out->absent = "no engine on this machine can judge it";
@@ -234,9 +274,42 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
 }
 
+// The figures over all outputs, as they are added up.
+struct total {
+	int64_t compared, left_out;
+	double of_bound;                     // the largest
+	const char *bound_by;
+};
+
+static void add_total(struct total *t, const struct check *c, struct arena *a)
+{
+	t->compared += c->compared;
+	t->left_out += c->left_out;
+	if (t->bound_by && !(c->of_bound > t->of_bound) && !isnan(c->of_bound))
+		return;
+	t->of_bound = isnan(c->of_bound) ? INFINITY : c->of_bound;
+	t->bound_by = isnan(c->of_bound) ? arena_printf(a, "%s of %s", c->decided_by, c->name) :
+		arena_printf(a, "%s of %s: %.3g %% of its bound", c->decided_by, c->name, 100 * c->of_bound);
+}
+
+static enum verdict conclude(struct row *row, const struct total *t, size_t wrong, struct arena *a)
+{
+	row->left_out = t->left_out;
+	row->bound_by = t->bound_by;
+	if (wrong > 1)
+		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
+	if (!wrong && t->compared == 0) {
+		row->cause = "not judged: the reference masks every value";
+		return VERDICT_UNJUDGED;
+	}
+	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
+}
+
 enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
+	const struct tensor *ids = find_output(outputs, count, OUTPUTS_TOKENS), *padding = find_output(outputs, count, OUTPUTS_MASK);
+	struct total total = { 0 };
 	size_t wrong = 0;
 	json_t *all;
 
@@ -246,22 +319,21 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 	}
 	all = json_array();
 	row->reference = ref->name;
-	row->bound = arena_printf(a, "max abs %g x max(1, largest reference value), NMSE %g", usual.max_abs, usual.nmse);
+	row->bound = bound_text(&usual, a);
 	for (size_t i = 0; i < ref->count; i++) {
 		const struct tensor *r = &ref->tensors[i], *o = find_output(outputs, count, r->name);
 		struct bound bound = usual;
 		struct tensor made;
 		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
-			.cosine = (double)NAN, .top1_agreement = (double)NAN };
+			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
 
 		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
 			o = &made;
 			bound.max_abs = usual.derived;
-			row->bound = arena_printf(a, "max abs %g x max(1, largest reference value), for derived outputs %g; NMSE %g", usual.max_abs,
-				bound.max_abs, usual.nmse);
+			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
 		}
 		if (o)
-			judge_tensor(o, r, bound, a, &check);
+			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding, bound, ref->by, a, &check);
 		else
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
 		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing
@@ -269,18 +341,16 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		if (!check.right && !wrong++)
 			row->cause = check.cause;
 		add_check(row, &check, o ? o : r, a);
+		add_total(&total, &check, a);
 		if (checks)
 			json_array_append_new(all, check_json(&check, o));
 	}
-	const struct tensor *ids = find_output(outputs, count, OUTPUTS_TOKENS), *mask = find_output(outputs, count, OUTPUTS_MASK);
 	if (ids) {
-		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, mask);
-		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, mask);
+		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
+		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);
 	}
-	if (wrong > 1)
-		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
 	if (checks)
 		*checks = json_incref(all);
 	json_decref(all);
-	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
+	return conclude(row, &total, wrong, a);
 }

@@ -15,7 +15,9 @@
 // Text may be NULL. `reference_name`, `reference_folder`: not a measurement but a reference for another cell; the outputs go
 // to FOLDER/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many. `reference_tokens`: of a
 // reduced precision, those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over
-// so many inputs, into FOLDER; `calibration`: the file that holds them.
+// so many inputs, into FOLDER; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose graph form of
+// that index is built; NULL: the platform's own first. `dequantised`: of a reference, the precision's weights in float32 arithmetic
+// (enum dequantise).
 #define REQUEST_LIST(X)                                                                                                   \
 	X(TEXT, path)                                                                                                     \
 	X(TEXT, platform)                                                                                                 \
@@ -26,6 +28,9 @@
 	X(TEXT, reference_name)                                                                                           \
 	X(TEXT, reference_folder)                                                                                         \
 	X(TEXT, reference_tokens)                                                                                         \
+	X(TEXT, form_of)                                                                                                  \
+	X(INTEGER, form)                                                                                                  \
+	X(INTEGER, dequantised)                                                                                           \
 	X(TEXT, calibration)                                                                                              \
 	X(INTEGER, calibrate)                                                                                             \
 	X(INTEGER, batch)                                                                                                 \
@@ -43,6 +48,12 @@
 	X(INTEGER, no_fallback)                                                                                           \
 	X(INTEGER, no_explain)                                                                                            \
 	X(INTEGER, profile)
+
+enum dequantise {
+	DEQUANTISE_NOTHING,
+	DEQUANTISE_WEIGHTS,                  // activations stay float32: where the engine quantises them in its own way
+	DEQUANTISE_ALL,                      // int8 activations too, rounded as the graph of the precision rounds them
+};
 
 struct request {
 #define REQUEST_TEXT const char *

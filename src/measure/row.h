@@ -46,6 +46,15 @@
 	X(TEXT, golden_sha256, "of that file's contents")                                                                  \
 	X(TEXT, golden_case, "the case that assay ships with these very bytes, made by transformers; null: another file")  \
 	X(TEXT, golden_word, "who made it, by the file's own word, which nobody has checked")                              \
+	X(TEXT, graph_verdict, "of a reduced precision: right, wrong or unjudged, of the same form of the graph in float32 by float32's bound; null: the row is of float32")   \
+	X(TEXT, graph_reference, "what that graph in float32 was judged by")                                               \
+	X(REAL, graph_max_abs_error, "its largest absolute error")                                                         \
+	X(REAL, graph_nmse, "its normalised mean squared error")                                                           \
+	X(TEXT, arithmetic_verdict, "of a reduced precision: right, wrong or unjudged, of its arithmetic")                 \
+	X(TEXT, arithmetic_reference, "what the arithmetic was judged by: the same weights, dequantised, in float32, and the engine that computed it")   \
+	X(REAL, arithmetic_max_abs_error, "largest absolute error against that")                                           \
+	X(REAL, arithmetic_nmse, "normalised mean squared error against that")                                             \
+	X(REAL, arithmetic_cosine, "cosine similarity to that")                                                            \
 	X(TEXT, type_conformance, "cases of this type that assay ships that pass on this engine, as passed/cases")          \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows")     \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
@@ -133,13 +142,15 @@
 	X(REAL, roofline_share, "time that these two allow over the time it took; of a profile")                           \
 	X(JSON, profile, "of a profile: profiled runs and how long they took, how much of that its nodes make up, how the roofs were measured")  \
 	X(TEXT, placement_note, "how placement was learned, or why it was not")                                            \
-	X(REAL, max_abs_error, "largest absolute error over all outputs")                                                  \
+	X(REAL, max_abs_error, "largest absolute error over all outputs; of a reduced precision this and the next are its loss: against golden outputs or float32")                                                  \
 	X(REAL, max_rel_error, "largest relative error where the reference is not near zero")                              \
 	X(REAL, nmse, "normalised mean squared error, the worst output's")                                                 \
 	X(REAL, cosine, "cosine similarity, the worst output's")                                                           \
 	X(REAL, top1_agreement, "share of positions whose argmax agrees; null where it has no meaning")                    \
 	X(INTEGER, non_finite, "NaN and infinite values in the outputs")                                                   \
 	X(TEXT, worst, "output and index of the worst element, with both values")                                          \
+	X(INTEGER, left_out, "values that no figure is about: the reference masks them")                                   \
+	X(TEXT, bound_by, "the figure that came nearest to its bound, of which output, and how near: it decided")          \
 	X(TEXT, bound, "what counted as right")                                                                            \
 	X(TEXT, output_shape, "shape of the first output")                                                                 \
 	X(TEXT, placed_by, "how the engine got the weights: memory, hardlink, reflink, copy, file")                        \

@@ -43,6 +43,9 @@ struct precise {
 	bool by_engine;                      // of activations: the engine quantises them, the graph holds weights alone
 	bool asymmetric;                     // blocks have a zero point; else the middle of the integers is 0
 	bool float_head;                     // the last layer is left as it is stored
+	// Not asked for by words: the graph that judges the arithmetic of this precision. It reads the same converted weights, multiplies
+	// them out in float32 and leaves the product to MatMul; int8 activations are rounded to the same integers first.
+	bool dequantised;
 };
 
 // NULL is STORED. BAD_INPUT names what there is.

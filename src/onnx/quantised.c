@@ -4,6 +4,7 @@
 //
 //     int8-dynamic            DynamicQuantizeLinear(x) -> MatMulInteger(q, w) -> Cast -> Mul(scale of x * scales of w) -> Add(bias)
 //     .., by the engine       Gemm(x, DequantizeLinear(w)), and the engine quantises x as it comes
+//     .., to judge it         Gemm(DequantizeLinear(DynamicQuantizeLinear(x)), DequantizeLinear(w)): precise.dequantised
 //     int8-static             Gemm(DequantizeLinear(QuantizeLinear(x, range)), DequantizeLinear(w, zeros)) -> Add(bias): QDQ
 //
 // Standard operators of opset 17, which ONNX Runtime finds and fuses as it does its own: three layers of
@@ -36,26 +37,6 @@ static value dequantise(struct graph *g, value x, value scale, value zero, int64
 		v.rank, v.dim);
 }
 
-static value dynamic(struct graph *g, value x, value values, value scales)
-{
-	const struct value_info v = *VALUE(g, x);
-	const int64_t none[1] = { 0 };
-	struct node_output outputs[] = { { NULL, DTYPE_U8, v.rank, v.dim }, { "scale", DTYPE_F32, 0, none }, { "zero", DTYPE_U8, 0, none } };
-	value q[3];
-
-	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, outputs, 3, q))
-		return NO_VALUE;
-	value w = op_transpose(g, values, 2, (int[]){ 1, 0 });
-	if (g->failed)
-		return NO_VALUE;
-	int64_t dim[TENSOR_MAX_RANK];
-	for (int i = 0; i < v.rank; i++)
-		dim[i] = v.dim[i];
-	dim[v.rank - 1] = value_dim(g, w, -1);
-	value sum = graph_node(g, "MatMulInteger", "", (value[]){ q[0], w, q[2] }, 3, NULL, 0, DTYPE_I32, v.rank, dim);
-	return op_mul(g, op_cast(g, sum, DTYPE_F32), op_mul(g, q[1], scales));
-}
-
 // x times the transposed w [out, in], which lies as ONNX Runtime finds integers behind it.
 static value float_product(struct graph *g, value x, value w)
 {
@@ -66,6 +47,28 @@ static value float_product(struct graph *g, value x, value w)
 	if (value_rank(g, x) == 2)
 		return graph_node(g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
 	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
+}
+
+static value dynamic(struct graph *g, value x, value values, value scales)
+{
+	const struct value_info v = *VALUE(g, x);
+	const int64_t none[1] = { 0 };
+	struct node_output outputs[] = { { NULL, DTYPE_U8, v.rank, v.dim }, { "scale", DTYPE_F32, 0, none }, { "zero", DTYPE_U8, 0, none } };
+	value q[3];
+
+	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, outputs, 3, q))
+		return NO_VALUE;
+	if (g->form.precise.dequantised)
+		return float_product(g, dequantise(g, q[0], q[1], q[2], -1), dequantise(g, values, scales, NO_VALUE, 0));
+	value w = op_transpose(g, values, 2, (int[]){ 1, 0 });
+	if (g->failed)
+		return NO_VALUE;
+	int64_t dim[TENSOR_MAX_RANK];
+	for (int i = 0; i < v.rank; i++)
+		dim[i] = v.dim[i];
+	dim[v.rank - 1] = value_dim(g, w, -1);
+	value sum = graph_node(g, "MatMulInteger", "", (value[]){ q[0], w, q[2] }, 3, NULL, 0, DTYPE_I32, v.rank, dim);
+	return op_mul(g, op_cast(g, sum, DTYPE_F32), op_mul(g, q[1], scales));
 }
 
 // The affine u8 range that has low, high and 0 in it, as DynamicQuantizeLinear's text gives it (https://onnx.ai/onnx/operators/).

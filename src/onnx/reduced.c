@@ -2,6 +2,7 @@
 // reduced.h: which weights are drawn in fewer bits, and as what.
 //
 //     int8-weights, int4-weights    x --com.microsoft.MatMulNBits(values, scales[, zeros])--> Add(bias)
+//     .., to judge it               x times the weight as dequantised.c makes it in float32: precise.dequantised
 //
 // Blocks lie along the input: with K inputs and blocks of 32, output n has ceil(K / 32) scales; what a block holds beyond K is 0.
 // (https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.MatMulNBits)
@@ -38,7 +39,7 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 	struct recipe how = { .kind = RECIPE_BLOCK_VALUES, .bits = bits, .block = p->block, .asymmetric = p->asymmetric, .in_out = in_out };
 	int64_t blocks = (in + p->block - 1) / p->block, row = (blocks * bits + 7) / 8;
 	struct text word = { 0 };
-	value w[4] = { x };
+	value w[4] = { x, NO_VALUE, NO_VALUE, NO_VALUE };
 	int count = 3;
 
 	text_addf(&word, "int%d", bits);
@@ -55,6 +56,8 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 	text_done(&word);
 	if (g->failed)
 		return NO_VALUE;
+	if (p->dequantised)
+		return dequantised_blocks(g, x, &(struct block_weight){ w[1], w[2], w[3], in, out, p->block, bits });
 	int64_t dim[TENSOR_MAX_RANK];
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = v.dim[i];

@@ -9,6 +9,17 @@
 // stays as it is (graph_left_out says why, where anything was asked for), and the caller draws it. Shapes were checked.
 bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, value *y);
 
+// A weight [out, in] in blocks of `block` along the input, as com.microsoft.MatMulNBits takes it.
+struct block_weight {
+	value values;                        // u8 [out, blocks, block * bits / 8]: of 4 bits the earlier element is the low half of a byte
+	value scales;                        // f32 [out * blocks]
+	value zeros;                         // u8 [out * ceil(blocks * bits / 8)], packed like values; NO_VALUE: 2^(bits - 1)
+	int64_t in, out, block;
+	int bits;                            // 4 or 8
+};
+
+value dequantised_blocks(struct graph *g, value x, const struct block_weight *w);      // dequantised.c: x [.., in] -> [.., out]
+
 // quantised.c: activations in integers. `stored`: the weight in its file.
 const char *quantised_name(struct graph *g, value stored);       // of this use of it; counts
 const char *quantised_why_not(struct graph *g, const char *name);        // NULL: it can be

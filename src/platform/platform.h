@@ -72,6 +72,7 @@ struct precision_way {
 	enum precision_by by;
 	const char *options;                 // "key=value,..." of the engine that make it, or what the graph leaves to the engine
 	bool quantises;                      // by the graph: activations are left to the engine (struct precise)
+	bool float_activations;              // of weights alone: the engine multiplies in float32, whatever accuracy level the graph allows
 	const char *why;                     // by nobody: a sentence
 };
 const struct precision_way *platform_precision(const struct route *r, enum precision p);     // never NULL

@@ -9,7 +9,6 @@
 #define QUESTION_SQL "r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source," \
 	" nullif(r.precision, 'stored'), r.threads, r.image_size, nullif(r.scenario, 'single-stream'), r.rate_per_s, r.latency_bound_ms, r.streams"
 
-bool report_ran(enum verdict v);                                                      // it gave outputs
 void summary_place_cells(struct summary *out, struct arena *a);                       // lines.c: lines and columns
 void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a);   // the fastest of a line
 void summary_count_models(struct summary *out, struct arena *a);

@@ -42,7 +42,7 @@ static enum outcome outcome_of(const struct report_cell *c)
 	switch (c->verdict) {
 	case VERDICT_RIGHT: return c->is_good ? PASSED : FAILURE;
 	case VERDICT_UNJUDGED: return c->is_elsewhere ? FAILURE : SKIPPED;
-	case VERDICT_WRONG: case VERDICT_FAILED: return FAILURE;
+	case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_FAILED: return FAILURE;
 	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_INTERRUPTED: return ERROR;
 	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
 	case VERDICT_COUNT: break;

@@ -16,7 +16,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		emulated += r->emulated == 1;
 		foreign += r->source != NULL;
 		predicted += r->attempts == 0 && !isnan(r->predicted_mib);
-		if (!report_ran(out->cells[i].verdict))
+		if (!verdict_ran(out->cells[i].verdict))
 			continue;
 		timed++;
 		unstable += text_is(r->stability, "unstable");

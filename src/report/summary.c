@@ -13,12 +13,6 @@
 #include "measure/golden.h"
 #include "measure/standing.h"
 
-
-bool report_ran(enum verdict v)
-{
-	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_UNJUDGED;
-}
-
 // ---- rows --------------------------------------------------------------------------------------------------------
 
 static const char *cause_of(struct arena *a, const struct report_cell *c)
@@ -87,7 +81,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
 			c->agreement = text_is(c->row.reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(&c->row, a)) : "engines agree";
 		c->cause = cause_of(a, c);
-		c->p90 = report_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
+		c->p90 = verdict_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
 		c->times_cpu = c->against_cpu.times = (double)NAN;
 	}
 	status = store_query(s, "SELECT count(*) AS n FROM cell", &t, err);

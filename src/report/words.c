@@ -209,7 +209,7 @@ const char *report_verdict_mark(const struct report_cell *c)
 	static const char *const marks[VERDICT_COUNT] = {
 		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
 		[VERDICT_UNSUPPORTED] = "–", [VERDICT_NO_MEMORY] = "!", [VERDICT_TIMEOUT] = "!", [VERDICT_CRASHED] = "!", [VERDICT_FAILED] = "!",
-		[VERDICT_INTERRUPTED] = "–",
+		[VERDICT_INTERRUPTED] = "–", [VERDICT_LOSSY] = "≈",
 	};
 
 	return c->is_running ? "…" : c->is_foreign ? "○" : c->is_elsewhere || c->is_stand_in ? "↪" : marks[c->verdict];

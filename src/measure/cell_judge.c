@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// One judgement for float32. Two for everything else: a bound that a reduced precision can keep is wider than what a wrong graph
+// changes. Measured on a trained MiniLM: another GELU moves its outputs by less than bfloat16 does, a zeroed bias by less than int4.
+//
+//     graph        the same form in float32 --float32's bound--> golden outputs, else a second engine in float32
+//     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph itself
+//     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a verdict of them
+#include "measure/cell_judge.h"
+
+#include <math.h>
+
+#include "measure/loss.h"
+#include "platform/platform.h"
+
+// Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly as
+// good: then its best logits must be within the bound.
+static void check_uncached(struct cell_result *out, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a)
+{
+	struct row *r = &out->row;
+	double largest = 1;
+
+	if (r->tokens_unlike_uncached <= 0 || (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED))
+		return;                                          // ROW_NONE is below 0
+	for (size_t i = 0; i < count; i++) {
+		size_t n;
+
+		if (text_is(outputs[i].name, "best_logits") && tensor_count(outputs[i].rank, outputs[i].dim, &n))
+			for (size_t k = 0; k < n; k++)
+				largest = fmax(largest, fabs(tensor_get(&outputs[i], k)));
+	}
+	if (bound.agreement < 1 && r->uncached_max_error <= bound.max_abs * largest)
+		return;
+	out->verdict = VERDICT_WRONG;
+	r->cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)r->tokens_unlike_uncached);
+}
+
+static bool stopped(const struct judging *j)
+{
+	return j->watch && j->watch->stop && *j->watch->stop;
+}
+
+static enum status ask(const struct judging *j, enum reference_kind kind, const char *tokens, struct arena *a, struct reference *out, struct error *err)
+{
+	struct reference_question q = { .kind = kind, .form = j->form, .golden = j->golden, .tokens = tokens, .calibration = j->calibration };
+
+	return reference_ask(out, &q, j->cell, j->watch, a, err);
+}
+
+// ---- two judgements -----------------------------------------------------------------------------------------------------
+
+static bool quantises(enum precision p)
+{
+	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS;
+}
+
+static enum activations activations_of(const struct cell *c, const struct route *route)
+{
+	enum precision p = precision_find(c->variant.precision);
+	const struct precision_way *way = route ? platform_precision(route, p) : NULL;
+	struct precise asked;
+	struct error err = { 0 };
+
+	if (way && way->quantises)
+		return ACTIVATIONS_BY_ENGINE;
+	if (p != PRECISION_INT8_WEIGHTS && p != PRECISION_INT4_WEIGHTS)
+		return ACTIVATIONS_AS_BUILT;
+	if ((way && way->float_activations) || (!precision_parse(&asked, c->variant.precision, &err) && asked.accuracy == 1))
+		return ACTIVATIONS_FLOAT;
+	return ACTIVATIONS_AS_BUILT;
+}
+
+static enum verdict judge_graph(const struct reference *golden, const struct reference *graph, const struct reference *second, struct arena *a, struct row *r,
+	const char **why)
+{
+	const struct reference *by = golden->name ? golden : second;
+	struct row figures;
+	enum verdict v;
+
+	row_init(&figures);
+	if (!graph->name) {
+		*why = arena_printf(a, "the graph in float32 was not computed: %s", graph->absent);
+		return VERDICT_UNJUDGED;
+	}
+	v = reference_judge(by, graph->tensors, graph->count, bound_for(DTYPE_F32), a, &figures, NULL);
+	*why = figures.cause ? arena_printf(a, "the graph in float32 (%s): %s", graph->name, figures.cause) : NULL;
+	r->graph_reference = figures.reference;
+	r->graph_max_abs_error = figures.max_abs_error;
+	r->graph_nmse = figures.nmse;
+	return v;
+}
+
+static enum verdict judge_arithmetic(const struct reference *by, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a, struct row *r,
+	json_t **checks, const char **why)
+{
+	struct row figures;
+	enum verdict v;
+
+	row_init(&figures);
+	v = reference_judge(by, outputs, count, bound, a, &figures, checks);
+	*why = figures.cause ? arena_printf(a, "its arithmetic, against %s: %s", by->name ? by->name : "the same weights in float32", figures.cause) : NULL;
+	r->arithmetic_reference = figures.reference;
+	r->arithmetic_max_abs_error = figures.max_abs_error;
+	r->arithmetic_nmse = figures.nmse;
+	r->arithmetic_cosine = figures.cosine;
+	r->left_out = figures.left_out;
+	r->bound = figures.bound;
+	r->bound_by = figures.bound_by;
+	return v;
+}
+
+// The figures of the row; what they would mean as a verdict is left out.
+static void take_loss(const struct reference *by, const struct tensor *outputs, size_t count, struct arena *a, struct row *r)
+{
+	struct row figures;
+
+	row_init(&figures);
+	if (!by->name)
+		return;
+	reference_judge(by, outputs, count, bound_for(DTYPE_F32), a, &figures, NULL);
+	r->reference = figures.reference;
+	r->max_abs_error = figures.max_abs_error;
+	r->max_rel_error = figures.max_rel_error;
+	r->nmse = figures.nmse;
+	r->cosine = figures.cosine;
+	r->top1_agreement = figures.top1_agreement;
+	r->non_finite = figures.non_finite;
+	r->worst = figures.worst;
+	r->perplexity = figures.perplexity;
+	r->perplexity_float32 = figures.perplexity_float32;
+}
+
+// Wrong before unjudged before lossy; --max-loss was parsed when the question was asked.
+static void conclude(const struct judging *j, enum verdict graph, const char *graph_why, enum verdict arithmetic, const char *arithmetic_why, struct arena *a,
+	struct cell_result *out)
+{
+	struct loss_limits limits;
+	const char *beyond;
+	bool known;
+
+	out->row.graph_verdict = verdict_word(graph);
+	out->row.arithmetic_verdict = verdict_word(arithmetic);
+	out->verdict = graph == VERDICT_WRONG || arithmetic == VERDICT_WRONG ? VERDICT_WRONG : graph != VERDICT_RIGHT ? graph : arithmetic;
+	if (out->verdict == graph && graph != VERDICT_RIGHT)
+		out->row.cause = graph_why;
+	else if (out->verdict != VERDICT_RIGHT)
+		out->row.cause = arithmetic_why;
+	if (out->verdict != VERDICT_RIGHT || loss_parse(&limits, j->cell->variant.max_loss, NULL))
+		return;
+	beyond = loss_beyond(&limits, &out->row, a, &known);
+	if (beyond) {
+		out->row.cause = beyond;
+		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNJUDGED;
+	}
+}
+
+static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct tensor *outputs, size_t count, struct arena *a,
+	struct cell_result *out, struct error *err)
+{
+	struct reference none = { .absent = "no golden outputs" }, golden = given->by == BY_GOLDEN && given->name ? *given : none;
+	struct reference graph = given->by == BY_ENGINE && given->name ? *given : none, second = none, arithmetic;
+	const char *tokens = graph.name ? reference_tokens(&graph, a) : NULL, *graph_why, *arithmetic_why;
+	enum verdict of_graph, of_arithmetic;
+	enum status st;
+
+	if (!graph.name && (st = ask(j, REFERENCE_GRAPH, NULL, a, &graph, err)))
+		return st;
+	if (graph.name && !golden.name && !stopped(j) && (st = ask(j, REFERENCE_SECOND, NULL, a, &second, err)))
+		return st;
+	arithmetic = graph;
+	if (quantises(precision_find(j->cell->variant.precision)) && !stopped(j) && (st = ask(j, REFERENCE_ARITHMETIC, tokens, a, &arithmetic, err)))
+		return st;
+	if (stopped(j)) {
+		out->row.cause = "judge: stopped from outside";
+		out->verdict = VERDICT_INTERRUPTED;
+		return STATUS_OK;
+	}
+	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
+	of_arithmetic = judge_arithmetic(&arithmetic, outputs, count, bound, a, &out->row, &out->checks, &arithmetic_why);
+	take_loss(golden.name ? &golden : &graph, outputs, count, a, &out->row);
+	conclude(j, of_graph, graph_why, of_arithmetic, arithmetic_why, a, out);
+	return STATUS_OK;
+}
+
+// ---- one ----------------------------------------------------------------------------------------------------------------
+
+static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct cell_result *out,
+	struct error *err)
+{
+	enum status st;
+
+	if (!ref->name && (st = ask(j, REFERENCE_ENGINE, NULL, a, ref, err)))
+		return st;
+	if (stopped(j) && !ref->name) {
+		out->row.cause = "judge: stopped from outside";
+		out->verdict = VERDICT_INTERRUPTED;
+		return STATUS_OK;
+	}
+	out->verdict = reference_judge(ref, outputs, count, bound_for(DTYPE_F32), a, &out->row, &out->checks);
+	return STATUS_OK;
+}
+
+enum status cell_judge(const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct row *r = &out->row;
+	enum precision p = precision_find(j->cell->variant.precision);
+	enum dtype compute = r->compute_dtype ? dtype_find(r->compute_dtype) : DTYPE_F32;
+	const struct platform *platform = platform_find(j->cell->platform);
+	const struct route *route = platform ? platform_route(platform, j->cell->device) : NULL;
+	struct bound bound = bound_of(p, compute, activations_of(j->cell, route));
+	struct error why = { 0 };
+	struct tensor *outputs;
+	size_t count;
+	enum status st = reference_read(a, j->outputs_path, "", &outputs, &count, &why);
+
+	if (st) {
+		// The engine's process wrote it: what is wrong with it is the cell's outcome, not assay's failure.
+		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
+		out->verdict = VERDICT_FAILED;
+		return STATUS_OK;
+	}
+	if (j->watch && j->watch->phase)
+		j->watch->phase(j->watch->context, "judge");
+	st = precision_is_reduced(p) || compute != DTYPE_F32 ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
+		judge_once(j, ref, outputs, count, a, out, err);
+	if (!st)
+		check_uncached(out, outputs, count, bound, a);
+	return st;
+}

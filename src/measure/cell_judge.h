@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the outputs of a cell to its verdict. Private to measure/; the parent's side.
+#ifndef ASSAY_MEASURE_CELL_JUDGE_H
+#define ASSAY_MEASURE_CELL_JUDGE_H
+
+#include "measure/cell.h"
+#include "measure/reference.h"
+
+struct judging {
+	const struct cell *cell;             // its sequence as it ran
+	const char *outputs_path;            // safetensors that the child wrote
+	const char *golden;                  // path, or NULL
+	const char *calibration;             // of int8-static: the file of ranges
+	int64_t form;                        // index of the graph form that ran
+	const struct cell_watch *watch;
+};
+
+// `ref` holds golden outputs, or the float32 generation that the cell was asked about (REFERENCE_GRAPH), where there are some. Sets
+// out->verdict, out->checks and the figures of out->row, whose compute_dtype is what the engine confirmed.
+enum status cell_judge(const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err);
+
+#endif

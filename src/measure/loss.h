@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reduced precision may lose against float32 (--max-loss), and whether a row loses more.
+#ifndef ASSAY_MEASURE_LOSS_H
+#define ASSAY_MEASURE_LOSS_H
+
+#include "measure/row.h"
+
+// WORD=LIMIT[,...], a limit as a number or with %:
+//     cosine=0.001        1 - cosine similarity of the outputs, the worst output's
+//     top1=2%             share of places whose largest value is another one
+//     perplexity=5%       perplexity over that of float32, less 1
+//     nmse=1e-3           normalised mean squared error
+struct loss_limits {
+	double cosine, top1, perplexity, nmse;       // NaN: no limit
+};
+
+// NULL or "": no limits. BAD_INPUT names the word or number, and what there is.
+enum status loss_parse(struct loss_limits *out, const char *text, struct error *err);
+
+// NULL: within every limit. Otherwise a sentence in the arena; *known false: a limit is on a figure that this row does not have.
+const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct arena *a, bool *known);
+
+#endif
