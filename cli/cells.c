@@ -217,6 +217,8 @@ static int check_task(struct cells *c)
 		return cli_bad_use("--prompt-tokens and --new-tokens belong to --task generate");
 	if (generates && c->sequence.count)
 		return cli_bad_use("--seq is the length of a forward pass; --task generate has --prompt-tokens");
+	if (q->no_fallback && q->allow_fallback)
+		return cli_bad_use("--no-fallback and --allow-fallback exclude each other");
 	if (q->is_static && q->is_dynamic)
 		return cli_bad_use("--static and --dynamic do not go together");
 	if (generates && (q->golden || q->is_static))

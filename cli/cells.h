@@ -91,6 +91,7 @@ struct cells {
 	{ "static", CLI_FLAG, &(c).question.is_static, NULL, "fixed shapes in the graph; default: as the platform takes them" }, \
 	{ "dynamic", CLI_FLAG, &(c).question.is_dynamic, NULL, "batch and sequence open in the graph, also where the platform's first form has them fixed" }, \
 	{ "no-fallback", CLI_FLAG, &(c).question.no_fallback, NULL, "a node that would run elsewhere makes the cell unsupported; says which" }, \
+	{ "allow-fallback", CLI_FLAG, &(c).question.allow_fallback, NULL, "the platform may take no node at all; default: such a cell is fell_back" }, \
 	{ "golden", CLI_TEXT, &(c).question.golden, "FILE", "safetensors: its in.NAME are the inputs, its out.NAME judge" }, \
 	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" }, \
 	{ "no-conform", CLI_FLAG, &(c).question.no_conform, NULL, "leave the type's conformance cases out; type_conformance is null" }, \

@@ -404,7 +404,7 @@ void show_result(const struct cell_result *result, const char *db)
 		text_add(&t[WORST], r->worst);
 	add_nodes(&t[NODES], r);
 	add_elsewhere(&t[ELSEWHERE], r, result->verdict);
-	if (r->fallback_reason)
+	if (r->fallback_reason && !(result->verdict == VERDICT_FELL_BACK && r->cause && text_starts(r->cause, r->fallback_reason)))
 		text_add(&t[FALLBACK], r->fallback_reason);
 	add_time(&t[TIME], &a, result);
 	add_latency(&t[LATENCY], &a, r);
@@ -440,7 +440,7 @@ void show_result(const struct cell_result *result, const char *db)
 const char *show_short(struct arena *a, const struct cell_result *r)
 {
 	const char *word = verdict_word(r->verdict);
-	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG)
+	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_FELL_BACK)
 		return qualified(a, arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms)), &r->row);
 	word = qualified(a, word, &r->row);
 	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;

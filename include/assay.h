@@ -70,14 +70,16 @@ struct assay_cell {
 	const volatile sig_atomic_t *stop;                     /* not 0 in it: end the cell, verdict "interrupted"; may be NULL */
 	void (*phase)(void *context, const char *phase);       /* told "build", "load", "first", "warm", ...; may be NULL */
 	void *context;
+	int allow_fallback;              /* not 0: the platform may take no node at all; else such a cell is fell_back */
 };
 
 /* The answer. Times are milliseconds, memory is MiB (2^20 bytes). NaN where nothing was measured, NULL where nothing is known. */
 struct assay_row {
 	const char *model, *requested;   /* as asked */
-	const char *actual, *device;     /* platform and device that ran; NULL when nothing ran */
-	const char *verdict;             /* right wrong unjudged compiles unavailable unsupported no_memory timeout crashed failed
-	                                    interrupted */
+	const char *actual, *device;     /* platform and device that ran; NULL when nothing ran. Another platform than requested: that took no
+	                                    node, and the verdict is fell_back unless allow_fallback was set */
+	const char *verdict;             /* right wrong unjudged fell_back compiles unavailable unsupported no_memory timeout crashed
+	                                    failed interrupted */
 	const char *sentence;            /* what that verdict means */
 	const char *cause;               /* why, when it is not right */
 	const char *reference;           /* what judged it: golden, engine:openvino-f32, engine:ort-cpu-unoptimised */

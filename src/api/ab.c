@@ -55,6 +55,7 @@ struct run_side {
 	struct row first;                                    // of the first cell, for what both sides were
 	enum verdict worst;
 	bool has_run, is_emulated;
+	bool took_none;                                      // the first cell did
 	int64_t elsewhere;                                   // nodes that the first cell left to another provider; ROW_NONE
 	const char *cause;                                   // why it cannot go on
 };
@@ -107,7 +108,7 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	struct cell_result result;
 	struct question q = ab->side[side].question;
 
-	q.no_explain = pair > 0;             // a second compilation, untimed; once is enough
+	q.no_explain = pair > 0 && !s->took_none;        // a second compilation, untimed; once is enough
 	enum status st = plan_run(ab->model, &ab->side[side].target, &q, &r->memory[side], NULL, ab->store, ab->watch, &a,
 		&result, err);
 
@@ -122,16 +123,17 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 		s->first.sequence = result.row.sequence;
 		s->first.device = arena_strdup(r->arena, result.row.device);
 		s->elsewhere = result.row.nodes_elsewhere;
+		s->took_none = row_took_none(&result.row);
 	}
 	s->has_run = true;
 	s->is_emulated = s->is_emulated || result.row.emulated == 1;
 	if (result.verdict == VERDICT_INTERRUPTED) {
 		r->is_stopped = true;
+	} else if (result.verdict == VERDICT_FELL_BACK) {
+		s->cause = arena_printf(r->arena, "%c was asked for on %s and ran on %s", "AB"[side], result.row.requested, result.row.actual ? result.row.actual : "another");
 	} else if (!verdict_ran(result.verdict)) {
 		s->cause = arena_printf(r->arena, "%c did not run: %s%s%s", "AB"[side], verdict_word(result.verdict), result.row.cause ? ": " : "",
 			result.row.cause ? result.row.cause : "");
-	} else if (result.row.actual && !text_is(result.row.actual, result.row.requested)) {
-		s->cause = arena_printf(r->arena, "%c was asked for on %s and ran on %s", "AB"[side], result.row.requested, result.row.actual);
 	} else if (pair > 0) {
 		take(r, side, pair, &result);
 	}
@@ -234,6 +236,9 @@ static const char *warning(const struct run *r)
 	for (int k = 0; k < 2; k++)
 		if (r->side[k].has_run && r->side[k].worst == VERDICT_WRONG)
 			return arena_printf(r->arena, "the outputs of %c are wrong", "AB"[k]);
+	for (int k = 0; k < 2; k++)
+		if (r->side[k].took_none)
+			return arena_printf(r->arena, "no node of %c ran on the platform that was asked for", "AB"[k]);
 	if (r->side[0].elsewhere > 0 || r->side[1].elsewhere > 0)
 		return arena_printf(r->arena, "nodes that ran on another provider: %s of A, %s of B", count_text(r->arena, r->side[0].elsewhere),
 			count_text(r->arena, r->side[1].elsewhere));

@@ -67,6 +67,7 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 		.memory_bytes = cell->memory_bytes,
 		.force = cell->force != 0,
 		.golden = cell->golden,
+		.allow_fallback = cell->allow_fallback != 0,
 		.variant = { .precision = cell->precision, .threads = cell->threads, .effort = cell->effort },
 	};
 	struct precise precise;

@@ -27,11 +27,6 @@ void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model
 	set_key(f);
 }
 
-static bool is_silent(const struct fallback *f, enum verdict v, const struct row *r)
-{
-	return (v == VERDICT_RIGHT || v == VERDICT_UNJUDGED) && r->actual && !text_is(r->actual, f->target.platform->name);
-}
-
 // The engine was there and the graph was not: assay could not draw, shape or place it, and could not elsewhere.
 static bool is_refused(const struct fallback *f, enum verdict v, const struct row *r)
 {
@@ -42,6 +37,7 @@ static bool gave_nothing(enum verdict v)
 {
 	switch (v) {
 	case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: case VERDICT_TIMEOUT: case VERDICT_CRASHED: case VERDICT_FAILED:
+	case VERDICT_FELL_BACK:
 		return true;
 	case VERDICT_RIGHT: case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_UNJUDGED: case VERDICT_COMPILES: case VERDICT_INTERRUPTED: case VERDICT_COUNT:
 		break;
@@ -51,10 +47,6 @@ static bool gave_nothing(enum verdict v)
 
 static const char *reason_of(const struct fallback *f, enum verdict v, const struct row *r)
 {
-	if (is_silent(f, v, r) && r->fallback_reason && f->attempt.number == 1)
-		return r->fallback_reason;           // what the child saw
-	if (is_silent(f, v, r))
-		return arena_printf(f->arena, "%s was asked for and %s ran, silently", f->target.platform->name, r->actual);
 	return arena_printf(f->arena, "%s: %s", verdict_word(v), r->cause ? r->cause : verdict_sentence(v));
 }
 
@@ -90,12 +82,11 @@ static enum status next_platform(struct fallback *f, const char **left_out, stru
 
 enum status fallback_next(struct fallback *f, enum verdict v, const struct row *r, bool *more, struct error *err)
 {
-	bool silent = is_silent(f, v, r);
 	size_t most = sizeof f->asked->platform->fallback / sizeof *f->asked->platform->fallback;
 	const char *also = "";
 
 	*more = false;
-	if ((!silent && !gave_nothing(v)) || is_refused(f, v, r))
+	if (!gave_nothing(v) || is_refused(f, v, r))
 		return STATUS_OK;
 	const char *reason = reason_of(f, v, r);
 	if (can_halve(f, v)) {
@@ -137,7 +128,7 @@ const char *fallback_line(struct arena *a, const char *platform, enum verdict v,
 	const char *out = text_is(platform, r->requested) ? arena_printf(a, "%s%s: %s", platform, batch, verdict_word(v))
 							   : arena_printf(a, "%s instead of %s: %s", platform, r->requested, verdict_word(v));
 
-	if (!isnan(r->latency_ms) && v != VERDICT_WRONG)
+	if (!isnan(r->latency_ms) && v != VERDICT_WRONG && v != VERDICT_FELL_BACK)
 		out = arena_printf(a, "%s, %.*f ms%s", out, r->latency_ms < 1 ? 3 : r->latency_ms < 10 ? 2 : 1, r->latency_ms, cost(a, r));
 	else if (r->cause)
 		out = arena_printf(a, "%s: %s", out, r->cause);

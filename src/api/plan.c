@@ -245,7 +245,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,
 		.is_dynamic = q->is_dynamic,
-		.no_fallback = q->no_fallback,
+		.no_fallback = q->no_fallback, .allow_fallback = q->allow_fallback,
 		.no_explain = q->no_explain, .profile = q->profile,
 		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
 		.quiet_wait_s = q->quiet_wait_s,
@@ -300,6 +300,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
+	if (c->allow_fallback)
+		hash_add_text(&h, "allow fallback");
 	variant_hash(&h, &c->variant);
 	hash_hex(&h, hex);
 	return hex;
@@ -462,7 +464,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 	r->tried = c->platform;
 	r->attempt = c->attempt > 0 ? c->attempt : 1;
 	r->fallback_of = c->attempt > 1 ? c->fallback_of : ROW_NONE;
-	if (c->fallback_reason)              // else what the child said of a silent one
+	if (c->fallback_reason)              // else what the child said of what its platform left
 		r->fallback_reason = c->fallback_reason;
 	r->revision = m->hub.revision;
 	r->verdict = verdict_word(v);
@@ -544,7 +546,7 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = task->row;
 	// On an emulated device the cases of a type would take longer than the cell.
-	bool ran = verdict_ran(out->verdict) && out->row.emulated != 1;
+	bool ran = verdict_ran(out->verdict) && !row_took_none(&out->row) && out->row.emulated != 1;
 	if (ran && !task->question->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	return STATUS_OK;

@@ -25,6 +25,7 @@ struct question {                            // zero is the default of every mem
 	bool is_static;
 	bool is_dynamic;                     // none of the platform's forms with fixed shapes
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
+	bool allow_fallback;                 // the platform may take no node at all
 	bool no_explain;                     // leave placement out: a cell before has told it
 	bool no_conform;                     // leave type_conformance empty
 	double timeout_s;                    // 0: 600

@@ -74,30 +74,21 @@ static const char *where_it_ran(struct arena *a, const struct row *r)
 	return r->placement_note ? arena_printf(a, "; %s", r->placement_note) : "";
 }
 
-// Success with every node on something else: what a provider does that takes nothing and says nothing.
-static bool ran_elsewhere(const struct row *r)
-{
-	if (r->nodes_on_platform != 0)
-		return false;
-	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0 : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
-}
-
 static void judge(struct checkup *c, const struct target *t, const struct cell_result *got)
 {
 	const struct row *r = &got->row;
 	const char *device = r->device ? r->device : t->device ? t->device : t->route->device;
 	const char *reference = t->platform->reference;
-	bool all_elsewhere = ran_elsewhere(r);
 
 	switch (got->verdict) {
 	case VERDICT_RIGHT:
-		c->works = !all_elsewhere;
-		if (all_elsewhere)
-			checkup_add(c, CHECK_BAD, "runs", r->hint, "every node ran elsewhere: %s took nothing%s", device, where_it_ran(c->arena, r));
-		else
-			checkup_add(c, CHECK_OK, "runs", NULL, "a BERT of 2 layers is right on %s%s%s: largest error %.2g, judged by %s%s", device,
-				r->emulated == 1 ? " (EMULATED)" : "", isnan(r->latency_ms) ? "" : arena_printf(c->arena, ", %.3g ms", r->latency_ms), r->max_abs_error,
-				r->reference ? r->reference : "its reference", where_it_ran(c->arena, r));
+		c->works = true;
+		checkup_add(c, CHECK_OK, "runs", NULL, "a BERT of 2 layers is right on %s%s%s: largest error %.2g, judged by %s%s", device,
+			r->emulated == 1 ? " (EMULATED)" : "", isnan(r->latency_ms) ? "" : arena_printf(c->arena, ", %.3g ms", r->latency_ms), r->max_abs_error,
+			r->reference ? r->reference : "its reference", where_it_ran(c->arena, r));
+		return;
+	case VERDICT_FELL_BACK:
+		checkup_add(c, CHECK_BAD, "runs", NULL, "every node ran elsewhere: %s took nothing%s", device, where_it_ran(c->arena, r));
 		return;
 	case VERDICT_UNJUDGED:
 		checkup_add(c, CHECK_BAD, "runs", reference ? arena_printf(c->arena, "run: assay doctor %.*s", (int)strcspn(reference, ":"), reference) : NULL,

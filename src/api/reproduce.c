@@ -54,6 +54,7 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	out->question = (struct question){
 		.batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
 		.seed = c->seed, .synthetic = c->synthetic, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
+		.allow_fallback = c->allow_fallback,
 		.no_explain = c->no_explain, .no_conform = r->type_conformance == NULL, .timeout_s = c->timeout_s, .quiet_wait_s = c->quiet_wait_s,
 		.memory_bytes = c->memory_bytes, .force = c->force, .golden = c->golden, .variant = c->variant,
 	};
@@ -135,6 +136,7 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 	add_flag(&t, "--static", q->is_static);
 	add_flag(&t, "--dynamic", q->is_dynamic);
 	add_flag(&t, "--no-fallback", q->no_fallback);
+	add_flag(&t, "--allow-fallback", q->allow_fallback);
 	add_flag(&t, "--no-conform", q->no_conform);
 	add_flag(&t, "--force", q->force);
 	add_real(&t, "--timeout", fabs(q->timeout_s - 600) < 1e-9 ? 0 : q->timeout_s);

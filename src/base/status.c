@@ -42,7 +42,7 @@ int verdict_exit_code(enum verdict v)
 
 bool verdict_ran(enum verdict v)
 {
-	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_LOSSY || v == VERDICT_UNJUDGED;
+	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_LOSSY || v == VERDICT_UNJUDGED || v == VERDICT_FELL_BACK;
 }
 
 enum verdict verdict_find(const char *word)

@@ -29,6 +29,7 @@ enum status {
 	X(WRONG, "wrong", 3, "ran, and the outputs do not agree with the reference")                         \
 	X(LOSSY, "lossy", 2, "computed as asked, and loses more against float32 than --max-loss allows")     \
 	X(UNJUDGED, "unjudged", 0, "ran; nothing to compare the outputs with")                               \
+	X(FELL_BACK, "fell_back", 2, "ran, but no node of it on the platform that was asked for")            \
 	X(COMPILES, "compiles", 0, "was compiled for a device that is not here; nothing ran")                \
 	X(UNAVAILABLE, "unavailable", 2, "the platform, its library or its device is not on this machine")   \
 	X(UNSUPPORTED, "unsupported", 2, "assay or the engine does not support this model in this form")     \
@@ -49,7 +50,7 @@ const char *status_word(enum status s);
 const char *verdict_word(enum verdict v);
 const char *verdict_sentence(enum verdict v);
 int verdict_exit_code(enum verdict v);
-bool verdict_ran(enum verdict v);                    // it ran to its end and gave outputs, whatever they are worth
+bool verdict_ran(enum verdict v);                    // it ran to its end and gave outputs, whatever they are worth and wherever they were computed
 // The verdict called `word`; VERDICT_COUNT if there is none.
 enum verdict verdict_find(const char *word);
 // How a failed function reads as the outcome of a cell.

@@ -84,6 +84,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 		hash_add_text(&h, "no-explain");
 	if (c->no_fallback)
 		hash_add_text(&h, "no fallback");
+	if (c->allow_fallback)
+		hash_add_text(&h, "allow fallback");
 	if (c->profile)
 		hash_add_text(&h, "profile");
 	variant_hash(&h, &c->variant);
@@ -205,6 +207,7 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	r->device = c->device && *c->device ? c->device : NULL;
 	r->weights = cell_weights_word(c);
 	r->shortened = c->shortened;
+	r->fallback_allowed = c->allow_fallback;
 	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
 	if (c->new_tokens > 0) {
 		r->task = "generate";
@@ -250,6 +253,21 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 		out->row.raw_error = said;
 		out->row.cause = cause.text;
 	}
+}
+
+// The platform that was asked for took nothing: its outputs are another one's, and say nothing of it. Wrong stays wrong.
+static void check_placement(const struct cell *c, struct cell_result *out, struct arena *a)
+{
+	struct row *r = &out->row;
+	const char *unjudged = out->verdict == VERDICT_UNJUDGED ? r->cause : NULL;
+
+	if (c->allow_fallback || out->verdict == VERDICT_WRONG || !verdict_ran(out->verdict) || !row_took_none(r))
+		return;
+	out->verdict = VERDICT_FELL_BACK;
+	r->cause = arena_printf(a, "%s%s%s", r->fallback_reason ? r->fallback_reason : arena_printf(a, "%s took none of the graph", c->platform), unjudged ? "; " : "",
+		unjudged ? unjudged : "");
+	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the chain, "
+		"`assay doctor` looks for what the platform lacks";
 }
 
 // A device that is not here: is there anything that was compiled for it?
@@ -375,6 +393,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	unlink(outputs_path);
 	if (st)
 		return st;
+	check_placement(c, &result, a);
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);

@@ -42,6 +42,7 @@ struct cell {
 	bool is_dynamic;                     // none of the platform's forms with fixed shapes
 	bool no_explain;                     // where its nodes ran is known from a cell before
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
+	bool allow_fallback;                 // the platform may take no node at all: then the outputs are judged as if it had
 	double timeout_s;                    // wall, for the whole cell
 	double quiet_wait_s;                 // wait at most so long for a calm machine before it begins
 	int64_t memory_bytes;                // limit; 0: none

@@ -253,7 +253,7 @@ static enum status say_compiled(struct work *w)
 		bytes += w->part[i].session.compiled_bytes;
 	say_row(json_pack("{s:o}", "compiled_bytes", bytes > 0 ? json_integer(bytes) : json_null()));
 	say(json_pack("{s:s}", "event", "compiled"));
-	work_explain(w, w->part, NULL);
+	work_explain(w, NULL, false);
 	return STATUS_OK;
 }
 
@@ -274,10 +274,7 @@ static enum status measure(struct work *w, struct error *err)
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
 	if (!w->ask.profile)
 		work_new_shape(w);
-	if (w->ask.no_explain && !w->ask.no_fallback)
-		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
-	else
-		work_explain(w, w->part, w->in);
+	work_place(w, w->in);
 	if (w->ask.profile)
 		return work_profile(w, err);
 	work_cycles(w);

@@ -3,7 +3,7 @@
 // against a run without a cache here, and against the reference engine's by the parent. A cache in its shared form is held against
 // the plain form too, in the same process: when everything is timed, its session is closed and the plain graph's is opened.
 //
-//   inputs -> first -> memory -> warm -> outputs
+//   inputs -> first -> memory -> warm -> outputs -> explain             with a shared cache: warm -> explain -> outputs
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,8 +255,14 @@ enum status work_generate(struct work *w, struct error *err)
 	if ((st = generate_check(&g, &p, &differing, &error, &w->arena, err)))
 		return error_prefix(err, "without a cache");
 	work_memory(w, "memory");
-	if ((st = ask_about_reference(w, &g, &p, &answer, err)) || (st = timed(w, &g, &p, err)) || (g.shared && (st = check_against_plain(w, &g, &p, &differing, &error, err))))
+	if ((st = ask_about_reference(w, &g, &p, &answer, err)) || (st = timed(w, &g, &p, err)))
 		return st;
+	if (g.shared) {                      // its session does not outlive the comparison, which no answer goes without
+		work_place(w, NULL);
+		say_phase("outputs");
+		if ((st = check_against_plain(w, &g, &p, &differing, &error, err)))
+			return st;
+	}
 	say_row(json_pack("{s:I, s:f}", "tokens_unlike_uncached", (json_int_t)differing, "uncached_max_error", error));
 	if ((st = write_tokens(w, &g, &answer, w->ask.outputs_path, err)))
 		return st;
@@ -265,7 +271,8 @@ enum status work_generate(struct work *w, struct error *err)
 		json_array_append_new(ids, json_integer((json_int_t)g.ids[i]));
 	char shape[64];
 	say_row(json_pack("{s:o, s:s}", "tokens", ids, "output_shape", tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
-	say_row(json_pack("{s:s}", "placement_note", "not looked at while generating; `assay run` without --task says where each node runs"));
 	say(json_pack("{s:s}", "event", "outputs"));
+	if (!g.shared)
+		work_place(w, NULL);
 	return STATUS_OK;
 }

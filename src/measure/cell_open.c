@@ -171,6 +171,7 @@ static enum status draw(struct work *w, struct error *err)
 {
 	struct graph_form form = form_at(w, w->form);
 	enum status st = w->spec ? STATUS_OK : resolve(w, err);
+	json_int_t nodes = 0;
 
 	if (st)
 		return st;
@@ -181,7 +182,9 @@ static enum status draw(struct work *w, struct error *err)
 	w->drawn_form = form;
 	if ((st = draw_parts(w, &form, err)))
 		return st;
-	say_row(json_pack("{s:s, s:I, s:s}", "form", graph_form_text(&w->arena, &form), "nodes", (json_int_t)w->part->artifact.summary.node_count, "weights_dtype",
+	for (size_t i = 0; i < w->part_count; i++)
+		nodes += (json_int_t)w->part[i].artifact.summary.node_count;
+	say_row(json_pack("{s:s, s:I, s:s}", "form", graph_form_text(&w->arena, &form), "nodes", nodes, "weights_dtype",
 		w->part->artifact.weights_dtype ? dtype_word(w->part->artifact.weights_dtype) : "f32"));
 	return st;
 }

@@ -78,7 +78,8 @@ static const char *graph_dtype(const struct session *s)
 	return "f32";
 }
 
-static void say_placement(struct work *w, const struct part *part, const struct placement *p, bool ran)
+// `session`: whose outputs have the type that the processor computes in.
+static void say_placement(struct work *w, const struct session *session, const struct placement *p, bool ran)
 {
 	struct refusal *refused;
 	size_t count = gather(&w->arena, p, &refused);
@@ -86,7 +87,7 @@ static void say_placement(struct work *w, const struct part *part, const struct 
 
 	if (p->count)
 		say_nodes(p);
-	if (!part->artifact.summary.node_count && p->count)            // a user's .onnx: the engine has counted them
+	if (!w->part->artifact.summary.node_count && p->count)         // a user's .onnx: the engine has counted them
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)p->count));
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
@@ -103,7 +104,7 @@ static void say_placement(struct work *w, const struct part *part, const struct 
 				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "", count && refused->dtype ? " " : "",
 				count && refused->dtype ? refused->dtype : "")));
 		if (ran && text_is(place, "cpu"))
-			say_row(json_pack("{s:s}", "compute_dtype", graph_dtype(&part->session)));     // and is judged by that, not by the device's
+			say_row(json_pack("{s:s}", "compute_dtype", graph_dtype(session)));     // and is judged by that, not by the device's
 	}
 }
 
@@ -132,16 +133,63 @@ static const char *clean(struct arena *a, const char *text)
 	return out;
 }
 
-void work_explain(struct work *w, struct part *part, const struct tensor *in)
+// What is not known of one graph is not known of all together.
+static int64_t sum(int64_t a, int64_t b)
 {
+	return a < 0 || b < 0 ? -1 : a + b;
+}
+
+// `p` of one graph into `all` of the model's: nodes get its file's name before theirs, notes stand one after the other.
+static void add_part(struct arena *a, struct placement *all, const struct placement *p, const char *file)
+{
+	struct placed_node *nodes = ARENA_ARRAY(a, all->count + p->count + 1, struct placed_node);
+
+	if (all->count)
+		memcpy(nodes, all->nodes, all->count * sizeof *nodes);
+	for (size_t i = 0; i < p->count; i++) {
+		struct placed_node *n = &nodes[all->count + i];
+
+		*n = p->nodes[i];
+		n->name = arena_printf(a, "%s/%s", file, n->name ? n->name : "?");
+	}
+	all->nodes = nodes;
+	all->count += p->count;
+	all->on_platform = sum(all->on_platform, p->on_platform);
+	all->elsewhere = sum(all->elsewhere, p->elsewhere);
+	all->partitions = sum(all->partitions, p->partitions);
+	all->copies = sum(all->copies, p->copies);
+	all->fused += p->fused;
+	if (p->note)
+		all->note = arena_printf(a, "%s%s%s: %s", all->note ? all->note : "", all->note ? "; " : "", file, p->note);
+}
+
+void work_explain(struct work *w, const struct tensor *in, bool ran)
+{
+	struct placement all = { .arena = &w->arena };
 	struct error err = { 0 };
-	struct placement p;
 
 	say_phase("explain");
-	if (ask(w, part, in, &p, &err))
-		say_row(json_pack("{s:s}", "placement_note", clean(&w->arena, err.text)));
+	for (size_t i = 0; i < w->part_count; i++) {
+		struct placement p;
+
+		if (ask(w, &w->part[i], in, &p, &err)) {
+			say_row(json_pack("{s:s}", "placement_note", clean(&w->arena, err.text)));
+			return;
+		}
+		if (w->part_count == 1)
+			all = p;
+		else
+			add_part(&w->arena, &all, &p, arch_graph_file(w->part[i].which));
+	}
+	say_placement(w, &w->part[w->part_count - 1].session, &all, ran);
+}
+
+void work_place(struct work *w, const struct tensor *in)
+{
+	if (w->ask.no_explain && !w->ask.no_fallback)
+		say_row(json_pack("{s:s}", "placement_note", "not asked: an earlier cell of the same comparison tells it"));
 	else
-		say_placement(w, part, &p, in != NULL);
+		work_explain(w, in, true);
 }
 
 static enum status name_first(struct work *w, const struct placement *p, struct error *err)
@@ -171,7 +219,7 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 			return error_set(err, STATUS_UNSUPPORTED, "--no-fallback: it cannot be known before it runs where the nodes are: %s",
 				p.note ? p.note : "the engine does not tell");
 		*of_form = true;
-		say_placement(w, &w->part[i], &p, false);
+		say_placement(w, &w->part[i].session, &p, false);
 		say_row(json_pack("{s:n}", "actual"));
 		return name_first(w, &p, err);
 	}

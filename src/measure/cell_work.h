@@ -84,8 +84,11 @@ void work_say_cost(struct work *w);
 // cell_profile.c: times of the engine's nodes, mapped to what was drawn, and the roofs of this machine. After everything else.
 enum status work_profile(struct work *w, struct error *err);
 
-// cell_place.c: where the nodes are, into the row. `p`: which of the graphs. NULL inputs: before anything ran.
-void work_explain(struct work *w, struct part *p, const struct tensor *in);
+// cell_place.c: where the nodes of all open graphs are, summed into the row. `in`: inputs of the one graph, NULL: none. `ran`: the
+// graphs have run, so that what is elsewhere ran there.
+void work_explain(struct work *w, const struct tensor *in, bool ran);
+// The same of a cell that has run, unless the question leaves it out.
+void work_place(struct work *w, const struct tensor *in);
 // UNSUPPORTED when a node of any graph is elsewhere, or when that cannot be known; *of_form: another form may be better.
 enum status work_check_fallback(struct work *w, bool *of_form, struct error *err);
 // What a shared cache is held against: the same model drawn with a plain one, opened in the place of what is open, with its

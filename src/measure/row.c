@@ -4,7 +4,6 @@
 #include "measure/row.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/visible.h"
@@ -20,6 +19,14 @@ void row_init(struct row *r)
 #define X(kind, name, meaning) r->name = ABSENT_##kind;
 	ROW_LIST(X)
 #undef X
+}
+
+bool row_took_none(const struct row *r)
+{
+	if (r->nodes_on_platform != 0)
+		return false;
+	// What was folded into other nodes before ran nowhere.
+	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0 : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }
 
 double row_per_s(const struct row *r)

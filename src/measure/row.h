@@ -4,6 +4,7 @@
 #ifndef ASSAY_MEASURE_ROW_H
 #define ASSAY_MEASURE_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -41,6 +42,7 @@
 	X(TEXT, fallback_reason, "verdict and cause of the try before")                                                    \
 	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for")         \
 	X(INTEGER, fallback_against, "the row with that latency")                                                          \
+	X(BOOLEAN, fallback_allowed, "--allow-fallback: where no node ran on the platform asked for, the outputs count all the same; `actual` says where") \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null")                             \
 	X(TEXT, golden_file, "name of the golden file that judged; null: no such file")                                    \
 	X(TEXT, golden_sha256, "of that file's contents")                                                                  \
@@ -176,6 +178,8 @@ struct row {
 };
 
 void row_init(struct row *r);                                        // every field absent
+// No node ran on the platform that was asked for: known, not guessed. False where placement is not known.
+bool row_took_none(const struct row *r);
 // Inputs a second as measured; of a generation: tokens; else batch over the median latency. NaN where it has no time.
 double row_per_s(const struct row *r);
 json_t *row_to_json(const struct row *r);                            // all keys, null where absent

@@ -4,7 +4,7 @@
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
 //   crashed, timeout, interrupted       error      no answer came
 //   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported    skipped    an answer, with its reason, and no fault
-//   right                               passed
+//   right                               passed; also elsewhere, where --allow-fallback was given, and says where
 #include <math.h>
 
 #include "base/visible.h"
@@ -40,8 +40,9 @@ static enum outcome outcome_of(const struct report_cell *c)
 	if (c->is_running || c->is_foreign || c->is_stand_in)
 		return SKIPPED;
 	switch (c->verdict) {
-	case VERDICT_RIGHT: return c->is_good ? PASSED : FAILURE;
-	case VERDICT_UNJUDGED: return c->is_elsewhere ? FAILURE : SKIPPED;
+	case VERDICT_RIGHT: return c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
+	case VERDICT_FELL_BACK: return FAILURE;
+	case VERDICT_UNJUDGED: return c->is_elsewhere && c->row.fallback_allowed != 1 ? FAILURE : SKIPPED;
 	case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_FAILED: return FAILURE;
 	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_INTERRUPTED: return ERROR;
 	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
@@ -70,6 +71,8 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 		text_addf(out, "&#10;peak memory %s", peak);
 	if (c->agreement != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->agreement));
+	if (c->is_elsewhere && c->cause != NULL)
+		text_addf(out, "&#10;%s", esc(a, c->cause));
 	if (c->verdict == VERDICT_UNJUDGED && !c->is_foreign)
 		text_add(out, "&#10;unjudged: there was nothing to compare its outputs with");
 	if (c->qualifiers != NULL)

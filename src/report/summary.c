@@ -23,7 +23,9 @@ static const char *cause_of(struct arena *a, const struct report_cell *c)
 		return arena_printf(a, "the null engine stood in for %s (ASSAY_NULL): nothing was computed", c->row.requested);
 	if (c->row.cause != NULL && *c->row.cause != '\0')
 		return c->row.cause;
-	if (c->is_elsewhere)
+	if (c->is_elsewhere && c->row.fallback_reason != NULL)
+		return c->row.fallback_reason;
+	if (c->is_elsewhere && c->verdict != VERDICT_FELL_BACK)
 		return arena_printf(a, "%s was asked for and %s ran", c->row.requested, c->row.actual);
 	return c->is_failure ? verdict_sentence(c->verdict) : NULL;
 }
@@ -40,12 +42,13 @@ static const char *p90_of(struct arena *a, const struct row *r)
 static void take_standing(struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	bool answered = c->verdict == VERDICT_RIGHT || c->verdict == VERDICT_UNJUDGED;
+	bool answered = c->verdict == VERDICT_RIGHT || c->verdict == VERDICT_UNJUDGED || c->verdict == VERDICT_FELL_BACK;
 
 	c->is_good = row_counts(r);
 	c->is_foreign = r->source != NULL;
 	c->is_stand_in = answered && !c->is_foreign && text_is(r->engine, "null") && !text_is(r->requested, "null");
-	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in && r->actual != NULL && !text_is(r->actual, r->requested);
+	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in
+		&& (c->verdict == VERDICT_FELL_BACK || (r->actual != NULL && !text_is(r->actual, r->requested)));
 	c->is_failure = !c->is_good && !c->is_running && !c->is_foreign && c->verdict != VERDICT_COMPILES
 		&& (c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
 }

@@ -207,7 +207,7 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 const char *report_verdict_mark(const struct report_cell *c)
 {
 	static const char *const marks[VERDICT_COUNT] = {
-		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
+		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_FELL_BACK] = "↪", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
 		[VERDICT_UNSUPPORTED] = "–", [VERDICT_NO_MEMORY] = "!", [VERDICT_TIMEOUT] = "!", [VERDICT_CRASHED] = "!", [VERDICT_FAILED] = "!",
 		[VERDICT_INTERRUPTED] = "–", [VERDICT_LOSSY] = "≈",
 	};
@@ -278,6 +278,8 @@ const char *report_headline(const struct summary *s, struct arena *a)
 		out = arena_printf(a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
 	if (n[REPORT_MODEL_UNJUDGED] > 0 && asked > 1)
 		out = arena_printf(a, "%s, %zu ran unjudged", out, n[REPORT_MODEL_UNJUDGED]);
+	if (s->counts.elsewhere > 0)
+		out = arena_printf(a, "%s, %zu %s elsewhere than asked", out, s->counts.elsewhere, s->counts.elsewhere == 1 ? "cell ran" : "cells ran");
 	if (wrong > 0)
 		out = arena_printf(a, "%s, and %zu %s wrong", out, wrong, wrong == 1 ? "cell is" : "cells are");
 	if (n[REPORT_MODEL_ABSENT] > 0)

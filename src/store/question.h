@@ -28,6 +28,7 @@
 	X(BOOLEAN, is_dynamic)                                                                                             \
 	X(BOOLEAN, no_explain)                                                                                             \
 	X(BOOLEAN, no_fallback)                                                                                            \
+	X(BOOLEAN, allow_fallback)                                                                                         \
 	X(REAL, timeout_s)                                                                                                 \
 	X(REAL, quiet_wait_s)                                                                                              \
 	X(INTEGER, memory_bytes)                                                                                           \

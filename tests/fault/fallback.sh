@@ -139,9 +139,13 @@ is verdict right
 is attempt 1
 # Success with every node elsewhere is none; some of them elsewhere is one.
 ASSAY_NULL="cuda:leave=all openvino" fallback 0 cuda
-is verdict right right
+is verdict fell_back right
 is actual cpu openvino
-says fallback_reason '^cuda took none of the graph: '
+says fallback_reason '^fell_back: cuda took none of the graph: '
+# Unless that is allowed: then the first try has answered.
+ASSAY_NULL="cuda:leave=all openvino" fallback 0 cuda --allow-fallback
+is verdict right
+is actual cpu
 ASSAY_NULL="cuda:leave=Softmax openvino" fallback 0 cuda
 is verdict right
 is actual cuda

@@ -60,12 +60,53 @@ sql "SELECT count(*) FROM placement WHERE cell = $row AND elsewhere AND reason I
 code 0 "$ASSAY" run "$model" --no-conform --on null:leave=Gemm --runs 3
 grep -Eq '^  elsewhere +14 of 91 nodes ran elsewhere, on cpu: 14 Gemm' "$work/out" || fail "people are not told what ran elsewhere"
 
-# Nothing was left on the platform: judged, but a fallback, and no success of the platform.
-run 0 --on null:leave=all --runs 3
+# The platform took nothing: a verdict of its own that no script takes for a success, in every way that a cell runs.
+fell_back()
+{
+	is verdict fell_back
+	is actual cpu
+	is nodes_on_platform 0
+	says cause "^$1 took none of the graph: [0-9]+ nodes are on cpu"
+	sql "SELECT success FROM hardware_results WHERE id = $(all row)" false
+	sql "SELECT count(*) FROM result WHERE id = $(all row) AND hint LIKE '%--allow-fallback%'" 1
+}
+run 2 --on null:leave=all --runs 3
+fell_back null
+is nodes_elsewhere 91
+run 2 --on null:leave=all --scenario offline --effort rapid
+fell_back null
+code 0 "$ASSAY" report --format junit
+grep -q '<failure type="ran elsewhere" message="ran elsewhere: null took none of the graph' "$work/out" || fail "JUnit has no failure"
+code 0 "$ASSAY" report --format md
+grep -q 'ran elsewhere than asked' "$work/out" || fail "the report's headline does not say it"
+# Wrong stays wrong, wherever it was computed. What is not known is not claimed.
+run 3 --on null:leave=all,wrong=on --runs 3
+is verdict wrong
+run 0 --on null:leave=all,keeps_quiet=on --runs 3
+is verdict right
+is nodes_on_platform null
+# --allow-fallback accepts it, and the row still says where it ran; no success of the platform. It is another question.
+run 0 --on null:leave=all --runs 3 --allow-fallback
 is verdict right
 is actual cpu
+is fallback_allowed true
 says fallback_reason 'took none of the graph: 91 nodes are on cpu'
 sql "SELECT success FROM hardware_results WHERE id = $(all row)" false
+sql "SELECT count(DISTINCT cell_key) FROM cell WHERE asked_options = 'leave=all' AND runs = 3" 2
+code 0 "$ASSAY" run "$model" --no-conform --on null:leave=all --runs 3 --allow-fallback --db "$work/allowed.duckdb"
+grep -q ' on null (ran on cpu)$' "$work/out" || fail "people are not told where it ran"
+code 0 "$ASSAY" report --format junit --db "$work/allowed.duckdb"
+grep -q 'failures="0".*skipped="0"' "$work/out" || fail "what was allowed is a failure in JUnit"
+grep -q 'took none of the graph' "$work/out" || fail "JUnit does not say where it ran"
+code 1 "$ASSAY" run "$model" --on null --no-fallback --allow-fallback
+# Two sides turn about: one that took nothing ends it, unless that is allowed.
+code 2 "$ASSAY" ab "$model" --on null --a leave=Erf --b leave=all --pairs 2 --runs 3
+grep -q 'B was asked for on null and ran on cpu' "$work/out" || fail "ab compares what ran elsewhere"
+code 0 "$ASSAY" ab "$model" --on null --a leave=Erf --b leave=all --pairs 2 --runs 3 --allow-fallback
+grep -q 'no node of B ran on the platform' "$work/out" || fail "ab does not say where B ran"
+sql "SELECT count(*) FROM result r JOIN cell c ON c.id = r.id WHERE c.asked_options = 'leave=all' AND r.fallback_allowed AND r.actual = 'null'" 0
+code 2 "$ASSAY" doctor null:leave=all
+grep -q 'every node ran elsewhere: NULL took nothing' "$work/out" || fail "doctor calls it working"
 
 # --no-fallback: the next form where it helps, else unsupported with operator and node, and nothing ran.
 run 0 --on null:leave=Erf --no-fallback --runs 3

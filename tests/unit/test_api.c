@@ -169,6 +169,21 @@ static void run_cells(void **state)
 	assert_non_null(row->cause);
 	assay_row_free(row);
 
+	cell.options = "leave=all";
+	assert_int_equal(assay_run(&cell, &row, &error), 0);
+	assert_string_equal(row->verdict, "fell_back");
+	assert_string_equal(row->actual, "cpu");
+	assert_int_equal(row->exit_code, 2);
+	assert_non_null(strstr(row->cause, "null took none of the graph"));
+	assay_row_free(row);
+	cell.allow_fallback = 1;
+	assert_int_equal(assay_run(&cell, &row, &error), 0);
+	assert_string_equal(row->verdict, "right");
+	assert_string_equal(row->actual, "cpu");
+	assert_int_equal(row->exit_code, 0);
+	assay_row_free(row);
+	cell.allow_fallback = 0;
+
 	cell.options = "crash=open";
 	assert_int_equal(assay_run(&cell, &row, &error), 0);
 	assert_string_equal(row->verdict, "crashed");

@@ -137,9 +137,15 @@ static void a_fallback_is_no_success(void **state)
 	add(f, timed("m", "cpu", 20, 500));
 	silent.row.actual = "cpu";
 	add(f, silent);
+	silent = timed("m", "rocm", 1, 500);
+	silent.verdict = VERDICT_FELL_BACK;
+	silent.row.verdict = "fell_back";
+	silent.row.actual = "cpu";
+	add(f, silent);
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
 	first_is(f, "cpu");
 	assert_int_equal(f->got.choice_count, 1);
+	assert_non_null(strstr(why_left_out(f, "rocm"), "ran elsewhere"));
 	assert_non_null(strstr(why_left_out(f, "cuda"), "ran elsewhere"));
 }
 

@@ -100,14 +100,21 @@ static void test_only_good_cells_count(void **state)
 	add_timed(f, "m", "cpu", 100, 95, 120);
 	add(f, "m", "openvino", wrong);
 	add(f, "m", "cuda", elsewhere);
+	elsewhere.verdict = VERDICT_FELL_BACK;
+	elsewhere.row.verdict = "fell_back";
+	elsewhere.row.requested = "rocm";
+	elsewhere.row.cause = "rocm took none of the graph";
+	add(f, "m", "rocm", elsewhere);
 	write_all(f);
 	assert_false(is_true(cell(f, 0, "openvino"), "fastest") || is_true(cell(f, 0, "openvino"), "good"));
 	assert_false(is_true(cell(f, 0, "cuda"), "fastest") || is_true(cell(f, 0, "cuda"), "good"));
-	says(&f->html, "The model runs here (synthetic weights), and 1 cell is wrong");
+	assert_false(is_true(cell(f, 0, "rocm"), "fastest") || is_true(cell(f, 0, "rocm"), "good"));
+	says(&f->html, "The model runs here (synthetic weights), 2 cells ran elsewhere than asked, and 1 cell is wrong");
+	says(&f->html, "rocm took none of the graph");
 	says(&f->html, "cuda was asked for and cpu ran");
 	says(&f->html, "cpu (synthetic weights), the only one that ran");
 	json_t *failures = json_object_get(f->root, "failures");
-	assert_int_equal(json_array_size(failures), 2);
+	assert_int_equal(json_array_size(failures), 3);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong");   // the worst first
 }
 

@@ -254,16 +254,24 @@ static void test_junit(void **state)
 {
 	struct fixture *f = *state;
 	static const enum verdict verdicts[] = { VERDICT_WRONG, VERDICT_FAILED, VERDICT_CRASHED, VERDICT_TIMEOUT, VERDICT_INTERRUPTED, VERDICT_UNAVAILABLE, VERDICT_UNSUPPORTED,
-		VERDICT_NO_MEMORY };
-	static const char *const models[] = { "wrong", "failed", "crashed", "timeout", "interrupted", "unavailable", "unsupported", "no_memory" };
+		VERDICT_NO_MEMORY, VERDICT_FELL_BACK };
+	static const char *const models[] = { "wrong", "failed", "crashed", "timeout", "interrupted", "unavailable", "unsupported", "no_memory", "fell_back" };
+	struct cell_result allowed = test_result(0, "allowed", "cpu", VERDICT_RIGHT), silent = test_result(0, "silent", "cpu", VERDICT_RIGHT);
 	struct text xml = { 0 };
 
 	add_timed(f, "fine", "cpu", 10, 9, 11);
 	for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
 		add_failed(f, models[i], "cpu", verdicts[i], i == 0 ? HOSTILE "\x01" : models[i]);
+	allowed.row.actual = silent.row.actual = "openvino";
+	allowed.row.fallback_allowed = 1;
+	allowed.row.fallback_reason = "cpu took none of the graph";
+	add(f, "allowed", "cpu", allowed);
+	add(f, "silent", "cpu", silent);                         // as older programs wrote it
 	written(f, REPORT_JUNIT, NULL, &xml);
-	says(&xml, "<testsuites name=\"assay\" tests=\"9\" failures=\"2\" errors=\"3\" skipped=\"3\"");
-	says(&xml, "<testsuite name=\"cpu\" tests=\"9\" failures=\"2\" errors=\"3\" skipped=\"3\"");
+	says(&xml, "<testsuites name=\"assay\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
+	says(&xml, "<testsuite name=\"cpu\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
+	says(&xml, "<failure type=\"ran elsewhere\" message=\"ran elsewhere: fell_back\">");
+	says(&xml, "&#10;cpu took none of the graph");
 	says(&xml, "<failure type=\"wrong\" message=\"wrong: &lt;script&gt;alert('x')&lt;/script&gt;&quot;&amp;|`*?\">");
 	says(&xml, "<failure type=\"failed\" message=\"failed: failed\">");
 	says(&xml, "<error type=\"crashed\"");
