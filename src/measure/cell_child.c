@@ -376,12 +376,15 @@ int cell_child(void)
 		} else if (!of || w.ask.form < 0 || (size_t)w.ask.form >= of->form_count) {
 			st = error_set(&err, STATUS_BAD_INPUT, "the request names a graph form that is not there");
 		} else {
-			w.form = (size_t)w.ask.form;
 			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
 			struct precise asked = { 0 };
 			if (!precision_parse(&asked, w.ask.variant.precision, NULL))
 				w.ask.options = platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
 			w.target.options = w.ask.options;
+			if (w.ask.form_of)
+				forms_only(&w.forms, of, (size_t)w.ask.form, w.ask.is_static != 0);
+			else
+				forms_begin(&w.forms, of, w.ask.is_static != 0, w.ask.is_dynamic != 0);
 			w.backend = route_backend(w.target.route);
 			w.provider = route_provider(w.target.route);
 		}

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backend/cause.h"
 #include "backend/outline.h"
 #include "base/clock.h"
 #include "measure/cell_work.h"
@@ -138,12 +137,10 @@ static enum status resolve(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-static struct graph_form form_at(const struct work *w, size_t i)
+static struct graph_form form_now(const struct work *w)
 {
-	const struct platform *of = w->ask.form_of ? platform_find(w->ask.form_of) : w->target.platform;
-	struct graph_form form = of->forms[i];
+	struct graph_form form = w->forms.item[w->forms.at];
 
-	form.is_static |= w->ask.is_static != 0;
 	form.precise = w->precise;
 	form.ranges = w->ranges;
 	form.range_count = w->range_count;
@@ -169,7 +166,7 @@ static enum status weigh(struct work *w, struct error *err)
 
 static enum status draw(struct work *w, struct error *err)
 {
-	struct graph_form form = form_at(w, w->form);
+	struct graph_form form = form_now(w);
 	enum status st = w->spec ? STATUS_OK : resolve(w, err);
 	json_int_t nodes = 0;
 
@@ -393,84 +390,46 @@ enum status work_load(struct work *w, struct error *err)
 
 static enum status try_form(struct work *w, bool *of_form, struct error *err)
 {
-	struct cause cause;
 	enum status st = work_build(w, err);
 
 	if (!st)
 		st = work_load(w, err);
 	if (!st)
 		return w->ask.no_fallback ? work_check_fallback(w, of_form, err) : STATUS_OK;
-	// What the family itself cannot draw is as little there in the next form, but for shapes.
-	*of_form = st == STATUS_UNSUPPORTED && w->spec;
-	if (cause_find(&cause, &w->arena, w->backend->name, w->provider->name, err->text))
-		*of_form = cause.of_form;
+	*of_form = forms_refused(&w->arena, &w->target, w->spec != NULL, err);
 	return st;
-}
-
-static bool is_wanted(const struct work *w, size_t form)
-{
-	return !w->ask.is_dynamic || !w->target.platform->forms[form].is_static;
-}
-
-// The next form that is another one than all before it; form_count: there is none.
-static size_t next_form(const struct work *w)
-{
-	size_t count = w->target.platform->form_count;
-
-	for (size_t i = w->form + 1; i < count && w->spec; i++) {
-		struct graph_form f = form_at(w, i);
-		const char *text = graph_form_text((struct arena *)(uintptr_t)&w->arena, &f);
-		bool tried = false;
-
-		for (size_t k = 0; k < i && !tried; k++) {
-			struct graph_form other = form_at(w, k);
-			tried = text_is(graph_form_text((struct arena *)(uintptr_t)&w->arena, &other), text);
-		}
-		if (!tried && is_wanted(w, i))
-			return i;
-	}
-	return count;
 }
 
 enum status work_open(struct work *w, struct error *err)
 {
-	while (w->form < w->target.platform->form_count && !is_wanted(w, w->form))
-		w->form++;
-	if (w->form == w->target.platform->form_count)
+	if (!w->forms.count)
 		return error_set(err, STATUS_UNSUPPORTED, "%s takes fixed shapes only", w->target.platform->name);
 	for (;;) {
 		struct error why = { 0 };
-		struct cause cause;
 		bool of_form = false;
 		enum status st = try_form(w, &of_form, &why);
-		size_t next;
 
 		if (!st) {
-			say(json_pack("{s:s, s:I}", "event", "form", "index", (json_int_t)w->form));
+			say(json_pack("{s:s, s:I}", "event", "form", "index", (json_int_t)w->forms.index[w->forms.at]));
 			return STATUS_OK;
 		}
-		next = of_form ? next_form(w) : w->target.platform->form_count;
-		if (next == w->target.platform->form_count)
+		// A user's .onnx has the form that it has.
+		if (!of_form || !w->spec || !forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->drawn_form), &why))
 			return error_set(err, st, "%s", why.text);
-		if (!cause_find(&cause, &w->arena, w->backend->name, w->provider->name, why.text) || !cause.text)
-			cause.text = why.text;
-		w->form_why = arena_printf(&w->arena, "%s%s%s: %s", w->form_why ? w->form_why : "", w->form_why ? "; " : "",
-			graph_form_text(&w->arena, &w->drawn_form), cause.text);
-		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->form_why, "actual", "nodes_on_platform", "nodes_elsewhere", "partitions",
+		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual", "nodes_on_platform", "nodes_elsewhere", "partitions",
 			"copies", "refused", "fallback_reason"));
 		for (size_t i = 0; i < w->part_count; i++) {
 			session_close(&w->part[i].session);
 			w->part[i] = (struct part){ .which = w->part[i].which };
 		}
 		w->is_open = false;
-		w->form = next;
 	}
 }
 
 enum status work_reopen_plain(struct work *w, struct error *err)
 {
 	struct part *p = w->part;
-	struct graph_form form = form_at(w, w->form);
+	struct graph_form form = form_now(w);
 	const char *as_they_lie = "prepacking=off", *options = w->ask.options;
 	struct error unknown;
 	enum status st;

@@ -4,6 +4,7 @@
 #define ASSAY_MEASURE_CELL_WORK_H
 
 #include "measure/cell.h"
+#include "measure/form.h"
 #include "measure/request.h"
 #include "pipeline/inputs.h"
 
@@ -21,9 +22,8 @@ struct work {
 	const struct linear_range *ranges;   // of int8-static
 	size_t range_count;
 	json_t *calibration;                 // how they were measured; NULL: there are none
-	size_t form;                         // which of the platform's forms is drawn
+	struct forms forms;                  // of the platform; which is drawn, and why not those before
 	struct graph_form drawn_form;        // it, with what the question adds
-	const char *form_why;                // why earlier ones were not taken
 	bool is_quick;                       // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
@@ -70,8 +70,7 @@ enum status work_build(struct work *w, struct error *err);           // graph or
 enum status work_check_memory(struct work *w, struct error *err);    // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
-// Builds and loads: the platform's forms in order, the next one when an operator, a type or a shape of this one is refused, or,
-// with --no-fallback, when some of its nodes would run elsewhere.
+// Builds and loads: the form that form.h chooses.
 enum status work_open(struct work *w, struct error *err);
 bool work_compiles_only(const struct work *w);
 

@@ -60,7 +60,7 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 		struct conform_case *c = &l->cases[l->next - 1];
 		c->elsewhere = json_integer_value(json_object_get(event, "elsewhere"));
 		c->placement = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note")));
-		c->form = (int)json_integer_value(json_object_get(event, "form"));
+		c->form = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "form")));
 	} else if (text_is(name, "engine")) {
 		l->engine->version = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "version")));
 		l->engine->library = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "library")));

@@ -16,7 +16,7 @@ struct conform_case {
 	double max_abs_error, nmse;          // the worst output's; NaN when it did not run
 	int64_t elsewhere;                   // nodes that were not on the platform; -1: not known
 	const char *placement;               // in words; NULL: not known
-	int form;                            // which of the platform's graph forms it was, counted from 0
+	const char *form;                    // of the graph, the one that `run` takes too; NULL: not known
 };
 
 // A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.

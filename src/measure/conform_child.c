@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "measure/child.h"
+#include "measure/form.h"
 #include "measure/reference.h"
 #include "measure/request.h"
 #include "pipeline/inputs.h"
@@ -22,8 +23,11 @@ struct case_work {
 	struct row row;
 	int64_t elsewhere;                                       // nodes that were not on the platform; -1: not known
 	const char *note;
-	size_t form;                                             // which of the platform's
+	struct spec *spec;                                       // NULL: the model was not understood
+	bool is_open;                                            // the engine took the form
+	const char *form;                                        // in words
 	bool differs;                                            // it ran, and what it gave is wrong
+	bool took_none;                                          // it ran, and no node of it on the platform
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
@@ -60,34 +64,59 @@ static enum dtype compute_of(const struct session *s)
 	return word ? dtype_find(word) : DTYPE_F32;
 }
 
-static enum status run_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, int64_t rows, struct error *err)
+static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, struct error *err)
 {
 	const struct backend *b = route_backend(t->route);
-	const char *made, *io = arena_printf(&w->arena, "%s/io.safetensors", folder);
-	struct placement p = { .arena = &w->arena };
-	struct tensor *in, *out;
-	struct reference ref;
-	struct spec *spec;
-	struct error why;
+	const char *made;
 	enum status st;
 
 	if ((st = conform_materialise(&made, &w->arena, folder, err)) || (st = checkpoint_open(&w->checkpoint, made, err)) ||
-	    (st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
+	    (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
 		return st;
 	w->graph = graph_new(form);
-	if ((form->is_static && (st = bind(w, w->graph, form, spec, io, err))) ||
-	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, w->graph, err)))
+	if ((form->is_static && (st = bind(w, w->graph, form, w->spec, io, err))) ||
+	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, ARCH_WHOLE, w->graph, err)))
 		return st;
-	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) || (st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
+	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
+	    (st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
-	// Asked where a form is to be chosen by it: engines may open a second session for it.
-	if (t->platform->form_count > 1 && !session_explain(&w->session, &w->artifact, NULL, 0, &p, &why)) {
-		w->elsewhere = p.elsewhere;
-		w->note = p.note;
-	}
-	in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor);
-	out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
-	if ((st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err)))
+	w->is_open = true;
+	return STATUS_OK;
+}
+
+static int64_t known(int64_t n)
+{
+	return n < 0 ? ROW_NONE : n;
+}
+
+// Right on another platform is no answer of this one. What is not told is not held against it.
+static enum status check_placement(struct case_work *w, const struct target *t, struct error *err)
+{
+	struct placement p = { .arena = &w->arena };
+	struct error why;
+
+	if (session_explain(&w->session, &w->artifact, NULL, 0, &p, &why))
+		return STATUS_OK;
+	w->elsewhere = p.elsewhere;
+	w->note = p.note;
+	w->row.nodes = (int64_t)w->artifact.summary.node_count;
+	w->row.nodes_on_platform = known(p.on_platform);
+	w->row.nodes_elsewhere = known(p.elsewhere);
+	w->row.nodes_fused = p.on_platform < 0 ? ROW_NONE : p.fused;
+	w->took_none = row_took_none(&w->row);
+	if (!w->took_none)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s took none of the %lld nodes", t->platform->name, (long long)w->row.nodes);
+}
+
+static enum status judge_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, int64_t rows,
+	struct error *err)
+{
+	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor), *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
+	struct reference ref;
+	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err);
+
+	if (st)
 		return st;
 	if (rows > 0)
 		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
@@ -102,7 +131,7 @@ static enum status run_form(struct case_work *w, const struct target *t, const s
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
 	// A session with fixed shapes cannot generate: its cache does not grow.
 	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
-		return conform_generate(folder, spec, &w->checkpoint, t, b, &w->session, &w->arena, &w->differs, err);
+		return conform_generate(folder, w->spec, &w->checkpoint, t, form, &w->session, &w->arena, &w->differs, err);
 	return STATUS_OK;
 }
 
@@ -112,52 +141,33 @@ static void close_form(struct case_work *w)
 	graph_free(w->graph);
 	checkpoint_close(&w->checkpoint);
 	w->graph = NULL;
+	w->spec = NULL;
 	memset(&w->checkpoint, 0, sizeof w->checkpoint);
 }
 
-// The forms of the platform in their order, until one is right and wholly on it; else the one that was right, else the first
-// error. Where a platform has one form, so many tries there are.
+// In the form that `run` would take: the first that opens. Where its outputs are wrong, the case is wrong.
 static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
 {
-	struct case_work best = { 0 };
-	struct error first = { 0 };
-	bool right = false, differs = false;
+	const char *io = arena_printf(&w->arena, "%s/io.safetensors", folder);
+	struct forms forms;
 
-	for (size_t i = 0; i < t->platform->form_count; i++) {
+	forms_begin(&forms, t->platform, false, false);
+	for (;;) {
+		const struct graph_form *form = &forms.item[forms.at];
 		struct error why = { 0 };
 		enum status st;
 
 		row_init(&w->row);
 		w->elsewhere = -1;
-		w->note = NULL;
-		w->form = i;
-		w->differs = false;
-		st = run_form(w, t, &t->platform->forms[i], folder, rows, &why);
+		w->form = graph_form_text(&w->arena, form);
+		if (!(st = open_form(w, t, form, folder, io, &why)) && !(st = judge_form(w, t, form, folder, io, rows, &why)))
+			st = check_placement(w, t, &why);
+		bool refused = st && !w->is_open && forms_refused(&w->arena, t, w->spec != NULL, &why);
+
 		close_form(w);
-		if (st && i == 0) {
-			first = why;
-			differs = w->differs;
-		}
-		if (!st && (!right || (w->elsewhere >= 0 && w->elsewhere < best.elsewhere))) {
-			best.row = w->row;
-			best.elsewhere = w->elsewhere;
-			best.note = w->note;
-			best.form = w->form;
-			right = true;
-		}
-		if (!st && w->elsewhere <= 0)
-			break;
+		if (!refused || !forms_next(&forms, &w->arena, t, w->form, &why))
+			return st ? error_set(err, st, "%s", why.text) : STATUS_OK;
 	}
-	if (!right) {
-		w->differs = differs;
-		*err = first;
-		return first.status;
-	}
-	w->row = best.row;
-	w->elsewhere = best.elsewhere;
-	w->note = best.note;
-	w->form = best.form;
-	return STATUS_OK;
 }
 
 static json_t *real_or_null(double x)
@@ -174,11 +184,11 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
 	st = run_case(&w, t, folder, rows, &err);
-	enum verdict v = !st ? VERDICT_RIGHT : w.differs ? VERDICT_WRONG : verdict_of_status(st);
+	enum verdict v = !st ? VERDICT_RIGHT : w.differs ? VERDICT_WRONG : w.took_none ? VERDICT_FELL_BACK : verdict_of_status(st);
 	child_clean(&clean, err.text, strlen(err.text));
-	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:I}", "event", "case", "index", (json_int_t)index, "verdict", verdict_word(v), "reason",
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?}", "event", "case", "index", (json_int_t)index, "verdict", verdict_word(v), "reason",
 		st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
-		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", (json_int_t)w.form));
+		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", w.form));
 	text_done(&clean);
 	arena_done(&w.arena);
 }

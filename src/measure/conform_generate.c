@@ -170,10 +170,11 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 	return STATUS_OK;
 }
 
-enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct backend *b, struct session *whole,
-	struct arena *a, bool *differs, struct error *err)
+enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct graph_form *form,
+	struct session *whole, struct arena *a, bool *differs, struct error *err)
 {
 	static const enum arch_graph which[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
+	const struct backend *b = route_backend(t->route);
 	struct session sessions[3] = { 0 };
 	struct artifact artifacts[3];
 	struct graph *graphs[3] = { 0 };
@@ -185,7 +186,7 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	if (st)
 		return st;
 	for (size_t i = 0; parted && i < 3 && !st; i++) {
-		graphs[i] = graph_new(&t->platform->forms[0]);
+		graphs[i] = graph_new(form);
 		st = artifact_build(&artifacts[i], a, c, spec, which[i], graphs[i], err);
 		if (!st)
 			st = backend_prepare(b, &artifacts[i], a, c, err);
@@ -207,9 +208,9 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 		if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
 			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
 	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
-		struct graph_form form = t->platform->forms[0];
-		form.cache = CACHE_SHARED;
-		graphs[0] = graph_new(&form);
+		struct graph_form shared = *form;
+		shared.cache = CACHE_SHARED;
+		graphs[0] = graph_new(&shared);
 		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
 		if (!st)
 			st = backend_prepare(b, &artifacts[0], a, c, err);

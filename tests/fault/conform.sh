@@ -31,5 +31,22 @@ printf 'x' >"$work/bert/weights.tsv"
 code 2 "$ASSAY" conform --on null "$work/bert"
 count 0 1
 grep -q 'weights.tsv' "$work/out" || fail "the file is not named"
+
+# The form is the one that `run` takes, and no other one is tried where its outputs are wrong or nodes are left to others.
+form()
+{
+	local wanted=$1 options=$2
+	shift 2
+	code "$wanted" "$ASSAY" conform --on "null:$options" --json "$@" "$cases/bert"
+	all form >"$work/certified"
+	"$ASSAY" run "$model" --on "null:$options" --no-conform --runs 1 --json >"$work/out" 2>"$work/err" || true
+	[ -s "$work/certified" ] && [ "$(cat "$work/certified")" = "$(all form)" ] || fail "null:$options: conform tries '$(cat "$work/certified")', run takes '$(all form)'"
+}
+form 3 sleep_ms=0
+form 0 leave=Erf --batch 1
+form 0 refuse=Erf --batch 1
+code 2 "$ASSAY" conform --on null:leave=all --batch 1 --json "$cases/bert"
+is verdict fell_back
+says reason '^null took none of the 91 nodes'
 nothing_left '*'
 echo good
