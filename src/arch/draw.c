@@ -57,6 +57,18 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
 }
 
+// A graph that does not fit together is a gap of the builder's: no engine has seen it yet, and nothing is wrong with the files.
+static enum status finish(struct graph *g, const struct spec *s, struct error *err)
+{
+	enum status status = graph_finish(g, err);
+	if (status != STATUS_FAILED)
+		return status;
+	error_prefix(err, "the head %s of type %s is not built yet in this configuration", s->head->name, s->row->model_type);
+	if (err)
+		err->status = STATUS_UNSUPPORTED;
+	return STATUS_UNSUPPORTED;
+}
+
 enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
 {
 	struct checkpoint empty = { .path = s->row->model_type };
@@ -64,7 +76,7 @@ enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype 
 	struct graph *g = graph_new(NULL);
 	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = ARCH_WHOLE };
 	s->row->family->draw(&b);
-	enum status status = graph_finish(g, err);
+	enum status status = finish(g, s, err);
 	graph_free(g);
 	if (status)
 		return status;
@@ -144,7 +156,7 @@ const struct spec *part_enter(struct build *b, enum part part)
 	if (outer->part[part])
 		b->s = outer->part[part];
 	else
-		graph_fail(b->g, STATUS_FAILED, "%s has no such part", outer->row->model_type);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: it has no such part", outer->head->name, outer->row->model_type);
 	return outer;
 }
 
@@ -183,7 +195,7 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, graph_files[which]);
 	s->row->family->draw(&b);
 	if (graph_failed(g))
-		return graph_finish(g, err);
+		return finish(g, s, err);
 	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,

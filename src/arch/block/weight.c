@@ -57,13 +57,20 @@ static const struct weight *find_as(const struct build *b, const char *pattern, 
 	return w;
 }
 
+// The dialect names no such tensor: what is missing is ours, not the model's and not an engine's.
+static void not_built(const struct build *b, const char *stem)
+{
+	graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: its dialect %s names no tensor for %s", b->s->head->name, b->s->row->model_type,
+		b->s->row->dialect->name, stem);
+}
+
 // A dialect may have several words for a stem: the first is a new file's.
 static const struct weight *find(const struct build *b, const char *stem, const char *suffix, const char **name)
 {
 	const struct weight *w = NULL;
 	const char *first = stem_in_file(b, stem), *other;
 	if (!first) {
-		graph_fail(b->g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
+		not_built(b, stem);
 		return NULL;
 	}
 	w = find_as(b, first, suffix, name);
@@ -96,7 +103,7 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 	if (b->plan) {
 		const char *pattern = stem_in_file(b, stem);
 		if (!pattern) {
-			graph_fail(g, STATUS_FAILED, "the dialect %s has no word for %s", b->s->row->dialect->name, stem);
+			not_built(b, stem);
 			return NO_VALUE;
 		}
 		name = file_name(b, b->s->root, pattern, suffix);
