@@ -251,6 +251,8 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, "; 95 %% interval of the median %s to %s", ms(a, r->latency_low_ms), ms(a, r->latency_high_ms));
 	if (!isnan(r->throughput_per_s))
 		text_addf(t, "; %.4g inputs a second", r->throughput_per_s);
+	else if (r->batch == ROW_NONE)
+		text_add(t, "; how many inputs a second is not known: no dimension of the graph is named a batch");
 	if (!isnan(r->latency_cv))
 		text_addf(t, "; coefficient of variation %.2g %%", 100 * r->latency_cv);
 }
@@ -419,10 +421,10 @@ void show_result(const struct cell_result *result, const char *db)
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
 	if (r->inputs_note)
-		text_add(&t[INPUTS], r->inputs_note);
+		text_add(&t[INPUTS], r->inputs_note, is_reduced ? "; they say nothing of " : "", is_reduced ? r->precision : "");
 	if (r->type_conformance)
-		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers on this platform", r->type_conformance,
-			r->model_type);
+		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers in float32 on this platform%s%s", r->type_conformance,
+			r->model_type, is_reduced ? "; they say nothing of " : "", is_reduced ? r->precision : "");
 	if (db && r->row != ROW_NONE)
 		text_addf(&t[ROW], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < LINES; i++) {

@@ -45,7 +45,7 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Bound", r->bound);
 	html_fact(out, a, "Worst element", r->worst);
 	html_fact(out, a, "NaN and infinite", r->non_finite != ROW_NONE && r->non_finite > 0 ? arena_printf(a, "%lld values", (long long)r->non_finite) : NULL);
-	html_fact(out, a, "Conformance of the type", r->type_conformance != NULL ? arena_printf(a, "%s cases pass", r->type_conformance) : NULL);
+	html_fact(out, a, "Conformance of the type", r->type_conformance != NULL ? arena_printf(a, "%s cases pass, in float32", r->type_conformance) : NULL);
 	html_fact(out, a, "Latency", report_latency(a, r));
 	html_fact(out, a, "90th percentile", c->p90);
 	html_fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);

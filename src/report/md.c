@@ -128,7 +128,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		if (isnan(r->latency_ms))
 			continue;
 		if (!begun)
-			text_add(out, "## Times and errors\n\n| model | on | load | first run | warm runs | p90 | samples | max abs error | cosine | nodes | type conformance |\n"
+			text_add(out, "## Times and errors\n\n| model | on | load | first run | warm runs | p90 | samples | max abs error | cosine | nodes | type conformance (float32) |\n"
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
