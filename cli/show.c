@@ -421,7 +421,8 @@ void show_result(const struct cell_result *result, const char *db)
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
 	if (r->inputs_note)
-		text_add(&t[INPUTS], r->inputs_note, is_reduced ? "; they say nothing of " : "", is_reduced ? r->precision : "");
+		text_add(&t[INPUTS], r->inputs_note);
+	bool is_reduced = r->precision && precision_is_reduced(precision_find(r->precision));
 	if (r->type_conformance)
 		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers in float32 on this platform%s%s", r->type_conformance,
 			r->model_type, is_reduced ? "; they say nothing of " : "", is_reduced ? r->precision : "");

@@ -6,7 +6,7 @@
 //   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3, t = 5))
 //   .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12
 //   TensorProto: dims = 1, data_type = 2, raw_data = 9, external_data = 13 (key = 1, value = 2).   AttributeProto: g = 6, graphs = 11
-//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1))))
+//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param = 2))))
 #include "backend/outline.h"
 
 #include <string.h>
@@ -74,22 +74,28 @@ static const char *string(struct arena *a, struct wire w)
 	return arena_strndup(a, (const char *)w.at, (size_t)(w.end - w.at));
 }
 
-static void read_shape(struct tensor_type *t, struct wire w, bool *bad)
+static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, bool *bad)
 {
 	struct field f, g;
 
 	while (next(&w, &f, bad)) {
 		int64_t dim = -1;
+		const char *symbol = NULL;
 
 		if (f.number != 1 || f.kind != 2)
 			continue;
-		while (next(&f.bytes, &g, bad))
+		while (next(&f.bytes, &g, bad)) {
 			if (g.number == 1 && g.kind == 0)
 				dim = (int64_t)g.varint;
-		if (t->rank == TENSOR_MAX_RANK)
+			if (g.number == 2 && g.kind == 2)
+				symbol = string(a, g.bytes);
+		}
+		if (t->rank == TENSOR_MAX_RANK) {
 			*bad = true;
-		else
+		} else {
+			t->symbol[t->rank] = symbol;
 			t->dim[t->rank++] = dim < 0 ? -1 : dim;
+		}
 	}
 }
 
@@ -110,7 +116,7 @@ static void read_value(struct tensor_type *t, struct arena *a, struct wire w, bo
 				if (h.number == 1 && h.kind == 0)
 					t->dtype = dtype_of_onnx((int)h.varint);
 				if (h.number == 2 && h.kind == 2)
-					read_shape(t, h.bytes, bad);
+					read_shape(t, a, h.bytes, bad);
 			}
 		}
 	}

@@ -11,7 +11,7 @@ struct outline_node { const char *name, *op; enum dtype dtype; };     // dtype: 
 struct outline {
 	struct outline_node *nodes;          // in the file's order; a node without a name has ""
 	size_t node_count;
-	struct tensor_type *inputs, *outputs;        // inputs that an initializer fills are left out; -1: symbolic
+	struct tensor_type *inputs, *outputs;        // inputs that an initializer fills are left out; -1: symbolic, its name in `symbol` where it has one
 	size_t input_count, output_count;
 };
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/outline.h"
 #include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -40,6 +41,32 @@ void say_row(json_t *fields)
 
 // ---- inputs -------------------------------------------------------------------------------------------------------------
 
+// A graph that assay drew has the batch of the question, or the one that its golden inputs have. Of a user's file only a dimension's name
+// tells, or a batch that was asked for and that every input took.
+static int64_t batch_of(const struct work *w, const struct tensor_type *types, size_t count)
+{
+	int64_t batch = inputs_batch(types, w->drawn, count, w->spec ? 0 : w->ask.batch);
+
+	return batch < 0 && w->spec ? w->shape.batch : batch;
+}
+
+static int64_t told_batch(struct work *w, const struct tensor_type *types, size_t count)
+{
+	struct tensor_type *named = ARENA_ARRAY(&w->arena, count + 1, struct tensor_type);
+	struct outline file = { 0 };
+	struct error ignored;
+
+	for (size_t i = 0; i < count; i++)
+		named[i] = types[i];
+	// Engines tell no names of dimensions; the file has them.
+	if (!w->spec && w->part->artifact.graph && !outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
+		for (size_t i = 0; i < count; i++)
+			for (size_t k = 0; k < file.input_count; k++)
+				if (text_is(file.inputs[k].name, named[i].name))
+					memcpy(named[i].symbol, file.inputs[k].symbol, sizeof named[i].symbol);
+	return batch_of(w, named, count);
+}
+
 static enum status draw_inputs(struct work *w, struct error *err)
 {
 	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
@@ -56,8 +83,9 @@ static enum status draw_inputs(struct work *w, struct error *err)
 		return st;
 	for (size_t i = 0; i < count; i++)
 		w->shaped_by_sequence |= w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
+	w->batch = told_batch(w, types, count);
 	inputs_hash(w->drawn, count, w->inputs_hash);
-	say_row(json_pack("{s:s, s:I, s:o}", "inputs_hash", w->inputs_hash, "batch", (json_int_t)w->shape.batch, "sequence",
+	say_row(json_pack("{s:s, s:o, s:o}", "inputs_hash", w->inputs_hash, "batch", w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence",
 		w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null()));
 	return STATUS_OK;
 }
@@ -159,13 +187,13 @@ void say_samples(const int64_t *ns, size_t count)
 
 static enum status scenario(struct work *w, const struct protocol_run *r, struct error *err)
 {
-	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs, w->shape.batch, (uint64_t)w->ask.seed);
+	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs, w->batch > 0 ? w->batch : 1, (uint64_t)w->ask.seed);
 	struct scenario_result result;
 	enum status st = scenario_run(r, &ask, &w->arena, &result, err);
 
 	if (st)
 		return st;
-	json_t *throughput = isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
+	json_t *throughput = w->batch > 0 && isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
 	say_row(json_pack("{s:o, s:o}", "scenario_result", scenario_json(&ask, &result), "throughput_per_s", throughput));
 	say_samples(result.latency_ns, result.count);
 	return STATUS_OK;

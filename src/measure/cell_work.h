@@ -35,6 +35,7 @@ struct work {
 	bool shares_cache;                   // part[0] is drawn with CACHE_SHARED
 	struct input_hints hints;
 	struct input_shape shape;
+	int64_t batch;                       // inputs that one run answers; -1: nothing names it
 	struct device_list devices;
 	const struct device *device;         // NULL: the engine does not list it
 	bool is_open, shaped_by_sequence, threads_asked;

@@ -57,7 +57,7 @@
 	X(REAL, arithmetic_max_abs_error, "largest absolute error against that")                                           \
 	X(REAL, arithmetic_nmse, "normalised mean squared error against that")                                             \
 	X(REAL, arithmetic_cosine, "cosine similarity to that")                                                            \
-	X(TEXT, type_conformance, "cases of this type that assay ships that pass on this engine, as passed/cases")          \
+	X(TEXT, type_conformance, "cases of this type that assay ships that pass on this platform, as passed/cases: float32 models, whatever precision the row has")          \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows")     \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
@@ -72,7 +72,7 @@
 	X(REAL, perplexity, "of a causal language model on the input tokens of the judged run; those are random but for a golden file's")   \
 	X(REAL, perplexity_float32, "the same of the reference outputs")                                                   \
 	X(REAL, token_agreement, "share of places, the tokens of float32 before each given, where its next one is chosen here too")   \
-	X(INTEGER, batch, "batch size")                                                                                    \
+	X(INTEGER, batch, "batch size; null: nothing in a user's graph names it, and throughput_per_s is null too")        \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
 	VARIANT_LIST(X)                                                                                                    \
 	X(TEXT, task, "generate; null: one forward pass")                                                                  \

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -72,8 +73,40 @@ enum status inputs_shape(struct input_shape *out, const struct input_hints *hint
 	return STATUS_OK;
 }
 
+// How surely the first dimension of a tensor "in.NAME" is the batch.
+static int batch_rank(const char *name)
+{
+	if (text_ends(name, "ids"))
+		return 3;
+	return text_ends(name, "mask") || text_starts(name, "in.pixel_values") || text_starts(name, "in.input_") ? 2 : 1;
+}
+
+bool inputs_names_batch(const char *symbol)
+{
+	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "bs", "N", "image_batch", "audio_batch" };
+
+	for (size_t i = 0; symbol && i < sizeof names / sizeof *names; i++)
+		if (!strcasecmp(symbol, names[i]))
+			return true;
+	return false;
+}
+
+int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked)
+{
+	bool all = count > 0 && asked > 1;
+
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < types[i].rank && k < drawn[i].rank; k++)
+			if (inputs_names_batch(types[i].symbol[k]))
+				return drawn[i].dim[k];
+	for (size_t i = 0; i < count; i++)
+		all &= drawn[i].rank > 0 && drawn[i].dim[0] == asked;
+	return all ? asked : -1;
+}
+
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err)
 {
+	int best = 0;
 	struct arena a = { 0 };
 	struct shard shard;
 	struct weight *tensors;
@@ -81,9 +114,14 @@ enum status inputs_file_shape(struct input_shape *out, const char *path, struct 
 	enum status st = safetensors_open(&a, path, &shard, &tensors, &count, err);
 
 	for (size_t i = 0; !st && i < count; i++) {
+		int rank = batch_rank(tensors[i].name);
+
 		if (!text_starts(tensors[i].name, "in.") || tensors[i].rank < 1)
 			continue;
-		out->batch = tensors[i].dim[0];
+		if (rank > best) {
+			best = rank;
+			out->batch = tensors[i].dim[0];
+		}
 		if (text_ends(tensors[i].name, "ids") && tensors[i].rank == 2)
 			out->sequence = tensors[i].dim[1];
 	}

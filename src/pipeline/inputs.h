@@ -19,7 +19,12 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 // What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
 // an asked sequence that is longer than that. Zero: not asked.
 enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
-// Batch and sequence of the inputs in a file.
+// How many inputs one run answers, where that can be known: the size of a dimension that a declared type names as a batch ("batch", "batch_size",
+// "N", ...; inputs_names_batch); else `asked`, where it is above 1 and every input begins with so many. -1: not known. That some input
+// begins with a 2 says nothing: it may be the layers of a state.
+int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked);
+bool inputs_names_batch(const char *symbol);
+// Batch and sequence of the inputs in a file: the batch of token ids, else of a mask, pixels or sound, else of the first tensor that has one.
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);

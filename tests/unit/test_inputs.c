@@ -241,12 +241,55 @@ static void tables_of_a_users_graph(void **state)
 	arena_done(&a);
 }
 
+// A batch is a dimension with that name, or one that was asked for and that all inputs took; no other first dimension.
+static void a_batch_is_named_or_asked_for(void **state)
+{
+	const struct tensor_type lstm[] = { { "x", DTYPE_F32, 3, { -1, 4, 8 }, { "seq" } }, { "state", DTYPE_F32, 3, { 2, 1, 128 }, { 0 } } };
+	const struct tensor_type named[] = { { "state", DTYPE_F32, 3, { 2, -1, 128 }, { NULL, "batch_size" } }, { "x", DTYPE_F32, 2, { -1, 8 }, { "N" } } };
+	const struct tensor_type open[] = { { "x", DTYPE_F32, 2, { -1, 8 }, { 0 } }, { "y", DTYPE_F32, 2, { -1, 3 }, { 0 } } };
+	struct input_shape shape = { .batch = 4, .sequence = 7 };
+	struct arena a = { 0 };
+	struct tensor in[2];
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, lstm, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
+	assert_int_equal(inputs_batch(lstm, in, 2, 1), -1);
+	assert_int_equal(inputs_batch(lstm, in, 2, 4), -1);      // asked for, and the state did not take it
+	assert_int_equal(inputs_synthetic(&a, named, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
+	assert_int_equal(inputs_batch(named, in, 2, 1), in[0].dim[1]);
+	assert_int_equal(inputs_synthetic(&a, open, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
+	assert_int_equal(inputs_batch(open, in, 2, 4), 4);
+	assert_int_equal(inputs_batch(open, in, 2, 1), -1);
+	assert_true(inputs_names_batch("Batch") && !inputs_names_batch("seq") && !inputs_names_batch(NULL));
+	arena_done(&a);
+}
+
+static void a_state_is_no_batch(void **state)
+{
+	const struct tensor stored[] = {
+		{ .name = "in.input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 3, 2 }, .data = (uint8_t[48]){ 0 }, .nbytes = 48 },
+		{ .name = "in.state", .dtype = DTYPE_F32, .rank = 3, .dim = { 2, 1, 2 }, .data = (uint8_t[16]){ 0 }, .nbytes = 16 },
+	};
+	struct input_shape shape = { .batch = 1 };
+	struct error err = { 0 };
+	char path[] = "/tmp/assay-batch-XXXXXX";
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file_shape(&shape, path, &err), STATUS_OK);
+	assert_int_equal(shape.batch, 3);
+	assert_int_equal(shape.sequence, 2);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
 		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
 		cmocka_unit_test(tables_of_a_users_graph),
+		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(a_state_is_no_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
