@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the program of a run still live? It says so by a lock that the kernel drops when it ends, however it ends, and that is seen from
-// every PID namespace on the same file system. Private to store/.
+// Is a run still going on? It says so by a lock that is held from store_begin_run to store_close, that the kernel drops when the program
+// ends, however it ends, and that is seen from every PID namespace on the same file system. Private to store/.
 //
-//   DATABASE.lock    at 8 x RUN eight bytes, under an exclusive lock (OFD) while the program lives: a hash of its process number, start
+//   DATABASE.lock    at 8 x RUN eight bytes, under an exclusive lock (OFD) while the run goes on: a hash of its process number, start
 //                    time, PID namespace and boot, as the table run has them; eight bytes at 0 are for makers of a new database
 //
 // The bytes say which run the lock was for: another database under the same name has other runs. A file without them (an older program,

@@ -263,7 +263,7 @@ static enum status settle_orphans(struct store *s, struct error *err)
 			// run 0: written by whoever opened the file next, not by the run itself
 			const struct db_value row[] = {
 				V_INTEGER("id", id++), V_INTEGER("run", 0), V_INTEGER("cell", table_integer(&t, i, "cell")), V_TEXT("kind", "interrupted"),
-				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)), V_TEXT("cause", "the program that ran it ended before the cell did"),
+				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)), V_TEXT("cause", "its run ended before the cell did"),
 				V_TIME("happened_at", clock_unix_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);

@@ -21,10 +21,10 @@ struct store {                                       // all zero but for `notice
 	int lock;                                    // of run_lock.h since store_begin_run; 0 or below: none
 };
 
-// Loads the library, makes or migrates the schema, and turns "started" cells of dead runs (run_lock.h, else pid, start time, boot id) into
-// interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error and nothing is
+// Loads the library, makes or migrates the schema, and turns "started" cells of runs that are over (run_lock.h, else pid, start time, boot
+// id) into interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error and nothing is
 // written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself.
-// close accepts a zeroed store.
+// close ends the run that store_begin_run began: its cells without a verdict are interrupted ones. It accepts a zeroed store.
 enum status store_open(struct store *s, const char *path, bool read_only, struct error *err);
 // For reading, after migrating and settling dead runs where the file can be written; where it cannot, it is read as it is.
 enum status store_open_settled(struct store *s, const char *path, struct error *err);
