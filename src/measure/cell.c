@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "measure/cell_judge.h"
 #include "measure/golden.h"
+#include "base/text.h"
 #include "measure/hear.h"
 #include "measure/request.h"
 #include "measure/scratch.h"
@@ -135,25 +136,38 @@ static bool generates(const struct row *r)
 	return text_is(r->task, "generate");
 }
 
-// Which windows, by how much, which way, and what the machine did meanwhile.
-static const char *why_unstable(const struct stats_windows *w, double others, struct arena *a)
+// Which limit of stats.h was passed, by how much, and what the machine did meanwhile.
+static const char *why_unstable(const struct stats_stability *s, double others, struct arena *a)
 {
-	const char *meanwhile = others >= 0.1 ? arena_printf(a, "; other processes used %.1f CPUs meanwhile", others) :
-		others >= 0 ? "; other processes were calm" : "";
+	struct text t = { 0 };
 
-	return arena_printf(a, "%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart%s", w->is_drift ? "drift" : "scatter",
-		w->size, w->median[0], w->median[1], w->median[2], 100 * (w->apart - 1), meanwhile);
+	if (!s->windows_agree)
+		text_addf(&t, "%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart (limit 5 %%)",
+			s->is_drift ? "drift" : "scatter", s->size, s->median[0], s->median[1], s->median[2], 100 * (s->apart - 1));
+	if (!s->spread_is_small)
+		text_addf(&t, "%sspread: the middle half of the runs spans %.0f %% of the median (limit %.0f %%)", t.length ? "; " : "", 100 * s->spread,
+			100 * STATS_STABLE_SPREAD);
+	if (!s->tail_is_short)
+		text_addf(&t, "%stail: the coefficient of variation is %.0f %% (limit %.0f %%), the slowest run took %.3g times the median", t.length ? "; " : "",
+			100 * s->cv, 100 * STATS_STABLE_CV, s->slowest);
+	if (others >= 0.1)
+		text_addf(&t, "; other processes used %.1f CPUs meanwhile", others);
+	else if (others >= 0)
+		text_add(&t, "; other processes were calm");
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
 }
 
 // `others`: CPUs that other processes used while the child lived; NaN: not known.
-static void take_times(struct row *r, const struct heard *h, double others, uint64_t seed, struct arena *a)
+static void take_times(struct row *r, const struct heard *h, double others, struct arena *a)
 {
-	struct stats_windows windows = stats_windows(h->sample_ms, h->sample_count);
+	struct stats_stability stability = stats_stability(h->sample_ms, h->sample_count);
 	double sum = 0;
 
 	if (h->sample_count || h->outputs)
 		r->samples = (int64_t)h->sample_count;
-	if (h->outputs && !windows.size)
+	if (h->outputs && !stability.size)
 		r->stability = "n too small";
 	if (!h->sample_count)
 		return;
@@ -164,16 +178,16 @@ static void take_times(struct row *r, const struct heard *h, double others, uint
 	r->latency_p95_ms = stats_percentile(h->sample_ms, h->sample_count, 95);
 	r->latency_p99_ms = stats_percentile(h->sample_ms, h->sample_count, 99);
 	r->latency_cv = stats_cv(h->sample_ms, h->sample_count);
-	stats_median_interval(h->sample_ms, h->sample_count, seed, &r->latency_low_ms, &r->latency_high_ms);
+	stats_median_interval(h->sample_ms, h->sample_count, &r->latency_low_ms, &r->latency_high_ms);
 	for (size_t i = 0; i < h->sample_count; i++)
 		sum += h->sample_ms[i];
 	// A scenario has said its own; what generates has tokens_per_s.
 	if (isnan(r->throughput_per_s) && !generates(r) && r->batch != ROW_NONE && sum > 0)
 		r->throughput_per_s = (double)r->batch * (double)h->sample_count * 1e3 / sum;
-	if (!windows.size)
+	if (!stability.size)
 		return;
-	r->stability = windows.is_stable ? "stable" : "unstable";
-	r->stability_why = windows.is_stable ? NULL : why_unstable(&windows, others, a);
+	r->stability = stability.is_stable ? "stable" : "unstable";
+	r->stability_why = stability.is_stable ? NULL : why_unstable(&stability, others, a);
 }
 
 static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
@@ -378,7 +392,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		result.row.placement_note = note;
 	if (text_get(&report.output)[0])
 		result.row.stderr_tail = arena_strdup(a, text_get(&report.output));
-	take_times(&result.row, &heard, state_others(&before, &after), c->seed, a);
+	take_times(&result.row, &heard, state_others(&before, &after), a);
 	take_memory(&result.row, &heard, &report, a);
 	child_report_done(&report);
 	explain_cause(c, a, &result);

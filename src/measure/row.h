@@ -105,19 +105,19 @@
 	X(REAL, latency_min_ms, "fastest warm run")                                                                        \
 	X(REAL, latency_max_ms, "slowest warm run")                                                                        \
 	X(REAL, latency_p90_ms, "90th percentile; null below 64 samples: n too small")                                     \
-	X(REAL, latency_low_ms, "lower end of the 95 % interval of the median (bootstrap over the timed runs)")            \
+	X(REAL, latency_low_ms, "lower end of the 95 % interval of the median: order statistics of the timed runs, exact for independent runs of any distribution; it says nothing of another process; null below 6 runs")            \
 	X(REAL, latency_high_ms, "its upper end")                                                                          \
 	X(REAL, latency_p95_ms, "95th percentile; null below 130 samples")                                                 \
 	X(REAL, latency_p99_ms, "99th percentile; null below 662 samples")                                                 \
-	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean")                    \
+	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean; outliers show in it")                    \
 	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells")                      \
 	X(REAL, clock_overhead_us, "median time between two looks at the clock with nothing between them; it is in every latency")                                                \
 	X(REAL, harness_overhead_us, "what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none)")                                 \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim")     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
-	X(TEXT, stability, "stable or unstable: do the medians of the last three windows of runs agree within 5 %; 'n too small' below 9 runs")               \
-	X(TEXT, stability_why, "drift or scatter, which windows, by how much, and what other processes did; null: stable, or too few runs")                                     \
+	X(TEXT, stability, "stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 % of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs")               \
+	X(TEXT, stability_why, "which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes did; null: stable, or too few runs")                                     \
 	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
 	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \

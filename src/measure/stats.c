@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order statistics of timed runs, how sure they are, and whether the runs were of one kind. No mean stands for a latency: latencies are
-// skewed, and one page fault moves it; the coefficient of variation is given because people ask for it, and decides nothing.
+// skewed, and one page fault moves it. That is what the coefficient of variation is good for: it sees the outliers that medians and
+// quartiles are made not to see, so a row whose runs have them is not called stable.
 #include "measure/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/order.h"
 
-enum { RESAMPLES = 1000, SLOPE_LEAST = 5 };
+enum { SLOPE_LEAST = 5 };
 
 // The percentile of samples in any order.
 static double at(const double *samples, size_t count, double p)
@@ -119,49 +119,66 @@ double stats_cv(const double *samples, size_t count)
 	return count < 2 || !(mean > 0) ? (double)NAN : sqrt(squares / (double)(count - 1)) / mean;
 }
 
-bool stats_median_interval(const double *samples, size_t count, uint64_t seed, double *low, double *high)
+// The largest k with P(fewer than k of n fair coins are heads) <= 2.5 %. Probabilities by their logarithms: 2^-n is no double for large n.
+size_t stats_median_rank(size_t count)
 {
-	size_t length = (size_t)ceil(sqrt((double)count));
-	double *medians, *drawn;
-	uint64_t n = 0;
+	const double n = (double)count, each_side = 0.025;
+	double log_p = -n * log(2), below = 0;
+	size_t k = 0;
 
-	*low = *high = (double)NAN;
-	if (isnan(stats_percentile(samples, count, 50)))
-		return false;
-	medians = malloc(RESAMPLES * sizeof *medians);
-	drawn = malloc(count * sizeof *drawn);
-	for (size_t r = 0; r < RESAMPLES && medians && drawn; r++) {
-		for (size_t filled = 0; filled < count;) {
-			size_t at = (size_t)(((splitmix64(seed, n++) >> 32) * (uint64_t)count) >> 32);
-
-			for (size_t k = 0; k < length && filled < count; k++)
-				drawn[filled++] = samples[(at + k) % count];
-		}
-		medians[r] = stats_median_of(drawn, count);
+	while (k < count && below + exp(log_p) <= each_side) {
+		below += exp(log_p);
+		log_p += log((n - (double)k) / ((double)k + 1));
+		k++;
 	}
-	if (medians && drawn) {
-		*low = at(medians, RESAMPLES, 2.5);
-		*high = at(medians, RESAMPLES, 97.5);
-	}
-	free(medians);
-	free(drawn);
-	return !isnan(*low);
+	return k;
 }
 
-struct stats_windows stats_windows(const double *samples, size_t count)
+bool stats_median_interval(const double *samples, size_t count, double *low, double *high)
 {
-	struct stats_windows w = { .size = count < STATS_STABLE_LEAST ? 0 : count / 3 };
+	size_t k = stats_median_rank(count);
+	double *sorted = k ? malloc(count * sizeof *sorted) : NULL;
+
+	*low = *high = (double)NAN;
+	if (!sorted)
+		return false;
+	memcpy(sorted, samples, count * sizeof *sorted);
+	order_ascending(sorted, count);
+	*low = sorted[k - 1];
+	*high = sorted[count - k];
+	free(sorted);
+	return true;
+}
+
+static void take_windows(struct stats_stability *s, const double *samples, size_t count)
+{
 	double least = INFINITY, most = 0;
 
-	for (size_t i = 0; i < 3 && w.size; i++) {
-		w.median[i] = stats_median(samples + count - (3 - i) * w.size, w.size);
-		least = w.median[i] < least ? w.median[i] : least;
-		most = w.median[i] > most ? w.median[i] : most;
+	for (size_t i = 0; i < 3; i++) {
+		s->median[i] = stats_median(samples + count - (3 - i) * s->size, s->size);
+		least = s->median[i] < least ? s->median[i] : least;
+		most = s->median[i] > most ? s->median[i] : most;
 	}
-	w.apart = w.size && least > 0 ? most / least : (double)NAN;
-	w.is_stable = w.size && most <= least * STATS_STABLE_WITHIN;
-	w.is_drift = w.size && ((w.median[0] < w.median[1] && w.median[1] < w.median[2]) || (w.median[0] > w.median[1] && w.median[1] > w.median[2]));
-	return w;
+	s->apart = least > 0 ? most / least : (double)NAN;
+	s->windows_agree = most <= least * STATS_STABLE_WITHIN;
+	s->is_drift = (s->median[0] < s->median[1] && s->median[1] < s->median[2]) || (s->median[0] > s->median[1] && s->median[1] > s->median[2]);
+}
+
+struct stats_stability stats_stability(const double *samples, size_t count)
+{
+	struct stats_stability s = { .size = count < STATS_STABLE_LEAST ? 0 : count / 3, .apart = (double)NAN, .spread = (double)NAN, .cv = (double)NAN };
+	double middle = stats_median(samples, count);
+
+	if (!s.size)
+		return s;
+	take_windows(&s, samples, count);
+	s.cv = stats_cv(samples, count);
+	s.slowest = stats_max(samples, count) / middle;
+	s.spread = (at(samples, count, 75) - at(samples, count, 25)) / middle;
+	s.spread_is_small = s.spread <= STATS_STABLE_SPREAD;
+	s.tail_is_short = s.cv <= STATS_STABLE_CV;
+	s.is_stable = s.windows_agree && s.spread_is_small && s.tail_is_short;
+	return s;
 }
 
 bool stats_slope(const double *y, size_t count, double *slope, double *low, double *high)

@@ -35,7 +35,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers' outputs\" compares with the original implementation.",
 		shared_graph, timed);
 	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
-	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their last windows of runs differ by more than 10\u00a0%%.", unstable, timed);
+	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their runs drifted, scattered or had outliers; each row says which, with the limit.", unstable, timed);
 	NOTE(split, "In %zu of %zu cells that ran, some nodes ran elsewhere than on the platform that was asked for.", split, timed);
 	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,

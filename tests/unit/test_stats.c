@@ -59,26 +59,52 @@ static void percentiles_have_floors(void **state)
 
 static void stability(void **state)
 {
-	const double steady[] = { 90, 10, 10.5, 10, 10.2, 10, 10.1, 10.3, 10 };
+	const double steady[] = { 11, 10, 10.5, 10, 10.2, 10, 10.1, 10.3, 10 };
 	const double drifting[] = { 10, 10, 10, 11, 11, 11, 12, 12, 12 };
 	const double scattered[] = { 10, 10, 10, 12, 12, 12, 11, 11, 11 };
 	const double late[] = { 900, 800, 10, 10, 10, 10, 10, 10, 10, 10, 10 };       // windows count from the end
 	const double within[] = { 100, 100, 100, 104.9, 104.9, 104.9, 100, 100, 100 }, beyond[] = { 100, 100, 100, 105.1, 105.1, 105.1, 100, 100, 100 };
-	struct stats_windows w;
+	struct stats_stability s;
 
 	(void)state;
-	assert_true(stats_windows(steady, 9).is_stable);
-	w = stats_windows(drifting, 9);
-	assert_true(!w.is_stable && w.is_drift && w.size == 3);
-	near(w.apart, 1.2);
-	near(w.median[1], 11);
-	w = stats_windows(scattered, 9);
-	assert_true(!w.is_stable && !w.is_drift);
-	w = stats_windows(steady, 8);
-	assert_true(!w.is_stable && !w.size && isnan(w.apart));
-	assert_true(stats_windows(late, 11).is_stable);
-	assert_true(stats_windows(within, 9).is_stable);
-	assert_false(stats_windows(beyond, 9).is_stable);
+	s = stats_stability(drifting, 9);
+	assert_true(!s.is_stable && !s.windows_agree && s.is_drift && s.size == 3);
+	near(s.apart, 1.2);
+	near(s.median[1], 11);
+	s = stats_stability(scattered, 9);
+	assert_true(!s.is_stable && !s.windows_agree && !s.is_drift);
+	s = stats_stability(steady, 8);
+	assert_true(!s.is_stable && !s.size && isnan(s.apart) && isnan(s.cv));
+	assert_true(stats_stability(late, 11).windows_agree);
+	assert_true(stats_stability(within, 9).is_stable);
+	assert_false(stats_stability(beyond, 9).is_stable);
+}
+
+// Windows whose medians agree are not enough: two kinds of runs, and a single outlier, are no stable row.
+static void stability_sees_outliers(void **state)
+{
+	double x[662];
+	struct stats_stability s;
+
+	(void)state;
+	for (size_t i = 0; i < 662; i++)
+		x[i] = 10 + 0.1 * (double)(i % 3);
+	assert_true(stats_stability(x, 662).is_stable);
+	x[300] = 10000;
+	s = stats_stability(x, 662);
+	assert_true(s.windows_agree && s.spread_is_small && !s.tail_is_short && !s.is_stable);
+	assert_true(s.cv > 5 && s.slowest > 900);
+	for (size_t i = 0; i < 20; i++)
+		x[i] = i % 2 ? 10 : 14;
+	x[19] = x[17] = x[11] = x[5] = 12;                                   // the medians of windows are alike
+	s = stats_stability(x, 20);
+	assert_true(!s.spread_is_small && s.tail_is_short && !s.is_stable);
+	for (size_t i = 0; i < 11; i++)
+		x[i] = 10;
+	x[4] = 18;
+	assert_true(stats_stability(x, 11).is_stable);
+	x[4] = 25;
+	assert_false(stats_stability(x, 11).is_stable);
 }
 
 static void variation(void **state)
@@ -109,33 +135,84 @@ static void median_selects(void **state)
 	assert_true(isnan(stats_median_of(x, 0)));
 }
 
-// Of 400 samples of uniform noise with a known median, nearly 95 % of the intervals hold it; and of noise that is its own neighbour.
-static void median_interval(void **state)
+// Ranks from tables of the binomial distribution, and that each is the narrowest pair that keeps 95 %.
+static void median_ranks(void **state)
 {
-	enum { SERIES = 400, RUNS = 64 };
-	double x[RUNS], low, high, low2, high2;
-	size_t held = 0, held_alike = 0;
+	static const struct { size_t count, rank; } known[] = { { 0, 0 }, { 5, 0 }, { 6, 1 }, { 8, 1 }, { 9, 2 }, { 11, 2 }, { 12, 3 }, { 17, 5 }, { 30, 10 }, { 64, 24 },
+		{ 100, 40 }, { 662, 306 } };
+	double x[30], low, high;
 
 	(void)state;
-	for (uint64_t series = 0; series < SERIES; series++) {
-		for (size_t i = 0; i < RUNS; i++)
-			x[i] = 10 + uniform(series, i);
-		assert_true(stats_median_interval(x, RUNS, 1, &low, &high));
-		assert_true(low <= high && low >= stats_min(x, RUNS) && high <= stats_max(x, RUNS));
-		held += low <= 10.5 && high >= 10.5;
-		for (size_t i = 0; i < RUNS; i++)                            // pairs that are the same
-			x[i] = 10 + uniform(series + 10000, i / 2);
-		stats_median_interval(x, RUNS, 1, &low, &high);
-		held_alike += low <= 10.5 && high >= 10.5;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		assert_int_equal(stats_median_rank(known[i].count), known[i].rank);
+	for (size_t n = STATS_INTERVAL_LEAST; n <= 100; n++) {
+		double choose = pow(0.5, (double)n), outside = 0;
+		size_t k = stats_median_rank(n);
+
+		for (size_t i = 0; i < k; i++) {
+			outside += 2 * choose;
+			choose *= (double)(n - i) / (double)(i + 1);
+		}
+		assert_true(outside <= 0.05 && outside + 2 * choose > 0.05);
 	}
-	printf("intervals that hold the median: %zu of %d, of pairs %zu\n", held, SERIES, held_alike);
-	assert_in_range(held, SERIES * 90 / 100, SERIES * 99 / 100);
-	assert_in_range(held_alike, SERIES * 85 / 100, SERIES * 99 / 100);
-	stats_median_interval(x, RUNS, 7, &low, &high);
-	stats_median_interval(x, RUNS, 7, &low2, &high2);
-	assert_true(memcmp(&low, &low2, sizeof low) == 0 && memcmp(&high, &high2, sizeof high) == 0);
-	assert_false(stats_median_interval(x, 10, 1, &low, &high));
+	assert_in_range(stats_median_rank(1000000), 499019, 499021);            // n / 2 - 0.98 sqrt(n)
+	for (size_t i = 0; i < 30; i++)
+		x[i] = (double)((i * 7) % 30);                                  // 0 to 29, mixed
+	assert_true(stats_median_interval(x, 30, &low, &high));
+	near(low, 9);
+	near(high, 20);
+	assert_false(stats_median_interval(x, 5, &low, &high));
 	assert_true(isnan(low) && isnan(high));
+}
+
+static double normal(uint64_t seed, uint64_t i)
+{
+	return sqrt(-2 * log(1 - uniform(seed, 2 * i))) * cos(2 * M_PI * uniform(seed, 2 * i + 1));
+}
+
+enum distribution { NORMAL, LOGNORMAL, BIMODAL, HEAVY, DISTRIBUTIONS };
+static const struct { const char *name; double median; } distributions[] = {
+	[NORMAL] = { "normal", 10 }, [LOGNORMAL] = { "lognormal", 1 },
+	[BIMODAL] = { "bimodal", 10 + 0.1 * 0.96742156610170103 },              // 60 % around 10, 40 % around 20
+	[HEAVY] = { "heavy tail", 2 },                                          // Pareto's with exponent 1: it has no mean
+};
+
+static double draw(enum distribution d, uint64_t seed, uint64_t i)
+{
+	double z = normal(seed, i), u = uniform(seed + 7919, i);
+
+	return d == NORMAL ? 10 + z : d == LOGNORMAL ? exp(z) : d == BIMODAL ? (u < 0.6 ? 10 : 20) + 0.1 * z : 1 / (1 - u);
+}
+
+static double share_held(enum distribution d, size_t runs)
+{
+	enum { SERIES = 4000 };
+	double x[64], low, high;
+	size_t held = 0;
+
+	for (uint64_t series = 0; series < SERIES; series++) {
+		for (size_t i = 0; i < runs; i++)
+			x[i] = draw(d, 100003 * series + runs, i);
+		assert_true(stats_median_interval(x, runs, &low, &high));
+		held += low <= distributions[d].median && distributions[d].median <= high;
+	}
+	return (double)held / SERIES;
+}
+
+// A 95 % interval that holds the median in 81 % of cases is none: by simulation, and against what the binomial distribution promises.
+static void median_interval_covers(void **state)
+{
+	static const struct { size_t runs; double promised; } sizes[] = { { 6, 0.96875 }, { 11, 0.98828125 }, { 17, 0.950958251953125 },
+		{ 30, 0.95722605474293232 }, { 64, 0.96723424093 } };
+
+	(void)state;
+	for (enum distribution d = 0; d < DISTRIBUTIONS; d++)
+		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+			double held = share_held(d, sizes[i].runs);
+
+			printf("%s, %zu runs: %.2f %% hold the median\n", distributions[d].name, sizes[i].runs, 100 * held);
+			assert_true(held >= 0.93 && fabs(held - sizes[i].promised) < 0.015);
+		}
 }
 
 static void slopes(void **state)
@@ -172,7 +249,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(medians), cmocka_unit_test(extremes), cmocka_unit_test(percentiles_have_floors), cmocka_unit_test(stability),
-		cmocka_unit_test(variation), cmocka_unit_test(median_selects), cmocka_unit_test(median_interval), cmocka_unit_test(slopes),
+		cmocka_unit_test(stability_sees_outliers),
+		cmocka_unit_test(variation), cmocka_unit_test(median_selects), cmocka_unit_test(median_ranks),
+		cmocka_unit_test(median_interval_covers), cmocka_unit_test(slopes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
