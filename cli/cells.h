@@ -109,7 +109,7 @@ double cells_guess_s(const struct plan_model *m, const struct target *t, bool fi
 int cells_worse(int a, int b);               // of two exit codes
 // "batch 1,2,4, threads 1,2": the axes with several values; "" where there are none.
 const char *cells_axes(const struct cells *c, struct arena *a);
-// From which batch on one platform is faster than another, a line each; nothing without a sweep over batches.
+// From which batch on the median of one platform is below another's, a line each; nothing without a sweep over batches.
 void cells_print_crossovers(const struct cells *c, FILE *out);
 extern const char cells_guess_words[];
 void cells_done(struct cells *c);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "measure/compare.h"
 #include "measure/golden.h"
 #include "measure/standing.h"
+#include "measure/stats.h"
 #include "onnx/precision.h"
 #include "emit.h"
 
@@ -207,7 +209,9 @@ static void add_overheads(struct text *t, struct arena *a, const struct row *r)
 	if (r->warmup_runs != ROW_NONE)
 		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s", ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
 	if (!isnan(r->clock_overhead_us))
-		text_addf(t, "; a look at the clock takes %.2g us, assay's own work for a run %.2g us", r->clock_overhead_us, r->harness_overhead_us);
+		text_addf(t, "; a look at the clock takes %.2g us", r->clock_overhead_us);
+	if (!isnan(r->harness_overhead_us))
+		text_addf(t, text_is(r->task, "generate") ? "; assay's own work for a token, in its time, %.3g us" : ", assay's own work for a run %.2g us", r->harness_overhead_us);
 }
 
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
@@ -248,7 +252,9 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		if (!isnan(within[i].value))
 			text_addf(t, ", %s %% within %s ms", within[i].name, ms(a, within[i].value));
 	if (!isnan(r->latency_low_ms))
-		text_addf(t, "; 95 %% interval of the median %s to %s", ms(a, r->latency_low_ms), ms(a, r->latency_high_ms));
+		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", ms(a, r->latency_low_ms), ms(a, r->latency_high_ms));
+	else if (r->samples != ROW_NONE && r->samples < STATS_INTERVAL_LEAST)
+		text_addf(t, "; no 95 %% interval of the median: n too small, %d runs are needed", STATS_INTERVAL_LEAST);
 	if (!isnan(r->throughput_per_s))
 		text_addf(t, "; %.4g inputs a second", r->throughput_per_s);
 	else if (r->batch == ROW_NONE)
@@ -270,10 +276,17 @@ static void add_precision(struct text *t, const struct row *r)
 			text_add(t, "; the same was not measured in float32 here: run it without --precision to know whether it is faster");
 		return;
 	}
-	if (x > 1.02 || x < 1 / 1.02)
-		text_addf(t, "; %s than float32 here: %.2fx (row %lld)", x > 1 ? "SLOWER" : "faster", x > 1 ? x : 1 / x, (long long)r->against_float32_row);
+	const char *claim = r->against_float32_claim, *why = r->against_float32_why;
+
+	if (text_is(claim, compare_word(COMPARE_SLOWER)))
+		text_add(t, "; SLOWER than float32 here");
+	else if (text_is(claim, compare_word(COMPARE_FASTER)))
+		text_add(t, "; faster than float32 here");
+	else if (text_is(claim, compare_word(COMPARE_SAME)))
+		text_add(t, "; as fast as float32 here within 2 %");
 	else
-		text_addf(t, "; as fast as float32 here within 2 %% (row %lld)", (long long)r->against_float32_row);
+		text_add(t, "; whether it is faster than float32 here: cannot tell");
+	text_addf(t, " (%s%s%.3f of the time of row %lld)", why ? why : "", why ? "; " : "", x, (long long)r->against_float32_row);
 }
 
 static void add_scenario(struct text *t, const struct row *r)
@@ -310,26 +323,21 @@ static void add_tokens(struct text *t, struct arena *a, const struct row *r)
 			show_size(a, (uint64_t)r->cache_copied_bytes));
 }
 
+// Each figure by the name of what it is: they are of different moments, and none is a part of another.
 static void add_memory(struct text *t, const struct row *r)
 {
-	if (isnan(r->peak_anonymous_mib))
-		return;
-	text_addf(t, "%.1f MiB anonymous at the peak", r->peak_anonymous_mib);
-	if (!isnan(r->peak_pss_mib))
-		text_addf(t, ", %.1f MiB with its share of mapped files", r->peak_pss_mib);
-	if (!isnan(r->device_memory_mib))
-		text_addf(t, ", %.1f MiB on the device", r->device_memory_mib);
-	if (r->memory_sampling)
-		text_addf(t, " (%s)", r->memory_sampling);
-}
+	const struct { const char *what; double mib; } parts[] = { { "peak anonymous", r->peak_anonymous_mib }, { "largest PSS at the end of a phase", r->peak_pss_mib },
+		{ "on the device", r->device_memory_mib }, { "high-water mark of the resident set", r->peak_resident_mib } };
 
-static void add_prediction(struct text *t, const struct row *r)
-{
-	if (isnan(r->predicted_mib))
-		return;
-	text_addf(t, "%.0f MiB at the peak, everything that is mapped counted", r->predicted_mib);
-	if (!isnan(r->peak_resident_mib))
-		text_addf(t, "; %.0f MiB were measured, %+.1f %%", r->peak_resident_mib, 100 * (r->predicted_mib / r->peak_resident_mib - 1));
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!isnan(parts[i].mib))
+			text_addf(t, "%s%s %.1f MiB", t->length ? "; " : "", parts[i].what, parts[i].mib);
+	if (!isnan(r->predicted_mib) && !isnan(r->peak_resident_mib))
+		text_addf(t, " (predicted %.1f, %+.1f %%)", r->predicted_mib, 100 * (r->predicted_mib / r->peak_resident_mib - 1));
+	else if (!isnan(r->predicted_mib))
+		text_addf(t, "%spredicted high-water mark of the resident set %.1f MiB, which was not measured", t->length ? "; " : "", r->predicted_mib);
+	if (r->memory_sampling && t->length)
+		text_addf(t, " [%s]", r->memory_sampling);
 }
 
 static void add_weights(struct text *t, struct arena *a, const struct row *r)
@@ -382,10 +390,10 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	enum { DEVICE, REFERENCE, ERROR, GRAPH, ARITHMETIC, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, PREDICTED, WEIGHTS,
+	enum { DEVICE, REFERENCE, ERROR, GRAPH, ARITHMETIC, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, WEIGHTS,
 		SHAPE, INPUTS, CONFORMANCE, ROW, LINES };
 	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
-		"scenario", "precision", "tokens", "memory", "leak", "predicted", "weights", "shape", "inputs", "conformance", "row" };
+		"scenario", "precision", "tokens", "memory", "leak", "weights", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s on %s", r->model, r->requested);
@@ -417,7 +425,6 @@ void show_result(const struct cell_result *result, const char *db)
 	add_tokens(&t[TOKENS], &a, r);
 	add_memory(&t[MEMORY], r);
 	add_leak(&t[LEAK], r);
-	add_prediction(&t[PREDICTED], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
 	if (r->inputs_note)

@@ -110,7 +110,7 @@ enum status fallback_next(struct fallback *f, enum verdict v, const struct row *
 	return STATUS_OK;
 }
 
-// "1.4x slower than cuda's row 17".
+// "1.40x the time of cuda's row 17". Two rows are two processes: the ratio is told, and no claim which platform is faster.
 static const char *cost(struct arena *a, const struct row *r)
 {
 	double x = r->fallback_factor;
@@ -118,8 +118,7 @@ static const char *cost(struct arena *a, const struct row *r)
 	if (isnan(x) || !(x > 0))
 		return "";
 	const char *against = r->fallback_against != ROW_NONE ? arena_printf(a, " row %lld", (long long)r->fallback_against) : "";
-	return x >= 1 ? arena_printf(a, ", %.2fx slower than %s's%s", x, r->requested, against)
-		      : arena_printf(a, ", %.2fx faster than %s's%s", 1 / x, r->requested, against);
+	return arena_printf(a, ", %.2fx the time of %s's%s (one process each: no claim)", x, r->requested, against);
 }
 
 const char *fallback_line(struct arena *a, const char *platform, enum verdict v, const struct row *r)

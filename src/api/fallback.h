@@ -31,7 +31,7 @@ void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model
 	const json_t *platforms);
 // After a try ended with `v` and `r`: is there another one? Then it stands in *f.
 enum status fallback_next(struct fallback *f, enum verdict v, const struct row *r, bool *more, struct error *err);
-// "cuda: unavailable: libcuda.so.1 is missing", "openvino instead of cuda: right, 12.3 ms, 1.4x slower than cuda's row 17".
+// "cuda: unavailable: libcuda.so.1 is missing", "openvino instead of cuda: right, 12.3 ms, 1.40x the time of cuda's row 17 (one process each: no claim)".
 const char *fallback_line(struct arena *a, const char *platform, enum verdict v, const struct row *r);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/against.h"
 #include "artifact/artifact.h"
 #include "artifact/identity.h"
 #include "backend/outline.h"
@@ -494,19 +495,6 @@ static enum status hold_against(struct row *r, struct store *store, struct arena
 	return s;
 }
 
-// What a precision brings: its time over the last one in float32 on this machine.
-static enum status hold_against_float32(struct row *r, struct store *store, struct arena *a, struct error *err)
-{
-	struct store_measured last;
-	enum status s = store_last_float32(store, a, r, &last, err);
-
-	if (s == STATUS_OK && last.row != ROW_NONE) {
-		r->against_float32 = r->latency_ms / last.latency_ms;
-		r->against_float32_row = last.row;
-	}
-	return s;
-}
-
 enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
 	const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
 {
@@ -559,7 +547,7 @@ enum status plan_finish(const struct plan_task *task, struct store *store, struc
 	if (store && task->cell.attempt > 1 && !isnan(out->row.latency_ms))
 		s = hold_against(&out->row, store, a, err);
 	if (s == STATUS_OK && store && precision_is_reduced(precision_find(out->row.precision)) && !isnan(out->row.latency_ms))
-		s = hold_against_float32(&out->row, store, a, err);
+		s = against_float32(out, store, a, err);
 	return s == STATUS_OK && store ? store_finished(store, out, err) : s;
 }
 

@@ -8,11 +8,12 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "measure/compare.h"
+#include "measure/stats.h"
 #include "store/store.h"
 
 // Two processes of one question differ by more than the runs of one do: a ratio below this says nothing by itself.
 static const double between_processes = 0.10;
+static const double widest_interval = 0.25;                  // over the median: what is wider holds against everything
 static const double same_error = 2;                          // times as large: sums in another order make that much
 static const double no_error = 1e-6;                         // below it a difference is rounding
 
@@ -187,37 +188,42 @@ static void check_error(const struct reproduce *r, const struct cell_result *now
 		add(out, "output error", x <= fmax(same_error * then, no_error), words);
 }
 
-static void interval_of(const struct row *row, const struct compare_process *p, double *low, double *high)
+// Why a time cannot be held against another: NULL where it can.
+static const char *no_figure(struct arena *a, const char *when, const struct row *r)
 {
-	struct compare_process sorted = *p;
+	double width = (r->latency_high_ms - r->latency_low_ms) / r->latency_ms;
 
-	*low = row->latency_low_ms;
-	*high = row->latency_high_ms;
-	if (!isnan(*low) && !isnan(*high))
-		return;
-	// A row that is older than its interval: the quickest and the slowest run hold the median in any case.
-	*low = *high = sorted.ms[0];
-	for (size_t i = 1; i < sorted.count; i++) {
-		*low = fmin(*low, sorted.ms[i]);
-		*high = fmax(*high, sorted.ms[i]);
-	}
+	if (isnan(width))
+		return arena_printf(a, "no interval of the median %s: n too small, %d runs are needed", when, STATS_INTERVAL_LEAST);
+	if (text_is(r->stability, "unstable"))
+		return arena_printf(a, "the row is unstable %s", when);
+	return width > widest_interval ? arena_printf(a, "the interval %s is %.0f %% of the median wide (limit %.0f %%)", when, 100 * width, 100 * widest_interval) : NULL;
+}
+
+// What is older than exact intervals has one of a bootstrap in its row: all are made again from the runs.
+static void own_interval(struct row *r, const double *ms, size_t count)
+{
+	stats_median_interval(ms, count, &r->latency_low_ms, &r->latency_high_ms);
 }
 
 static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
 {
-	const struct compare_process then = { r->old.ms, r->old.ms_count }, here = { now->sample_ms, now->sample_count };
-	double low, high, low_now, high_now, ratio = now->row.latency_ms / r->old.row.latency_ms;
+	struct row then = r->old.row, here = now->row;
+	double ratio = here.latency_ms / then.latency_ms;
 
-	if (!then.count || !here.count || !(ratio > 0))
+	if (!r->old.ms_count || !now->sample_count || !(ratio > 0))
 		return;
-	interval_of(&r->old.row, &then, &low, &high);
-	interval_of(&now->row, &here, &low_now, &high_now);
-	const char *words = arena_printf(a, "%.4g ms (%.4g to %.4g) then, %.4g ms (%.4g to %.4g) now, %.3f times", r->old.row.latency_ms, low, high, now->row.latency_ms, low_now,
-		high_now, ratio);
-	bool overlap = low <= high_now && low_now <= high;
+	own_interval(&then, r->old.ms, r->old.ms_count);
+	own_interval(&here, now->sample_ms, now->sample_count);
+	const char *words = arena_printf(a, "%.4g ms (%.4g to %.4g) then, %.4g ms (%.4g to %.4g) now, %.3f times", then.latency_ms, then.latency_low_ms,
+		then.latency_high_ms, here.latency_ms, here.latency_low_ms, here.latency_high_ms, ratio);
+	const char *why = no_figure(a, "then", &then), *why_now = no_figure(a, "now", &here);
+	bool overlap = then.latency_low_ms <= here.latency_high_ms && here.latency_low_ms <= then.latency_high_ms;
 
 	if (m && !text_is(m->id, r->old.machine))
 		add(out, "latency", -1, arena_printf(a, "%s: of another machine, not held against it", words));
+	else if (why || why_now)
+		add(out, "latency", -1, arena_printf(a, "%s: cannot tell: %s", words, why ? why : why_now));
 	else if (overlap)
 		add(out, "latency", 1, arena_printf(a, "%s: the intervals overlap", words));
 	else if (fabs(ratio - 1) <= between_processes)

@@ -67,8 +67,10 @@
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration")      \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache")                                           \
 	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache")                                          \
-	X(REAL, against_float32, "of a reduced precision: latency over the last one of the same question in float32; over 1: slower than float32") \
+	X(REAL, against_float32, "of a reduced precision: latency over the last one of the same question in float32; a ratio of two rows, which claims nothing by itself") \
 	X(INTEGER, against_float32_row, "the row with that latency; null: it was not measured here before")                \
+	X(TEXT, against_float32_claim, "slower, faster, same, cannot tell: of all rows of this question in the two precisions, each a process, as `assay compare` decides it") \
+	X(TEXT, against_float32_why, "processes on each side, and the ratio with its 99 % interval where it has one")        \
 	X(REAL, perplexity, "of a causal language model on the input tokens of the judged run; those are random but for a golden file's")   \
 	X(REAL, perplexity_float32, "the same of the reference outputs")                                                   \
 	X(REAL, token_agreement, "share of places, the tokens of float32 before each given, where its next one is chosen here too")   \
@@ -80,7 +82,7 @@
 	X(INTEGER, new_tokens, "tokens generated, greedily")                                                               \
 	X(REAL, encoder_ms, "median time of the encoder")                                                                  \
 	X(REAL, prefill_ms, "median time of the prompt, with the choice of the first token")                               \
-	X(REAL, token_ms, "median time of a token after the first")                                                        \
+	X(REAL, token_ms, "median time of a token after the first: the engine's run and harness_overhead_us")                                                        \
 	X(REAL, tokens_per_s, "batch over token_ms")                                                                       \
 	X(TEXT, cache_form, "plain: the engine lays past and new behind each other; shared: it writes into one buffer")    \
 	X(TEXT, cache_why, "why the cache is plain on a platform that shares it; null: nothing prevents it")               \
@@ -113,14 +115,14 @@
 	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells")                      \
 	X(REAL, clock_overhead_us, "median time between two looks at the clock with nothing between them; it is in every latency")                                                \
-	X(REAL, harness_overhead_us, "what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none)")                                 \
+	X(REAL, harness_overhead_us, "what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none); of a generation: for a token, between two runs of the engine (inputs prepared, the token chosen over the vocabulary, the cache kept), all of it in token_ms")                                 \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim")     \
 	X(INTEGER, samples, "timed warm runs")                                                                             \
 	X(TEXT, stability, "stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 % of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs")               \
 	X(TEXT, stability_why, "which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes did; null: stable, or too few runs")                                     \
-	X(REAL, peak_anonymous_mib, "peak of anonymous memory over load, first run and one extra run")                     \
-	X(REAL, peak_pss_mib, "largest proportional set size at the end of a phase")                                       \
-	X(REAL, peak_resident_mib, "largest resident set up to the extra run, as the kernel keeps it: anonymous memory, mapped weights and libraries") \
+	X(REAL, peak_anonymous_mib, "peak of anonymous memory (RssAnon), sampled at 100 Hz over load, first run and one extra run; mapped files are not in it")                     \
+	X(REAL, peak_pss_mib, "largest proportional set size (anonymous memory, and mapped files by share) seen at the end of a phase; what peaked in between is not in it, so it may be below peak_anonymous_mib")                                       \
+	X(REAL, peak_resident_mib, "high-water mark of the resident set up to the extra run (VmHWM), as the kernel keeps it: anonymous memory, mapped weights and libraries, all counted whole") \
 	X(REAL, device_memory_mib, "largest memory in use on the devices of the vendor at the ends of load, first run and the extra run, less what was in use before; null: nobody counts it")                        \
 	X(REAL, leak_mib_per_cycle, "slope of anonymous memory after close over the cycles")                               \
 	X(REAL, leak_low_mib, "lower end of its 95 % interval")                                                            \

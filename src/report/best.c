@@ -35,7 +35,7 @@ static const struct report_column latency_columns[] = {
 static void best_latency(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency", "Lowest median of its line. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
-		"of a hierarchical bootstrap over processes; rows are not taken turn about unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
+		"of a bootstrap over processes; rows are not taken turn about unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
 		latency_columns, sizeof latency_columns / sizeof *latency_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {
@@ -245,8 +245,8 @@ static void best_architecture(struct summary *out, struct arena *a)
 			v[3] = value_times(a, x.low);
 			v[4] = value_times(a, x.high);
 			v[5] = value_noted(value_count(a, (int64_t)x.lines), x.qualifiers);
-			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu for certain", x.claimed, x.lines) : "no claim: too few processes, or too near");
-			v[7] = value_text(mean < 1 ? "cpu is faster" : mean == most ? "best" : NULL);
+			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu with 99\u00a0%% confidence", x.claimed, x.lines) : "no claim: too few processes, or too near");
+			v[7] = value_text(mean < 1 ? "cpu takes less" : mean == most ? "lowest" : NULL);
 		}
 	}
 }

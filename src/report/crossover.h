@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From which batch on one platform is faster than another, for the same question. Both answer the same number of inputs at a batch, so the
-// one with the smaller latency is the faster one per item. Where the 95 % intervals of the two medians overlap it is not said; between two
-// measured batches the answer is "between", and beyond the measured ones there is none.
+// From which batch on the median of one platform is below another's, for the same question. Both answer the same number of inputs at a
+// batch. Where the 95 % intervals of the two medians overlap, or one has none, nothing is said; between two measured batches the answer
+// is "between", and beyond the measured ones there is none. A median is one process's: which platform is faster is for measure/compare.h,
+// and no sentence here claims it.
 #ifndef ASSAY_REPORT_CROSSOVER_H
 #define ASSAY_REPORT_CROSSOVER_H
 
@@ -13,8 +14,8 @@
 struct crossover_point { int64_t batch; double latency_ms, low_ms, high_ms; };       // low, high: NaN where there is no interval
 struct crossover_side { const char *name; const struct crossover_point *points; size_t count; };     // by rising batch
 
-// A stretch of common batches at which the same side is the faster one.
-struct crossover_stretch { int faster; int64_t first, last; };                       // faster: 0 or 1
+// A stretch of common batches at which the same side has the lower median.
+struct crossover_stretch { int lower; int64_t first, last; };                        // lower: 0 or 1
 struct crossover {
 	size_t common;                       // batches that both have
 	int64_t first, last;                 // of these
@@ -23,8 +24,8 @@ struct crossover {
 };
 
 void crossover_find(struct crossover *out, struct arena *a, const struct crossover_side sides[2]);
-// "openvino becomes faster than cpu between batch 4 and 8", "cpu is faster than openvino at each batch from 1 to 16 at which it can be
-// told", ...; NULL where fewer than two batches are common.
+// "the median of openvino falls below that of cpu between batch 4 and 8 (one process a batch: no claim)", ...; NULL where fewer than two
+// batches are common.
 const char *crossover_sentence(struct arena *a, const struct crossover_side sides[2], const struct crossover *x);
 
 #endif

@@ -188,7 +188,7 @@ static void fastest(const struct summary *s, struct arena *a, struct text *out)
 		contested += n > 1;
 		lone += n == 1;
 	}
-	text_addf(out, "<section class=\"card\"><h2>What is fastest</h2>%s", contested > 0 ? "<ul>" : "");
+	text_addf(out, "<section class=\"card\"><h2>Lowest medians</h2>%s", contested > 0 ? "<ul>" : "");
 	for (size_t k = 0; k < s->column_count; k++) {
 		struct wins w = wins_of(s, s->columns[k], a);
 		if (w.lowest == 0 || contested == 0)
@@ -209,7 +209,7 @@ static void fastest(const struct summary *s, struct arena *a, struct text *out)
 	else if (claimed == 0)
 		text_add(out, "Fewer than 6 processes a side: no claim. <a href=\"#best_latency\">How sure</a></p></section>\n");
 	else
-		text_addf(out, "%zu differ%s from cpu for certain. <a href=\"#best_latency\">How sure</a></p></section>\n", claimed, claimed == 1 ? "s" : "");
+		text_addf(out, "%zu differ%s from cpu with 99\u00a0%% confidence. <a href=\"#best_latency\">How sure</a></p></section>\n", claimed, claimed == 1 ? "s" : "");
 }
 
 // ---- what does not -------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Precision as an axis: slower or faster than float32 on the same platform, how wrong, how much memory. What is slower than float32
-// is always marked: a smaller number is no reason to be quicker.
+// is marked (a smaller number is no reason to be quicker), where enough processes say so; a ratio of two rows is no such claim.
 #include <math.h>
 
 #include "onnx/precision.h"
@@ -43,7 +43,7 @@ static struct report_value percent(struct arena *a, double share)
 void summary_gather_precision(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "precision", "Precision: slower or faster, and how wrong", "Each reduced precision against float32 of the same question on the same platform. "
-		"Errors are against the row's reference. SLOWER THAN FLOAT32 is said of every median above float32's; what it is worth stands beside it.", columns, sizeof columns / sizeof *columns, out->cell_count);
+		"Errors are against the row's reference. SLOWER THAN FLOAT32 is said where 6 processes a side and a 99\u00a0% interval say so; what is missing for a claim stands beside the ratio.", columns, sizeof columns / sizeof *columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i], *base;
@@ -61,7 +61,7 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 		if (!isnan(speed.times))
 			v[5] = value_times(a, speed.times);
 		v[6] = value_text(isnan(r->latency_ms) ? NULL : base == NULL ? "no float32 row of this question" : report_speed_words(a, &speed));
-		if (speed.times < 1 || (base != NULL && r->latency_ms > base->row.latency_ms))
+		if (text_is(speed.claim, "slower"))
 			v[7] = value_flagged(value_text("SLOWER THAN FLOAT32"));
 		v[8] = value_real(arena_printf(a, "%.7g", r->cosine), r->cosine);
 		v[9] = value_real(report_error(a, r->max_abs_error), r->max_abs_error);

@@ -53,7 +53,7 @@ struct report_fallback {
 	struct report_try *tries;            // the second on; none: a silent fallback that nobody followed
 	size_t try_count;
 	const struct report_try *answer;     // the try that answered; NULL: none did
-	const char *got;                     // "cpu: right, 12.3 ms, 1.4x slower than cuda's row 17"
+	const char *got;                     // "cpu: right, 12.3 ms, 1.40x the time of cuda's row 17 (one process each: no claim)"
 };
 
 // Some of the nodes ran on something else than the asked platform.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that differ in one number (a sweep), and the batch from which another platform is faster.
+// Questions that differ in one number (a sweep), and the batch from which the median of another platform is lower.
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ static const struct report_column columns[] = {
 };
 
 static const struct report_column crossover_columns[] = {
-	{ "model", "model", false }, { "platform", "faster", false }, { "other", "than", false }, { "after", "between batch", true }, { "batch", "and", true }, { "times", "there", true }, { "claim", "how sure", false },
+	{ "model", "model", false }, { "platform", "median of", false }, { "other", "below that of", false }, { "after", "between batch", true }, { "batch", "and", true }, { "times", "there", true }, { "claim", "how sure", false },
 };
 
 static void sweep(struct summary *out, const struct axis *axis, const struct report_cell **points, size_t n, struct report_section *s, struct arena *a)
@@ -90,14 +90,14 @@ static const struct report_cell *at_batch(const struct report_cell **points, siz
 	return NULL;
 }
 
-// Where the first platform becomes the faster one, and stays it as far as was measured.
+// Where the median of the first platform falls below the other's, and stays there as far as was measured.
 static void crossover(struct summary *out, const struct report_cell **x, size_t nx, const struct report_cell **y, size_t ny, struct report_section *s, struct arena *a)
 {
 	const struct crossover_side sides[2] = { side_of(a, x, nx), side_of(a, y, ny) };
 	struct crossover found;
 
 	crossover_find(&found, a, sides);
-	if (found.count < 2 || found.stretches[found.count - 1].faster != 0)
+	if (found.count < 2 || found.stretches[found.count - 1].lower != 0)
 		return;
 	const struct crossover_stretch *before = &found.stretches[found.count - 2], *now = before + 1;
 	const struct report_cell *from = at_batch(x, nx, now->first), *against = at_batch(y, ny, now->first);
@@ -117,7 +117,7 @@ void summary_gather_sweeps(struct summary *out, struct arena *a)
 	const struct report_cell **points = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *), **other = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
 	struct report_section *s = section_add(out, a, "sweeps", "Sweeps", "Questions that differ in one number. A batch that gains less than 5\u00a0% over the one before is not worth its latency.",
 		columns, sizeof columns / sizeof *columns, out->cell_count * (sizeof axes / sizeof *axes));
-	struct report_section *x = section_add(out, a, "crossover", "Where another platform becomes faster", "Slower at the first of these batches, faster at the second and as far as was measured: 95\u00a0% intervals of the medians that do not overlap. Nothing is said of batches in between.",
+	struct report_section *x = section_add(out, a, "crossover", "Where the medians of two platforms cross", "Above at the first of these batches, below at the second and as far as was measured: 95\u00a0% intervals of the medians that do not overlap. Whether that is a difference of the platforms stands under how sure. Nothing is said of batches in between.",
 		crossover_columns, sizeof crossover_columns / sizeof *crossover_columns, out->cell_count * (out->column_count + 1));
 
 	for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {

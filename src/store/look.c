@@ -120,12 +120,56 @@ enum status store_last_measured(struct store *s, struct arena *a, const struct r
 		SAME_QUESTION + 3, out, err);
 }
 
+static const char float32_alike[] = " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') IN ('f32', 'none')"
+	" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '')"
+	" AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes";
+
 enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
 {
 	struct db_parameter what[PARAMETERS_MOST];
 
 	ask_same(what, a, like);
-	return last_of(s, a, " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') IN ('f32', 'none')"
-		" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '')"
-		" AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes", what, SAME_QUESTION, out, err);
+	return last_of(s, a, float32_alike, what, SAME_QUESTION, out, err);
+}
+
+// One process a row: the times of its last event.
+static struct compare_process *take_processes(const struct table *t, struct arena *a, size_t *count)
+{
+	struct compare_process *out = ARENA_ARRAY(a, t->row_count + 1, struct compare_process);
+	double *ms = ARENA_ARRAY(a, t->row_count + 1, double);
+
+	*count = 0;
+	for (size_t i = 0; i < t->row_count; i++) {
+		ms[i] = table_real(t, i, "ms");
+		if (i == 0 || table_integer(t, i, "cell") != table_integer(t, i - 1, "cell"))
+			out[(*count)++] = (struct compare_process){ ms + i, 0 };
+		out[*count - 1].count++;
+	}
+	return out;
+}
+
+enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32, struct compare_process **out, size_t *count, struct error *err)
+{
+	static const char same_precision[] = " AND COALESCE(o.precision, '') = ? AND COALESCE(oc.device, '') = COALESCE(rc.device, '')"
+		" AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '') AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes";
+	struct db_parameter what[PARAMETERS_MOST];
+	size_t n = SAME_QUESTION;
+	struct table t = { 0 };
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	*count = 0;
+	if (status != STATUS_OK)
+		return status;
+	ask_same(what, a, like);
+	if (!in_float32)
+		what[n++] = (struct db_parameter){ .text = given(like->precision) };
+	what[n++] = (struct db_parameter){ .text = given(like->engine_version) };
+	status = db_query(&d, a, arena_printf(a, "SELECT s.cell, s.ms FROM sample s JOIN (%s%s AND COALESCE(o.engine_version, '') = ? ORDER BY o.id DESC LIMIT %d) q ON q.id = s.cell"
+		" WHERE s.ms > 0 QUALIFY s.event = max(s.event) OVER (PARTITION BY s.cell) ORDER BY s.cell, s.number", same_question,
+		in_float32 ? float32_alike : same_precision, STORE_PROCESSES_MOST), what, n, &t, err);
+	db_close(&d);
+	if (status == STATUS_OK)
+		*out = take_processes(&t, a, count);
+	return status;
 }

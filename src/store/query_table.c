@@ -3,6 +3,7 @@
 //     asked    finished and running rows of the model and platform that were asked for
 //     latest   the last finished row of each question on each machine; an interrupted try hides nothing
 //     timed    of these, rows that count (measure/standing.h) with a time that hardware took: no emulator
+//     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the largest
 // Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, weights, layers and shapes.
 #include "measure/standing.h"
 #include "store/questions.h"
@@ -15,6 +16,10 @@
 	" AND a.image_size IS NOT DISTINCT FROM b.image_size AND a.task IS NOT DISTINCT FROM b.task"                       \
 	" AND a.prompt_tokens IS NOT DISTINCT FROM b.prompt_tokens AND a.new_tokens IS NOT DISTINCT FROM b.new_tokens"      \
 	" AND a.scenario IS NOT DISTINCT FROM b.scenario"
+// A difference is claimed of 6 rows a side (each a process, as COMPARE_LEAST) of which every one of one side took more than 1.02 times as long as
+// every one of the other: by chance that comes in 1 of 462 cases (rank-sum test), which is what `assay compare` asks, 99 %, and more.
+#define CLAIM(n, least, m, most) "CASE WHEN " n " >= 6 AND " m " >= 6 AND " least " > 1.02 * " most " THEN 'slower' WHEN " n " >= 6 AND " m " >= 6" \
+	" THEN 'cannot tell: the rows overlap' ELSE 'cannot tell: ' || " n " || ' and ' || " m " || ' rows, 6 a side are needed' END"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
 // Counts of verdicts, and times of those that count. A row that is right and does not count (it ran elsewhere, or the null engine
 // stood in) is among the others.
@@ -58,12 +63,14 @@ const struct store_question store_questions[] = {
 	" round(fallback_factor, 2) AS factor, fallback_against AS against_row, COALESCE(fallback_reason, placement_note) AS reason, id AS \"row\""
 	" FROM latest WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0) ORDER BY id", false },
 
-	{ "slower-than-cpu", "platforms that took longer than cpu for the same; sure: the 95 % intervals of the medians lie apart",
+	{ "slower-than-cpu", "platforms whose median is above cpu's for the same; sure: slower, where each of 6 rows a side says so, else what is missing",
 	" SELECT a.model, a.weights, a.layers, a.batch, a.sequence, a.new_tokens, a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms,"
-	" round(b.latency_ms, 3) AS cpu_ms, round(a.latency_ms / b.latency_ms, 2) AS times, CASE WHEN a.latency_low_ms > b.latency_high_ms THEN 'yes'"
-	"  WHEN a.latency_low_ms IS NULL OR b.latency_high_ms IS NULL THEN 'no interval' ELSE 'no' END AS sure, a.samples, b.samples AS cpu_samples,"
-	" a.id AS \"row\", b.id AS cpu_row FROM timed a JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE
+	" round(b.latency_ms, 3) AS cpu_ms, round(a.latency_ms / b.latency_ms, 2) AS times, " CLAIM("p.n", "p.least", "q.n", "q.most") " AS sure,"
+	" a.samples, b.samples AS cpu_samples, a.id AS \"row\", b.id AS cpu_row"
+	" FROM timed a JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE
 	" AND a.precision IS NOT DISTINCT FROM b.precision AND a.threads IS NOT DISTINCT FROM b.threads AND a.latency_ms > b.latency_ms"
+	" JOIN processes p ON p.machine = a.machine AND p.cell_key = a.cell_key AND p.engine_version IS NOT DISTINCT FROM a.engine_version"
+	" JOIN processes q ON q.machine = b.machine AND q.cell_key = b.cell_key AND q.engine_version IS NOT DISTINCT FROM b.engine_version"
 	" QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.latency_ms, b.id) = 1 ORDER BY times DESC, a.id", true },
 
 	{ "unstable", "rows whose runs did not settle, with the reason: no number of theirs should be quoted",
@@ -83,13 +90,20 @@ const struct store_question store_questions[] = {
 	" AND NOT EXISTS (SELECT 1 FROM result r WHERE r.model = m.model AND r.requested = p.platform AND r.state = 'finished' AND r.verdict <> 'interrupted' AND r.source IS NULL"
 	"  AND (COALESCE(r.engine, '') <> 'null' OR p.platform = 'null')) ORDER BY looked.available DESC NULLS LAST, m.model, p.platform", false },
 
-	{ "regressions", "questions whose newest time is worse than the one before on the same machine: the 95 % intervals lie apart, or by 5 % where a row has none",
-	", series AS (SELECT *, row_number() OVER (PARTITION BY machine, cell_key ORDER BY id DESC) AS back, lag(id) OVER w AS before, lag(latency_ms) OVER w AS before_ms,"
-	"  lag(latency_high_ms) OVER w AS before_high, lag(engine_version) OVER w AS before_version FROM timed_ever WINDOW w AS (PARTITION BY machine, cell_key ORDER BY id))"
-	" SELECT model, requested AS platform, " SHAPE ", precision, round(before_ms, 3) AS before_ms, round(latency_ms, 3) AS ms, round(latency_ms / before_ms, 3) AS times,"
-	" CASE WHEN latency_low_ms > before_high THEN 'intervals apart' ELSE 'no interval' END AS sure, samples, before_version AS engine_before, engine_version AS engine_now,"
-	" before AS before_row, id AS \"row\" FROM series WHERE back = 1 AND latency_ms > before_ms AND (latency_low_ms > before_high"
-	"  OR ((latency_low_ms IS NULL OR before_high IS NULL) AND latency_ms > 1.05 * before_ms)) ORDER BY times DESC, id", true },
+	{ "regressions", "questions whose median went up by 5 % on the same machine, between two versions of the engine, else in the newest row; sure: slower, where each of"
+	" 6 rows a side says so, else what is missing",
+	", keyed AS (SELECT *, first_value(engine_version) OVER w AS newest, row_number() OVER w AS back FROM timed_ever WINDOW w AS (PARTITION BY machine, cell_key ORDER BY id DESC)),"
+	" previous AS (SELECT machine, cell_key, arg_max(engine_version, id) AS version, TRUE AS changed FROM keyed WHERE engine_version IS DISTINCT FROM newest GROUP BY machine, cell_key),"
+	" sided AS (SELECT k.*, CASE WHEN p.changed THEN k.engine_version IS NOT DISTINCT FROM k.newest ELSE k.back = 1 END AS is_now"
+	"  FROM keyed k LEFT JOIN previous p ON p.machine = k.machine AND p.cell_key = k.cell_key"
+	"  WHERE p.changed IS NULL OR k.engine_version IS NOT DISTINCT FROM k.newest OR k.engine_version IS NOT DISTINCT FROM p.version),"
+	" sides AS (SELECT machine, cell_key, max(id) AS id, max(id) FILTER (NOT is_now) AS before, median(latency_ms) FILTER (NOT is_now) AS before_ms,"
+	"  median(latency_ms) FILTER (is_now) AS now_ms, count(*) FILTER (is_now) AS n, count(*) FILTER (NOT is_now) AS m, min(latency_ms) FILTER (is_now) AS least,"
+	"  max(latency_ms) FILTER (NOT is_now) AS most, arg_max(engine_version, id) FILTER (NOT is_now) AS before_version FROM sided GROUP BY machine, cell_key)"
+	" SELECT r.model, r.requested AS platform, r.weights, r.layers, r.batch, r.sequence, r.new_tokens, r.precision, round(s.before_ms, 3) AS before_ms, round(s.now_ms, 3) AS ms,"
+	" round(s.now_ms / s.before_ms, 3) AS times, " CLAIM("s.n", "s.least", "s.m", "s.most") " AS sure, s.m AS rows_before, s.n AS rows_now,"
+	" s.before_version AS engine_before, r.engine_version AS engine_now, s.before AS before_row, s.id AS \"row\""
+	" FROM sides s JOIN timed_ever r ON r.id = s.id WHERE s.now_ms > 1.05 * s.before_ms ORDER BY times DESC, s.id", true },
 
 	{ "coverage", "how many rows each platform has, by verdict, and how many of them are no measurement of hardware",
 	" SELECT requested AS platform, count(*) AS \"rows\", count(DISTINCT model) AS models, count(DISTINCT model_type) AS types, count(*) FILTER (" ROW_COUNTS_SQL("") ") AS \"right\","

@@ -20,7 +20,9 @@ static const char relations[] =
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
-	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED ")";
+	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED "),"
+	" processes AS (SELECT machine, cell_key, engine_version, count(*) AS n, min(latency_ms) AS least, max(latency_ms) AS most FROM of_model"
+	"  WHERE state = 'finished' AND " TIMED " GROUP BY ALL)";
 
 static const char left_out_sql[] =
 	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS DISTINCT FROM requested THEN 'elsewhere'"

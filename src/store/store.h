@@ -7,6 +7,7 @@
 #define ASSAY_STORE_STORE_H
 
 #include "measure/cell.h"
+#include "measure/compare.h"
 #include "platform/platform.h"
 
 struct store {                                       // all zero but for `notice` before store_open
@@ -76,5 +77,10 @@ struct store_measured { int64_t row; double latency_ms; const char *day; };
 enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
 // The same for arithmetic in float32 on the device and with the options that `like` was asked with: what its precision is held against.
 enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
+// The timed runs of the newest rows, before like->row (which must be started), that asked the question of `like` of the same version of the
+// engine: in its own precision, or in float32 as store_last_float32 has it. One process a row, in `a`; *count at most STORE_PROCESSES_MOST.
+enum { STORE_PROCESSES_MOST = 12 };
+enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32, struct compare_process **out, size_t *count,
+	struct error *err);
 
 #endif

@@ -21,7 +21,7 @@ code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --
 json 'd[0]["precision"] == "int8-weights" and d[0]["precision_by"] == "graph" and d[0]["converted_bytes"] > 0'
 json 'd[0]["against_float32"] == 1 and d[0]["against_float32_row"] == 1'
 code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights
-has out '^  precision +int8-weights, by the graph; as fast as float32 here within 2 % \(row 1\)$'
+has out '^  precision +int8-weights, by the graph; whether it is faster than float32 here: cannot tell \(1 process'
 code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --seq 17 --json
 json 'd[0]["against_float32"] is None and d[0]["against_float32_row"] is None'
 code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --seq 18 --precision int8-weights

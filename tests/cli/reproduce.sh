@@ -7,9 +7,9 @@ code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
 cd "$work" || exit 1
 
 export ASSAY_NULL="cpu:clock=told,sleep_ms=10,noise_ms=0.5"
-code 0 "$ASSAY" run bert --no-conform --runs 5 --seq 8 --batch 2 --seed 3 --static --on cpu --options keeps_quiet=on
+code 0 "$ASSAY" run bert --no-conform --runs 9 --seq 8 --batch 2 --seed 3 --static --on cpu --options keeps_quiet=on
 code 0 "$ASSAY" reproduce 1 --command
-has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --seq 8 --batch 2 --runs 5 --seed 3 --synthetic --static --no-conform$'
+has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --seq 8 --batch 2 --runs 9 --seed 3 --synthetic --static --no-conform$'
 command=$(sed "s|^assay|$ASSAY|" "$work/out")
 code 0 bash -c "$command"
 code 0 "$ASSAY" reproduce 1
@@ -31,15 +31,23 @@ cd "$work" || exit 1
 ASSAY_NULL="cpu:clock=told,sleep_ms=15" code 2 "$ASSAY" reproduce 1
 has out '^  latency +does not hold: .* 1\.4[0-9]+ times: the intervals are apart'
 has out '^does not hold$'
+# Runs that scatter hold against everything: that is no answer, whatever their medians are.
+ASSAY_NULL="cpu:clock=told,sleep_ms=2,noise_ms=40" code 0 "$ASSAY" reproduce 1
+has out '^  latency +not told: .*: cannot tell: the (row is unstable|interval) now'
 ASSAY_NULL="cpu:fail=open" code 2 "$ASSAY" reproduce 1 --json
 json 'd["holds"] is False and d["row"] == 1 and d["checks"][0]["what"] == "verdict" and d["checks"][0]["holds"] is False and "failed now" in d["checks"][0]["words"]'
-json 'd["now"]["verdict"] == "failed" and d["now"]["row"] == 5'
+json 'd["now"]["verdict"] == "failed" and d["now"]["row"] == 6'
 
 # Other weights under the same name are named.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/other" --seed 5
 rm -r "$work/bert" && mv "$work/other" "$work/bert"
 code 0 "$ASSAY" reproduce 1
 has out '^  another now .*weights or graph: [0-9a-f]{12} then, [0-9a-f]{12} now'
+
+# Below six runs a median has no interval.
+code 0 bash -c "$(sed 's|--runs 9|--runs 5|' <<<"$command") --db few.duckdb"
+code 0 "$ASSAY" reproduce 1 --db few.duckdb
+has out '^  latency +not told: .*: cannot tell: no interval of the median then: n too small, 6 runs are needed$'
 
 code 1 "$ASSAY" reproduce
 code 1 "$ASSAY" reproduce 99

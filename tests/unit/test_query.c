@@ -25,7 +25,7 @@ struct made {
 	const char *model, *platform;
 	double ms, low, high;
 	enum verdict verdict;
-	const char *engine, *actual, *cause, *stability, *source;
+	const char *engine, *actual, *cause, *stability, *source, *version;
 	int emulated;
 	int64_t nodes_elsewhere;
 };
@@ -51,6 +51,8 @@ static int64_t put(struct store *s, const struct made *m)
 		r.row.engine = m->engine;
 	if (m->actual)
 		r.row.actual = m->actual;
+	if (m->version)
+		r.row.engine_version = m->version;
 	if (m->emulated)
 		r.row.emulated = 1;
 	if (m->nodes_elsewhere) {
@@ -190,9 +192,43 @@ static void test_what_went_wrong(void **state)
 static void test_comparisons(void **state)
 {
 	(void)state;
-	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row", "vit|mps|30.0|8.2|3.66|no interval|14|12\n", LEFT);
+	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row", "vit|mps|30.0|8.2|3.66|cannot tell: 1 and 2 rows, 6 a side are needed|14|12\n", LEFT);
 	answers("slower-than-cpu", (struct store_asking){ .platform = "mps" }, "model row", "vit|14\n", NULL);
-	answers("regressions", ALL, "model platform before_ms ms times sure before_row row", "org/bert|cpu|20.0|25.0|1.25|intervals apart|1|11\n", LEFT);
+	answers("regressions", ALL, "model platform before_ms ms times sure before_row row", "org/bert|cpu|20.0|25.0|1.25|cannot tell: 1 and 1 rows, 6 a side are needed|1|11\n", LEFT);
+}
+
+// Twelve rows: six of one version of the engine, six of the next. A claim needs all of them apart; five, or one that overlaps, is none.
+static void test_claims(void **state)
+{
+	static const struct { const char *name; double last; size_t now; const char *regression, *slower; } cases[] = {
+		{ "apart", 15.5, 6, "sized|webgpu|12.25|15.25|slower|6|6\n", "15.5|10.0|slower\n" },
+		{ "overlap", 12.3, 6, "sized|webgpu|12.25|15.15|cannot tell: the rows overlap|6|6\n", "12.3|10.0|slower\n" },
+		{ "few", 15.4, 5, "sized|webgpu|12.25|15.2|cannot tell: 5 and 6 rows, 6 a side are needed|6|5\n", "15.4|10.0|cannot tell: 5 and 6 rows, 6 a side are needed\n" },
+	};
+	struct machine m = test_machine();
+	char whole[sizeof path];
+
+	(void)state;
+	memcpy(whole, path, sizeof path);
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		struct store s = { 0 };
+		struct error err = { 0 };
+
+		snprintf(path, sizeof path, "%s/%s.duckdb", folder, cases[k].name);
+		ok(&err, store_open(&s, path, false, &err));
+		ok(&err, store_begin_run(&s, &m, "test", &err));
+		for (size_t i = 0; i < 6; i++) {
+			put(&s, &(struct made){ "sized", "cpu", 10, .verdict = VERDICT_RIGHT });
+			put(&s, &(struct made){ "sized", "webgpu", 12 + 0.1 * (double)i, .verdict = VERDICT_RIGHT, .version = "1" });
+		}
+		for (size_t i = 0; i < cases[k].now; i++)
+			put(&s, &(struct made){ "sized", "webgpu", i + 1 == cases[k].now ? cases[k].last : 15 + 0.1 * (double)i, .verdict = VERDICT_RIGHT, .version = "2" });
+		ok(&err, store_end_run(&s, &err));
+		store_close(&s);
+		answers("regressions", ALL, "model platform before_ms ms sure rows_before rows_now", cases[k].regression, NULL);
+		answers("slower-than-cpu", ALL, "ms cpu_ms sure", cases[k].slower, NULL);
+	}
+	memcpy(path, whole, sizeof path);
 }
 
 // rocm was looked for and is nowhere; a row of the null engine and an imported one leave their pairs untested.
@@ -233,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fastest), cmocka_unit_test(test_counts), cmocka_unit_test(test_what_went_wrong), cmocka_unit_test(test_comparisons),
+		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_untested), cmocka_unit_test(test_every_question),
 	};
 

@@ -28,7 +28,7 @@ static void test_speed_up(void **state)
 	assert_string_equal(text_in(section(f, "best_latency", 0), "best"), "openvino");
 	assert_non_null(strstr(text_in(section(f, "best_latency", 0), "interval"), "6 and 6 processes: faster"));
 	assert_string_equal(text_in(section(f, "best_latency", 2), "interval"), "one process each: no claim");
-	says(&f->html, "1 differs from cpu for certain.");
+	says(&f->html, "1 differs from cpu with 99\u00a0% confidence.");
 	assert_true(fabs(number_in(section(f, "best_by_architecture", 0), "times_cpu") - 2) < 0.05);
 	assert_int_equal(json_integer_value(json_object_get(section(f, "best_by_architecture", 0), "lines")), 3);
 }
@@ -110,20 +110,27 @@ static void test_precision(void **state)
 	fast.row.top1_agreement = 0.975;
 	fast.row.peak_resident_mib = 260;
 	fast.row.peak_pss_mib = 250;
-	add_processes(f, "m", "cpu", 10, 1);
-	add(f, "m", "cpu", slow);
+	add_processes(f, "m", "cpu", 10, 6);
+	for (size_t i = 0; i < 6; i++)
+		add(f, "m", "cpu", slow);
 	add(f, "m", "cpu", fast);
 	slow = process_of("alone", "cpu", 20, 0);
 	slow.row.precision = "float16";
 	add(f, "alone", "cpu", slow);
+	slow = process_of("once", "cpu", 20, 0);         // twice the time, of one process each: no claim
+	slow.row.precision = "float16";
+	add_processes(f, "once", "cpu", 10, 1);
+	add(f, "once", "cpu", slow);
 	write_all(f);
-	assert_int_equal(json_array_size(json_object_get(f->root, "precision")), 3);
+	assert_int_equal(json_array_size(json_object_get(f->root, "precision")), 4);
 	assert_string_equal(text_in(section(f, "precision", 0), "flag"), "SLOWER THAN FLOAT32");
 	assert_string_equal(text_in(section(f, "precision", 1), "flag"), "(none)");
 	assert_true(fabs(number_in(section(f, "precision", 1), "times_float32") - 2) < 1e-9);
 	assert_true(fabs(number_in(section(f, "precision", 1), "peak_of_float32") - 0.5) < 1e-9);
 	assert_true(fabs(number_in(section(f, "precision", 1), "top1_agreement") - 0.975) < 1e-9);
 	assert_string_equal(text_in(section(f, "precision", 2), "interval"), "no float32 row of this question");
+	assert_string_equal(text_in(section(f, "precision", 3), "flag"), "(none)");
+	assert_string_equal(text_in(section(f, "precision", 3), "interval"), "one process each: no claim");
 	says(&f->md, "**SLOWER THAN FLOAT32**");
 	says(&f->md, "1 reduced precision is slower than float32 here.");
 	says(&f->html, "<span class=\"tag warn\">SLOWER THAN FLOAT32</span>");
@@ -162,6 +169,8 @@ static void test_sweeps(void **state)
 			r = process_of("m", p ? "openvino" : "cpu", p ? other[i] : cpu[i], 0);
 			c.platform = p ? "openvino" : "cpu";
 			r.row.batch = c.batch = 1 << i;
+			r.row.latency_low_ms = r.row.latency_ms * 0.99;
+			r.row.latency_high_ms = r.row.latency_ms * 1.01;
 			c.synthetic = true;
 			if (store_started(&f->store, &c, "k", &r.row.row, &f->err) || store_finished(&f->store, &r, &f->err))
 				fail_msg("%s", f->err.text);
