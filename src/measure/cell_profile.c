@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell that is profiled: behind its timed runs the model is opened a second time with the engine's own profile, and in the same process
-// the two roofs of the roofline (Williams, Waterman, Patterson 2009) are measured: the rate of a product of 1024 x 1024 matrices by the same
-// engine with the same options, and how fast memory is read. A third figure is the bandwidth of what fits into the caches of level 2: what one
+// the two roofs of the roofline (Williams, Waterman, Patterson 2009) are measured: the rate of products of square matrices of several sizes by the
+// same engine with the same options (peak.h), and how fast memory is read. A third figure is the bandwidth of what fits into the caches of level 2: what one
 // node writes and the next reads seldom leaves them, so it is not held against the memory.
 //
 //   time that the roofs allow a node = max(operations / peak, weights / memory bandwidth + values / bandwidth of where they fit)
@@ -17,17 +17,25 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "measure/cell_work.h"
+#include "measure/peak.h"
 #include "measure/profile.h"
 #include "measure/scratch.h"
 #include "onnx/op.h"
 #include "platform/bandwidth.h"
+#include "platform/state.h"
 
-enum { RUNS_USUAL = 15, SIDE = 1024, PRODUCTS_LEAST = 5, PRODUCTS_MOST = 40 };
-static const double product_ms = 800, slow_product_ms = 4000, least_node_ms = 0.2;
+enum { RUNS_USUAL = 15, SHAPES = 3 };
+static const int64_t sides[SHAPES] = { 1024, 512, 2048 };
+static const int64_t window_ns = 50 * 1000000LL, shape_ns = 1500 * 1000000LL, slow_ns = 4000 * 1000000LL;
+static const double least_node_ms = 0.2;
 static const uint64_t level2_guess = 1 << 20, memory_least = 64 << 20, memory_most = 512 << 20;
 
 struct roofs {
-	double matmul_gflops;                // the best of a 1024^3 product
+	double matmul_gflops;                // the best of a product, over all shapes
+	struct peak shape[SHAPES];           // GFLOP/s of a product of sides[i]; windows 0: not measured
+	size_t best_shape;
+	double others, load;                 // CPUs that other processes used meanwhile; load average. NaN: not known
+	int64_t frequency_khz;               // of the processor behind it; -1: not known
 	double peak_gflops;                  // it, or of a node that was faster
 	const char *peak_by;
 	double memory_gb_s, cache_gb_s;      // NaN: not measured
@@ -37,18 +45,19 @@ struct roofs {
 
 // ---- roofs --------------------------------------------------------------------------------------------------------------
 
-static enum status draw_product(struct artifact *art, struct arena *a, const char *folder, struct error *err)
+static enum status draw_product(struct artifact *art, struct arena *a, const char *folder, int64_t side, struct error *err)
 {
 	struct graph *g = graph_new(&(struct graph_form){ .is_static = true });
-	const int64_t dim[] = { SIDE, SIDE };
-	float *data = arena_alloc(a, (size_t)SIDE * SIDE * sizeof *data);
+	const int64_t dim[] = { side, side };
+	const size_t count = (size_t)(side * side);
+	float *data = arena_alloc(a, count * sizeof *data);
 	const struct tensor_type *types;
 	const void *bytes;
 	enum status st;
 
-	for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
+	for (size_t i = 0; i < count; i++)
 		data[i] = (float)(i % 13) / 64;
-	*art = (struct artifact){ .placed_by = "file", .file = "product.onnx", .key = "roofline-product-1024" };
+	*art = (struct artifact){ .placed_by = "file", .file = "product.onnx", .key = arena_printf(a, "roofline-product-%lld", (long long)side) };
 	graph_output(g, "y", op_matmul(g, graph_input(g, "x", DTYPE_F32, 2, dim), graph_constant(g, DTYPE_F32, 2, dim, data)));
 	if (!(st = graph_finish(g, err)) && !(st = graph_write(g, &bytes, &art->graph_nbytes, err))) {
 		art->graph = memcpy(arena_alloc(a, art->graph_nbytes), bytes, art->graph_nbytes);
@@ -62,38 +71,92 @@ static enum status draw_product(struct artifact *art, struct arena *a, const cha
 	return st;
 }
 
-static enum status measure_product(struct work *w, const char *folder, double *gflops, struct error *err)
+struct product { struct session *session; struct tensor in; int64_t side; };
+
+static int64_t product_now(void *context)
+{
+	(void)context;
+	return clock_ns();
+}
+
+// The fastest run of a window: one at least, a software adapter takes seconds for it.
+static enum status product_window(void *context, double *gflops, struct error *err)
+{
+	const struct product *p = context;
+	int64_t best = INT64_MAX, begin = clock_ns(), end = begin;
+	struct tensor out;
+
+	while (end - begin < window_ns) {
+		int64_t before = clock_ns();
+		enum status st = session_run(p->session, &p->in, 1, &out, 1, err);
+
+		if (st)
+			return st;
+		end = clock_ns();
+		best = end - before < best ? end - before : best;
+	}
+	*gflops = 2.0 * (double)p->side * (double)p->side * (double)p->side / (double)best;
+	return STATUS_OK;
+}
+
+static enum status measure_product(struct work *w, const char *folder, int64_t side, struct peak *out, struct error *err)
 {
 	struct arena a = { 0 };
 	struct artifact art;
 	struct session s = { 0 };
-	struct tensor in = { .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { SIDE, SIDE }, .nbytes = (size_t)SIDE * SIDE * sizeof(float) }, out;
-	int64_t best = INT64_MAX, begin = clock_ns();
-	enum status st = draw_product(&art, &a, folder, err);
+	const size_t count = (size_t)(side * side);
+	struct product p = { &s, { .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { side, side }, .nbytes = count * sizeof(float) }, side };
+	enum status st = draw_product(&art, &a, folder, side, err);
 
 	if (!st)
 		st = session_open(&s, w->backend, w->provider, w->target.device, w->ask.options, &art, err);
-	in.data = arena_alloc(&a, in.nbytes);
-	for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
-		((float *)in.data)[i] = (float)(i % 7) / 64;
-	for (int i = 0; !st && i < PRODUCTS_MOST; i++) {
-		int64_t before = clock_ns();
-		double ms = (double)(before - begin) / 1e6;
-
-		// Two at least, the first of which also warms up; a software adapter takes seconds for one.
-		if (i >= PRODUCTS_LEAST ? ms > product_ms : i >= 2 && ms > slow_product_ms)
-			break;
-
-		st = session_run(&s, &in, 1, &out, 1, err);
-		if (clock_ns() - before < best)
-			best = clock_ns() - before;
-	}
+	p.in.data = arena_alloc(&a, p.in.nbytes);
+	for (size_t i = 0; i < count; i++)
+		((float *)p.in.data)[i] = (float)(i % 7) / 64;
+	if (!st)
+		st = peak_find(&(struct peak_source){ &p, product_window, product_now }, shape_ns, out, err);
 	session_close(&s);
 	if (art.graph_path)
 		unlink(art.graph_path);
 	arena_done(&a);
-	*gflops = st ? (double)NAN : 2.0 * SIDE * SIDE * SIDE / (double)best;
 	return st;
+}
+
+// An engine without such a product has a peak by its nodes alone; where one takes seconds, the further shapes are left out.
+static void measure_products(struct work *w, const char *folder, struct roofs *r)
+{
+	struct state_sample before, after;
+	int64_t begin = clock_ns();
+
+	r->matmul_gflops = (double)NAN;
+	state_read(&before, &w->arena, "");
+	for (size_t i = 0; i < SHAPES && (!i || clock_ns() - begin < slow_ns); i++) {
+		struct error ignored = { 0 };
+
+		if (measure_product(w, folder, sides[i], &r->shape[i], &ignored)) {
+			r->shape[i] = (struct peak){ 0 };
+			continue;
+		}
+		if (!(r->shape[i].best <= r->matmul_gflops)) {
+			r->matmul_gflops = r->shape[i].best;
+			r->best_shape = i;
+		}
+	}
+	state_read(&after, &w->arena, "");
+	r->others = state_others(&before, &after);
+	r->load = after.load;
+	r->frequency_khz = after.frequency_khz;
+}
+
+// How far the figure can be trusted: "windows of 250 to 329 GFLOP/s; it still rose when the time was over; other processes used 1.2 CPUs meanwhile".
+static const char *peak_words(const struct roofs *r, struct arena *a)
+{
+	const struct peak *p = &r->shape[r->best_shape];
+	const char *out = arena_printf(a, "the best of %zu windows of a MatMul of %lld^3, the others down to %.0f GFLOP/s", p->windows, (long long)sides[r->best_shape], p->lowest);
+
+	if (!p->settled)
+		out = arena_printf(a, "%s; it still rose when the time was over", out);
+	return r->others >= 0.1 ? arena_printf(a, "%s; other processes used %.1f CPUs meanwhile, the roof may be higher", out, r->others) : out;
 }
 
 static double bandwidth_of(enum bandwidth_kernel kernel, int threads, uint64_t nbytes, double seconds)
@@ -129,7 +192,7 @@ static void measure_memory(struct work *w, struct roofs *r)
 static void find_peak(struct roofs *r, const struct mapped_node *nodes, size_t count, struct arena *a)
 {
 	r->peak_gflops = r->matmul_gflops;
-	r->peak_by = "the best this engine reached on a 1024^3 MatMul";
+	r->peak_by = isnan(r->matmul_gflops) ? "no MatMul could be measured" : peak_words(r, a);
 	for (size_t i = 0; i < count; i++) {
 		double gflops = (double)nodes[i].flops / nodes[i].ran->ms / 1e6;
 
@@ -138,7 +201,8 @@ static void find_peak(struct roofs *r, const struct mapped_node *nodes, size_t c
 			continue;
 		if (nodes[i].ran->ms >= least_node_ms && !mapped_moves(nodes[i].ran->op) && (gflops > r->peak_gflops || isnan(r->peak_gflops))) {
 			r->peak_gflops = gflops;
-			r->peak_by = arena_printf(a, "the best of this model's nodes, %s; a 1024^3 MatMul reached %.0f GFLOP/s", nodes[i].ran->name, r->matmul_gflops);
+			r->peak_by = arena_printf(a, "the best of this model's nodes, %s; a MatMul reached %.0f GFLOP/s: %s", nodes[i].ran->name, r->matmul_gflops,
+				isnan(r->matmul_gflops) ? "none could be measured" : peak_words(r, a));
 		}
 	}
 }
@@ -198,6 +262,19 @@ static json_t *number(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
+// {"shapes": [{"side", "gflops", "lowest_gflops", "windows", "settled"}], "other_cpus", "load", "frequency_khz"}: the spread of the peak.
+static json_t *peak_json(const struct roofs *r)
+{
+	json_t *shapes = json_array();
+
+	for (size_t i = 0; i < SHAPES; i++)
+		if (r->shape[i].windows)
+			json_array_append_new(shapes, json_pack("{s:I, s:o, s:o, s:I, s:b}", "side", (json_int_t)sides[i], "gflops", number(r->shape[i].best), "lowest_gflops",
+				number(r->shape[i].lowest), "windows", (json_int_t)r->shape[i].windows, "settled", (int)r->shape[i].settled));
+	return json_pack("{s:o, s:o, s:o, s:o}", "shapes", shapes, "other_cpus", number(r->others), "load", number(r->load), "frequency_khz",
+		r->frequency_khz > 0 ? json_integer(r->frequency_khz) : json_null());
+}
+
 static void say_profile(const struct profile *p, const struct mapped_node *nodes, const struct roofs *r, const struct costs *c)
 {
 	json_t *list = json_array();
@@ -222,10 +299,10 @@ static void say_profile(const struct profile *p, const struct mapped_node *nodes
 	say(json_pack("{s:s, s:o}", "event", "profile", "nodes", list));
 	if (on_device > 0)
 		say_row(json_pack("{s:f}", "device_ms", on_device));
-	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),
+	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),
 		"bandwidth_gb_s", number(r->memory_gb_s), "roofline_share", c->cost_of && isfinite(r->memory_gb_s) ? number(allowed / p->whole_ms) : json_null(), "profile", "runs",
 		(json_int_t)p->runs, "runs_taken", (json_int_t)p->taken, "whole_ms", p->whole_ms, "least_ms", p->least_ms, "most_ms", p->most_ms, "nodes_ms", sum, "not_named_ms", unnamed, "roof_ms", allowed,
-		"matmul_gflops", number(r->matmul_gflops), "peak_by", r->peak_by, "cache_gb_s", number(r->cache_gb_s), "cache_bytes", (json_int_t)r->level2_bytes,
+		"matmul_gflops", number(r->matmul_gflops), "peak_by", r->peak_by, "peak", peak_json(r), "cache_gb_s", number(r->cache_gb_s), "cache_bytes", (json_int_t)r->level2_bytes,
 		"last_level_bytes", (json_int_t)r->last_level_bytes, "threads", r->threads, "weights_in_cache", (int)weights_fit));
 }
 
@@ -237,7 +314,6 @@ enum status work_profile(struct work *w, struct error *err)
 	struct roofs roofs = { 0 };
 	struct costs costs = { 0 };
 	struct mapped_node *nodes;
-	struct error why = { 0 };
 	enum status st;
 
 	say_phase("profile");
@@ -246,8 +322,7 @@ enum status work_profile(struct work *w, struct error *err)
 		return st;
 	say_phase("roofline");
 	nodes = profile_map(&w->arena, &outline, costs.cost_of ? &costs.of_bound : NULL, costs.cost_of, &p);
-	if (measure_product(w, folder, &roofs.matmul_gflops, &why))      // an engine without such a product has a peak by its nodes alone
-		roofs.matmul_gflops = (double)NAN;
+	measure_products(w, folder, &roofs);
 	measure_memory(w, &roofs);
 	find_peak(&roofs, nodes, p.count, &w->arena);
 	say_profile(&p, nodes, &roofs, &costs);

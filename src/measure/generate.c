@@ -255,6 +255,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	g->best = arena_alloc(a, places * sizeof *g->best);
 	g->second = arena_alloc(a, places * sizeof *g->second);
 	g->step_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->step_ms);
+	g->own_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->own_ms);
 	if (g->encoder && (st = encode(g, &s, err)))
 		return st;
 	if (g->shared)
@@ -270,14 +271,16 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 		struct arena step = { 0 };                           // masks and the like of this step only
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted after %lld tokens", (long long)n);
+		double begin = clock_ms(), run_began, run_ms;
 		for (int64_t row = 0; row < p->batch; row++)
 			memcpy(ids + row * count, all + row * capacity + length - count, (size_t)count * sizeof *ids);
-		double begin = clock_ms();
 		s.a = &step;
 		st = give(&s, session, ids, count, length, anew, in, err);
 		s.a = a;
+		run_began = clock_ms();
 		if (!st)
 			st = session_run(session, in, session->input_count, out, session->output_count, err);
+		run_ms = clock_ms() - run_began;
 		arena_done(&step);
 		const struct tensor *logits = st ? NULL : logits_of(session, out, err);
 		if (!logits)
@@ -291,8 +294,10 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 			g->second[at] = logit[1];
 		}
 		keep(&s, session, out);
-		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
 		g->copied_bytes = n && cached ? written(session, in, out, count) : 0;
+		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
+		if (n)
+			g->own_ms[n - 1] = g->step_ms[n - 1] - run_ms;
 	}
 	g->cache_bytes = bytes_of(s.past, s.past_count);
 	return STATUS_OK;

@@ -33,7 +33,8 @@ struct generation {
 	int64_t *ids, *second_ids;           // [batch, new_tokens]: the best, and the next best
 	float *best, *second;                // their logits
 	double encoder_ms, prefill_ms;       // prefill: the decoder's first run, with the choice of its token
-	double *step_ms;                     // [new_tokens - 1]
+	double *step_ms;                     // [new_tokens - 1]: from the end of the step before to the end of this one, own_ms in it
+	double *own_ms;                      // [new_tokens - 1]: of that, what the engine did not do: inputs prepared, the token chosen over the vocabulary, the cache kept
 	uint64_t cache_bytes, copied_bytes;  // after the last step; by the engine in the last step
 };
 

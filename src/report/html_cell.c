@@ -56,15 +56,15 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Throughput", isnan(r->throughput_per_s) ? NULL : arena_printf(a, "%.4g inputs per second", r->throughput_per_s));
 	html_fact(out, a, "Time on the device", report_ms(a, r->device_ms));
 	html_fact(out, a, "Overheads", isnan(r->clock_overhead_us) ? NULL : arena_printf(a, "clock %.3g µs%s", r->clock_overhead_us, isnan(r->harness_overhead_us) ? ""
-		: arena_printf(a, ", between runs %.3g µs", r->harness_overhead_us)));
+		: arena_printf(a, ", assay's own %.3g µs", r->harness_overhead_us)));
 	html_fact(out, a, "Warm-up", r->warmup_runs != ROW_NONE ? html_with(a, arena_printf(a, "%lld runs, %s", (long long)r->warmup_runs, report_ms(a, r->warmup_ms) ? report_ms(a, r->warmup_ms) : ""), ": ", r->warmup_end) : NULL);
 	html_fact(out, a, "First run of a new shape", report_ms(a, r->new_shape_ms));
 	html_fact(out, a, "Building the graph", report_ms(a, r->build_ms));
 	html_fact(out, a, "Loading", report_ms(a, r->load_ms));
 	html_fact(out, a, "First run", report_ms(a, r->first_ms));
-	html_fact(out, a, "Peak anonymous memory", report_mib(a, r->peak_anonymous_mib));
-	html_fact(out, a, "Peak proportional set size", report_mib(a, r->peak_pss_mib));
-	html_fact(out, a, "Peak resident memory", report_mib(a, r->peak_resident_mib));
+	html_fact(out, a, "Peak anonymous memory (100 Hz)", report_mib(a, r->peak_anonymous_mib));
+	html_fact(out, a, "Largest proportional set size at the end of a phase", report_mib(a, r->peak_pss_mib));
+	html_fact(out, a, "High-water mark of the resident set", report_mib(a, r->peak_resident_mib));
 	html_fact(out, a, "Predicted peak", html_with(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
 	html_fact(out, a, "Placement", report_placement(a, r));
 	html_fact(out, a, "Fallback", c->fallback != NULL ? html_with(a, c->fallback->chain, ": ", c->fallback->got) : NULL);

@@ -7,7 +7,7 @@
 
 static const struct report_column columns[] = {
 	{ "model", "model", false }, { "platform", "on", false }, { "predicted_mib", "predicted", true }, { "peak_resident_mib", "measured", true },
-	{ "predicted_over_measured", "predicted / measured", true }, { "peak_anonymous_mib", "anonymous", true }, { "mapped_mib", "mapped", true },
+	{ "predicted_over_measured", "predicted / measured", true }, { "peak_anonymous_mib", "anonymous", true }, { "mapped_mib", "mapped, at least", true },
 	{ "peak_pss_mib", "proportional", true }, { "device_memory_mib", "on the device", true }, { "leak_mib_per_cycle", "left behind a cycle", true }, { "marks", "", false },
 };
 
@@ -23,8 +23,8 @@ static const char *leak_words(struct arena *a, const struct row *r)
 
 void summary_gather_memory(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "memory", "Memory, predicted and measured", "Measured: the largest resident set of the child process, as the kernel keeps it: anonymous memory, mapped weights and libraries. "
-		"Predicted: the same figure, before anything was loaded. Anonymous is a peak too; mapped is the difference, and the two may be of different moments.", columns, sizeof columns / sizeof *columns, out->cell_count);
+	struct report_section *s = section_add(out, a, "memory", "Memory, predicted and measured", "Measured: the high-water mark of the resident set of the child process, as the kernel keeps it: anonymous memory, mapped weights and libraries. "
+		"Predicted: the same figure, before anything was loaded. Anonymous is a peak too, sampled at 100 Hz; the two may be of different moments, so their difference is the least that was mapped. Proportional: the largest at the end of a phase.", columns, sizeof columns / sizeof *columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];

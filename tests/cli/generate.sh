@@ -43,6 +43,26 @@ if has_platform cpu; then
 	has out 'likewise, because its scores have a bias by position'
 fi
 
+# What assay does between two runs of the engine is said of a token, and grows with the vocabulary that a token is chosen from.
+for size in 128 200000; do
+	cp -r "$cases/llama" "$work/vocabulary$size"
+	rm -f "$work/vocabulary$size"/*.safetensors
+	python3 - "$work/vocabulary$size/config.json" $size <<-'EOF'
+		import json, sys
+		c = json.load(open(sys.argv[1]))
+		c["vocab_size"] = int(sys.argv[2])
+		json.dump(c, open(sys.argv[1], "w"))
+	EOF
+	code 0 "$ASSAY" run "$work/vocabulary$size" --synthetic --task generate --prompt-tokens 4 --new-tokens 6 --runs 2 --on "${platforms%%,*}" --no-conform --json
+	json '0 < d[0]["harness_overhead_us"] < 1000 * d[0]["token_ms"]'
+	cp "$work/out" "$work/$size.json"
+done
+python3 - "$work"/{128,200000}.json <<-'EOF' || fail "the time to choose a token does not show in harness_overhead_us"
+	import json, sys
+	small, big = (json.load(open(f))[0]["harness_overhead_us"] for f in sys.argv[1:])
+	sys.exit(not big > small + 30)
+EOF
+
 code 2 "$ASSAY" run "$cases/bert" --synthetic --task generate --on "${platforms%,*}" --no-conform
 has out 'unsupported'
 has out 'does not generate'
