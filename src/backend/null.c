@@ -49,7 +49,7 @@ static const struct option options[] = {
 	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
-	{ "wrong", "off", "outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, shape, type, name, short" },
+	{ "wrong", "off", "outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, exponent, shape, type, name, short" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
 	{ "item_ms", "0", "milliseconds more for each input of the batch" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
@@ -74,6 +74,7 @@ static const struct option options[] = {
 	X(constant)   /* all elements are the second one */ \
 	X(rows)       /* each row of the last dimension has the values of the next one */ \
 	X(bit)        /* the highest bit of the second element's mantissa is flipped */ \
+	X(exponent)   /* the lowest bit of the second element's exponent is flipped */ \
 	X(shape)      /* the last dimension is half as large */ \
 	X(type)       /* 32-bit floating point comes as integers */ \
 	X(name)       /* another one */ \
@@ -402,6 +403,8 @@ static double wrong_value(enum wrong how, size_t i, size_t count, size_t width)
 		return right_value(i + width);
 	case WRONG_bit:
 		return i == 1 ? 0.625 : right_value(i);           // of 0.875: 1.75 / 2 becomes 1.25 / 2
+	case WRONG_exponent:
+		return i == 1 ? 1.75 : right_value(i);            // of 0.875: 1.75 / 2 becomes 1.75
 	default:
 		return right_value(i);
 	}
