@@ -146,7 +146,7 @@ static const struct mutant mutants[] = {
 	{ "norms-exchanged", "layer 2: its two layer norms are exchanged", true,
 		{ EXCHANGE, LAYER(2) "attention.output.LayerNorm.", LAYER(2) "output.LayerNorm." } },
 	{ "embedding-norm-bias", "bias of the embeddings' layer norm is 0", false, { SCALE, "embeddings.LayerNorm.bias" } },
-	{ "attention-zero", "layer 3: weight of the attention's output is 0", false,
+	{ "attention-zero", "layer 3: weight of the attention's output is 0", true,
 		{ SCALE, LAYER(3) "attention.output.dense.weight" } },
 	{ "ffn-zero", "layer 4: weight of the FFN's first half is 0", false, { SCALE, FFN_IN(4) "weight" } },
 	{ "value-1.7", "layer 3: weight of the values times 1.7", false, { SCALE, SELF(3) "value.weight", .by = 1.7 } },
