@@ -90,6 +90,16 @@ static void add_reference(struct text *t, struct arena *arena, const struct row 
 	text_addf(t, "%s%s%s", r->reference, a ? ": " : "", a ? a : "");
 }
 
+static void add_bound(struct text *t, const struct row *r)
+{
+	if (r->left_out != ROW_NONE && r->left_out > 0)
+		text_addf(t, "; %lld masked or padded values left out", (long long)r->left_out);
+	if (r->bound_by)
+		text_addf(t, "; nearest to its bound: %s", r->bound_by);
+	if (r->bound)
+		text_addf(t, "; bound: %s", r->bound);
+}
+
 static void add_error(struct text *t, const struct row *r)
 {
 	if (isnan(r->max_abs_error))
@@ -105,14 +115,11 @@ static void add_error(struct text *t, const struct row *r)
 		text_addf(t, ", perplexity %.5g on %s tokens, the reference's %.5g", r->perplexity, text_is(r->reference, "golden") ? "the given" : "random", r->perplexity_float32);
 	if (r->non_finite != ROW_NONE && r->non_finite > 0)
 		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
-	if (r->left_out != ROW_NONE && r->left_out > 0)
-		text_addf(t, ", %lld masked or padded values left out", (long long)r->left_out);
+	if (r->not_judged)
+		text_addf(t, "; not judged, the reference does not hold them: %s", r->not_judged);
 	if (r->graph_verdict)                            // figures; the judgements have lines of their own
 		return;
-	if (r->bound_by)
-		text_addf(t, "; nearest to its bound: %s", r->bound_by);
-	if (r->bound)
-		text_addf(t, "; bound: %s", r->bound);
+	add_bound(t, r);
 }
 
 // What a reduced precision loses, in the line that says that it is right.
@@ -152,10 +159,7 @@ static void add_arithmetic(struct text *t, const struct row *r)
 	text_addf(t, "%s", r->arithmetic_verdict);
 	if (r->arithmetic_reference)
 		text_addf(t, ": max %.3g, NMSE %.2g, cosine %.9g against %s", r->arithmetic_max_abs_error, r->arithmetic_nmse, r->arithmetic_cosine, r->arithmetic_reference);
-	if (r->bound_by)
-		text_addf(t, "; nearest to its bound: %s", r->bound_by);
-	if (r->bound)
-		text_addf(t, "; bound: %s", r->bound);
+	add_bound(t, r);
 }
 
 static void add_nodes(struct text *t, const struct row *r)

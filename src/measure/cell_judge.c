@@ -124,6 +124,7 @@ static void take_loss(const struct reference *by, const struct tensor *outputs, 
 	r->cosine = figures.cosine;
 	r->top1_agreement = figures.top1_agreement;
 	r->non_finite = figures.non_finite;
+	r->not_judged = figures.not_judged;
 	r->worst = figures.worst;
 	r->perplexity = figures.perplexity;
 	r->perplexity_float32 = figures.perplexity_float32;

@@ -74,6 +74,15 @@ static double *pool(struct arena *a, const struct tensor *hidden, const struct t
 	return rows;
 }
 
+bool derives_from(const char *like, const char *output)
+{
+	static const char suffix[] = "_first_token";
+
+	if (text_ends(like, suffix))
+		return strlen(output) == strlen(like) - (sizeof suffix - 1) && text_starts(like, output);
+	return text_is(output, "last_hidden_state") && (text_is(like, "embedding") || text_is(like, "sentence_embedding") || text_is(like, "cosine"));
+}
+
 bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count, const struct tensor *mask)
 {
 	static const char suffix[] = "_first_token";

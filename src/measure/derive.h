@@ -17,4 +17,7 @@
 // that it needs is missing or has another shape.
 bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count, const struct tensor *mask);
 
+// Whether derive_output makes `like` from the output of that name.
+bool derives_from(const char *like, const char *output);
+
 #endif

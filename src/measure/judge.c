@@ -369,6 +369,12 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 			tensor_shape_text(output->rank, output->dim, where, sizeof where));
 		return;
 	}
+	if (is_integer(reference->dtype) != is_integer(output->dtype)) {
+		out->decided_by = "type";
+		out->max_abs_error = out->max_rel_error = (double)NAN;
+		out->cause = arena_printf(a, "%s: holds %s, reference %s", out->name, dtype_word(output->dtype), dtype_word(reference->dtype));
+		return;
+	}
 	if (is_integer(reference->dtype)) {
 		judge_integers(output, reference, count, bound.agreement, a, out);
 		return;
@@ -384,6 +390,21 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	if (!out->cause)
 		out->cause = beyond_bound(output, &bound, &sum, a, out);
 	out->right = !out->cause;
+}
+
+int64_t judge_not_finite(const struct tensor *t)
+{
+	int64_t n = 0;
+	size_t count;
+
+	if (is_integer(t->dtype) || !tensor_count(t->rank, t->dim, &count) || t->nbytes < count * dtype_size(t->dtype))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		double x = element(t, i);
+
+		n += !isfinite(x) && !(x < 0);           // -inf may be a mask
+	}
+	return n;
 }
 
 static json_t *number(double x)

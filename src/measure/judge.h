@@ -58,6 +58,8 @@ enum judged_by {
 // no token, and what an output [batch, seq, ..] holds there is left out and counted too: no caller reads it, and engines need not agree on it.
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
 	struct check *out);
+// NaN and +inf values of an output that nothing can be compared with; no number that a model means, whatever it computes.
+int64_t judge_not_finite(const struct tensor *t);
 // Perplexity: e to the mean, over places i whose successor is one, of -log softmax(logits[i])[ids[i + 1]]. logits: [batch, seq, vocab]; ids and
 // mask: [batch, seq], integers; where the mask (may be NULL) is 0 there is no place. NaN: other shapes, no pair, or an id beyond vocab.
 double judge_perplexity(const struct tensor *logits, const struct tensor *ids, const struct tensor *mask);

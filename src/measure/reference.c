@@ -274,6 +274,40 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
 }
 
+// What the reference does not hold: it is named in the row, and must at least be numbers. True: it is not.
+static bool judge_unheld(const struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct row *row)
+{
+	struct text names = { 0 };
+	bool wrong = false;
+
+	for (size_t i = 0; i < count; i++) {
+		bool derived = false;
+		int64_t bad;
+
+		if (text_starts(outputs[i].name, "in.") || find_output(ref->tensors, ref->count, outputs[i].name))
+			continue;
+		for (size_t k = 0; k < ref->count; k++)
+			derived |= ref->derives && derives_from(ref->tensors[k].name, outputs[i].name);
+		if (!derived)
+			text_addf(&names, "%s%s", names.length ? ", " : "", outputs[i].name);
+		bad = judge_not_finite(&outputs[i]);
+		if (bad && !wrong) {
+			row->cause = row->cause ? row->cause : arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", outputs[i].name, (long long)bad);
+			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + bad;
+			wrong = true;
+		}
+	}
+	row->not_judged = names.length ? arena_strdup(a, text_get(&names)) : NULL;
+	text_done(&names);
+	return wrong;
+}
+
+// The diagonal of cosine similarities is 1 for every model.
+static int64_t trivial(const struct check *c, const struct tensor *output, const struct tensor *made)
+{
+	return output == made && text_is(c->name, "cosine") && c->compared > 0 ? output->dim[0] : 0;
+}
+
 // The figures over all outputs, as they are added up.
 struct total {
 	int64_t compared, left_out;
@@ -299,7 +333,7 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	if (wrong > 1)
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
 	if (!wrong && t->compared == 0) {
-		row->cause = "not judged: the reference masks every value";
+		row->cause = "not judged: the reference holds no value that could be compared (masked, or the same for every model)";
 		return VERDICT_UNJUDGED;
 	}
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
@@ -341,10 +375,13 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		if (!check.right && !wrong++)
 			row->cause = check.cause;
 		add_check(row, &check, o ? o : r, a);
+		check.compared -= trivial(&check, o, &made);
 		add_total(&total, &check, a);
 		if (checks)
 			json_array_append_new(all, check_json(&check, o));
 	}
+	if (judge_unheld(ref, outputs, count, a, row) && !wrong++)
+		total.bound_by = "not finite";
 	if (ids) {
 		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
 		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);
