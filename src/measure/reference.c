@@ -170,13 +170,13 @@ static const char unoptimised[] = "cpu:optimisation=none";
 static void targets_of(const struct platform *p, enum reference_kind kind, const char *target[2])
 {
 	const struct platform *processor = platform_find("cpu");
-	bool judges_itself = p && text_is(p->reference, p->name);
+	bool computes_nothing = p && text_is(p->reference, "null");      // null, and what it stands in for (platform/stand_in.c)
 
 	target[0] = p ? p->reference : NULL;
 	target[1] = NULL;
 	if (kind == REFERENCE_ENGINE)
 		target[1] = target[0] ? unoptimised : NULL;
-	else if (!judges_itself)
+	else if (!computes_nothing)
 		target[0] = kind == REFERENCE_SECOND ? processor->reference : unoptimised;
 }
 

@@ -28,7 +28,7 @@ const char *reference_golden(const struct cell *c, struct arena *a);
 
 enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err);
 
-// Another run of our graph, in a child or from the cache. A platform that its own engine judges (null) has that for every kind.
+// Another run of our graph, in a child or from the cache. What the null engine serves it also judges, for every kind.
 enum reference_kind {
 	REFERENCE_ENGINE,                    // the platform's row names it; else the unoptimised ONNX Runtime on the processor, for other platforms
 	REFERENCE_GRAPH,                     // the cell's form of the graph in float32, unoptimised, on the processor
