@@ -241,6 +241,16 @@ static const struct tensor *find_output(const struct tensor *outputs, size_t cou
 	return NULL;
 }
 
+// The mask where it says which places of `r` are padding: of outputs [batch, seq, ..] and of the two that name places of the text. Other outputs
+// may have those sizes by chance: a pooled state as wide as the text is long, a cache with as many heads. Of an encoder-decoder the mask is the
+// encoder's, and the decoder may have as many tokens.
+static const struct tensor *padding_for(const struct tensor *r, const struct tensor *mask, bool has_encoder)
+{
+	if (r->rank == 2 ? !text_ends(r->name, "start_logits") && !text_ends(r->name, "end_logits") : r->rank != 3)
+		return NULL;
+	return has_encoder && !text_starts(r->name, "encoder_") ? NULL : mask;
+}
+
 // Absent is NaN: the first number replaces it.
 static double larger(double a, double b)
 {
@@ -343,6 +353,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 	struct row *row, json_t **checks)
 {
 	const struct tensor *ids = find_output(outputs, count, OUTPUTS_TOKENS), *padding = find_output(outputs, count, OUTPUTS_MASK);
+	bool has_encoder = find_output(ref->tensors, ref->count, "encoder_last_hidden_state") != NULL;
 	struct total total = { 0 };
 	size_t wrong = 0;
 	json_t *all;
@@ -367,7 +378,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
 		}
 		if (o)
-			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding, bound, ref->by, a, &check);
+			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, padding, has_encoder), bound, ref->by, a, &check);
 		else
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
 		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing

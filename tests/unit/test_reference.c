@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which outputs an attention mask says something about, where another engine's are the reference.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "measure/output_file.h"
+#include "measure/reference.h"
+#include "measure/row.h"
+
+enum { TOKENS = 4 };
+
+static float zeros[2 * TOKENS * TOKENS], ones[2 * TOKENS * TOKENS];
+static int64_t mask[] = { 1, 1, 1, 1, 1, 1, 1, 0 };
+
+// [2, TOKENS] or [2, TOKENS, 2], ..., as `rank` says.
+static struct tensor of(const char *name, int rank, float *data)
+{
+	size_t count = (size_t)(2 * TOKENS) << (rank - 2);
+
+	return (struct tensor){ .name = name, .dtype = DTYPE_F32, .rank = rank, .dim = { 2, TOKENS, 2, 2 }, .data = data, .nbytes = count * sizeof *data };
+}
+
+// An output that is wrong in the last token of the last row alone, which is padding. `beside`: another output, equal; NULL: none.
+static enum verdict judged(const char *name, int rank, const char *beside, enum judged_by by, int64_t *left_out)
+{
+	struct tensor theirs[] = { of(name, rank, zeros), of(beside ? beside : "", 3, zeros) };
+	struct tensor ours[] = { theirs[0], theirs[1], { .name = OUTPUTS_MASK, .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask } };
+	const struct reference ref = { .name = "another engine", .tensors = theirs, .count = beside ? 2 : 1, .by = by };
+	size_t inner = (size_t)1 << (rank - 2);
+	struct arena a = { 0 };
+	struct row row;
+	enum verdict v;
+
+	row_init(&row);
+	memset(ones, 0, sizeof ones);
+	for (size_t i = (2 * TOKENS - 1) * inner; i < 2 * TOKENS * inner; i++)
+		ones[i] = 1;
+	ours[0].data = ones;
+	v = reference_judge(&ref, ours, 3, bound_for(DTYPE_F32), &a, &row, NULL);
+	*left_out = row.left_out;
+	arena_done(&a);
+	return v;
+}
+
+static void what_lies_on_tokens_is_left_out_where_there_is_none(void **state)
+{
+	int64_t left_out;
+
+	(void)state;
+	assert_int_equal(judged("last_hidden_state", 3, NULL, BY_ENGINE, &left_out), VERDICT_RIGHT);
+	assert_int_equal(left_out, 2);
+	assert_int_equal(judged("end_logits", 2, NULL, BY_ENGINE, &left_out), VERDICT_RIGHT);
+	assert_int_equal(left_out, 1);
+	assert_int_equal(judged("last_hidden_state", 3, NULL, BY_GOLDEN, &left_out), VERDICT_WRONG);
+}
+
+// A pooled state as wide as the text is long, a cache with as many heads as tokens, a decoder with as many tokens as the encoder.
+static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
+{
+	int64_t left_out;
+
+	(void)state;
+	assert_int_equal(judged("pooler_output", 2, NULL, BY_ENGINE, &left_out), VERDICT_WRONG);
+	assert_int_equal(left_out, 0);
+	assert_int_equal(judged("logits", 2, NULL, BY_ENGINE, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged("present.0.key", 4, NULL, BY_ENGINE, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged("logits", 3, "encoder_last_hidden_state", BY_ENGINE, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged("encoder_last_hidden_state", 3, "logits", BY_ENGINE, &left_out), VERDICT_RIGHT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none), cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
