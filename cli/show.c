@@ -370,6 +370,8 @@ static void add_shape(struct text *t, const struct row *r)
 		text_addf(t, "batch %lld", (long long)r->batch);
 	if (r->sequence != ROW_NONE)
 		text_addf(t, "%ssequence %lld", t->length ? ", " : "", (long long)r->sequence);
+	if (r->padding > 0)
+		text_addf(t, ", %.3g %% of the tokens padding", 100 * r->padding);
 	if (r->form)
 		text_addf(t, "%s%s", t->length ? "; graph: " : "graph: ", r->form);
 	if (r->output_shape)

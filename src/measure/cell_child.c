@@ -81,11 +81,14 @@ static enum status draw_inputs(struct work *w, struct error *err)
 		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->drawn, err);
 	if (st)
 		return st;
+	if (w->spec && !w->ask.golden)       // whether a user's .onnx heeds its mask is not known
+		inputs_pad(w->drawn, count, &w->hints, (uint64_t)w->ask.seed);
 	for (size_t i = 0; i < count; i++)
 		w->shaped_by_sequence |= w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
 	w->batch = told_batch(w, types, count);
 	inputs_hash(w->drawn, count, w->inputs_hash);
-	say_row(json_pack("{s:s, s:o, s:o}", "inputs_hash", w->inputs_hash, "batch", w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence",
+	double padding = inputs_padding(w->drawn, count);
+	say_row(json_pack("{s:s, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding", isnan(padding) ? json_null() : json_real(padding), "batch", w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence",
 		w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null()));
 	return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 // What it does not do: tokenise text or decode images.
 #include "pipeline/inputs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,7 +15,7 @@
 
 #define INPUT_LIMIT ((size_t)8 << 30)    // of one tensor: a wrong --batch is told, not tried
 
-enum { SEQUENCE_USUAL = 128 };
+enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 
 enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS, ROLE_SIZES, ROLE_BOXES };
 
@@ -328,6 +329,62 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 		fill(&out[i], role_of(&types[i]), hints, shape, seed);
 	}
 	return STATUS_OK;
+}
+
+// input_ids and attention_mask where both are integers of one shape [batch, seq] that is not empty.
+static bool find_text(const struct tensor *in, size_t count, const struct tensor **ids, const struct tensor **mask)
+{
+	*ids = *mask = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (in[i].rank != 2 || is_float(in[i].dtype) || !in[i].nbytes)
+			continue;
+		if (text_is(in[i].name, "input_ids"))
+			*ids = &in[i];
+		if (text_is(in[i].name, "attention_mask"))
+			*mask = &in[i];
+	}
+	return *ids && *mask && (*ids)->dim[0] == (*mask)->dim[0] && (*ids)->dim[1] == (*mask)->dim[1];
+}
+
+// The row's tokens from `length` on become padding.
+static void pad_row(const struct tensor *ids, const struct tensor *mask, const struct input_hints *hints, size_t row, size_t length)
+{
+	const size_t width = (size_t)ids->dim[1], begin = row * width;
+	bool has_pad = hints->pad_token_id >= 0 && hints->pad_token_id < hints->vocab_size;
+	int64_t pad = has_pad ? hints->pad_token_id : (int64_t)tensor_get(ids, begin);
+
+	for (size_t at = length; at < width; at++) {
+		store_integer(ids->dtype, ids->data, begin + at, pad);
+		store_integer(mask->dtype, mask->data, begin + at, 0);
+	}
+	if (hints->ends_with_eos)
+		store_integer(ids->dtype, ids->data, begin + length - 1, hints->eos_token_id);
+}
+
+void inputs_pad(const struct tensor *in, size_t count, const struct input_hints *hints, uint64_t seed)
+{
+	const struct tensor *ids, *mask;
+
+	if (!find_text(in, count, &ids, &mask))
+		return;
+	const size_t batch = (size_t)ids->dim[0], width = (size_t)ids->dim[1], image = hints->image_tokens > 0 ? (size_t)hints->image_tokens + 1 : 0;
+	const size_t text = width > image ? width - image : 0, most = text / 4 + (size_t)(splitmix64(seed, fnv1a64("padding", 7)) % 3);
+
+	for (size_t row = 0; row < batch && text >= PADDING_LEAST; row++)
+		pad_row(ids, mask, hints, row, width - (batch == 1 ? most : most * row / (batch - 1)));
+}
+
+double inputs_padding(const struct tensor *in, size_t count)
+{
+	const struct tensor *ids, *mask;
+	size_t padded = 0;
+
+	if (!find_text(in, count, &ids, &mask))
+		return (double)NAN;
+	const size_t places = (size_t)(mask->dim[0] * mask->dim[1]);
+	for (size_t i = 0; i < places; i++)
+		padded += !(tensor_get(mask, i) > 0);
+	return (double)padded / (double)places;
 }
 
 int64_t inputs_positions(const struct input_hints *hints)

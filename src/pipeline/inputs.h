@@ -43,6 +43,16 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 // Memory in `a`. UNSUPPORTED names an input whose shape cannot be decided, or a sequence too short for its image tokens.
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
+// Gives some rows of a text padding at the end, in place, as a batch of texts of different lengths has it: without it nothing would notice
+// a graph that ignores its mask. `in`: what inputs_synthetic made for a graph that assay draws. Only where there are input_ids and an
+// attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an image; other masks stay full.
+//   length   the last row loses a quarter of its tokens beside those of an image, and 0 to 2 more by the seed; the rows before it less and
+//            less, in proportion, down to none in the first: every place is a token's in some row. The only row of a batch of 1 is its last.
+//   ids      the pad token, or the row's first where the model has none in its vocabulary; the end token, where hints say so, is the last
+//            real one
+void inputs_pad(const struct tensor *in, size_t count, const struct input_hints *hints, uint64_t seed);
+// The share of tokens where that mask is 0; NaN where there are no such ids and mask.
+double inputs_padding(const struct tensor *in, size_t count);
 // What integers a user's .onnx is given, input by input, in `a`: "input_ids: below 30522, the rows of the table that it indexes", or
 // "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay drew the graph.
 const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints);

@@ -7,7 +7,7 @@ code 0 "$ASSAY" synth "$case" -o "$work/bert"
 quick="--runs 3 --no-conform"
 
 keys="row model model_type requested actual device emulated verdict reference type_conformance cause weights shortened weights_dtype
-compute_dtype batch sequence form options attempts build_ms load_ms first_ms latency_ms samples peak_anonymous_mib peak_pss_mib nodes
+compute_dtype batch sequence padding form options attempts build_ms load_ms first_ms latency_ms samples peak_anonymous_mib peak_pss_mib nodes
 nodes_on_platform max_abs_error cosine samples_ms checks"
 
 # The null engine: the whole way of a cell on any machine.
@@ -16,6 +16,7 @@ json 'len(d) == 1 and d[0]["verdict"] in ("right", "unjudged") and d[0]["request
 json "all(k in d[0] for k in '''$keys'''.split())"
 json 'd[0]["samples"] == 3 == len(d[0]["samples_ms"]) and d[0]["row"] == 1 and d[0]["weights"] == "synthetic"'
 json 'isinstance(d[0]["options"], dict) and d[0]["batch"] == 1 and d[0]["attempts"] == 1'
+json '0.2 <= d[0]["padding"] <= 0.35'
 [ -s "$ASSAY_DB" ] || fail "no database"
 # The machine's state stands beside the times; a wait that was asked for says how it ended.
 json 'isinstance(d[0]["machine_state"]["disturbed"], list) and d[0]["machine_state"]["other_cpus"] >= 0 and "calm" not in d[0]["machine_state"]'
@@ -75,10 +76,10 @@ for platform in cpu openvino; do
 	# A stand-alone graph is measured like any other .onnx file.
 	code 0 "$ASSAY" build "$work/bert" -o "$work/onnx-$platform" --platform "$platform"
 	code 0 "$ASSAY" run "$work/onnx-$platform/model.onnx" --on "$platform" $quick --seq 32 --json
-	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged")'
+	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged") and d[0]["padding"] == 0'
 	json 'd[0]["inputs_note"] == "input_ids: below 99, the rows of the table that it indexes"'
 	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --static --batch 2 --seq 7 --json
-	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and "static" in d[0]["form"]'
+	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and d[0]["padding"] == 0 and "static" in d[0]["form"]'
 done
 
 # Synthetic weights: made once, kept in the cache, named in the row.

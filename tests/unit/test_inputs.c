@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synthetic inputs, inputs from a file, and their hash.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -283,12 +284,111 @@ static void a_state_is_no_batch(void **state)
 	unlink(path);
 }
 
+// Real tokens of a row, which come first; fails where the mask has another form.
+static size_t length_of(const struct tensor *mask, size_t row)
+{
+	const int64_t *at = (int64_t *)mask->data + row * (size_t)mask->dim[1];
+	size_t length = 0;
+
+	while (length < (size_t)mask->dim[1] && at[length] == 1)
+		length++;
+	for (size_t i = length; i < (size_t)mask->dim[1]; i++)
+		assert_int_equal(at[i], 0);
+	return length;
+}
+
+static void drawn_padded(struct arena *a, const struct input_hints *h, struct input_shape shape, uint64_t seed, struct tensor in[5])
+{
+	assert_int_equal(inputs_synthetic(a, text_types, 5, h, &shape, seed, in, NULL), STATUS_OK);
+	inputs_pad(in, 5, h, seed);
+}
+
+// The last row, also the only one, has a quarter of padding; the first of several is whole; what is no mask or token stays as it was.
+static void padding_at_the_ends_of_rows(void **state)
+{
+	struct arena a = { 0 };
+	struct tensor in[5], again[5], full[5];
+	bool unlike = false;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 8; seed++) {
+		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, in);
+		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, again);
+		assert_int_equal(inputs_synthetic(&a, text_types, 5, &hints, &(struct input_shape){ 3, 64 }, seed, full, NULL), STATUS_OK);
+		size_t length[] = { length_of(&in[1], 0), length_of(&in[1], 1), length_of(&in[1], 2) };
+		assert_true(length[0] == 64 && length[1] < 64 && length[2] < length[1] && length[2] >= 46 && length[2] <= 48);
+		unlike |= length[2] != 48;
+		for (size_t i = 0; i < 3 * 64; i++)
+			assert_int_equal(((int64_t *)in[0].data)[i], i % 64 < length[i / 64] ? ((int64_t *)full[0].data)[i] : hints.pad_token_id);
+		for (int i = 0; i < 5; i++)
+			assert_memory_equal(in[i].data, again[i].data, in[i].nbytes);
+		for (int i = 2; i < 5; i++)
+			assert_memory_equal(in[i].data, full[i].data, in[i].nbytes);
+		assert_true(inputs_padding(full, 5) == 0 && inputs_padding(in, 5) * 192 == (double)(192 - length[0] - length[1] - length[2]));
+	}
+	assert_true(unlike);                             // the seed decides too
+	drawn_padded(&a, &hints, (struct input_shape){ 1, 8 }, 0, in);
+	assert_true(length_of(&in[1], 0) >= 4 && length_of(&in[1], 0) <= 6);
+	drawn_padded(&a, &hints, (struct input_shape){ 1, 7 }, 0, in);
+	assert_int_equal(length_of(&in[1], 0), 7);
+	arena_done(&a);
+}
+
+static void padding_keeps_what_means_something(void **state)
+{
+	const struct input_hints h = { .vocab_size = 5, .pad_token_id = 3, .image_token_id = 4, .image_tokens = 6, .ends_with_eos = true, .eos_token_id = 2 };
+	const struct input_hints no_pad = { .vocab_size = 7, .pad_token_id = 7, .ends_with_eos = true, .eos_token_id = 2 };      // outside the table
+	struct arena a = { 0 };
+	struct tensor in[5];
+
+	(void)state;
+	drawn_padded(&a, &h, (struct input_shape){ 2, 15 }, 1, in);
+	for (size_t row = 0; row < 2; row++) {
+		const int64_t *ids = (int64_t *)in[0].data + row * 15;
+		size_t length = length_of(&in[1], row);
+
+		assert_true(row ? length >= 11 && length <= 13 : length == 15);
+		for (size_t i = 0; i < 15; i++)
+			assert_int_equal(ids[i] == 4, i >= 1 && i <= 6);
+		assert_true(ids[length - 1] == 2 && !has(ids, length - 1, 2) && !has(ids + length, 15 - length, 2));
+	}
+	drawn_padded(&a, &h, (struct input_shape){ 1, 14 }, 1, in);              // 7 tokens beside those of the image
+	assert_int_equal(length_of(&in[1], 0), 14);
+	drawn_padded(&a, &no_pad, (struct input_shape){ 1, 16 }, 1, in);
+	for (size_t i = 0; i < 16; i++) {
+		int64_t id = ((int64_t *)in[0].data)[i];
+
+		assert_true(id >= 0 && id < 7 && (id == 2) == (i + 1 == length_of(&in[1], 0)));
+	}
+	arena_done(&a);
+}
+
+// Sound's mask, images' masks and a cache's are about other places than tokens.
+static void other_masks_stay_full(void **state)
+{
+	const struct tensor_type types[] = { { "input_values", DTYPE_F32, 2, { -1, 64 } }, { "attention_mask", DTYPE_I64, 2, { -1, 64 } }, { "pixel_mask", DTYPE_I64, 3, { -1, 8, 8 } },
+		{ "input_ids", DTYPE_I64, 2, { -1, -1 } } };
+	const struct input_shape shape = { 2, 32 };
+	struct arena a = { 0 };
+	struct tensor in[4];
+
+	(void)state;
+	assert_int_equal(inputs_synthetic(&a, types, 4, &hints, &shape, 1, in, NULL), STATUS_OK);
+	for (size_t count = 3; count <= 4; count++) {            // without tokens, and with fewer than the mask has places
+		inputs_pad(in, count, &hints, 1);
+		assert_true(length_of(&in[1], 0) == 64 && length_of(&in[1], 1) == 64 && isnan(inputs_padding(in, count)));
+	}
+	assert_false(has(in[2].data, 128, 0));
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
 		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
-		cmocka_unit_test(tables_of_a_users_graph),
+		cmocka_unit_test(tables_of_a_users_graph), cmocka_unit_test(padding_at_the_ends_of_rows), cmocka_unit_test(padding_keeps_what_means_something),
+		cmocka_unit_test(other_masks_stay_full),
 		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(a_state_is_no_batch),
 	};
 
