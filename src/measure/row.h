@@ -154,7 +154,7 @@
 	X(REAL, top1_agreement, "share of positions whose argmax agrees; null where it has no meaning")                    \
 	X(INTEGER, non_finite, "NaN and infinite values in the outputs")                                                   \
 	X(TEXT, worst, "output and index of the worst element, with both values")                                          \
-	X(INTEGER, left_out, "values that no figure is about: the reference masks them")                                   \
+	X(INTEGER, left_out, "values that no figure is about: the reference masks them, or they are about padding")                                   \
 	X(TEXT, not_judged, "outputs that the reference does not hold; only that they are finite was looked at")           \
 	X(TEXT, bound_by, "the figure that came nearest to its bound, of which output, and how near: it decided")          \
 	X(TEXT, bound, "what counted as right")                                                                            \
