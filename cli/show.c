@@ -370,6 +370,8 @@ static void add_shape(struct text *t, const struct row *r)
 		text_addf(t, "batch %lld", (long long)r->batch);
 	if (r->sequence != ROW_NONE)
 		text_addf(t, "%ssequence %lld", t->length ? ", " : "", (long long)r->sequence);
+	if (row_is_brief(r))
+		text_addf(t, " of the usual %lld: the device is emulated and no length was asked for", (long long)r->asked_sequence);
 	if (r->padding > 0)
 		text_addf(t, ", %.3g %% of the tokens padding", 100 * r->padding);
 	if (r->form)

@@ -88,8 +88,10 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	w->batch = told_batch(w, types, count);
 	inputs_hash(w->drawn, count, w->inputs_hash);
 	double padding = inputs_padding(w->drawn, count);
-	say_row(json_pack("{s:s, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding", isnan(padding) ? json_null() : json_real(padding), "batch", w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence",
-		w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null()));
+	json_t *asked = w->shaped_by_sequence && w->asked_sequence > 0 ? json_integer(w->asked_sequence) : json_null();
+	say_row(json_pack("{s:s, s:o, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding", isnan(padding) ? json_null() : json_real(padding), "batch",
+		w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence", w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null(),
+		"asked_sequence", asked));
 	return STATUS_OK;
 }
 

@@ -21,11 +21,15 @@ static int64_t usual_sequence(const struct work *w)
 	return !w->device || !w->device->emulated ? 0 : most > 0 && n > most ? most : n;
 }
 
+// The question is still that of the usual length: `asked_sequence` keeps it where the input is shorter.
 static enum status decide_shape(struct work *w, struct error *err)
 {
 	int64_t sequence = w->ask.golden ? 0 : w->ask.sequence > 0 ? w->ask.sequence : usual_sequence(w);
+	struct input_shape usual;
 	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, sequence, err);
 
+	if (!st && !w->ask.golden && w->ask.sequence <= 0 && !(st = inputs_shape(&usual, &w->hints, w->ask.batch, 0, err)) && w->shape.sequence < usual.sequence)
+		w->asked_sequence = usual.sequence;
 	if (!st && w->ask.golden)
 		st = inputs_file_shape(&w->shape, w->ask.golden, err);
 	w->shape.image_size = w->ask.variant.image_size;

@@ -36,6 +36,7 @@ struct work {
 	struct input_hints hints;
 	struct input_shape shape;
 	int64_t batch;                       // inputs that one run answers; -1: nothing names it
+	int64_t asked_sequence;              // the usual length, where an emulated device is given a shorter one; 0: shape.sequence is what was asked
 	struct device_list devices;
 	const struct device *device;         // NULL: the engine does not list it
 	bool is_open, shaped_by_sequence, threads_asked;

@@ -76,6 +76,7 @@
 	X(REAL, token_agreement, "share of places, the tokens of float32 before each given, where its next one is chosen here too")   \
 	X(INTEGER, batch, "batch size; null: nothing in a user's graph names it, and throughput_per_s is null too")        \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none")                                        \
+	X(INTEGER, asked_sequence, "the usual length, where an emulated device was given a shorter one because no length was asked for; null: as asked") \
 	X(REAL, padding, "share of the tokens of the judged run that are padding, which its attention mask says; null: it takes no such mask") \
 	VARIANT_LIST(X)                                                                                                    \
 	X(TEXT, task, "generate; null: one forward pass")                                                                  \

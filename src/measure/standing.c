@@ -28,6 +28,23 @@ bool row_is_shortened(const struct row *r)
 	return r->shortened == 1 || (r->shortened != 0 && r->layers != ROW_NONE && r->layers > 0);
 }
 
+bool row_is_brief(const struct row *r)
+{
+	return r->asked_sequence != ROW_NONE && r->asked_sequence != r->sequence;
+}
+
+int64_t row_question_sequence(const struct row *r)
+{
+	return r->asked_sequence != ROW_NONE ? r->asked_sequence : r->sequence;
+}
+
+static const char *shape_words(struct arena *a, const struct row *r)
+{
+	if (!row_is_brief(r))
+		return NULL;
+	return arena_printf(a, "%lld token%s of the usual %lld", (long long)r->sequence, r->sequence == 1 ? "" : "s", (long long)r->asked_sequence);
+}
+
 static const char *layers_words(struct arena *a, const struct row *r)
 {
 	if (!row_is_shortened(r))
@@ -52,6 +69,7 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
 		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
 		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
+		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,
 		!(which & QUALIFY_DEVICE) ? NULL : text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL,
 		which & QUALIFY_SOURCE && r->source != NULL ? arena_printf(a, "measured by %s, not by assay", r->source) : NULL,
 	};

@@ -17,6 +17,10 @@ bool row_counts(const struct row *r);
 bool row_runs_on(const struct row *r, const char *platform);
 
 bool row_is_shortened(const struct row *r);                          // fewer layers than the model has
+// Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to compare with theirs.
+bool row_is_brief(const struct row *r);
+// The length by which rows answer one question: asked_sequence, else sequence; ROW_NONE unknown, or no length.
+int64_t row_question_sequence(const struct row *r);
 
 // What makes a row something else than the whole trained model, as published, on hardware.
 enum {
@@ -25,9 +29,10 @@ enum {
 	QUALIFY_PRECISION = 4,               // "int4-weights", "computed in f16"
 	QUALIFY_DEVICE = 8,                  // "emulated", "nothing computed"
 	QUALIFY_SOURCE = 16,                 // "measured by llama-bench, not by assay"
-	QUALIFY_ALL = 31,
+	QUALIFY_SHAPE = 32,                  // "16 tokens of the usual 128"
+	QUALIFY_ALL = 63,
 };
-// Of those in `which`: "2 layers, synthetic weights, emulated", in `a`; NULL where nothing qualifies. No latency, throughput or verdict of
+// Of those in `which`: "2 layers, synthetic weights, 16 tokens of the usual 128, emulated", in `a`; NULL where nothing qualifies. No latency, throughput or verdict of
 // a row is shown without these words beside it.
 const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which);
 

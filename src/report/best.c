@@ -142,7 +142,7 @@ static void best_memory(struct summary *out, struct arena *a)
 		}
 		if (measured < 2)
 			continue;
-		double peak = report_peak_mib(&best->row), cpu_peak = cpu != NULL && cpu->is_good ? report_peak_mib(&cpu->row) : (double)NAN;
+		double peak = report_peak_mib(&best->row), cpu_peak = cpu != NULL && cpu->is_good && report_same_length(best, cpu) ? report_peak_mib(&cpu->row) : (double)NAN;
 		struct report_value *v = section_row(s);
 		model_words(v, l);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
@@ -181,7 +181,7 @@ static void best_cost(struct summary *out, struct arena *a)
 				v[2] = value_text(report_qualified(a, c->platform, c->own_qualifiers));
 				v[3] = value_noted(value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL);
-				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
+				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
 				v[5] = value_text(c == best ? "cheapest" : NULL);
 			}
 		}

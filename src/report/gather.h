@@ -30,8 +30,10 @@ void summary_gather_notes(struct summary *out, struct arena *a);                
 // Do two cells ask the same question on the same machine, but for these?
 enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32 };
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
-// Its time may stand among others: a good answer, timed by assay on hardware (or the null engine by its own name).
+// Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine by its own name).
 bool report_is_ranked(const struct report_cell *c);
+// Inputs of the same length ran: times and memory of other lengths are never compared, though they stand in one line.
+bool report_same_length(const struct report_cell *x, const struct report_cell *y);
 bool report_is_unstable(const struct report_cell *c);
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);

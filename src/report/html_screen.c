@@ -282,10 +282,12 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "");
 	}
 	text_add(out, s->failure_count > 0 ? "</ul>" : "");
+	const char *unjudged = report_unjudged_words(s, a);
 	if (s->failure_count == 0)
-		text_add(out, s->cell_count > 0 ? "<p class=\"sub\">Everything that was asked for and has finished ran, and nothing was found wrong.</p>" : "<p class=\"sub\">Nothing was asked for.</p>");
+		text_addf(out, "<p class=\"sub\">%s</p>", report_no_failure_words(s, a));
 	else
-		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%s</a></p>", more > 0 ? arena_printf(a, "%zu more, and every cause, below", more) : "Every cause");
+		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%s</a>%s</p>", more > 0 ? arena_printf(a, "%zu more, and every cause, below", more) : "Every cause",
+			unjudged != NULL ? arena_printf(a, ". Not found right either: %s.", unjudged) : "");
 	text_add(out, "</section>\n");
 }
 

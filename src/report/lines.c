@@ -58,12 +58,13 @@ static bool same_asked(const struct variant *v, const struct row *r)
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
+	int64_t sequence = row_question_sequence(r);
 
 	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r)
 		&& text_is(l->source, r->source)
 		&& same_or_unknown(l->compute_dtype, r->compute_dtype) && l->layers == r->layers
 		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
-		&& (l->sequence == r->sequence || l->sequence == ROW_NONE || r->sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
+		&& (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -83,7 +84,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->weights = l->weights != NULL ? l->weights : r->weights;
 	l->compute_dtype = l->compute_dtype != NULL ? l->compute_dtype : r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
-	l->sequence = l->sequence != ROW_NONE ? l->sequence : r->sequence;
+	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
 }
 
 static const char *variant_of(struct arena *a, const struct report_line *l, bool many_machines)
@@ -175,15 +176,20 @@ void summary_place_cells(struct summary *out, struct arena *a)
 
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
 // from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
-// An emulator's time is no hardware's: it has no place among the fastest.
+// An emulator's time is no hardware's: it has no place among the fastest. Nor has the time of a shorter input than its line's.
 bool report_is_ranked(const struct report_cell *c)
 {
-	return c->is_good && c->row.latency_ms > 0 && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
+	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
 }
 
 bool report_is_plain(const struct report_cell *c)
 {
 	return scenario_of(c->row.scenario) == NULL && c->row.new_tokens == ROW_NONE;
+}
+
+bool report_same_length(const struct report_cell *x, const struct report_cell *y)
+{
+	return x->row.sequence == y->row.sequence;
 }
 
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but)
@@ -227,7 +233,7 @@ void summary_rank_line(struct summary *out, const struct report_line *l, struct 
 			continue;
 		if (cpu != NULL && c != cpu)
 			c->against_cpu = report_speed_against(out, c, cpu, a);
-		c->times_cpu = c != cpu && cpu != NULL ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
+		c->times_cpu = c != cpu && cpu != NULL && report_same_length(c, cpu) ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
 		bool overlaps = !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
 		if (c != best && (overlaps || report_is_unstable(c) || report_is_unstable(best))) {
 			c->is_near_fastest = true;

@@ -85,7 +85,7 @@ static void failures_md(const struct summary *s, struct arena *a, struct text *o
 {
 	text_add(out, "## What does not run, and why\n\n");
 	if (s->failure_count == 0) {
-		text_add(out, s->cell_count > 0 ? "Every cell that was asked for and has finished ran and was not found wrong.\n\n" : "Nothing was asked for.\n\n");
+		text_addf(out, "%s\n\n", report_no_failure_words(s, a));
 		return;
 	}
 	text_add(out, "| models | on | verdict | cause |\n| --- | --- | --- | --- |\n");

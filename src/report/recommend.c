@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hub/hub.h"
+#include "measure/standing.h"
 #include "report/forecasts.h"
 
 static const char *const goal_words[] = {
@@ -42,7 +43,7 @@ static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
 
 	return text_is(c->name, hub_full_name(ask->model)) && (ask->machine == NULL || text_is(c->machine, ask->machine)) && report_is_plain(c)
 		&& (any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1))
-		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence);
+		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence);
 }
 
 // One question but for platform, precision, threads, and batch where that may be any.
@@ -154,6 +155,8 @@ static const char *why_not(const struct recommend_ask *ask, const struct report_
 		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
 	if (r->emulated == 1 && !text_is(r->engine, "null"))
 		return "emulated in software: its speed says nothing about the hardware";
+	if (row_is_brief(r))
+		return arena_printf(a, "ran %s", row_qualifiers(a, r, QUALIFY_SHAPE));
 	if (!(r->latency_ms > 0))
 		return "was not timed";
 	if (ask->most_mib > 0 && isnan(peak))

@@ -98,7 +98,7 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 	bool swapped = false;
 	const struct store_comparison *l;
 
-	if (c == NULL || other == NULL || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0))
+	if (c == NULL || other == NULL || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0) || !report_same_length(c, other))
 		return out;
 	out.times = other->row.latency_ms / c->row.latency_ms;
 	out.processes = c->process_count;

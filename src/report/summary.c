@@ -80,7 +80,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 				(long long)c->row.row, c->row.verdict);
 		take_standing(c);
 		c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
-		c->own_qualifiers = row_qualifiers(a, &c->row, QUALIFY_DEVICE | QUALIFY_PRECISION);
+		c->own_qualifiers = row_qualifiers(a, &c->row, QUALIFY_DEVICE | QUALIFY_PRECISION | QUALIFY_SHAPE);
 		if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
 			c->agreement = text_is(c->row.reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(&c->row, a)) : "engines agree";
 		c->cause = cause_of(a, c);

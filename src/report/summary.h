@@ -34,7 +34,7 @@ struct report_cell {
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
-	const char *own_qualifiers;          // of those what its line does not say already: "emulated", "computed in f16"; NULL: nothing
+	const char *own_qualifiers;          // of those what its line does not say already: "16 tokens of the usual 128, emulated"; NULL: nothing
 	const char *agreement;               // "engines agree", or what golden_what says; NULL where it was not judged right
 	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
@@ -68,7 +68,7 @@ struct report_line {
 	const char *model_type, *architecture;
 	const char *machine;
 	const char *weights, *compute_dtype;             // NULL unknown
-	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all
+	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                              // ROW_NONE: one forward pass
 	struct variant asked;                            // precision, threads, image size, scenario: as asked, of every cell alike
 	const char *source;                              // NULL: measured by assay
@@ -210,6 +210,10 @@ const char *report_engine_name(const char *engine);
 const char *report_placement(struct arena *a, const struct row *r);
 // The last part of a path; a Hub's name as it is.
 const char *report_model_name(const char *model);
+// What is neither right nor a failure: "2 unjudged (nothing was there to compare the outputs with), 1 compiled and not run"; NULL: nothing.
+const char *report_unjudged_words(const struct summary *s, struct arena *a);
+// Where there are no failures: a sentence that names what was not found right either.
+const char *report_no_failure_words(const struct summary *s, struct arena *a);
 // summary.headline.
 const char *report_headline(const struct summary *s, struct arena *a);
 

@@ -189,7 +189,7 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 		out = arena_printf(a, "%s --batch %lld", out, (long long)r->batch);
 	if (r->new_tokens != ROW_NONE)
 		out = arena_printf(a, "%s --task generate --prompt-tokens %lld --new-tokens %lld", out, (long long)r->prompt_tokens, (long long)r->new_tokens);
-	else if (r->sequence != ROW_NONE)
+	else if (r->sequence != ROW_NONE && !row_is_brief(r))        // no length was asked for
 		out = arena_printf(a, "%s --seq %lld", out, (long long)r->sequence);
 	if (r->layers != ROW_NONE && r->layers > 0)
 		out = arena_printf(a, "%s --layers %lld", out, (long long)r->layers);
@@ -256,6 +256,35 @@ static const char *count_words(const struct summary *s, size_t asked, struct are
 	if (runs > 0)
 		return arena_printf(a, "%zu of %zu models run here", runs, asked);
 	return other == 0 ? arena_printf(a, "None of the %zu models runs here", asked) : arena_printf(a, "None of the %zu models was run whole and found right here", asked);
+}
+
+static const char *add_count(struct arena *a, const char *out, size_t n, const char *words)
+{
+	return n > 0 ? arena_printf(a, "%s%s%zu %s", out, *out ? ", " : "", n, words) : out;
+}
+
+const char *report_unjudged_words(const struct summary *s, struct arena *a)
+{
+	const struct report_counts *n = &s->counts;
+	const char *out = add_count(a, "", n->of[VERDICT_UNJUDGED], "unjudged (nothing was there to compare the outputs with)");
+
+	out = add_count(a, out, n->of[VERDICT_COMPILES], "compiled and not run");
+	out = add_count(a, out, n->imported, "imported from another tool");
+	return *out ? out : NULL;
+}
+
+const char *report_no_failure_words(const struct summary *s, struct arena *a)
+{
+	const char *unjudged = report_unjudged_words(s, a);
+
+	if (s->cell_count == 0)
+		return "Nothing was asked for.";
+	if (s->counts.running == s->counts.total)
+		return "Nothing has finished yet.";
+	if (unjudged == NULL)
+		return "Everything that was asked for and has finished ran, and was found right.";
+	return arena_printf(a, "Nothing failed and nothing was found wrong, but not everything was found right: %s%s.",
+		add_count(a, "", s->counts.good, "right, "), unjudged);
 }
 
 static const char *nothing_words(const struct summary *s)

@@ -44,6 +44,12 @@ has out 'note: .*the outputs of B are wrong'
 code 2 "$ASSAY" ab "$work/bert" --on null --against cuda:7 --runs 3 --metric load_ms
 has out 'no answer: +B did not run: unavailable'
 
+# An emulated device runs fewer tokens where no length was asked for: no time of one shape is held against another's.
+code 2 "$ASSAY" ab "$work/bert" --on null --against null:EMULATED --runs 3 --pairs 1 --metric latency_ms --json
+json 'd[0]["ratio"] is None and "tokens and B" in d[0]["cause"] and "--seq" in d[0]["cause"]'
+code 0 "$ASSAY" ab "$work/bert" --on null --against null:EMULATED --seq 16 --runs 3 --pairs 1 --metric latency_ms --json
+json 'd[0]["ratio"] > 0'
+
 # Stopped: the rows stay, no comparison is stored.
 code 0 "$ASSAY" query --format csv "SELECT count(*) AS n FROM comparison"
 before=$(tail -1 "$work/out")

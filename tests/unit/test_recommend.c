@@ -193,6 +193,24 @@ static void one_question(void **state)
 	assert_int_equal(f->got.choice_count, 1);
 }
 
+// Fewer tokens than usual are no answer of the usual length, and no figure to choose by.
+static void a_brief_run_is_not_chosen(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result brief = timed("m", "webgpu", 1, 10);
+
+	add(f, timed("m", "cpu", 20, 500));
+	brief.row.sequence = 16;
+	brief.row.asked_sequence = 128;
+	add(f, brief);
+	for (int g = 0; g < RECOMMEND_COST; g++) {
+		ask(f, (struct recommend_ask){ .goal = (enum recommend_goal)g, .sequence = g ? 128 : 0 }, NULL, 0);
+		assert_int_equal(f->got.choice_count, 1);
+		assert_true(text_is(f->got.choices[0].cell->platform, "cpu"));
+		assert_string_equal(f->got.left_out[0].why, "ran 16 tokens of the usual 128");
+	}
+}
+
 static void throughput_takes_any_batch_and_cost_needs_prices(void **state)
 {
 	struct fixture *f = *state;
@@ -315,6 +333,7 @@ int main(void)
 		TEST(a_fallback_is_no_success),
 		TEST(nothing_that_is_not_this_hardware),
 		TEST(one_question),
+		TEST(a_brief_run_is_not_chosen),
 		TEST(throughput_takes_any_batch_and_cost_needs_prices),
 		TEST(what_nobody_ran_is_predicted),
 		TEST(a_short_name_is_the_same_model),

@@ -137,6 +137,7 @@ static void test_what_does_not_count(void **state)
 	add(f, "u", "openvino", unjudged);
 	report_again(f);
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), "The model ran here, unjudged");
+	says(&f->html, "Not found right either: 1 unjudged (nothing was there to compare the outputs with), 1 imported from another tool.");
 	for (size_t i = 0; i < 3; i++)
 		for (const char *const *p = (const char *const[]){ "cpu", "cuda", "openvino", NULL }; *p != NULL; p++) {
 			const json_t *line = json_array_get(json_object_get(json_object_get(f->root, "matrix"), "lines"), i);
@@ -233,6 +234,26 @@ static void test_qualifiers_stand_beside(void **state)
 	assert_non_null(strstr(headline, "4 of 5 models run here ("));
 	assert_non_null(strstr(headline, "of 1 a part (2 layers, synthetic weights)"));
 	text_done(&junit);
+}
+
+// Where nothing failed, what nobody judged, ran or measured here is named.
+static void test_nothing_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "m", "cpu", 100, 95, 120);
+	write_all(f);
+	says(&f->html, "Everything that was asked for and has finished ran, and was found right.");
+	says(&f->md, "Everything that was asked for and has finished ran, and was found right.");
+	add(f, "m", "openvino", test_result(0, "m", "openvino", VERDICT_UNJUDGED));
+	add_failed(f, "m", "cuda", VERDICT_COMPILES, NULL);
+	report_again(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "failures")), 0);
+	const char *words = "Nothing failed and nothing was found wrong, but not everything was found right: 1 right, "
+		"1 unjudged (nothing was there to compare the outputs with), 1 compiled and not run.";
+	says(&f->html, words);
+	says(&f->md, words);
+	never_says(&f->html, "Everything that was asked for");
 }
 
 // Two layers of every model are not the models, and a model that was asked only of what is not here is no failure.
@@ -426,7 +447,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
-		TEST(test_a_part_is_no_model),
+		TEST(test_a_part_is_no_model), TEST(test_nothing_failed),
 		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

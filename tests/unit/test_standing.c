@@ -115,6 +115,15 @@ static void test_qualifiers(void **state)
 	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_ALL), "1 layer, synthetic weights, computed in f16");
 	r.weights_dtype = "f16";                                 // as published
 	assert_null(row_qualifiers(&a, &r, QUALIFY_PRECISION));
+	r.sequence = 16;
+	assert_false(row_is_brief(&r));
+	assert_int_equal(row_question_sequence(&r), 16);
+	r.asked_sequence = 128;
+	r.emulated = 1;
+	assert_true(row_is_brief(&r));
+	assert_int_equal(row_question_sequence(&r), 128);
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_SHAPE | QUALIFY_DEVICE), "16 tokens of the usual 128, emulated");
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE), "emulated");
 	r.engine = "null";
 	r.source = "llama-bench 5163";
 	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE | QUALIFY_SOURCE), "nothing computed, measured by llama-bench 5163, not by assay");

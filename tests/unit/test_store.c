@@ -542,6 +542,12 @@ static void in_bfloat16(struct row *r)
 	r->compute_dtype = "bf16";
 }
 
+static void of_fewer_tokens(struct row *r)
+{
+	r->sequence = 16;
+	r->asked_sequence = 128;
+}
+
 static void of_another_tool(struct row *r)
 {
 	r->source = "another";
@@ -567,6 +573,8 @@ static void test_what_float32_took(void **state)
 	add_row(f, &c, NULL, 11, with_threads);
 	add_row(f, &c, NULL, 12, in_bfloat16);
 	add_row(f, &c, NULL, 13, of_another_tool);
+	add_row(f, &c, NULL, 3, of_fewer_tokens);
+	add_row(f, &c, "int8-dynamic", 2, of_fewer_tokens);
 	add_row(f, &other, NULL, 14, NULL);
 	add_row(f, &with_options, NULL, 15, NULL);
 	r.row.precision = "int8-dynamic";
