@@ -221,7 +221,7 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 	}
 	if (j->watch && j->watch->phase)
 		j->watch->phase(j->watch->context, "judge");
-	st = precision_is_reduced(p) || compute != DTYPE_F32 ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
+	st = precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16 ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
 		judge_once(j, ref, outputs, count, a, out, err);
 	if (!st)
 		check_uncached(out, outputs, count, bound, a);

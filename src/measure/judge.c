@@ -240,7 +240,7 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 	for (size_t i = 0; i < count; i++) {
 		double x = element(output, i), r = element(reference, i), error;
 
-		if (is_padding(padded, i)) {
+		if (is_padding(padded, i) && !isnan(x)) {
 			out->left_out++;
 			continue;
 		}

@@ -55,7 +55,7 @@ enum judged_by {
 // Sums in double, in the order of the elements. A different shape, a missing output or a value that is not finite is not right.
 // Places where the reference has exactly a value that stands for "masked" (judge.c lists them) must hold at most -9000, and are
 // left out and counted: -10000 rounds to -9984 in bfloat16. `padding`: an attention mask [batch, seq], integers, or NULL; where it is 0 there is
-// no token, and what an output [batch, seq, ..] holds there is left out and counted too: no caller reads it, and engines need not agree on it.
+// no token, and what an output [batch, seq, ..] holds there is left out and counted too, unless it is NaN: no caller reads it, and engines need not agree on it.
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
 	struct check *out);
 // NaN and +inf values of an output that nothing can be compared with; no number that a model means, whatever it computes.

@@ -11,7 +11,8 @@
 // A time of outputs that were not found wrong, which no ranking has.
 #define HAS_TIME "verdict IN ('right', 'unjudged') AND latency_ms > 0 AND NOT (" TIMED ")"
 #define EMULATED "COALESCE(emulated, FALSE)"
-#define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0"
+// The null engine computes nothing: its times count only where it is asked for by name.
+#define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
 static const char relations[] =
 	"WITH of_model AS (SELECT * FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"

@@ -24,9 +24,9 @@ has err 'add --synthetic'
 
 # Small cells: two models, three platforms.
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda $quick
-has err '^\[1/6\] .*/bert on null: (right|unjudged), [0-9.]+ ms$'
+has err '^\[1/6\] .*/bert on null: (right|unjudged), [0-9.]+ ms( \(.*\))?$'
 has err '^\[5/6\] .*/vit on null: failed( \(.*\))?: '
-has err '^\[6/6\] .*/vit on cuda: unavailable: '
+has err '^\[6/6\] .*/vit on cuda: unavailable( \(.*\))?: '
 has out '^2 (right|unjudged) \(.*\), 2 unavailable.*, 2 failed.*$'
 for file in assay.duckdb report.html report.md matrix.json matrix.yaml; do
 	[ -s "$work/dir/$file" ] || fail "no $file"
@@ -86,7 +86,7 @@ code 1 "$ASSAY" matrix --models "$work/bert" --on null --workers 2 --quiet-wait 
 mkdir "$work/meet" "$work/again"
 export ASSAY_NULL="cuda:meet=$work/meet@2 cpu:meet=$work/meet@2"
 code 0 "$ASSAY" matrix --models "$work/bert" --on cuda,cpu --workers 2 --timeout 300 $quick --output-dir "$work/beside"
-has out '^2 (right|unjudged)$'
+has out '^2 (right|unjudged)( \(.*\))?$'
 # What is on the processor never does: who finds another one at it fails. Four lines of cells, two names for one device.
 export ASSAY_NULL="openvino:alone=$work/one,sleep_ms=3 cpu:alone=$work/one,sleep_ms=3"
 code 0 "$ASSAY" matrix --models "$work/bert" "$work/vit" --on openvino,cpu --batch 1,2 --no-sweep-stop --workers 4 $quick --output-dir "$work/alone" --json

@@ -41,7 +41,7 @@ json 'd[0]["latency_ms"] is None and d[0]["nodes_on_platform"] is None'
 
 # For people: the verdict with its sentence, and no JSON.
 code 2 "$ASSAY" run "$work/bert" --on null:fail=open,cuda $quick
-has out '^  failed +the engine, or what it was given, failed with an error$'
+has out '^  failed +the engine, or what it was given, failed with an error( \(.*\))?$'
 has out '^  cause +.'
 has out '^  unavailable +the platform'
 has out '^1 unavailable.*, 1 failed.*$'

@@ -184,7 +184,7 @@ static void masked_places_are_left_out_and_counted(void **state)
 static void padding_is_left_out_and_counted(void **state)
 {
 	// [1, 3, 2]: the second token is padding, and holds what it likes, for both.
-	float r[6] = { 1, 2, 50, 60, 3, 4 }, x[6] = { 1, 2, NAN, -60, 3, 4 }, wrong[6] = { 1, 2, 50, 60, 3, 4.1f };
+	float r[6] = { 1, 2, 50, 60, 3, 4 }, x[6] = { 1, 2, INFINITY, -60, 3, 4 }, wrong[6] = { 1, 2, 50, 60, 3, 4.1f }, nan[6] = { 1, 2, NAN, 60, 3, 4 };
 	int64_t keep[3] = { 1, 0, 1 };
 	struct tensor output = floats(x, 3, (int64_t[]){ 1, 3, 2 }), reference = floats(r, 3, (int64_t[]){ 1, 3, 2 });
 	struct tensor mask = { .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep };
@@ -197,6 +197,9 @@ static void padding_is_left_out_and_counted(void **state)
 	assert_int_equal(c.left_out, 2);
 	assert_true(c.reference_absmax <= 4 && c.top1_agreement >= 1);
 	output.data = wrong;
+	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	assert_false(c.right);
+	output.data = nan;                               // no model means it, wherever it stands
 	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
 	mask.dim[1] = 2;                                 // not of this output: every place counts

@@ -144,10 +144,10 @@ static void only_one_question_is_held_against(void **state)
 #define CHANGE_TEXT "word"
 #define CHANGE_INTEGER 3
 #define CHANGE_REAL 2.5
-	// Each member alone makes another question. How long it was looked at is no part of it, and neither is the bound that a scenario's
-	// percentile is held against.
+	// Each member alone makes another question. How long it was looked at is no part of it, and neither is what it is held against: the
+	// bound of a scenario's percentile, the loss that is accepted.
 #define X(kind, name, meaning)                                                                                            \
-	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms")) {                     \
+	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms") && strcmp(#name, "max_loss")) { \
 		struct cell other = c;                                                                                    \
 		other.variant.name = CHANGE_##kind;                                                                       \
 		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err));                               \
