@@ -65,7 +65,7 @@ static struct bound bound_of_precision(enum precision p, enum activations how)
 	case PRECISION_INT8_STATIC:
 		return (struct bound){ 0.12, 1e-2, 0x1p-12, 0.12, 0.75 };
 	case PRECISION_INT8_WEIGHTS: case PRECISION_INT4_WEIGHTS:
-		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 } : (struct bound){ 0.45, 1.2e-2, 0x1p-12, 0.45, 0.75 };
+		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 } : (struct bound){ 0.4, 1.2e-2, 0x1p-12, 0.4, 0.75 };
 	case PRECISION_STORED: case PRECISION_FLOAT32: case PRECISION_COUNT:
 		break;
 	}
