@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory read as a decoder reads it: a pass goes through matrices of given sizes, one behind the other, each once, each cut into a slice a thread,
-// and no thread begins the next matrix before all have finished this one. Nothing is computed but a sum, so no engine can be
-// faster with the same threads. Prints {"bytes", "median_gb_s", "best_gb_s", "passes": [...]}; GB are 10^9 bytes.
+// and no thread begins the next matrix before all have finished this one. Nothing is computed but a sum
+// (bandwidth_read, the kernel of `assay detect --bandwidth` and of the roofline), so no engine should be faster with the same threads. Prints {"bytes", "median_gb_s", "best_gb_s", "passes": [...]}; GB are 10^9 bytes.
 //
 //	stream THREADS SECONDS BYTES...
 #include <pthread.h>
@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "platform/bandwidth.h"
 
 enum { MATRICES_MOST = 4096, PASSES_MOST = 4096, ALIGNMENT = 4096, LINE = 128 };
 
@@ -28,19 +30,6 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// Wide enough for the compiler's widest loads.
-static uint64_t sum_of(const uint64_t *x, size_t count)
-{
-	uint64_t sum[16] = { 0 }, all = 0;
-
-	for (size_t i = 0; i + 16 <= count; i += 16)
-		for (int k = 0; k < 16; k++)
-			sum[k] += x[i + k];
-	for (int k = 0; k < 16; k++)
-		all += sum[k];
-	return all;
-}
-
 static void slice(size_t m, int number, size_t *from, size_t *count)
 {
 	size_t lines = matrix[m].nbytes / LINE, first = lines * (size_t)number / (size_t)threads, end = lines * (size_t)(number + 1) / (size_t)threads;
@@ -52,7 +41,7 @@ static void slice(size_t m, int number, size_t *from, size_t *count)
 static void *work(void *context)
 {
 	const int number = (int)(intptr_t)context;
-	uint64_t sum = 0;
+	double sum = 0;
 	size_t from, count;
 	double begin, began = 0;
 
@@ -66,7 +55,7 @@ static void *work(void *context)
 		began = now();
 		for (size_t m = 0; m < matrix_count; m++) {
 			slice(m, number, &from, &count);
-			sum += sum_of(matrix[m].data + from, count);
+			sum += bandwidth_read(matrix[m].data + from, count * 8);
 			pthread_barrier_wait(&barrier);
 		}
 		if (number == 0) {
@@ -75,7 +64,7 @@ static void *work(void *context)
 		}
 		pthread_barrier_wait(&barrier);
 	}
-	return (void *)(uintptr_t)sum;
+	return (void *)(uintptr_t)(uint64_t)sum;
 }
 
 static int ascending(const void *a, const void *b)

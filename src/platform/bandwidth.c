@@ -50,16 +50,26 @@ BARE static void triad(double *restrict a, const double *restrict b, const doubl
 		a[i] = b[i] + 3.0 * c[i];
 }
 
-BARE static double read_all(const double *a, size_t n)
+BARE double bandwidth_read(const void *data, size_t nbytes)
 {
-	const uint64_t *words = (const uint64_t *)(const void *)a;
-	uint64_t sum[16] = { 0 }, all = 0;
+	enum { ROWS = 8, WORDS = 8, AHEAD = 16 };                // a cache line of 64 bytes is 8 words; it is asked for 16 lines ahead
+	const uint64_t *words = data;
+	const size_t count = nbytes / sizeof *words, row = count / ROWS / WORDS * WORDS;
+	uint64_t sum[ROWS][WORDS] = { 0 }, all = 0;
 
-	for (size_t i = 0; i + 16 <= n; i += 16)                 // wide enough for the compiler's widest loads
-		for (int k = 0; k < 16; k++)
-			sum[k] += words[i + k];
-	for (int k = 0; k < 16; k++)
-		all += sum[k];
+	for (size_t i = 0; i < row; i += WORDS)
+		for (size_t r = 0; r < ROWS; r++) {
+			const uint64_t *at = words + r * row + i;
+
+			__builtin_prefetch(at + AHEAD * WORDS);
+			for (size_t k = 0; k < WORDS; k++)
+				sum[r][k] += at[k];
+		}
+	for (size_t i = ROWS * row; i < count; i++)
+		all += words[i];
+	for (size_t r = 0; r < ROWS; r++)
+		for (size_t k = 0; k < WORDS; k++)
+			all += sum[r][k];
 	return (double)all;
 }
 
@@ -106,7 +116,7 @@ static void *work(void *context)
 		if (j->kernel == BANDWIDTH_TRIAD)
 			triad(j->a + from, j->b + from, j->c + from, j->each);
 		else
-			w->sum += read_all(j->a + from, j->each);
+			w->sum += bandwidth_read(j->a + from, j->each * sizeof *j->a);
 		w->end = now();
 		pthread_barrier_wait(&j->barrier);
 		if (w->number)

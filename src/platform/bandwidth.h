@@ -26,4 +26,9 @@ struct bandwidth {
 // At least 5 repetitions, then until `seconds` have passed. NO_MEMORY when the arrays cannot be had.
 enum status bandwidth_measure(struct bandwidth *out, enum bandwidth_kernel kernel, int threads, uint64_t nbytes, double seconds, struct error *err);
 
+// Reads `nbytes` of words of 64 bits once and returns their sum, for nothing but reading. Eight rows lie side by side, as a product of a matrix and a
+// vector reads them, and are asked for ahead: one sequential stream a core leaves a part of the bandwidth unused, and engines read faster than
+// such a "roof" (bench/decode: 105 to 114 % of it).
+double bandwidth_read(const void *data, size_t nbytes);
+
 #endif
