@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts that make documents share: a file is written aside and renamed, so that a script that dies leaves the old one; and
-# what a document was made from, as a hash that stands in it.
-import hashlib, os, tempfile
+# what a document was made from, as a hash or a commit that stands in it.
+import hashlib, os, subprocess, tempfile
 
 root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
@@ -25,3 +25,13 @@ def cases_line(folders):
             with open(os.path.join(folder, name), "rb") as f:
                 h.update(f"{os.path.basename(folder)}/{name}\0".encode() + hashlib.sha256(f.read()).digest())
     return f"<!-- cases: {len(folders)}, {h.hexdigest()} -->"
+
+# ", commit 0123abc", of the sources beside the scripts; "" where there is no history. The program should be built from them.
+def commit():
+    def git(*words):
+        return subprocess.run(["git", "-C", root, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    found = git("rev-parse", "--short", "HEAD")
+    if found.returncode:
+        return ""
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "cli", "include").stdout
+    return f", commit {found.stdout.strip()}{' and changes' if changed else ''}"
