@@ -12,12 +12,13 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "api/plan.h"
 #include "assay.h"
 #include "base/file.h"
 #include "measure/conform.h"
 
-static char scratch[64];
 
 static const char case_folder[] = TEST_SOURCE "/tests/conform/cases/bert";
 
@@ -76,15 +77,13 @@ static void models_and_refusals(void **state)
 	assert_int_equal(plan_model(&m, &a, "bert-base-uncased", &q, &err), STATUS_BAD_INPUT);
 	// Unsupported is an answer, with and without --synthetic.
 	q = (struct question){ 0 };
-	char folder[] = "/tmp/assay-api-XXXXXX";
+	const char *folder = path("no-such-type");
 	static const char config[] = "{\"model_type\": \"no-such-type\", \"architectures\": [\"NoSuchModel\"]}";
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(file_write(arena_printf(&a, "%s/config.json", folder), config, strlen(config), &err), STATUS_OK);
+	put("no-such-type/config.json", config);
 	assert_int_equal(plan_model(&m, &a, folder, &q, &err), STATUS_OK);
 	assert_int_equal(m.refused, STATUS_UNSUPPORTED);
 	assert_non_null(strstr(m.cause, "no-such-type"));
 	assert_string_equal(m.model_type, "no-such-type");
-	file_remove_tree(folder, NULL);
 	arena_done(&a);
 }
 
@@ -142,7 +141,7 @@ static void run_cells(void **state)
 	struct error err = { 0 };
 	struct assay_error error;
 	struct assay_row *row;
-	const char *folder, *db = arena_printf(&a, "%s/rows.duckdb", scratch);
+	const char *folder, *db = path("rows.duckdb");
 	int loads = 0;
 	volatile sig_atomic_t stop = 1;
 
@@ -234,7 +233,7 @@ static void run_cells(void **state)
 	assay_free(text);
 	assert_int_equal(assay_report(db, "pdf", &text, &error), 1);
 	assert_non_null(strstr(error.text, "pdf"));
-	assert_int_equal(assay_report(arena_printf(&a, "%s/none.duckdb", scratch), "md", &text, &error), 1);
+	assert_int_equal(assay_report(path("none.duckdb"), "md", &text, &error), 1);
 	assert_non_null(strstr(error.text, "none.duckdb"));
 	arena_done(&a);
 }
@@ -274,20 +273,12 @@ static void detection(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
-	snprintf(scratch, sizeof scratch, "/tmp/assay-test-api-XXXXXX");
-	if (!mkdtemp(scratch))
+	if (scratch_make(state))
 		return -1;
 	setenv("ASSAY_CACHE", scratch, 1);
 	setenv("HF_HUB_CACHE", scratch, 1);
 	setenv("ASSAY_PROGRAM", TEST_BUILD "/assay", 1);
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	return file_remove_tree(scratch, NULL) == STATUS_OK ? 0 : -1;
 }
 
 int main(void)
@@ -299,5 +290,5 @@ int main(void)
 		cmocka_unit_test(run_cells),
 		cmocka_unit_test(detection),
 	};
-	return cmocka_run_group_tests_name("api", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("api", tests, set_up, scratch_remove);
 }

@@ -15,57 +15,21 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
 
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-artifact-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(scratch))
-		return -1;
-	setenv("HF_HUB_CACHE", path("hub"), 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
+	return scratch_make(state) || setenv("HF_HUB_CACHE", path("hub"), 1) ? -1 : 0;
 }
 
 // A cache of its own for every test.
 static void use_cache(const char *name)
 {
 	setenv("ASSAY_CACHE", path(name), 1);
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	return !stat(a, &x) && !stat(b, &y) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
-}
-
-static size_t names_in(const char *folder)
-{
-	char *command = arena_printf(&arena, "ls -A '%s' | wc -l", folder);
-	FILE *p = popen(command, "r");
-	size_t count = 0;
-	assert_int_equal(fscanf(p, "%zu", &count), 1);
-	pclose(p);
-	return count;
 }
 
 // A tiny bert: enough to draw.
@@ -371,5 +335,5 @@ int main(void)
 		cmocka_unit_test(builds), cmocka_unit_test(places), cmocka_unit_test(hub_blob), cmocka_unit_test(side_by_side), cmocka_unit_test(stale_builder),
 		cmocka_unit_test(users_onnx),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
 #include "skips.h"
 
 #include "backend/backend.h"
@@ -23,33 +24,6 @@
 #include "base/text.h"
 #include "onnx/graph.h"
 #include "onnx/op.h"
-
-static char folder[256];
-
-static int make_folder(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *real;
-
-	(void)state;
-	snprintf(folder, sizeof folder, "%s/assay-backend-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(folder) || !(real = realpath(folder, NULL)))
-		return -1;
-	snprintf(folder, sizeof folder, "%s", real);
-	free(real);
-	return 0;
-}
-
-static int drop_folder(void **state)
-{
-	(void)state;
-	return file_remove_tree(folder, NULL) ? -1 : 0;
-}
-
-static const char *in_folder(struct arena *a, const char *name)
-{
-	return arena_printf(a, "%s/%s", folder, name);
-}
 
 // ---- the list and its options -------------------------------------------------------------------------------------------
 
@@ -145,19 +119,19 @@ static struct graph *draw(void)
 	return g;
 }
 
-static void make_artifact(struct artifact *art, struct arena *a, struct graph *g)
+static void make_artifact(struct artifact *art, struct graph *g)
 {
 	uint8_t bytes[8 + sizeof w + sizeof b] = { 0 };
 
 	memcpy(bytes + 8, w, sizeof w);
 	memcpy(bytes + 8 + sizeof w, b, sizeof b);
-	assert_int_equal(file_write(in_folder(a, "weights.bin"), bytes, sizeof bytes, NULL), STATUS_OK);
-	*art = (struct artifact){ .weights_dir = folder };
+	assert_int_equal(file_write(path("weights.bin"), bytes, sizeof bytes, NULL), STATUS_OK);
+	*art = (struct artifact){ .weights_dir = scratch };
 	assert_int_equal(graph_write(g, &art->graph, &art->graph_nbytes, NULL), STATUS_OK);
 	graph_summarise(g, &art->summary);
 	art->input_count = graph_inputs(g, &art->inputs);
 	art->output_count = graph_outputs(g, &art->outputs);
-	art->graph_path = in_folder(a, "model.onnx");
+	art->graph_path = path("model.onnx");
 	assert_int_equal(file_write(art->graph_path, art->graph, art->graph_nbytes, NULL), STATUS_OK);
 }
 
@@ -325,39 +299,39 @@ static void test_library(void **state)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct text places = { 0 };
-	const char *path = NULL;
+	const char *found = NULL;
 	void *handle = NULL;
 	Dl_info maths;
 
 	(void)state;
 	assert_true(dladdr((void *)(uintptr_t)cos, &maths) != 0);
-	assert_int_equal(file_mkdirs(in_folder(&a, "one/engine"), NULL), STATUS_OK);
-	assert_int_equal(file_mkdirs(in_folder(&a, "two/deep/deeper"), NULL), STATUS_OK);
-	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "one/engine/libassay-test.so.1.9.0")), 0);
-	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "one/engine/libassay-test.so.1.31.1")), 0);
-	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/libassay-test.so.7")), 0);
-	assert_int_equal(symlink(maths.dli_fname, in_folder(&a, "two/deep/deeper/libassay-deep.so")), 0);
+	assert_int_equal(file_mkdirs(path("one/engine"), NULL), STATUS_OK);
+	assert_int_equal(file_mkdirs(path("two/deep/deeper"), NULL), STATUS_OK);
+	assert_int_equal(symlink(maths.dli_fname, path("one/engine/libassay-test.so.1.9.0")), 0);
+	assert_int_equal(symlink(maths.dli_fname, path("one/engine/libassay-test.so.1.31.1")), 0);
+	assert_int_equal(symlink(maths.dli_fname, path("two/libassay-test.so.7")), 0);
+	assert_int_equal(symlink(maths.dli_fname, path("two/deep/deeper/libassay-deep.so")), 0);
 	assert_int_equal(
-		setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", in_folder(&a, "one"), in_folder(&a, "two")), 1), 0);
-	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
-	assert_string_equal(path, in_folder(&a, "one/engine/libassay-test.so.1.31.1"));
+		setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", path("one"), path("two")), 1), 0);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err), STATUS_OK);
+	assert_string_equal(found, path("one/engine/libassay-test.so.1.31.1"));
 	assert_non_null(dlsym(handle, "cos"));
-	setenv("ASSAY_ENGINE_PATH", in_folder(&a, "two"), 1);
-	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_OK);
-	assert_string_equal(path, in_folder(&a, "two/libassay-test.so.7"));
+	setenv("ASSAY_ENGINE_PATH", path("two"), 1);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err), STATUS_OK);
+	assert_string_equal(found, path("two/libassay-test.so.7"));
 	// Two folders down is not looked at, and the message names the folders that were.
-	assert_int_equal(library_open(&a, "deep", "libassay-deep.so*", &handle, &path, &err), STATUS_UNAVAILABLE);
-	assert_non_null(strstr(err.text, in_folder(&a, "two")));
+	assert_int_equal(library_open(&a, "deep", "libassay-deep.so*", &handle, &found, &err), STATUS_UNAVAILABLE);
+	assert_non_null(strstr(err.text, path("two")));
 	assert_non_null(strstr(err.text, "ASSAY_ENGINE_PATH"));
 	// A file that is no library: the loader's own words, no other one in its place.
-	assert_int_equal(file_write(in_folder(&a, "two/libassay-test.so.8"), "text", 4, NULL), STATUS_OK);
-	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &path, &err), STATUS_UNAVAILABLE);
+	assert_int_equal(file_write(path("two/libassay-test.so.8"), "text", 4, NULL), STATUS_OK);
+	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err), STATUS_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "libassay-test.so.8 cannot be opened: "));
 	// A build with a dash in its name lies in a folder of that name only: another build's library is not taken for it.
-	assert_int_equal(library_find(&a, "engine-gpu", "libassay-test.so.*", &path, &err), STATUS_UNAVAILABLE);
+	assert_int_equal(library_find(&a, "engine-gpu", "libassay-test.so.*", &found, &err), STATUS_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "engine-gpu/libassay-test.so.*"));
 	library_search_path(&places);
-	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", in_folder(&a, "two"))));
+	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", path("two"))));
 	text_done(&places);
 	unsetenv("ASSAY_ENGINE_PATH");
 	arena_done(&a);
@@ -430,7 +404,7 @@ static const char *run_graph(const struct backend *engine)
 	struct tensor x = { "x", DTYPE_F32, 2, { 2, 4 }, data, 2 * 4 * sizeof *data };
 	const float expected[9] = { 1.5f, 0, 0, 0, 100, 0, 0.5f, 0, 5 };
 
-	make_artifact(&art, &a, g);
+	make_artifact(&art, g);
 	CHECK(session_open(&s, engine, NULL, "cpu", "threads=1", &art, &err) == STATUS_OK);
 	CHECK(!strcmp(s.device, "CPU"));
 	CHECK(s.input_count == 1 && s.output_count == 2);
@@ -475,7 +449,7 @@ static const char *run_bad(const struct backend *engine)
 	struct graph *g = draw();
 	struct session s;
 
-	make_artifact(&art, &a, g);
+	make_artifact(&art, g);
 	CHECK(session_open(&s, engine, NULL, "TPU", NULL, &art, &err) == STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "TPU") && strstr(err.text, "CPU"));
 	CHECK(session_open(&s, engine, NULL, NULL, "threads=0", &art, &err) == STATUS_BAD_INPUT);
@@ -485,12 +459,12 @@ static const char *run_bad(const struct backend *engine)
 	broken = art;
 	broken.graph = garbage;
 	broken.graph_nbytes = sizeof garbage;
-	broken.graph_path = in_folder(&a, "garbage.onnx");
+	broken.graph_path = path("garbage.onnx");
 	CHECK(file_write(broken.graph_path, garbage, sizeof garbage, &err) == STATUS_OK);
 	err.text[0] = 0;
 	CHECK(session_open(&s, engine, NULL, NULL, NULL, &broken, &err) == STATUS_FAILED);
 	CHECK(text_starts(err.text, engine->name) && !strchr(err.text, '\n'));
-	CHECK(unlink(in_folder(&a, "weights.bin")) == 0);
+	CHECK(unlink(path("weights.bin")) == 0);
 	err.text[0] = 0;
 	CHECK(session_open(&s, engine, NULL, NULL, NULL, &art, &err) == STATUS_FAILED);
 	CHECK(strstr(err.text, "weights.bin"));
@@ -512,7 +486,7 @@ static const char *run_effective(const struct backend *engine)
 	struct graph *g = draw();
 	struct session s;
 
-	make_artifact(&art, &a, g);
+	make_artifact(&art, g);
 	CHECK(session_open(&s, engine, NULL, NULL, engine == &backend_ort ? "optimisation=NONE,prepacking=0" : "threads=1", &art,
 		      &err) == STATUS_OK);
 	for (size_t i = 0; i < 5; i++)
@@ -561,11 +535,11 @@ static const char *run_shared(const struct backend *engine)
 	float q[TOKENS * WIDTH], k[TOKENS * WIDTH], v[TOKENS * WIDTH], keys[ROOM * WIDTH], values[ROOM * WIDTH], whole[WIDTH];
 	int32_t last, total;
 
-	make_artifact(&small, &a, uncached);
+	make_artifact(&small, uncached);
 	CHECK(session_open(&s, engine, NULL, NULL, NULL, &small, &err) == STATUS_OK);
 	CHECK(session_share_cache(&s, &err) == (engine->caps & BACKEND_WRITES_IN_PLACE ? STATUS_BAD_INPUT : STATUS_UNSUPPORTED));
 	session_close(&s);
-	make_artifact(&art, &a, g);
+	make_artifact(&art, g);
 	for (int i = 0; i < TOKENS * WIDTH; i++) {
 		q[i] = (float)((i * 7) % 11) / 4 - 1;
 		k[i] = (float)((i * 5) % 13) / 4 - 1;
@@ -646,5 +620,5 @@ int main(void)
 		cmocka_unit_test(test_openvino),
 	};
 
-	return exit_code(cmocka_run_group_tests(tests, make_folder, drop_folder));
+	return exit_code(cmocka_run_group_tests(tests, scratch_make, scratch_remove));
 }

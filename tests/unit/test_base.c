@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,27 +21,6 @@
 #include "base/hash.h"
 #include "base/tensor.h"
 #include "base/text.h"
-
-static char scratch[256];
-
-static int make_scratch(void **state)
-{
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-base-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int drop_scratch(void **state)
-{
-	(void)state;
-	return file_remove_tree(scratch, NULL) || file_exists(scratch) ? -1 : 0;
-}
-
-static const char *in_scratch(struct arena *a, const char *name)
-{
-	return arena_printf(a, "%s/%s", scratch, name);
-}
 
 static void words(void **state)
 {
@@ -260,50 +241,50 @@ static void files(void **state)
 	(void)state;
 	struct arena a = {0};
 	struct error e = {0};
-	const char *path = in_scratch(&a, "a/b/c/file"), *folder = in_scratch(&a, "a/b/c");
+	const char *file = path("a/b/c/file"), *folder = path("a/b/c");
 	char *data;
 	size_t n;
 	const uint8_t *map;
 
-	assert_int_equal(file_read(&a, path, 100, &data, &n, &e), STATUS_BAD_INPUT);
-	assert_true(text_starts(e.text, path));
+	assert_int_equal(file_read(&a, file, 100, &data, &n, &e), STATUS_BAD_INPUT);
+	assert_true(text_starts(e.text, file));
 	assert_int_equal(file_mkdirs(folder, &e), STATUS_OK);
 	assert_int_equal(file_mkdirs(folder, &e), STATUS_OK);
 	assert_int_equal(file_read(&a, folder, 100, &data, &n, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "folder"));
-	assert_int_equal(file_write(path, "one", 3, &e), STATUS_OK);
-	assert_int_equal(file_write(path, "hello", 5, &e), STATUS_OK);
-	assert_int_equal(file_read(&a, path, 5, &data, &n, &e), STATUS_OK);
+	assert_int_equal(file_write(file, "one", 3, &e), STATUS_OK);
+	assert_int_equal(file_write(file, "hello", 5, &e), STATUS_OK);
+	assert_int_equal(file_read(&a, file, 5, &data, &n, &e), STATUS_OK);
 	assert_int_equal(n, 5);
 	assert_string_equal(data, "hello");
-	assert_int_equal(file_read(&a, path, 4, &data, &n, &e), STATUS_BAD_INPUT);
+	assert_int_equal(file_read(&a, file, 4, &data, &n, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "at most 4"));
-	assert_int_equal(file_map(&a, path, &map, &n, &e), STATUS_OK);
+	assert_int_equal(file_map(&a, file, &map, &n, &e), STATUS_OK);
 	assert_memory_equal(map, "hello", 5);
-	assert_int_equal(file_write(path, "", 0, &e), STATUS_OK);
-	assert_int_equal(file_map(&a, path, &map, &n, &e), STATUS_OK);
+	assert_int_equal(file_write(file, "", 0, &e), STATUS_OK);
+	assert_int_equal(file_map(&a, file, &map, &n, &e), STATUS_OK);
 	assert_true(map == NULL && n == 0);
-	assert_int_equal(file_mkdirs(path, &e), STATUS_BAD_INPUT);
-	assert_true(file_write(in_scratch(&a, "absent/file"), "x", 1, &e) != STATUS_OK);
+	assert_int_equal(file_mkdirs(file, &e), STATUS_BAD_INPUT);
+	assert_true(file_write(path("absent/file"), "x", 1, &e) != STATUS_OK);
 	assert_non_null(strstr(e.text, "absent/file"));
 	assert_int_equal(file_read(&a, "/proc/self/status", 1 << 20, &data, &n, &e), STATUS_OK);
 	assert_true(n > 100 && text_starts(data, "Name:"));
-	assert_int_equal(mkfifo(in_scratch(&a, "fifo"), 0600), 0);
-	assert_int_equal(file_map(&a, in_scratch(&a, "fifo"), &map, &n, &e), STATUS_BAD_INPUT);
+	assert_int_equal(mkfifo(path("fifo"), 0600), 0);
+	assert_int_equal(file_map(&a, path("fifo"), &map, &n, &e), STATUS_BAD_INPUT);
 
 	// A tree is removed without following its links.
-	const char *kept = in_scratch(&a, "kept");
+	const char *kept = path("kept");
 	assert_int_equal(file_mkdirs(kept, &e), STATUS_OK);
-	assert_int_equal(file_write(in_scratch(&a, "kept/file"), "x", 1, &e), STATUS_OK);
-	assert_int_equal(symlink(kept, in_scratch(&a, "a/b/link")), 0);
-	assert_int_equal(symlink("nowhere", in_scratch(&a, "a/dangling")), 0);
-	assert_int_equal(file_remove_tree(in_scratch(&a, "a"), &e), STATUS_OK);
-	assert_false(file_exists(in_scratch(&a, "a")));
-	assert_true(file_exists(in_scratch(&a, "kept/file")));
-	assert_int_equal(file_remove_tree(in_scratch(&a, "a"), &e), STATUS_OK);
+	assert_int_equal(file_write(path("kept/file"), "x", 1, &e), STATUS_OK);
+	assert_int_equal(symlink(kept, path("a/b/link")), 0);
+	assert_int_equal(symlink("nowhere", path("a/dangling")), 0);
+	assert_int_equal(file_remove_tree(path("a"), &e), STATUS_OK);
+	assert_false(file_exists(path("a")));
+	assert_true(file_exists(path("kept/file")));
+	assert_int_equal(file_remove_tree(path("a"), &e), STATUS_OK);
 
 	assert_true(file_free_bytes(scratch) > 0);
-	assert_int_equal(file_free_bytes(in_scratch(&a, "no/such/folder")) > 0, 1);
+	assert_int_equal(file_free_bytes(path("no/such/folder")) > 0, 1);
 	assert_int_equal(file_free_bytes("relative/and/absent") > 0, 1);
 
 	setenv("ASSAY_CACHE", "/somewhere", 1);
@@ -332,12 +313,12 @@ static void json(void **state)
 	memset(deep, '[', sizeof deep);
 	assert_int_equal(json_bytes("deep.json", deep, sizeof deep, &v, &e), STATUS_BAD_INPUT);
 	assert_null(v);
-	const char *path = in_scratch(&a, "x.json");
-	assert_int_equal(file_write(path, "{\"a\": [1, 2.5]}\n", 16, &e), STATUS_OK);
-	assert_int_equal(json_file(path, 100, &v, &e), STATUS_OK);
+	const char *file = path("x.json");
+	assert_int_equal(file_write(file, "{\"a\": [1, 2.5]}\n", 16, &e), STATUS_OK);
+	assert_int_equal(json_file(file, 100, &v, &e), STATUS_OK);
 	assert_int_equal(json_array_size(json_object_get(v, "a")), 2);
 	json_decref(v);
-	assert_int_equal(json_file(path, 15, &v, &e), STATUS_BAD_INPUT);
+	assert_int_equal(json_file(file, 15, &v, &e), STATUS_BAD_INPUT);
 	arena_done(&a);
 }
 
@@ -382,5 +363,5 @@ int main(void)
 		cmocka_unit_test(half_precision), cmocka_unit_test(dtypes), cmocka_unit_test(tensors), cmocka_unit_test(files),
 		cmocka_unit_test(json), cmocka_unit_test(hashes), cmocka_unit_test(clocks),
 	};
-	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "base/claim.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -21,33 +23,9 @@
 #include "measure/scratch.h"
 #include "store/run_lock.h"
 
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(scratch, sizeof scratch, "%s/assay-claim-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(scratch))
-		return -1;
-	setenv("ASSAY_CACHE", scratch, 1);
-	return file_mkdirs(path("run"), NULL) || file_mkdirs(path("reference"), NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-
-	arena_done(&arena);
-	return rc;
+	return scratch_make(state) || setenv("ASSAY_CACHE", scratch, 1) ? -1 : 0;
 }
 
 struct holder {
@@ -79,15 +57,10 @@ static void end(const struct holder *h)
 	waitpid(h->pid, NULL, 0);
 }
 
-static void put(const char *name)
-{
-	assert_int_equal(file_put(path(name), "x", 1, NULL), STATUS_OK);
-}
-
 static void write_scratch(void)
 {
-	put(arena_printf(&arena, "run/%s-0.safetensors", claim_token()));
-	put(arena_printf(&arena, "reference/KEY.%s.part", claim_token()));
+	put(arena_printf(&arena, "run/%s-0.safetensors", claim_token()), "x");
+	put(arena_printf(&arena, "reference/KEY.%s.part", claim_token()), "x");
 }
 
 static void claims(void **state)
@@ -100,11 +73,11 @@ static void claims(void **state)
 	assert_string_not_equal(h.token, claim_token());
 	assert_string_equal(claim_token(), claim_token());
 	assert_null(claim_problem());
-	put(own);
+	put(own, "x");
 	// An older program's, of a process number that nobody has here, as that of a living program in another container.
-	put("run/999999999-0.safetensors");
+	put("run/999999999-0.safetensors", "x");
 	// Its claim is gone, perhaps removed by hand: nobody can tell.
-	put("run/0123456789abcdef-0.safetensors");
+	put("run/0123456789abcdef-0.safetensors", "x");
 	scratch_sweep();
 	assert_true(file_exists(path(theirs)) && file_exists(path(part)) && file_exists(path(own)));
 	end(&h);
@@ -149,7 +122,7 @@ static void runs(void **state)
 	close(fd);
 	assert_int_equal(run_lock_ask(path("a.duckdb"), 9, &named), RUN_OVER);
 	// A link to the database is the same one.
-	put("a.duckdb");
+	put("a.duckdb", "x");
 	assert_int_equal(symlink("a.duckdb", path("link.duckdb")), 0);
 	assert_int_equal(run_lock_ask(path("link.duckdb"), 9, &named), RUN_OVER);
 }
@@ -179,5 +152,5 @@ int main(void)
 		cmocka_unit_test(makers),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

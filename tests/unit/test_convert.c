@@ -18,6 +18,9 @@
 
 #include <cmocka.h>
 
+#include "free_bytes.h"
+#include "scratch.h"
+
 #include "artifact/artifact.h"
 #include "artifact/quantize.h"
 #include "backend/backend.h"
@@ -25,46 +28,9 @@
 #include "base/text.h"
 #include "onnx/op.h"
 
-static uint64_t free_bytes;                  // what statvfs says; 0: the truth
-
-int statvfs(const char *restrict path, struct statvfs *restrict out)
-{
-	int (*real)(const char *, struct statvfs *) = (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
-	int rc = real(path, out);
-	if (!rc && free_bytes) {
-		out->f_frsize = 1;
-		out->f_bavail = free_bytes;
-	}
-	return rc;
-}
-
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	char *real;
-	snprintf(scratch, sizeof scratch, "%s/assay-convert-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(scratch) || !(real = realpath(scratch, NULL)))
-		return -1;
-	snprintf(scratch, sizeof scratch, "%s", real);
-	free(real);
-	return setenv("ASSAY_CACHE", path("cache"), 1);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
+	return scratch_make(state) || setenv("ASSAY_CACHE", path("cache"), 1) ? -1 : 0;
 }
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
@@ -649,5 +615,5 @@ int main(void)
 		cmocka_unit_test(halves), cmocka_unit_test(not_finite),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

@@ -10,33 +10,17 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "scratch.h"
 #include <jansson.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "hub/hub.h"
 
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
-static void put(const char *name, const char *text)
-{
-	const char *p = path(name);
-	assert_int_equal(file_mkdirs(arena_strndup(&arena, p, (size_t)(strrchr(p, '/') - p)), NULL), STATUS_OK);
-	assert_int_equal(file_write(p, text, strlen(text), NULL), STATUS_OK);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-hub-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(scratch) || chdir(scratch))
+	if (scratch_make(state) || chdir(scratch))
 		return -1;
 	setenv("HF_HUB_CACHE", path("hub"), 1);
 	put("hub/models--google-bert--bert-base-uncased/refs/main", "abc123\n");
@@ -63,10 +47,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
-	int rc = chdir("/") || file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
+	return chdir("/") || scratch_remove(state) ? -1 : 0;
 }
 
 static struct hub_model found(const char *asked)

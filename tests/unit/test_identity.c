@@ -14,43 +14,16 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "artifact/identity.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "onnx/external.h"
 
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(scratch, sizeof scratch, "%s/assay-identity-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(scratch))
-		return -1;
-	setenv("ASSAY_CACHE", path("cache"), 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-
-	arena_done(&arena);
-	return rc;
-}
-
-static void put(const char *name, const void *data, size_t nbytes)
-{
-	assert_int_equal(file_write(path(name), data, nbytes, NULL), STATUS_OK);
+	return scratch_make(state) || setenv("ASSAY_CACHE", path("cache"), 1) ? -1 : 0;
 }
 
 // Other bytes in place: the same inode, size and mtime.
@@ -99,9 +72,9 @@ static void digests(void **state)
 	static char data[3 << 20];
 	char out[65];
 
-	put("abc", "abc", 3);
+	put("abc", "abc");
 	assert_string_equal(digest(path("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	put("empty", "", 0);
+	put("empty", "");
 	assert_string_equal(digest(path("empty")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	assert_int_equal(symlink("abc", path("link")), 0);
 	assert_string_equal(digest(path("link")), digest(path("abc")));
@@ -109,7 +82,7 @@ static void digests(void **state)
 	assert_int_equal(file_digest(out, scratch, NULL, NULL), STATUS_BAD_INPUT);
 
 	// Just written: the clock of ctime may not have moved on when the next write comes, so nothing is remembered.
-	put("large", data, sizeof data);
+	put_bytes("large", data, sizeof data);
 	const char *file = path("large"), *first = digest(file);
 	assert_false(file_exists(note_of(file)));
 	data[1 << 20] = 1;
@@ -128,7 +101,7 @@ static void remembered(void **state)
 	struct stat st;
 
 	memset(data, 7, sizeof data);
-	put("kept", data, sizeof data);
+	put_bytes("kept", data, sizeof data);
 	const char *file = path("kept");
 	while (stat(file, &st) == 0 && time(NULL) - st.st_ctim.tv_sec < 3)
 		usleep(100000);
@@ -169,7 +142,7 @@ static void stopped(void **state)
 	char out[65];
 
 	assert_int_equal(mkdir(path("stopped"), 0755), 0);
-	put("stopped/config.json", "{}", 2);
+	put("stopped/config.json", "{}");
 	assert_int_equal(model_identity(out, path("stopped"), &watch, &e), STATUS_INTERRUPTED);
 	assert_int_equal(calls, 1);
 }
@@ -186,12 +159,12 @@ static void folders(void **state)
 	size_t n = 0;
 
 	assert_int_equal(mkdir(model, 0755), 0);
-	put("m/config.json", "{\"a\":1}", 7);
+	put("m/config.json", "{\"a\":1}");
 	seen[n++] = identity(model);
-	put("m/model.safetensors.index.json", index, sizeof index - 1);
+	put("m/model.safetensors.index.json", index);
 	seen[n++] = identity(model);                             // its shards are absent
-	put("m/one.safetensors", "11111", 5);
-	put("m/two.safetensors", "22222", 5);
+	put("m/one.safetensors", "11111");
+	put("m/two.safetensors", "22222");
 	seen[n++] = identity(model);
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
 		const char *file = path(changes[i].file);
@@ -206,10 +179,10 @@ static void folders(void **state)
 		assert_string_equal(identity(model), seen[2]);
 	}
 	// What is not read does not count; what is read first counts instead.
-	put("m/pytorch_model.bin", "p", 1);
-	put("m/README.md", "r", 1);
+	put("m/pytorch_model.bin", "p");
+	put("m/README.md", "r");
 	assert_string_equal(identity(model), seen[2]);
-	put("m/model.safetensors", "m", 1);
+	put("m/model.safetensors", "m");
 	seen[n++] = identity(model);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
@@ -277,12 +250,12 @@ static void onnx(void **state)
 	for (size_t cut = 0; cut < n; cut++)                             // damaged: nothing beyond its end is read
 		onnx_external_locations(memcpy(arena_alloc(&arena, cut ? cut : 1), model, cut), cut, &arena, &names, &count);
 
-	put("user.onnx", model, n);
+	put_bytes("user.onnx", model, n);
 	const char *file = path("user.onnx"), *none = identity(file);
-	put("w.data", "11", 2);
+	put("w.data", "11");
 	const char *one = identity(file);
 	assert_int_equal(mkdir(path("sub"), 0755), 0);
-	put("sub/c.data", "22", 2);
+	put("sub/c.data", "22");
 	const char *both = identity(file);
 	overwrite(path("sub/c.data"), "23", 2);
 	const char *other = identity(file);
@@ -303,5 +276,5 @@ int main(void)
 		cmocka_unit_test(onnx),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

@@ -12,38 +12,12 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "backend/host.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/platform.h"
-
-static char root[256];
-
-static int make_root(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(root, sizeof root, "%s/assay-machine-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int drop_root(void **state)
-{
-	(void)state;
-	return file_remove_tree(root, NULL) ? -1 : 0;
-}
-
-static void put(const char *path, const char *text)
-{
-	char name[1024], folder[1024];
-
-	snprintf(name, sizeof name, "%s%s", root, path);
-	snprintf(folder, sizeof folder, "%s", name);
-	*strrchr(folder, '/') = 0;
-	assert_int_equal(file_mkdirs(folder, NULL), STATUS_OK);
-	assert_int_equal(file_write(name, text, strlen(text), NULL), STATUS_OK);
-}
 
 static const char two_hierarchies[] = "30 23 0:27 / /proc rw - proc proc rw\n"
 				      "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -79,19 +53,19 @@ static void test_v1(void **state)
 	put("/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_quota_us", "-1\n");
 	put("/sys/fs/cgroup/cpu,cpuacct/jobs/7/cpu.cfs_period_us", "100000\n");
 	put("/sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes", "9223372036854771712\n");
-	assert_int_equal(host_cpus(root), allowed());
-	assert_int_equal(host_memory_limit(root), 0);
+	assert_int_equal(host_cpus(scratch), allowed());
+	assert_int_equal(host_memory_limit(scratch), 0);
 	// A level above sets the limit.
 	put("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "50000\n");
 	put("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
 	put("/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "3221225472\n");
-	assert_int_equal(host_cpus(root), 1);
-	assert_int_equal(host_memory_limit(root), 3221225472);
+	assert_int_equal(host_cpus(scratch), 1);
+	assert_int_equal(host_memory_limit(scratch), 3221225472);
 	// A tighter one below it.
 	put("/sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes", "1073741824\n");
-	assert_int_equal(host_memory_limit(root), 1073741824);
+	assert_int_equal(host_memory_limit(scratch), 1073741824);
 	put("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "150000\n");
-	assert_int_equal(host_cpus(root), least(allowed(), 2));
+	assert_int_equal(host_cpus(scratch), least(allowed(), 2));
 }
 
 static void test_v2(void **state)
@@ -101,31 +75,31 @@ static void test_v2(void **state)
 	put("/proc/self/cgroup", "0::/user.slice/a.scope\n");
 	put("/sys/fs/cgroup/user.slice/a.scope/cpu.max", "max 100000\n");
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "max\n");
-	assert_int_equal(host_cpus(root), allowed());
-	assert_int_equal(host_memory_limit(root), 0);
+	assert_int_equal(host_cpus(scratch), allowed());
+	assert_int_equal(host_memory_limit(scratch), 0);
 	put("/sys/fs/cgroup/user.slice/cpu.max", "20000 100000\n");
 	put("/sys/fs/cgroup/user.slice/memory.max", "2147483648\n");
-	assert_int_equal(host_cpus(root), 1);
-	assert_int_equal(host_memory_limit(root), 2147483648);
+	assert_int_equal(host_cpus(scratch), 1);
+	assert_int_equal(host_memory_limit(scratch), 2147483648);
 	// What others in the group hold is not ours; file pages that can be taken back are. A tighter rest may lie below a wider limit.
-	assert_int_equal(host_memory_left(root), 2147483648);
+	assert_int_equal(host_memory_left(scratch), 2147483648);
 	put("/sys/fs/cgroup/user.slice/memory.current", "2000000000\n");
 	put("/sys/fs/cgroup/user.slice/memory.stat", "anon 5\ninactive_file 500000000\nactive_file 9\n");
-	assert_int_equal(host_memory_left(root), 2147483648 - 1500000000);
+	assert_int_equal(host_memory_left(scratch), 2147483648 - 1500000000);
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "3000000000\n");
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.current", "2999000000\n");
-	assert_int_equal(host_memory_limit(root), 2147483648);
-	assert_int_equal(host_memory_left(root), 1000000);
+	assert_int_equal(host_memory_limit(scratch), 2147483648);
+	assert_int_equal(host_memory_left(scratch), 1000000);
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.current", "4000000000\n");
-	assert_int_equal(host_memory_left(root), 1);
+	assert_int_equal(host_memory_left(scratch), 1);
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "max\n");
 	// A container: the path is the host's, the mount shows only the container's own group.
 	put("/proc/self/mountinfo", "31 23 0:28 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
 	put("/proc/self/cgroup", "0::/docker/other\n");
 	put("/sys/fs/cgroup/memory.max", "536870912\n");
-	assert_int_equal(host_memory_limit(root), 536870912);
+	assert_int_equal(host_memory_limit(scratch), 536870912);
 	put("/proc/self/cgroup", "0::/../../x\n");
-	assert_int_equal(host_memory_limit(root), 536870912);
+	assert_int_equal(host_memory_limit(scratch), 536870912);
 }
 
 static const char two_sockets[] =
@@ -156,7 +130,7 @@ static void test_made_machine(void **state)
 	put("/sys/devices/system/cpu/cpu0/cache/index2/level", "2\n");
 	put("/sys/devices/system/cpu/cpu0/cache/index2/type", "Unified\n");
 	put("/sys/devices/system/cpu/cpu0/cache/index2/size", "2M\n");
-	machine_detect_at(&m, &a, root);
+	machine_detect_at(&m, &a, scratch);
 	assert_string_equal(m.cpu_vendor, "GenuineIntel");
 	assert_string_equal(m.cpu_model, "Some CPU @ 2 GHz");
 	assert_string_equal(m.features, "sse4_1 avx avx2 amx_tile");
@@ -175,12 +149,12 @@ static void test_made_machine(void **state)
 	// Another boot and another limit are the same machine; another memory is not.
 	put("/proc/sys/kernel/random/boot_id", "89ab-cdef\n");
 	put("/sys/fs/cgroup/memory.max", "max\n");
-	machine_detect_at(&again, &a, root);
+	machine_detect_at(&again, &a, scratch);
 	assert_int_equal(again.memory_limit_bytes, 0);
 	assert_int_equal(again.memory_available_bytes, (int64_t)4 << 30);
 	assert_string_equal(again.id, m.id);
 	put("/proc/meminfo", "MemTotal:       16777216 kB\nMemAvailable:    4194304 kB\n");
-	machine_detect_at(&again, &a, root);
+	machine_detect_at(&again, &a, scratch);
 	assert_string_not_equal(again.id, m.id);
 	arena_done(&a);
 }
@@ -193,7 +167,7 @@ static void test_arm(void **state)
 	(void)state;
 	put("/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd asimddp sve\nCPU implementer\t: 0x41\nCPU "
 			     "part\t: 0xd40\n\nprocessor\t: 1\n");
-	machine_detect_at(&m, &a, root);
+	machine_detect_at(&m, &a, scratch);
 	assert_string_equal(m.cpu_vendor, "0x41");
 	assert_string_equal(m.cpu_model, "Neoverse V1");
 	assert_string_equal(m.features, "asimd asimddp sve");
@@ -238,5 +212,5 @@ int main(void)
 		cmocka_unit_test(test_this_machine),
 	};
 
-	return cmocka_run_group_tests(tests, make_root, drop_root);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

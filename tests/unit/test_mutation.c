@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "arch/spec.h"
 #include "artifact/artifact.h"
 #include "base/file.h"
@@ -22,14 +24,6 @@
 
 enum { MUTATIONS = 1000, MOST_LAYERS = 16 };
 
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static const char tiny_config[] = "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 32, \"num_hidden_layers\": 2,\n"
 	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 37, \"vocab_size\": 99, \"max_position_embeddings\": 64, \"rms_norm_eps\": 1e-06,\n"
 	"\"hidden_act\": \"silu\", \"rope_theta\": 10000.0, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2.0}, \"tie_word_embeddings\": false,\n"
@@ -37,26 +31,15 @@ static const char tiny_config[] = "{\"model_type\": \"llama\", \"architectures\"
 
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-mutation-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	struct checkpoint c = {0};
 	struct synth_options o = {0};
 	struct error e = {0};
-	if (!mkdtemp(scratch) || checkpoint_open_config(&c, "tiny", tiny_config, strlen(tiny_config), &e) || synth_write(scratch, &c, &o, &e)) {
+	if (scratch_make(state) || checkpoint_open_config(&c, "tiny", tiny_config, strlen(tiny_config), &e) || synth_write(scratch, &c, &o, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		return -1;
 	}
 	checkpoint_close(&c);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
 }
 
 struct dice { uint64_t seed, thrown; };
@@ -227,5 +210,5 @@ static void configurations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(safetensors_files), cmocka_unit_test(configurations)};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

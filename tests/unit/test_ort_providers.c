@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
 #include "skips.h"
 
 #include "backend/backend.h"
@@ -27,7 +28,7 @@
 #include "onnx/graph.h"
 #include "onnx/op.h"
 
-static char folder[256], said[4096], sentence[4096];
+static char said[4096], sentence[4096];
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) { \
@@ -36,19 +37,9 @@ static char folder[256], said[4096], sentence[4096];
 		} \
 	} while (0)
 
-static int make_folder(void **state)
+static int setup(void **state)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof folder, "%s/assay-providers-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(folder) && !setenv("ASSAY_CACHE", folder, 1) ? 0 : -1;
-}
-
-static int drop_folder(void **state)
-{
-	(void)state;
-	return file_remove_tree(folder, NULL) ? -1 : 0;
+	return scratch_make(state) || setenv("ASSAY_CACHE", scratch, 1) ? -1 : 0;
 }
 
 // Runs `body` in a child; what it returns, NULL or a sentence, comes back.
@@ -301,7 +292,7 @@ static const char *contexts(void)
 	struct placement p = { .arena = &a };
 	struct artifact art;
 	struct session s;
-	const char *wrong = compare(&r, &s, &art, &p), *path = NULL;
+	const char *wrong = compare(&r, &s, &art, &p), *compiled = NULL;
 	struct dirent *e;
 	DIR *dir;
 
@@ -316,14 +307,14 @@ static const char *contexts(void)
 	CHECK(s.compiled_bytes > 0 && p.elsewhere == 0 && p.partitions == 1 && strstr(p.note, "compiled context"));
 	session_close(&s);
 	// What is there no longer loads: it is made again, and the row says why.
-	dir = opendir(arena_printf(&a, "%s/compiled", folder));
+	dir = opendir(path("compiled"));
 	CHECK(dir != NULL);
 	while ((e = readdir(dir)))
-		if (*e->d_name != '.' && file_exists(arena_printf(&a, "%s/compiled/%s/model.onnx", folder, e->d_name)))
-			path = arena_printf(&a, "%s/compiled/%s/model.onnx", folder, e->d_name);
+		if (*e->d_name != '.' && file_exists(path(arena_printf(&a, "compiled/%s/model.onnx", e->d_name))))
+			compiled = path(arena_printf(&a, "compiled/%s/model.onnx", e->d_name));
 	closedir(dir);
-	CHECK(path != NULL);
-	CHECK(file_write(path, "garbage", 7, &err) == STATUS_OK);
+	CHECK(compiled != NULL);
+	CHECK(file_write(compiled, "garbage", 7, &err) == STATUS_OK);
 	if ((wrong = compare(&r, &s, &art, &p)))
 		return wrong;
 	CHECK(text_starts(session_option(&s, "context"), "stale, made again"));
@@ -375,14 +366,14 @@ static const char *half_installed(void)
 	struct error err = { 0 };
 	struct artifact art;
 	struct session s;
-	const char *path, *core, *own = arena_printf(&a, "%s/engines/onnxruntime-qnn", folder);
+	const char *plugin, *core, *own = path("engines/onnxruntime-qnn");
 	const char *file = arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own);
 
 	make_artifact(&art, draw(SOFTMAX));
 	CHECK(library_find(&a, "onnxruntime", "libonnxruntime.so*", &core, &err) == STATUS_OK);
-	CHECK(library_find(&a, "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", &path, &err) == STATUS_OK);
-	CHECK(file_mkdirs(own, &err) == STATUS_OK && symlink(path, file) == 0);
-	setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s/engines", folder), 1);
+	CHECK(library_find(&a, "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", &plugin, &err) == STATUS_OK);
+	CHECK(file_mkdirs(own, &err) == STATUS_OK && symlink(plugin, file) == 0);
+	setenv("ASSAY_ENGINE_PATH", path("engines"), 1);
 	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) == STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "onnxruntime-qnn/libQnnHtp.so is missing") && strstr(err.text, "assay setup qnn"));
 	return NULL;
@@ -394,11 +385,11 @@ static const char *broken_plugin(void)
 	struct error err = { 0 };
 	struct artifact art;
 	struct session s;
-	const char *own = arena_printf(&a, "%s/broken/onnxruntime-qnn", folder);
+	const char *own = path("broken/onnxruntime-qnn");
 
 	make_artifact(&art, draw(SOFTMAX));
 	CHECK(file_mkdirs(own, &err) == STATUS_OK && file_write(arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own), "text", 4, &err) == STATUS_OK);
-	setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s/broken", folder), 1);
+	setenv("ASSAY_ENGINE_PATH", path("broken"), 1);
 	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) == STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "libonnxruntime_providers_qnn.so cannot be used by ONNX Runtime 1."));
 	return NULL;
@@ -527,5 +518,5 @@ int main(void)
 		cmocka_unit_test(test_webgpu),
 	};
 
-	return exit_code(cmocka_run_group_tests(tests, make_folder, drop_folder));
+	return exit_code(cmocka_run_group_tests(tests, setup, scratch_remove));
 }

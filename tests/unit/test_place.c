@@ -22,6 +22,9 @@
 
 #include <cmocka.h>
 
+#include "free_bytes.h"
+#include "scratch.h"
+
 #include "artifact/artifact.h"
 #include "artifact/inside.h"
 #include "base/file.h"
@@ -29,7 +32,6 @@
 
 static struct {
 	int linkat, ioctl, copy;             // errno to fail with; 0: the real call
-	uint64_t free_bytes;                 // what statvfs says; 0: the truth
 	int links_tried, clones_tried, copies_tried;
 } fault;
 
@@ -70,49 +72,14 @@ ssize_t copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t n, 
 	return real(in, in_at, out, out_at, n, flags);
 }
 
-int statvfs(const char *restrict path, struct statvfs *restrict out)
-{
-	int (*real)(const char *, struct statvfs *) = (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
-	int rc = real(path, out);
-	if (!rc && fault.free_bytes) {
-		out->f_frsize = 1;
-		out->f_bavail = fault.free_bytes;
-	}
-	return rc;
-}
-
-static char scratch[256];
-static struct arena arena;
 enum { NBYTES = 300000 };
 static char content[NBYTES];
 
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-place-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	for (size_t i = 0; i < NBYTES; i++)
 		content[i] = (char)(uint8_t)(i * 7 + i / 251);
-	return mkdtemp(scratch) && !chmod(scratch, 0755) && !file_write(path("from"), content, NBYTES, NULL) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-	return !stat(a, &x) && !stat(b, &y) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+	return !scratch_make(state) && !chmod(scratch, 0755) && !file_write(path("from"), content, NBYTES, NULL) ? 0 : -1;
 }
 
 static void assert_content(const char *file)
@@ -127,18 +94,14 @@ static void assert_content(const char *file)
 // Nothing but these files lies in the folder: no temporary is left.
 static void assert_only(const char *folder, size_t count)
 {
-	char *command = arena_printf(&arena, "ls -A '%s' | wc -l", folder);
-	FILE *p = popen(command, "r");
-	size_t found = 0;
-	assert_int_equal(fscanf(p, "%zu", &found), 1);
-	pclose(p);
-	assert_int_equal(found, count);
+	assert_int_equal(names_in(folder), count);
 }
 
 static const char *fresh(const char *name)
 {
 	const char *folder = path(name);
 	fault = (__typeof__(fault)){0};
+	free_bytes = 0;
 	assert_int_equal(file_remove_tree(folder, NULL), STATUS_OK);
 	assert_int_equal(file_mkdirs(folder, NULL), STATUS_OK);
 	return arena_printf(&arena, "%s/to", folder);
@@ -263,14 +226,14 @@ static void no_space(void **state)
 	struct error e = {0};
 	fault.linkat = EXDEV;
 	fault.ioctl = EOPNOTSUPP;
-	fault.free_bytes = 1000;
+	free_bytes = 1000;
 	assert_int_equal(file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e), STATUS_NO_SPACE);
 	print_message("%s\n", e.text);
 	assert_non_null(strstr(e.text, "293.0 KiB are needed and 1000 bytes are free"));
 	assert_int_equal(fault.copies_tried, 0);
 	assert_only(path("space"), 0);
 	// It fills up while it is written.
-	fault.free_bytes = 0;
+	free_bytes = 0;
 	fault.copy = ENOSPC;
 	assert_int_equal(file_place(path("from"), to, PLACE_COPY, &how, &e), STATUS_NO_SPACE);
 	assert_true(text_starts(e.text, to));
@@ -306,6 +269,7 @@ static void other_file_system(void **state)
 		if (stat(places[i], &there) || there.st_dev == here.st_dev || !mkdtemp(folder))
 			continue;
 		fault = (__typeof__(fault)){0};
+		free_bytes = 0;
 		const char *how = NULL, *to = arena_printf(&arena, "%s/to", folder);
 		struct error e = {0};
 		print_message("really across file systems: %s\n", folder);
@@ -359,11 +323,11 @@ static int full_and_read_only(void)
 		return 1;
 	print_message("really full: %s\n", e.text);
 	// Even when nobody could know beforehand.
-	fault.free_bytes = 1 << 30;
+	free_bytes = 1 << 30;
 	if (file_place(path("from"), to, PLACE_COPY, &how, &e) != STATUS_NO_SPACE || file_exists(to) || file_exists(path("mounted/.to.partial")))
 		return 2;
 	print_message("really full, found out late: %s\n", e.text);
-	fault.free_bytes = 0;
+	free_bytes = 0;
 	if (mount("tmpfs", folder, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k"))
 		return 77;
 	if (file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) != STATUS_FAILED || !strstr(e.text, "Read-only file system"))
@@ -422,5 +386,5 @@ int main(void)
 		cmocka_unit_test(links), cmocka_unit_test(copies), cmocka_unit_test(link_fails), cmocka_unit_test(no_space), cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(other_file_system), cmocka_unit_test(full_and_read_only_disk), cmocka_unit_test(other_user),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

@@ -11,30 +11,11 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "base/file.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-
-static char scratch[256];
-
-static int make_scratch(void **state)
-{
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-safetensors-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int drop_scratch(void **state)
-{
-	(void)state;
-	return file_remove_tree(scratch, NULL) ? -1 : 0;
-}
-
-static const char *in_scratch(struct arena *a, const char *name)
-{
-	return arena_printf(a, "%s/%s", scratch, name);
-}
 
 // A safetensors file of this header text and `data_nbytes` zero bytes.
 static const char *file_of(struct arena *a, const char *name, const char *header, size_t data_nbytes)
@@ -46,10 +27,10 @@ static const char *file_of(struct arena *a, const char *name, const char *header
 	text_add(&t, header);
 	for (size_t i = 0; i < data_nbytes; i++)
 		text_add_bytes(&t, "", 1);
-	const char *path = in_scratch(a, name);
-	assert_int_equal(file_write(path, t.data, t.length, NULL), STATUS_OK);
+	const char *file = path(name);
+	assert_int_equal(file_write(file, t.data, t.length, NULL), STATUS_OK);
 	text_done(&t);
-	return path;
+	return file;
 }
 
 static void reads(void **state)
@@ -60,11 +41,11 @@ static void reads(void **state)
 	struct shard shard;
 	struct weight *w;
 	size_t count;
-	const char *path = file_of(&a, "good.safetensors",
+	const char *file = file_of(&a, "good.safetensors",
 		"{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
 		"\"a\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},\"empty\":{\"dtype\":\"I64\",\"shape\":[0,4],\"data_offsets\":[26,26]},"
 		"\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[26,29]}}   ", 29);
-	assert_int_equal(safetensors_open(&a, path, &shard, &w, &count, &e), STATUS_OK);
+	assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_OK);
 	assert_int_equal(count, 4);
 	assert_string_equal(w[0].name, "a");
 	assert_int_equal(w[0].rank, 0);
@@ -125,14 +106,14 @@ static void refuses(void **state)
 		struct shard shard = {0};
 		struct weight *w = NULL;
 		size_t count = 77;
-		const char *path = file_of(&a, "bad.safetensors", cases[i].header, cases[i].data);
+		const char *file = file_of(&a, "bad.safetensors", cases[i].header, cases[i].data);
 		print_message("%zu: %s\n", i, cases[i].header);
-		assert_int_equal(safetensors_open(&a, path, &shard, &w, &count, &e), cases[i].status);
+		assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), cases[i].status);
 		assert_int_equal(e.status, cases[i].status);
 		assert_null(w);
 		assert_int_equal(count, 77);
 		print_message("   %s\n", e.text + strlen(scratch) + 1);
-		assert_true(text_starts(e.text, path));
+		assert_true(text_starts(e.text, file));
 		assert_non_null(strstr(e.text, cases[i].says));
 		assert_true(!cases[i].names_tensor || strstr(e.text, "\"t\""));
 		arena_done(&a);
@@ -147,7 +128,7 @@ static void refuses_lengths(void **state)
 	struct shard shard;
 	struct weight *w;
 	size_t count;
-	const char *path = in_scratch(&a, "length.safetensors");
+	const char *file = path("length.safetensors");
 	static const struct { const char *bytes; size_t n; const char *says; } cases[] = {
 		{"", 0, "too few"},
 		{"\2\0\0\0\0\0\0", 7, "too few"},
@@ -157,18 +138,18 @@ static void refuses_lengths(void **state)
 		{"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 55, "git lfs pull"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(file_write(path, cases[i].bytes, cases[i].n, &e), STATUS_OK);
-		assert_int_equal(safetensors_open(&a, path, &shard, &w, &count, &e), STATUS_BAD_INPUT);
+		assert_int_equal(file_write(file, cases[i].bytes, cases[i].n, &e), STATUS_OK);
+		assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_BAD_INPUT);
 		assert_non_null(strstr(e.text, cases[i].says));
-		assert_true(text_starts(e.text, path));
+		assert_true(text_starts(e.text, file));
 	}
 	// A header within its file, but beyond the format's limit.
-	assert_int_equal(file_write(path, "\1\341\365\5\0\0\0\0{", 9, &e), STATUS_OK);
-	assert_int_equal(truncate(path, 100000009), 0);
-	assert_int_equal(safetensors_open(&a, path, &shard, &w, &count, &e), STATUS_BAD_INPUT);
+	assert_int_equal(file_write(file, "\1\341\365\5\0\0\0\0{", 9, &e), STATUS_OK);
+	assert_int_equal(truncate(file, 100000009), 0);
+	assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "longer than the"));
 	assert_int_equal(safetensors_open(&a, scratch, &shard, &w, &count, &e), STATUS_BAD_INPUT);
-	assert_int_equal(safetensors_open(&a, in_scratch(&a, "absent"), &shard, &w, &count, &e), STATUS_BAD_INPUT);
+	assert_int_equal(safetensors_open(&a, path("absent"), &shard, &w, &count, &e), STATUS_BAD_INPUT);
 	arena_done(&a);
 }
 
@@ -180,7 +161,7 @@ static void writes(void **state)
 	struct shard shard;
 	struct weight *w;
 	size_t count;
-	const char *path = in_scratch(&a, "written.safetensors");
+	const char *file = path("written.safetensors");
 	float x[6] = {1, 2, 3, 4, 5, 6};
 	int64_t n[1] = {-7};
 	struct tensor tensors[] = {
@@ -188,8 +169,8 @@ static void writes(void **state)
 		{.name = "a", .dtype = DTYPE_I64, .rank = 0, .data = n, .nbytes = sizeof n},
 		{.name = "none", .dtype = DTYPE_F16, .rank = 1, .dim = {0}},
 	};
-	assert_int_equal(safetensors_write(path, tensors, 3, &e), STATUS_OK);
-	assert_int_equal(safetensors_open(&a, path, &shard, &w, &count, &e), STATUS_OK);
+	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_OK);
+	assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_OK);
 	assert_int_equal(count, 3);
 	assert_int_equal(shard.header_nbytes % 64, 0);
 	assert_string_equal(w[2].name, tensors[0].name);
@@ -197,16 +178,16 @@ static void writes(void **state)
 	assert_memory_equal(w[0].data, n, sizeof n);
 
 	tensors[1].name = tensors[0].name;
-	assert_int_equal(safetensors_write(path, tensors, 3, &e), STATUS_BAD_INPUT);
+	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "twice"));
-	assert_true(text_starts(e.text, path));
+	assert_true(text_starts(e.text, file));
 	tensors[1].name = "\xFF";
-	assert_int_equal(safetensors_write(path, tensors, 3, &e), STATUS_BAD_INPUT);
+	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_BAD_INPUT);
 	tensors[1].name = "__metadata__";
-	assert_int_equal(safetensors_write(path, tensors, 3, &e), STATUS_BAD_INPUT);
+	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_BAD_INPUT);
 	tensors[1].name = "a";
 	tensors[1].nbytes = 4;
-	assert_int_equal(safetensors_write(path, tensors, 3, &e), STATUS_BAD_INPUT);
+	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "\"a\": 4 bytes given"));
 	struct weight wish = {.name = "w", .dtype = DTYPE_F32, .rank = 2, .dim = {INT64_MAX, 3}};
 	char *header;
@@ -253,13 +234,13 @@ static void configs(void **state)
 
 static void write_text(struct arena *a, const char *name, const char *text)
 {
-	assert_int_equal(file_write(in_scratch(a, name), text, strlen(text), NULL), STATUS_OK);
+	assert_int_equal(file_write(path(name), text, strlen(text), NULL), STATUS_OK);
 }
 
 static void write_shard(struct arena *a, const char *name, const char *tensor, float x)
 {
 	struct tensor t = {.name = tensor, .dtype = DTYPE_F32, .rank = 1, .dim = {1}, .data = &x, .nbytes = sizeof x};
-	assert_int_equal(safetensors_write(in_scratch(a, name), &t, 1, NULL), STATUS_OK);
+	assert_int_equal(safetensors_write(path(name), &t, 1, NULL), STATUS_OK);
 }
 
 static void shards(void **state)
@@ -268,7 +249,7 @@ static void shards(void **state)
 	struct arena a = {0};
 	struct checkpoint c = {0};
 	struct error e = {0};
-	const char *folder = in_scratch(&a, "sharded");
+	const char *folder = path("sharded");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_BAD_INPUT);
 	assert_int_equal(file_mkdirs(folder, &e), STATUS_OK);
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_BAD_INPUT);
@@ -328,9 +309,9 @@ static void hub_links(void **state)
 	struct arena a = {0};
 	struct checkpoint c = {0};
 	struct error e = {0};
-	const char *snapshot = in_scratch(&a, "models--x--y/snapshots/0123");
+	const char *snapshot = path("models--x--y/snapshots/0123");
 	assert_int_equal(file_mkdirs(snapshot, &e), STATUS_OK);
-	assert_int_equal(file_mkdirs(in_scratch(&a, "models--x--y/blobs"), &e), STATUS_OK);
+	assert_int_equal(file_mkdirs(path("models--x--y/blobs"), &e), STATUS_OK);
 	write_text(&a, "models--x--y/snapshots/0123/config.json", "{}");
 	write_shard(&a, arena_printf(&a, "models--x--y/blobs/%s", etag), "w", 1);
 	assert_int_equal(symlink(arena_printf(&a, "../../blobs/%s", etag), arena_printf(&a, "%s/model.safetensors", snapshot)), 0);
@@ -343,15 +324,15 @@ static void hub_links(void **state)
 	checkpoint_close(&c);
 
 	// Two real files of one name in two folders: the names in the checkpoint's folder tell them apart.
-	const char *folder = in_scratch(&a, "linked");
+	const char *folder = path("linked");
 	static const char *const parts[] = {"linked", "p", "q"};
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(file_mkdirs(in_scratch(&a, parts[i]), &e), STATUS_OK);
+		assert_int_equal(file_mkdirs(path(parts[i]), &e), STATUS_OK);
 	write_text(&a, "linked/config.json", "{}");
 	write_shard(&a, "p/same", "a", 1);
 	write_shard(&a, "q/same", "b", 1);
-	assert_int_equal(symlink("../p/same", in_scratch(&a, "linked/1.safetensors")), 0);
-	assert_int_equal(symlink("../q/same", in_scratch(&a, "linked/2.safetensors")), 0);
+	assert_int_equal(symlink("../p/same", path("linked/1.safetensors")), 0);
+	assert_int_equal(symlink("../q/same", path("linked/2.safetensors")), 0);
 	write_text(&a, "linked/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_string_equal(c.shards[0].location, "1.safetensors");
@@ -442,5 +423,5 @@ int main(void)
 		cmocka_unit_test(reads), cmocka_unit_test(refuses), cmocka_unit_test(refuses_lengths), cmocka_unit_test(writes),
 		cmocka_unit_test(configs), cmocka_unit_test(shards), cmocka_unit_test(hub_links), cmocka_unit_test(formula), cmocka_unit_test(fills),
 	};
-	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

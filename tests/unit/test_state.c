@@ -12,37 +12,11 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/state.h"
-
-static char root[256];
-
-static int make_root(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(root, sizeof root, "%s/assay-state-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int drop_root(void **state)
-{
-	(void)state;
-	return file_remove_tree(root, NULL) ? -1 : 0;
-}
-
-static void put(const char *path, const char *text)
-{
-	char name[1024], folder[1024];
-
-	snprintf(name, sizeof name, "%s%s", root, path);
-	snprintf(folder, sizeof folder, "%s", name);
-	*strrchr(folder, '/') = 0;
-	assert_int_equal(file_mkdirs(folder, NULL), STATUS_OK);
-	assert_int_equal(file_put(name, text, strlen(text), NULL), STATUS_OK);
-}
 
 // A machine that tells everything; `events`, `us` and `milli` change.
 static void make_machine(int events, int us, int milli)
@@ -85,7 +59,7 @@ static void test_read(void **state)
 
 	(void)state;
 	make_machine(3, 7000, 55500);
-	state_read(&s, &a, root);
+	state_read(&s, &a, scratch);
 	assert_int_equal(s.cpus, 2);
 	assert_true(fabs(s.busy_s - (1000 + 20 + 300 + 4 + 6) / tick) < 1e-9);
 	assert_true(fabs(s.steal_s - 50 / tick) < 1e-9);
@@ -98,7 +72,7 @@ static void test_read(void **state)
 	assert_int_equal(s.memory_available_bytes, 600 << 10);
 	assert_string_equal(s.governor, "schedutil");
 	put("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
-	state_read(&s, &a, root);
+	state_read(&s, &a, scratch);
 	assert_string_equal(s.governor, "schedutil performance");
 	// No sensor of a driver: the zone of the package.
 	put("/sys/class/hwmon/hwmon1/name", "acpitz\n");
@@ -106,7 +80,7 @@ static void test_read(void **state)
 	put("/sys/class/thermal/thermal_zone0/temp", "90000\n");
 	put("/sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n");
 	put("/sys/class/thermal/thermal_zone1/temp", "47000\n");
-	state_read(&s, &a, root);
+	state_read(&s, &a, scratch);
 	assert_true(s.temperature_c == 47);
 	arena_done(&a);
 }
@@ -144,7 +118,7 @@ static void test_between(void **state)
 
 	(void)state;
 	make_machine(0, 1000, 50000);
-	state_read(&before, &a, root);
+	state_read(&before, &a, scratch);
 	after = before;
 	after.at_s = before.at_s + 10;
 	after.busy_s += 14;
@@ -211,7 +185,7 @@ static void test_this_machine(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, drop_root)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
 	const struct CMUnitTest tests[] = { TEST(test_read), TEST(test_unknown), TEST(test_between), TEST(test_wait), TEST(test_this_machine) };
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);

@@ -19,56 +19,12 @@
 
 #include <cmocka.h>
 
+#include "free_bytes.h"
+#include "scratch.h"
+
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
-
-static uint64_t free_bytes;                  // what statvfs says; 0: the truth
-
-int statvfs(const char *restrict path, struct statvfs *restrict out)
-{
-	int (*real)(const char *, struct statvfs *) = (int (*)(const char *, struct statvfs *))dlsym(RTLD_NEXT, "statvfs");
-	int rc = real(path, out);
-	if (!rc && free_bytes) {
-		out->f_frsize = 1;
-		out->f_bavail = free_bytes;
-	}
-	return rc;
-}
-
-static char scratch[256];
-static struct arena arena;
-
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-synth-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
-}
-
-static size_t names_in(const char *folder)
-{
-	char *command = arena_printf(&arena, "ls -A '%s' | wc -l", folder);
-	FILE *p = popen(command, "r");
-	size_t count = 0;
-	assert_int_equal(fscanf(p, "%zu", &count), 1);
-	pclose(p);
-	return count;
-}
 
 // `vocabulary` rows of 32 floats decide the size.
 static struct checkpoint config_of(int vocabulary, const char *more)
@@ -388,5 +344,5 @@ int main(void)
 		cmocka_unit_test(writes), cmocka_unit_test(follows_config), cmocka_unit_test(refuses), cmocka_unit_test(stops), cmocka_unit_test(caches),
 		cmocka_unit_test(shared), cmocka_unit_test(trims),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

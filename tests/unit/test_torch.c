@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
+
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -20,33 +22,14 @@
 
 enum { MUTATIONS = 3000, MOST_VALUES = 12 };
 
-static char scratch[256];
-static struct arena arena;
-
 static const char *data_path(const char *name)
 {
 	return arena_printf(&arena, "%s/tests/unit/data/torch/%s", TEST_SOURCE, name);
 }
 
-static const char *path(const char *name)
-{
-	return arena_printf(&arena, "%s/%s", scratch, name);
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	const char *tmp = getenv("TMPDIR");
-	snprintf(scratch, sizeof scratch, "%s/assay-torch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	return !mkdtemp(scratch) || file_write(path("config.json"), "{\"model_type\": \"bert\"}", 22, NULL) ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	int rc = file_remove_tree(scratch, NULL);
-	arena_done(&arena);
-	return rc;
+	return scratch_make(state) || file_write(path("config.json"), "{\"model_type\": \"bert\"}", 22, NULL) ? -1 : 0;
 }
 
 static void copy(const char *from, const char *to)
@@ -412,5 +395,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(layouts), cmocka_unit_test(nested), cmocka_unit_test(other_types), cmocka_unit_test(refusals),
 		cmocka_unit_test(byte_order), cmocka_unit_test(preference), cmocka_unit_test(hostile_pickles), cmocka_unit_test(damaged)};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }
