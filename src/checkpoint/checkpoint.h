@@ -87,6 +87,8 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 
 // One safetensors file by itself (conformance inputs, reference outputs); weights sorted by name, memory in `a`.
 enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
+// The "__metadata__" of such a file, names and texts, owned by the caller; NULL where it has none. Its tensors are not looked at.
+enum status safetensors_metadata(const char *path, json_t **out, struct error *err);
 // The header of a file in memory: what safetensors_open does after mapping, and what the fuzzer calls.
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err);
 

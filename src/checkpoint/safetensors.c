@@ -220,6 +220,32 @@ static enum status parse(struct arena *a, const struct shard *shard, bool *synth
 	return STATUS_OK;
 }
 
+enum status safetensors_metadata(const char *path, json_t **out, struct error *err)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	json_error_t e;
+	size_t n;
+	json_t *header = NULL;
+	enum status s = shard_open(&shard, &a, path, err);
+
+	*out = NULL;
+	if (s) {
+		arena_done(&a);
+		return s;
+	}
+	if (!(s = header_length(&shard, &n, err)))
+		header = json_loadb((const char *)shard.map + LENGTH_NBYTES, n, JSON_REJECT_DUPLICATES, &e);
+	if (!s && !json_is_object(header))
+		s = error_set(err, STATUS_BAD_INPUT, "its header is not a JSON object");
+	json_t *metadata = json_object_get(header, "__metadata__");
+	if (metadata && !(s = check_metadata(metadata, err)))
+		*out = json_incref(metadata);
+	json_decref(header);
+	arena_done(&a);
+	return s ? error_prefix(err, "%s", path) : STATUS_OK;
+}
+
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
 	bool synthetic;

@@ -7,27 +7,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/visible.h"
+#include "checkpoint/checkpoint.h"
 #include "measure/shipped.h"
 
-enum { WORD_MOST = 80, HEADER_MOST = 16 << 20 };
-
-// The header's "__metadata__", which is owned by *header; NULL.
-static const json_t *metadata(const char *path, json_t **header)
-{
-	struct arena a = { 0 };
-	const uint8_t *map;
-	uint64_t n = 0;
-	size_t nbytes;
-
-	*header = NULL;
-	if (!file_map(&a, path, &map, &nbytes, NULL) && nbytes >= sizeof n) {
-		memcpy(&n, map, sizeof n);
-		if (n <= HEADER_MOST && n <= nbytes - sizeof n && json_bytes(path, (const char *)map + sizeof n, (size_t)n, header, NULL))
-			*header = NULL;
-	}
-	arena_done(&a);
-	return json_object_get(*header, "__metadata__");
-}
+enum { WORD_MOST = 80 };
 
 static const char *word_of(const json_t *json, struct arena *a)
 {
@@ -58,15 +41,16 @@ void golden_describe(struct row *r, const char *path, struct arena *a)
 {
 	const char *slash = strrchr(path, '/'), *word;
 	char *digest = arena_alloc(a, 65);
-	json_t *header, *beside = NULL;
+	json_t *metadata = NULL, *beside = NULL;
 
 	r->golden_file = slash ? slash + 1 : path;
 	if (file_digest(digest, path, NULL, NULL) == STATUS_OK) {
 		r->golden_sha256 = digest;
 		r->golden_case = shipped_golden(digest);
 	}
-	word = word_of(metadata(path, &header), a);
-	json_decref(header);
+	safetensors_metadata(path, &metadata, NULL);
+	word = word_of(metadata, a);
+	json_decref(metadata);
 	if (!word && json_file(arena_printf(a, "%.*scase.json", slash ? (int)(slash - path + 1) : 0, path), 1 << 24, &beside, NULL) == STATUS_OK) {
 		word = word_of(beside, a);
 		json_decref(beside);

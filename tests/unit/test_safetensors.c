@@ -18,7 +18,7 @@
 #include "checkpoint/checkpoint.h"
 
 // A safetensors file of this header text and `data_nbytes` zero bytes.
-static const char *file_of(struct arena *a, const char *name, const char *header, size_t data_nbytes)
+static const char *file_of(const char *name, const char *header, size_t data_nbytes)
 {
 	struct text t = {0};
 	size_t n = strlen(header);
@@ -41,7 +41,7 @@ static void reads(void **state)
 	struct shard shard;
 	struct weight *w;
 	size_t count;
-	const char *file = file_of(&a, "good.safetensors",
+	const char *file = file_of("good.safetensors",
 		"{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
 		"\"a\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},\"empty\":{\"dtype\":\"I64\",\"shape\":[0,4],\"data_offsets\":[26,26]},"
 		"\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[26,29]}}   ", 29);
@@ -60,6 +60,27 @@ static void reads(void **state)
 	assert_string_equal(shard.location, "good.safetensors");
 	assert_non_null(strstr(shard.identity, ":"));
 	arena_done(&a);
+}
+
+static void metadata(void **state)
+{
+	(void)state;
+	struct error e = { 0 };
+	json_t *said = NULL;
+
+	// Whatever the tensors are: a program that reads these wants no weights.
+	assert_int_equal(safetensors_metadata(file_of("said", "{\"t\":{},\"__metadata__\":{\"made_by\":\"x\",\"format\":\"pt\"}}", 0), &said, &e), STATUS_OK);
+	assert_string_equal(json_string_value(json_object_get(said, "made_by")), "x");
+	assert_int_equal(json_object_size(said), 2);
+	json_decref(said);
+	assert_int_equal(safetensors_metadata(file_of("silent", "{}", 0), &said, &e), STATUS_OK);
+	assert_null(said);
+	const char *bad[] = { file_of("number", "{\"__metadata__\":{\"a\":1}}", 0), file_of("array", "[]", 0), path("absent") };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(safetensors_metadata(bad[i], &said, &e), STATUS_BAD_INPUT);
+		assert_null(said);
+		assert_true(text_starts(e.text, bad[i]));
+	}
 }
 
 #define T(dtype, shape, begin, end) "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
@@ -106,7 +127,7 @@ static void refuses(void **state)
 		struct shard shard = {0};
 		struct weight *w = NULL;
 		size_t count = 77;
-		const char *file = file_of(&a, "bad.safetensors", cases[i].header, cases[i].data);
+		const char *file = file_of("bad.safetensors", cases[i].header, cases[i].data);
 		print_message("%zu: %s\n", i, cases[i].header);
 		assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), cases[i].status);
 		assert_int_equal(e.status, cases[i].status);
@@ -232,12 +253,7 @@ static void configs(void **state)
 	}
 }
 
-static void write_text(struct arena *a, const char *name, const char *text)
-{
-	assert_int_equal(file_write(path(name), text, strlen(text), NULL), STATUS_OK);
-}
-
-static void write_shard(struct arena *a, const char *name, const char *tensor, float x)
+static void write_shard(const char *name, const char *tensor, float x)
 {
 	struct tensor t = {.name = tensor, .dtype = DTYPE_F32, .rank = 1, .dim = {1}, .data = &x, .nbytes = sizeof x};
 	assert_int_equal(safetensors_write(path(name), &t, 1, NULL), STATUS_OK);
@@ -254,14 +270,14 @@ static void shards(void **state)
 	assert_int_equal(file_mkdirs(folder, &e), STATUS_OK);
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "no config.json"));
-	write_text(&a, "sharded/config.json", "{\"model_type\": \"bert\"}");
+	put("sharded/config.json", "{\"model_type\": \"bert\"}");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_int_equal(c.weight_count, 0);
 	checkpoint_close(&c);
 
-	write_shard(&a, "sharded/two.safetensors", "a", 2);
-	write_shard(&a, "sharded/one.safetensors", "b", 1);
-	write_text(&a, "sharded/model.safetensors.index.json", "{\"metadata\":{}, \"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"one.safetensors\"}}");
+	write_shard("sharded/two.safetensors", "a", 2);
+	write_shard("sharded/one.safetensors", "b", 1);
+	put("sharded/model.safetensors.index.json", "{\"metadata\":{}, \"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"one.safetensors\"}}");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_int_equal(c.shard_count, 2);
 	assert_int_equal(c.weight_count, 2);
@@ -286,16 +302,16 @@ static void shards(void **state)
 		{"[]", "weight_map"},
 		{"{\"weight_map\": {\"a\": \"x\", \"a\": \"y\"}}", "duplicate"},
 	};
-	write_shard(&a, "sharded/three.safetensors", "a", 3);
+	write_shard("sharded/three.safetensors", "a", 3);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		write_text(&a, "sharded/model.safetensors.index.json", bad[i].index);
+		put("sharded/model.safetensors.index.json", bad[i].index);
 		assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_BAD_INPUT);
 		print_message("%s\n", e.text + strlen(scratch) + 1);
 		assert_non_null(strstr(e.text, bad[i].says));
 		assert_true(text_starts(e.text, folder));
 	}
 	// As in transformers, one file goes before an index.
-	write_shard(&a, "sharded/model.safetensors", "only", 5);
+	write_shard("sharded/model.safetensors", "only", 5);
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_int_equal(c.weight_count, 1);
 	checkpoint_close(&c);
@@ -312,8 +328,8 @@ static void hub_links(void **state)
 	const char *snapshot = path("models--x--y/snapshots/0123");
 	assert_int_equal(file_mkdirs(snapshot, &e), STATUS_OK);
 	assert_int_equal(file_mkdirs(path("models--x--y/blobs"), &e), STATUS_OK);
-	write_text(&a, "models--x--y/snapshots/0123/config.json", "{}");
-	write_shard(&a, arena_printf(&a, "models--x--y/blobs/%s", etag), "w", 1);
+	put("models--x--y/snapshots/0123/config.json", "{}");
+	write_shard(arena_printf(&a, "models--x--y/blobs/%s", etag), "w", 1);
 	assert_int_equal(symlink(arena_printf(&a, "../../blobs/%s", etag), arena_printf(&a, "%s/model.safetensors", snapshot)), 0);
 	assert_int_equal(checkpoint_open(&c, snapshot, &e), STATUS_OK);
 	assert_string_equal(c.shards[0].identity, etag);
@@ -328,12 +344,12 @@ static void hub_links(void **state)
 	static const char *const parts[] = {"linked", "p", "q"};
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(file_mkdirs(path(parts[i]), &e), STATUS_OK);
-	write_text(&a, "linked/config.json", "{}");
-	write_shard(&a, "p/same", "a", 1);
-	write_shard(&a, "q/same", "b", 1);
+	put("linked/config.json", "{}");
+	write_shard("p/same", "a", 1);
+	write_shard("q/same", "b", 1);
 	assert_int_equal(symlink("../p/same", path("linked/1.safetensors")), 0);
 	assert_int_equal(symlink("../q/same", path("linked/2.safetensors")), 0);
-	write_text(&a, "linked/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}");
+	put("linked/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\"}}");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_string_equal(c.shards[0].location, "1.safetensors");
 	assert_string_equal(c.shards[1].location, "2.safetensors");
@@ -420,7 +436,7 @@ static void fills(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads), cmocka_unit_test(refuses), cmocka_unit_test(refuses_lengths), cmocka_unit_test(writes),
+		cmocka_unit_test(reads), cmocka_unit_test(metadata), cmocka_unit_test(refuses), cmocka_unit_test(refuses_lengths), cmocka_unit_test(writes),
 		cmocka_unit_test(configs), cmocka_unit_test(shards), cmocka_unit_test(hub_links), cmocka_unit_test(formula), cmocka_unit_test(fills),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
