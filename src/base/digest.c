@@ -120,14 +120,14 @@ static enum status hash_content(char out[65], int fd, const char *path, struct d
 }
 
 // A large file that was just written would be hashed by every process that asks: waiting until its digest may be remembered costs less.
-static void let_settle(int fd, struct stat *st)
+static enum status let_settle(int fd, const char *path, struct stat *st, struct error *err)
 {
 	int64_t age = age_ns(st);
 
 	if (st->st_size < AWAITED_NBYTES || age < 0 || age >= settled_ns)
-		return;
+		return STATUS_OK;
 	nanosleep(&(struct timespec){ .tv_sec = (settled_ns - age) / 1000000000, .tv_nsec = (settled_ns - age) % 1000000000 }, NULL);
-	fstat(fd, st);
+	return fstat(fd, st) ? error_errno(err, "%s", path) : STATUS_OK;
 }
 
 static enum status digest_open(char out[65], int fd, const char *path, struct digest_watch *watch, struct error *err)
@@ -141,7 +141,7 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
 	bool remembered = before.st_size >= REMEMBERED_NBYTES && recall(out, &before);
 	if (!remembered)
-		let_settle(fd, &before);
+		s = let_settle(fd, path, &before, err);
 	for (int tries = 0; !remembered && !s; tries++) {
 		bool settled = age_ns(&before) >= settled_ns;
 
