@@ -46,11 +46,7 @@ static enum status identify(struct plan_model *m, struct arena *a, const struct 
 	struct error why = { 0 };
 	enum status s = plan_identify(m, a, is_stopped, (void *)(uintptr_t)cell, &why);
 
-	if (s == STATUS_INTERRUPTED) {
-		m->identity = "stopped";
-		return STATUS_OK;
-	}
-	return s == STATUS_OK ? s : error_set(err, s, "%s", why.text);
+	return s == STATUS_OK || s == STATUS_INTERRUPTED ? STATUS_OK : error_set(err, s, "%s", why.text);
 }
 
 static enum status run(const struct assay_cell *cell, struct arena *a, struct cell_result *result, struct error *err)

@@ -191,8 +191,11 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 	model_fingerprint(fingerprint, m->hub.path);
 	if (m->identity && text_is(fingerprint, m->fingerprint))
 		return STATUS_OK;
-	if (!m->refused && (s = model_identity(identity, m->hub.path, &watch, err)))
+	if (!m->refused && (s = model_identity(identity, m->hub.path, &watch, err))) {
+		m->identity = digest_unknown(a);         // what it was before says nothing of it now
+		m->fingerprint = NULL;
 		return s;
+	}
 	m->identity = m->refused ? fingerprint : identity;
 	m->fingerprint = fingerprint;
 	return STATUS_OK;
@@ -266,13 +269,6 @@ static const char *refused_identity(const struct plan_model *m, struct arena *a)
 	return m->refused && !plan_identify(&copy, a, NULL, NULL, NULL) && copy.identity ? copy.identity : "";
 }
 
-static const char *golden_digest(const struct cell *c, struct arena *a)
-{
-	char *hex = arena_alloc(a, 65);
-
-	return !c->golden ? "" : file_digest(hex, c->golden, NULL, NULL) ? "absent" : hex;
-}
-
 const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a)
 {
 	struct hash h;
@@ -284,7 +280,7 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, "plan 2");
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
 	hash_add_text(&h, refused_identity(m, a));
-	hash_add_text(&h, golden_digest(c, a));
+	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
 	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
 				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,

@@ -66,7 +66,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 
 // What the model is, by the contents of its files: reads those that nobody has read since they changed; asked again, only what has
 // changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has what the file system says of its files. `progress` and
-// `context` as in struct digest_watch; INTERRUPTED when it stops.
+// `context` as in struct digest_watch; INTERRUPTED when it stops. On failure nobody knows what it is, and no key of its cells equals another.
 enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
 	struct error *err);
 

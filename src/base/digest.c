@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/process.h"
 
 enum { READ_NBYTES = 1 << 20, TOLD_NBYTES = 16 << 20, REMEMBERED_NBYTES = 1 << 20, AWAITED_NBYTES = 256 << 20, NOTE_MOST = 256, MOST_TRIES = 3 };
 
@@ -174,4 +176,18 @@ enum status file_digest(char out[65], const char *path, struct digest_watch *wat
 	enum status s = digest_open(out, fd, path, watch, err);
 	close(fd);
 	return s;
+}
+
+const char *file_digest_key(struct arena *a, const char *path)
+{
+	char *hex = arena_alloc(a, 65);
+
+	return file_digest(hex, path, NULL, NULL) ? digest_unknown(a) : hex;
+}
+
+const char *digest_unknown(struct arena *a)
+{
+	static atomic_uint serial;
+
+	return arena_printf(a, "unknown %016llx.%u", (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
 }

@@ -29,4 +29,10 @@ struct digest_watch {
 // may be NULL.
 enum status file_digest(char out[65], const char *path, struct digest_watch *watch, struct error *err);
 
+// For keys, in `a`: the same, or digest_unknown where there is none.
+const char *file_digest_key(struct arena *a, const char *path);
+// In the place of a digest that cannot be had: another text at every call, so that a key made of it is no other key. What is not known
+// equals nothing.
+const char *digest_unknown(struct arena *a);
+
 #endif

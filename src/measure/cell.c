@@ -36,7 +36,7 @@ static void hash_number(struct hash *h, double x)
 	hash_add(h, &x, sizeof x);
 }
 
-// "changes": a file that is written to all the time has no content that could be named.
+// A file that is written to all the time, or cannot be read to its end, has no content that could be named.
 static const char *identity_of(const struct cell *c, struct arena *a)
 {
 	char *hex = arena_alloc(a, 65);
@@ -45,20 +45,13 @@ static const char *identity_of(const struct cell *c, struct arena *a)
 		return c->identity;
 	if (!c->path)
 		return "";
-	return model_identity(hex, c->path, NULL, NULL) ? "changes" : hex;
-}
-
-static const char *digest_of(struct arena *a, const char *path)
-{
-	char *hex = arena_alloc(a, 65);
-
-	return file_digest(hex, path, NULL, NULL) ? "absent" : hex;
+	return model_identity(hex, c->path, NULL, NULL) ? digest_unknown(a) : hex;
 }
 
 const char *cell_key(const struct cell *c, struct arena *a)
 {
 	const char *golden = reference_golden(c, a), *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
-		golden ? digest_of(a, golden) : "" };
+		golden ? file_digest_key(a, golden) : "" };
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
 

@@ -77,7 +77,8 @@ struct cell_watch {
 // What a row says of a cell's weights: "synthetic", "real" (of a checkpoint), or "as in the file" (of an .onnx file that assay did not fill).
 const char *cell_weights_word(const struct cell *c);
 // Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options, precision...
-// Reads every file of the model where c->identity is NULL.
+// Reads every file of the model where c->identity is NULL. Where what one of them contains cannot be known the key is another one at every
+// call, and no row has it.
 const char *cell_key(const struct cell *c, struct arena *a);
 
 // Runs the cell in a child, then judges (running a reference cell where needed and not cached). A bad outcome is a verdict,

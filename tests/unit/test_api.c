@@ -128,6 +128,31 @@ static void keys(void **state)
 	arena_done(&a);
 }
 
+// A model whose files can no longer be read is not what it was, and no row answers for it.
+static void keys_of_the_unknown(void **state)
+{
+	(void)state;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct question q = { 0 };
+	struct plan_model m = { .model = "m", .path = "/proc/self/mem", .hub.path = "/proc/self/mem", .identity = "before", .fingerprint = "before" };
+	struct target *t;
+	struct cell c;
+	size_t n;
+	const char *const cpu = "cpu", *key[3];
+
+	assert_int_equal(plan_targets(&t, &n, &a, &cpu, 1, NULL, &err), STATUS_OK);
+	for (int i = 0; i < 3; i++) {
+		if (i)
+			assert_int_not_equal(plan_identify(&m, &a, NULL, NULL, &err), STATUS_OK);
+		plan_cell(&c, &m, t, &q);
+		key[i] = plan_key(&m, &c, &a);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_string_not_equal(key[i], key[(i + 1) % 3]);
+	arena_done(&a);
+}
+
 static void phase(void *context, const char *name)
 {
 	if (strcmp(name, "load") == 0)
@@ -287,6 +312,7 @@ int main(void)
 		cmocka_unit_test(targets_from_words),
 		cmocka_unit_test(models_and_refusals),
 		cmocka_unit_test(keys),
+		cmocka_unit_test(keys_of_the_unknown),
 		cmocka_unit_test(run_cells),
 		cmocka_unit_test(detection),
 	};

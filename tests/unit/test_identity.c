@@ -19,6 +19,7 @@
 #include "artifact/identity.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "measure/cell.h"
 #include "onnx/external.h"
 
 static int setup(void **state)
@@ -193,6 +194,29 @@ static void folders(void **state)
 	assert_string_equal(identity(path("elsewhere")), seen[2]);
 }
 
+// What cannot be read to its end is no content: two questions about it are two, and neither finds the other's row.
+static void unknown(void **state)
+{
+	(void)state;
+	static const char no_end[] = "/proc/self/mem";           // a regular file that gives an error where it is read
+	char out[65];
+	struct cell c = { .model = "m", .path = no_end, .platform = "cpu", .batch = 1 };
+
+	assert_int_not_equal(model_identity(out, no_end, NULL, NULL), STATUS_OK);
+	assert_string_not_equal(cell_key(&c, &arena), cell_key(&c, &arena));
+	c.identity = "known";
+	const char *key = cell_key(&c, &arena);
+	assert_string_equal(key, cell_key(&c, &arena));
+	c.golden = path("golden.safetensors");
+	assert_string_not_equal(cell_key(&c, &arena), cell_key(&c, &arena));
+	put("golden.safetensors", "1");
+	assert_string_not_equal(cell_key(&c, &arena), key);
+	assert_string_equal(cell_key(&c, &arena), cell_key(&c, &arena));
+	assert_string_not_equal(digest_unknown(&arena), digest_unknown(&arena));
+	assert_string_equal(file_digest_key(&arena, path("golden.safetensors")), digest(path("golden.safetensors")));
+	assert_string_not_equal(file_digest_key(&arena, path("absent")), file_digest_key(&arena, path("absent")));
+}
+
 // ---- .onnx files --------------------------------------------------------------------------------------------------------
 
 // One field of wire type 2. Lengths below 128 only.
@@ -216,13 +240,13 @@ static const char *field(int number, const char *bytes, size_t n, size_t *out)
 // A tensor whose data lies in this file, as the field of a message.
 static const char *tensor(int number, const char *location, size_t *n)
 {
-	size_t key, value;
-	const char *k = field(1, "location", 8, &key), *v = field(2, location, strlen(location), &value);
-	char *entry = arena_alloc(&arena, key + value);
+	size_t nk, nv;
+	const char *k = field(1, "location", 8, &nk), *v = field(2, location, strlen(location), &nv);
+	char *entry = arena_alloc(&arena, nk + nv);
 
-	memcpy(entry, k, key);
-	memcpy(entry + key, v, value);
-	const char *external = field(13, entry, key + value, n);
+	memcpy(entry, k, nk);
+	memcpy(entry + nk, v, nv);
+	const char *external = field(13, entry, nk + nv, n);
 	return field(number, external, *n, n);
 }
 
@@ -272,6 +296,7 @@ int main(void)
 		cmocka_unit_test(digests),
 		cmocka_unit_test(remembered),
 		cmocka_unit_test(stopped),
+		cmocka_unit_test(unknown),
 		cmocka_unit_test(folders),
 		cmocka_unit_test(onnx),
 	};
