@@ -6,6 +6,7 @@
 
 #include "measure/cell_work.h"
 #include "measure/child.h"
+#include "measure/placed.h"
 #include "measure/predict.h"
 
 struct refusal {
@@ -38,11 +39,6 @@ static size_t gather(struct arena *a, const struct placement *p, struct refusal 
 	}
 	*out = all;
 	return n;
-}
-
-static json_t *known(int64_t n)
-{
-	return n < 0 ? json_null() : json_integer(n);
 }
 
 // The platform that took what this one did not: the word of --on where there is one.
@@ -92,9 +88,8 @@ static void say_placement(struct work *w, const struct session *session, const s
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
 			(json_int_t)refused[i].count, "first", refused[i].first, "where", refused[i].where, "reason", refused[i].reason));
-	say_row(json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s?}", "nodes_on_platform", known(p->on_platform), "nodes_fused",
-		p->on_platform < 0 ? json_null() : json_integer(p->fused), "nodes_elsewhere", known(p->elsewhere), "partitions", known(p->partitions), "copies",
-		known(p->copies), "refused", count ? json_incref(list) : json_null(), "placement_note", p->note));
+	say_row(placed_columns(p));
+	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", p->note));
 	json_decref(list);
 	if (p->on_platform == 0 && p->elsewhere > 0) {
 		const char *place = place_word(refused, count);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "measure/child.h"
 #include "measure/form.h"
+#include "measure/placed.h"
 #include "measure/reference.h"
 #include "measure/request.h"
 #include "pipeline/inputs.h"
@@ -84,11 +85,6 @@ static enum status open_form(struct case_work *w, const struct target *t, const 
 	return STATUS_OK;
 }
 
-static int64_t known(int64_t n)
-{
-	return n < 0 ? ROW_NONE : n;
-}
-
 // Right on another platform is no answer of this one. What is not told is not held against it.
 static enum status check_placement(struct case_work *w, const struct target *t, struct error *err)
 {
@@ -100,9 +96,9 @@ static enum status check_placement(struct case_work *w, const struct target *t, 
 	w->elsewhere = p.elsewhere;
 	w->note = p.note;
 	w->row.nodes = (int64_t)w->artifact.summary.node_count;
-	w->row.nodes_on_platform = known(p.on_platform);
-	w->row.nodes_elsewhere = known(p.elsewhere);
-	w->row.nodes_fused = p.on_platform < 0 ? ROW_NONE : p.fused;
+	json_t *columns = placed_columns(&p);
+	row_from_json(&w->row, &w->arena, columns, NULL);
+	json_decref(columns);
 	w->took_none = row_took_none(&w->row);
 	if (!w->took_none)
 		return STATUS_OK;
