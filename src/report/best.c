@@ -55,7 +55,7 @@ static void best_latency(struct summary *out, struct arena *a)
 		for (size_t k = 0; k < out->column_count; k++) {
 			const struct report_cell *c = at(out, l, k);
 			if (c != NULL && c != best && c->is_near_fastest)
-				near[near_count++] = c->platform;
+				near[near_count++] = report_qualified(a, c->platform, c->own_qualifiers);
 		}
 		struct report_value *v = section_row(s);
 		model_words(v, l);
@@ -105,7 +105,7 @@ static void best_throughput(struct summary *out, struct arena *a)
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = value_noted(value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL);
-		v[4] = cpu != NULL ? value_noted(value_per_s(a, cpu_per_s), report_line_words(a, &out->lines[cpu->line])) : value_text(NULL);
+		v[4] = cpu != NULL ? value_noted(value_per_s(a, cpu_per_s), report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers)) : value_text(NULL);
 		if (cpu == NULL || cpu == best)
 			continue;
 		v[5] = value_times(a, per_s / cpu_per_s);

@@ -34,6 +34,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 bool report_is_ranked(const struct report_cell *c);
 // Inputs of the same length ran: times and memory of other lengths are never compared, though they stand in one line.
 bool report_same_length(const struct report_cell *x, const struct report_cell *y);
+// "f32"; NULL where it is not known, or nothing was computed.
+const char *report_computed_in(const struct row *r);
 bool report_is_unstable(const struct report_cell *c);
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);

@@ -55,14 +55,19 @@ static bool same_asked(const struct variant *v, const struct row *r)
 		&& same_real(v->latency_bound_ms, r->latency_bound_ms) && same_number(v->streams, r->streams);
 }
 
+const char *report_computed_in(const struct row *r)
+{
+	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
+}
+
+// What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 	int64_t sequence = row_question_sequence(r);
 
 	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r)
-		&& text_is(l->source, r->source)
-		&& same_or_unknown(l->compute_dtype, r->compute_dtype) && l->layers == r->layers
+		&& text_is(l->source, r->source) && l->layers == r->layers
 		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
 		&& (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
 }
@@ -82,7 +87,8 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
-	l->compute_dtype = l->compute_dtype != NULL ? l->compute_dtype : r->compute_dtype;
+	if (report_computed_in(r) != NULL && (l->compute_dtype == NULL || text_is(r->compute_dtype, "f32")))
+		l->compute_dtype = r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
 }
@@ -112,6 +118,15 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	if (many_machines)
 		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
 	return out;
+}
+
+static const char *own_words(struct arena *a, const struct report_line *l, const struct report_cell *c)
+{
+	const char *in = report_computed_in(&c->row);
+
+	if (in == NULL || text_is(in, l->compute_dtype) || row_qualifiers(a, &c->row, QUALIFY_PRECISION) != NULL)
+		return c->own_qualifiers;
+	return arena_printf(a, "computed in %s%s%s", in, c->own_qualifiers != NULL ? ", " : "", c->own_qualifiers != NULL ? c->own_qualifiers : "");
 }
 
 static const char *warning_of(struct arena *a, const struct report_line *l)
@@ -172,6 +187,8 @@ void summary_place_cells(struct summary *out, struct arena *a)
 		out->lines[i].variant = variant_of(a, &out->lines[i], out->machine_count > 1);
 		out->lines[i].warning = warning_of(a, &out->lines[i]);
 	}
+	for (size_t i = 0; i < out->cell_count; i++)
+		out->cells[i].own_qualifiers = own_words(a, &out->lines[out->cells[i].line], &out->cells[i]);
 }
 
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told

@@ -89,6 +89,16 @@ static const struct store_comparison *paired(const struct summary *s, const stru
 	return found;
 }
 
+// Equal questions may be computed in unlike types: no ratio stands without saying so.
+static const char *arithmetic_of(struct arena *a, const struct row *r, const struct row *other)
+{
+	const char *in = report_computed_in(r), *other_in = report_computed_in(other);
+
+	if (in == NULL || other_in == NULL || text_is(in, other_in) || !text_is(r->precision, other->precision))
+		return NULL;
+	return arena_printf(a, "%s against %s", in, other_in);
+}
+
 struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a)
 {
 	struct report_speed out = { .times = (double)NAN, .low = (double)NAN, .high = (double)NAN };
@@ -120,15 +130,18 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 		v = x.verdict;
 	}
 	out.claim = claim_of(a, &out, v);
+	out.arithmetic = arithmetic_of(a, &c->row, &other->row);
 	return out;
 }
 
 const char *report_speed_words(struct arena *a, const struct report_speed *s)
 {
+	const char *out = s->claim;
+
 	if (isnan(s->times))
 		return NULL;
-	if (isnan(s->low) || isnan(s->high))
-		return s->claim;
-	return arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " turn about" : "",
-		s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
+	if (!isnan(s->low) && !isnan(s->high))
+		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " turn about" : "",
+			s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
+	return s->arithmetic != NULL ? arena_printf(a, "%s; %s", s->arithmetic, out) : out;
 }

@@ -15,6 +15,7 @@ struct report_speed {
 	size_t processes, other_processes;   // loads of the engine behind each side
 	bool is_paired;                      // turn about (a line of `comparison`), else from rows as they came
 	const char *claim;                   // "one process each: no claim"; "faster"; never NULL where times is there
+	const char *arithmetic;              // "f16 against f32", of two that were asked the same precision; NULL: both computed in the same, or it is not known
 };
 
 // One answered question: the latest of its rows.
@@ -34,7 +35,7 @@ struct report_cell {
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
-	const char *own_qualifiers;          // of those what its line does not say already: "16 tokens of the usual 128, emulated"; NULL: nothing
+	const char *own_qualifiers;          // of those what its line does not say already: "computed in f16, 16 tokens of the usual 128, emulated"; NULL: nothing
 	const char *agreement;               // "engines agree", or what golden_what says; NULL where it was not judged right
 	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
@@ -67,7 +68,7 @@ struct report_line {
 	const char *model, *name;            // as asked; as shown
 	const char *model_type, *architecture;
 	const char *machine;
-	const char *weights, *compute_dtype;             // NULL unknown
+	const char *weights, *compute_dtype;             // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                              // ROW_NONE: one forward pass
 	struct variant asked;                            // precision, threads, image size, scenario: as asked, of every cell alike

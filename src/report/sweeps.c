@@ -104,8 +104,8 @@ static void crossover(struct summary *out, const struct report_cell **x, size_t 
 	struct report_speed speed = report_speed_against(out, from, against, a);
 	struct report_value *v = section_row(s);
 	v[0] = value_noted(value_text(report_model_name(from->row.model)), out->lines[from->line].warning);
-	v[1] = value_text(from->platform);
-	v[2] = value_text(against->platform);
+	v[1] = value_text(report_qualified(a, from->platform, from->own_qualifiers));
+	v[2] = value_text(report_qualified(a, against->platform, against->own_qualifiers));
 	v[3] = value_count(a, before->last);
 	v[4] = value_count(a, from->row.batch);
 	v[5] = value_times(a, speed.times);

@@ -99,6 +99,39 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->html, "--on openvino --batch 1 --seq 128 --threads 2");
 }
 
+// What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line says which,
+// beside its time and beside every ratio of it.
+static void test_one_line_in_every_arithmetic(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result half = process_of("m", "qnn", 25, 0), bf16 = process_of("b", "cpu", 80, 0);
+	struct text junit = { 0 };
+
+	half.row.compute_dtype = "f16";
+	add(f, "m", "qnn", half);                                // before any that computes in f32
+	add_processes(f, "m", "cpu", 100, 1);
+	add_failed(f, "m", "cuda", VERDICT_UNAVAILABLE, "no card");
+	add_processes(f, "b", "openvino", 50, 1);                // a file in bfloat16: both are as published, but not the same
+	bf16.row.weights_dtype = bf16.row.compute_dtype = "bf16";
+	add(f, "b", "cpu", bf16);
+	write_all(f);
+	assert_int_equal(line_count(f), 2);
+	assert_true(json_is_object(cell(f, 0, "cpu")) && json_is_object(cell(f, 0, "qnn")) && json_is_object(cell(f, 0, "cuda")));
+	assert_true(json_is_object(cell(f, 1, "cpu")) && json_is_object(cell(f, 1, "openvino")));
+	const json_t *lines = json_object_get(json_object_get(f->root, "matrix"), "lines");
+	assert_string_equal(text_in(json_array_get(lines, 0), "compute_dtype"), "f32");
+	assert_string_equal(text_in(json_array_get(lines, 0), "variant"), "batch 1, 128 tokens, f32");
+	assert_string_equal(text_in(cell(f, 0, "qnn"), "compute_dtype"), "f16");
+	says(&f->html, "<span class=\"tag warn\">computed in f16</span>");
+	says(&f->html, "<span class=\"tag warn\">computed in bf16</span>");
+	says(&f->html, "f16 against f32; one process each: no claim");
+	assert_string_equal(text_in(section(f, "best_latency", 0), "best"), "qnn (computed in f16)");
+	assert_string_equal(text_in(section(f, "best_latency", 0), "interval"), "f16 against f32; one process each: no claim");
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, "computed in f16");
+	text_done(&junit);
+}
+
 // An emulator is given fewer tokens than the others where no length was asked for: one question, one line, no comparison.
 static void test_one_line_a_question(void **state)
 {
@@ -439,7 +472,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_what_keeps_lines_apart), TEST(test_one_line_a_question), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
+		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_what_keeps_lines_apart), TEST(test_one_line_a_question), TEST(test_one_line_in_every_arithmetic), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
 		TEST(test_memory_scenarios_and_text), TEST(test_prices), cmocka_unit_test(test_yaml), TEST(test_junit), TEST(test_compatibility), TEST(test_first_screen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
