@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay ab: two sides of one question, run turn about, and whether they differ. What is run and compared is decided in api/ab.c;
+// assay ab: two sides of one question, run in alternation, and whether they differ. What is run and compared is decided in api/ab.c;
 // here is which sides there are, and what a person sees.
 #include <math.h>
 #include <stdio.h>
@@ -475,7 +475,7 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay ab MODEL... [options]",
-		.text = "Runs two sides of one question turn about (A B, B A, ...), each time in a process of its own, never two\n"
+		.text = "Runs two sides of one question in alternation (A B, B A, ...), each time in a process of its own, never two\n"
 			"at once, after one cell of each that does not count, and says how many times A's time B's is. Each\n"
 			"process is a row like those of `assay run`; conformance cases are left out. The interval is a bootstrap\n"
 			"over pairs of processes. Verdicts: faster or slower, the 99 % interval leaves\n"
@@ -503,4 +503,4 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_ab = { "ab", "two sides turn about, and whether they differ: options, platforms, browsers", run };
+const struct command command_ab = { "ab", "two sides in alternation, and whether they differ: options, platforms, browsers", run };

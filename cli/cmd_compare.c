@@ -218,7 +218,7 @@ static int run(int argc, char **argv)
 			"bootstrap over processes (a row is one). B is called faster or slower (of\n"
 			"memory: less or more) only when there are 6 rows a side, the 99 % interval leaves out 1 and the ratio is\n"
 			"off by more than 2 %; same, when the whole interval lies within 2 %; else it cannot tell. Sides were not\n"
-			"taken turn about: what the machine did meanwhile counts as a difference. `assay ab` takes them so.\n\n"
+			"taken in alternation: what the machine did meanwhile counts as a difference. `assay ab` takes them so.\n\n"
 			"  assay compare run:3 run:7 --metric latency\n"
 			"  assay compare on:cpu on:openvino --format md\n"
 			"  assay compare yesterday.duckdb assay.duckdb\n\n"

@@ -213,7 +213,7 @@ static void add_overheads(struct text *t, struct arena *a, const struct row *r)
 	if (r->warmup_runs != ROW_NONE)
 		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s", ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
 	if (!isnan(r->clock_overhead_us))
-		text_addf(t, "; a look at the clock takes %.2g us", r->clock_overhead_us);
+		text_addf(t, "; reading the clock takes %.2g us", r->clock_overhead_us);
 	if (!isnan(r->harness_overhead_us))
 		text_addf(t, text_is(r->task, "generate") ? "; assay's own work for a token, in its time, %.3g us" : ", assay's own work for a run %.2g us", r->harness_overhead_us);
 }

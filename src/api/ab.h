@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One model on two sides, run turn about (A B, B A, A B, ...), each time in a process of its own and never two at once, so that
+// One model on two sides, run in alternation (A B, B A, A B, ...), each time in a process of its own and never two at once, so that
 // whatever else the machine does hits both. Every process is a cell with its row, as `assay run` makes them; what the sides come to
 // is a line of the table `comparison` for each metric. Before the pairs one cell of each side runs that does not
 // count: files come into the page cache, conversions and reference outputs are made, and a side that does not run at all is known.

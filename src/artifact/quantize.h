@@ -7,7 +7,7 @@
 // MlasQuantizeBlockwise). With zero points scale = (max - min) / (2^bits - 1) over numbers and 0, zero = round(-min / scale).
 // Nearest, halves up. 4 bits: the first number of a pair lies in the low half of the byte.
 //
-// Whoever calls refuses numbers that are not finite (convert.c); here 0 and the largest finite number stand for them.
+// The caller refuses numbers that are not finite (convert.c); here 0 and the largest finite number stand for them.
 //
 // By rows, as DequantizeLinear with an axis reads them: x = q * scale, q i8, scale = max |x| / 127.
 #ifndef ASSAY_ARTIFACT_QUANTIZE_H

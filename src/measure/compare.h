@@ -44,7 +44,7 @@ struct comparison {
 	enum compare_verdict verdict;
 };
 
-// `a` and `b` were taken turn about: process i of one ran beside process i of the other, in time, and what slowed one down slowed
+// `a` and `b` were taken in alternation: process i of one ran beside process i of the other, in time, and what slowed one down slowed
 // the other. The same number on each side. The same input and seed give the same answer. BAD_INPUT: no processes, an empty one,
 // or a time that is not above 0.
 enum status compare_paired(const struct compare_process *a, const struct compare_process *b, size_t count, uint64_t seed, struct comparison *out,

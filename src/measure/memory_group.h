@@ -11,7 +11,7 @@
 struct memory_group {
 	char path[4096];                     // "" when there is none
 	int version;                         // 1 or 2
-	int lock;                            // its folder, flock'ed: whoever else sees the group knows that it is in use
+	int lock;                            // its folder, flock'ed: other programs that see the group know that it is in use
 };
 
 // Makes a group limited to `bytes` (and no swap beside it). Also removes the empty groups of dead programs.

@@ -35,7 +35,7 @@ static const struct report_column latency_columns[] = {
 static void best_latency(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency", "Lowest median of its line. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
-		"of a bootstrap over processes; rows are not taken turn about unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
+		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
 		latency_columns, sizeof latency_columns / sizeof *latency_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {

@@ -50,7 +50,7 @@ void report_comparisons_html(const struct summary *s, report_escape *esc, struct
 {
 	if (s->comparison_count == 0)
 		return;
-	text_add(out, "<h2 id=\"comparisons\">Comparisons</h2>\n<p class=\"hint\">Two sides of one question, turn about, each time in a process of its own. B/A is B's time over A's with its 99\u00a0% interval; "
+	text_add(out, "<h2 id=\"comparisons\">Comparisons</h2>\n<p class=\"hint\">Two sides of one question, in alternation, each time in a process of its own. B/A is B's time over A's with its 99\u00a0% interval; "
 		"faster and slower are said only when the interval leaves out 1, the ratio is off by more than 2\u00a0% and there are six processes a side.</p>\n"
 		"<div class=\"scroll stack\"><table><thead><tr><th scope=\"col\" style=\"width:22%\">Comparison</th><th scope=\"col\" style=\"width:13%\">Model</th><th scope=\"col\">Time of</th><th scope=\"col\" style=\"width:13%\">A</th>"
 		"<th scope=\"col\" style=\"width:13%\">B</th><th scope=\"col\" style=\"width:13%\">B/A (99\u00a0%)</th><th scope=\"col\" style=\"width:19%\">Answer</th></tr></thead><tbody>\n");

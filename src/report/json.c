@@ -54,7 +54,7 @@ static json_t *cell_json(const struct report_cell *c)
 	if (!isnan(c->against_cpu.times))
 		json_object_set_new(out, "against_cpu", json_pack("{s:f, s:o, s:o, s:I, s:I, s:b, s:s}", "times", c->against_cpu.times, "low", isnan(c->against_cpu.low) ? json_null()
 			: json_real(c->against_cpu.low), "high", isnan(c->against_cpu.high) ? json_null() : json_real(c->against_cpu.high), "processes", (json_int_t)c->against_cpu.processes,
-			"cpu_processes", (json_int_t)c->against_cpu.other_processes, "turn_about", (int)c->against_cpu.is_paired, "claim", c->against_cpu.claim));
+			"cpu_processes", (json_int_t)c->against_cpu.other_processes, "paired", (int)c->against_cpu.is_paired, "claim", c->against_cpu.claim));
 	return out;
 }
 

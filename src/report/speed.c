@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many times as fast: the rows of one question are processes with samples, and two questions are compared by measure/compare.c.
-// Rows were not taken turn about, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
+// Rows were not taken in alternation, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
 // with interleaved processes, that line is taken. With one process a side nothing is claimed.
 #include <math.h>
 #include <string.h>
@@ -141,7 +141,7 @@ const char *report_speed_words(struct arena *a, const struct report_speed *s)
 	if (isnan(s->times))
 		return NULL;
 	if (!isnan(s->low) && !isnan(s->high))
-		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " turn about" : "",
+		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " in alternation" : "",
 			s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
 	return s->arithmetic != NULL ? arena_printf(a, "%s; %s", s->arithmetic, out) : out;
 }

@@ -13,7 +13,7 @@
 struct report_speed {
 	double times, low, high;             // the other's time over this one's; 99 % interval, NaN where a side has one process. times NaN: nothing to compare with
 	size_t processes, other_processes;   // loads of the engine behind each side
-	bool is_paired;                      // turn about (a line of `comparison`), else from rows as they came
+	bool is_paired;                      // in alternation (a line of `comparison`), else from rows as they came
 	const char *claim;                   // "one process each: no claim"; "faster"; never NULL where times is there
 	const char *arithmetic;              // "f16 against f32", of two that were asked the same precision; NULL: both computed in the same, or it is not known
 };
@@ -103,7 +103,7 @@ struct report_machine {
 
 struct report_run { const char *command, *version, *started_at; int64_t id, cells; };
 
-// Two sides of one question, turn about; comparison.c.
+// Two sides of one question, in alternation; comparison.c.
 struct report_comparison {
 	struct store_comparison line;
 	const char *name, *model, *where;    // of the preset; as shown; "chromium", or both

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of the table `comparison`: two sides of one question, run turn about, in one measure of time. Its rows are cells like
+// One line of the table `comparison`: two sides of one question, run in alternation, in one measure of time. Its rows are cells like
 // any other; the line says which they were and what they came to. Lines are only added, and only whole ones: a comparison that
 // was stopped leaves its rows and no line.
 #ifndef ASSAY_STORE_COMPARISON_H

@@ -152,8 +152,8 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 	return status;
 }
 
-// A program that was killed while it made a new file leaves that file behind: "PATH.new.NONCE" and its log. Only for whoever knows that
-// nobody else makes one now (run_lock_make). Names with a process number are an older program's, which holds no lock.
+// A program that was killed while it made a new file leaves that file behind: "PATH.new.NONCE" and its log. Only for a caller that knows
+// that no other program makes one now (run_lock_make). Names with a process number are an older program's, which holds no lock.
 static void remove_stale(struct store *s)
 {
 	enum { NONCE_LENGTH = 16 };

@@ -99,7 +99,7 @@ code 0 "$ASSAY" report --format junit --db "$work/allowed.duckdb"
 grep -q 'failures="0".*skipped="0"' "$work/out" || fail "what was allowed is a failure in JUnit"
 grep -q 'took none of the graph' "$work/out" || fail "JUnit does not say where it ran"
 code 1 "$ASSAY" run "$model" --on null --no-fallback --allow-fallback
-# Two sides turn about: one that took nothing ends it, unless that is allowed.
+# Two sides in alternation: one that took nothing ends it, unless that is allowed.
 code 2 "$ASSAY" ab "$model" --on null --a leave=Erf --b leave=all --pairs 2 --runs 3
 grep -q 'B was asked for on null and ran on cpu' "$work/out" || fail "ab compares what ran elsewhere"
 code 0 "$ASSAY" ab "$model" --on null --a leave=Erf --b leave=all --pairs 2 --runs 3 --allow-fallback

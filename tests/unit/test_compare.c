@@ -213,7 +213,7 @@ static size_t read_recorded(const char *file, double ms[RECORDED_MOST][64], stru
 	return n;
 }
 
-// Twelve neighbours of the record, turn about, one side made slower by a factor: 0 makes it A against A.
+// Twelve neighbours of the record, in alternation, one side made slower by a factor: 0 makes it A against A.
 static size_t recorded_called(const char *file, double slower, size_t trials, bool *verdicts_seen)
 {
 	static double ms[RECORDED_MOST][64], scaled[PAIRS][64];

@@ -33,7 +33,7 @@ static void test_speed_up(void **state)
 	assert_int_equal(json_integer_value(json_object_get(section(f, "best_by_architecture", 0), "lines")), 3);
 }
 
-// A comparison that was taken turn about counts more than rows as they came.
+// A comparison that was taken in alternation counts more than rows as they came.
 static void test_speed_up_paired(void **state)
 {
 	struct fixture *f = *state;
@@ -66,8 +66,8 @@ static void test_speed_up_paired(void **state)
 	const json_t *speed = json_object_get(cell(f, 0, "openvino"), "against_cpu");
 	assert_true(fabs(number_in(speed, "times") - 2) < 1e-9 && fabs(number_in(speed, "low") - 1.6) < 1e-9 && fabs(number_in(speed, "high") - 2.5) < 1e-9);
 	assert_string_equal(text_in(speed, "claim"), "faster");
-	assert_true(json_is_true(json_object_get(speed, "turn_about")));
-	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes turn about: faster");
+	assert_true(json_is_true(json_object_get(speed, "paired")));
+	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes in alternation: faster");
 }
 
 // What differs in precision, threads, image size or scenario is another question: other lines, no speed-up.
