@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts that make documents share: a file is written aside and renamed, so that a script that dies leaves the old one; and
 # what a document was made from, as a hash or a commit that stands in it.
-import hashlib, os, subprocess, tempfile
+import hashlib, os, re, subprocess, tempfile
 
 root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
@@ -35,3 +35,7 @@ def commit():
         return ""
     changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "cli", "include").stdout
     return f", commit {found.stdout.strip()}{' and changes' if changed else ''}"
+
+# A document is not stale because there was another commit since.
+def without_commit(text):
+    return re.sub(r", commit [0-9a-f]+( and changes)?", "", text)
