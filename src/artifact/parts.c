@@ -11,7 +11,7 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "onnx.pb-c.h"
+#include "onnx/unpack.h"
 
 enum { ALIGN = 16 };
 
@@ -259,10 +259,11 @@ enum status artifact_cut(struct artifact_parts *out, struct arena *a, const stru
 {
 	struct cutter w = { .arena = a, .art = art, .checkpoint = c };
 	struct artifact_parts parts = { .graph = art->graph, .graph_nbytes = art->graph_nbytes };
-	Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, art->graph_nbytes, art->graph);
-	if (!model)
-		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
-	enum status st = add_graph(&w, model->graph, err);
+	Onnx__ModelProto *model = NULL;
+	enum status st = onnx_unpack(&model, art->graph, art->graph_nbytes, err);
+	if (st)
+		return st;
+	st = add_graph(&w, model->graph, err);
 	if (!st && w.count) {
 		cut(&w, limit, &parts);
 		st = write_graph(&w, model, &parts, err);

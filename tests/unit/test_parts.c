@@ -192,6 +192,55 @@ static void refused(void **state)
 	assert_int_equal(artifact_cut(&p, &f->arena, &rubbish, NULL, PART_NBYTES, NULL), STATUS_BAD_INPUT);
 }
 
+// `depth` branches one within the other, each a field of a field of a field: written from the innermost to the front of the buffer.
+static size_t nested(uint8_t *buffer, size_t size, int depth)
+{
+	static const uint8_t keys[] = { 0x32, 0x2a, 0x0a };              // AttributeProto.g, NodeProto.attribute, GraphProto.node
+	size_t at = size, length;
+	for (int i = 0; i < 3 * depth + 1; i++) {
+		uint8_t head[12];
+		size_t n = 0;
+		length = size - at;
+		head[n++] = i < 3 * depth ? keys[i % 3] : 0x3a;          // ModelProto.graph
+		for (; length > 127; length >>= 7)
+			head[n++] = (uint8_t)(length | 128);
+		head[n++] = (uint8_t)length;
+		at -= n;
+		memcpy(buffer + at, head, n);
+	}
+	memmove(buffer, buffer + at, size - at);
+	return size - at;
+}
+
+// Few bytes that protobuf-c would make much of: a recursion as deep as the file is long, and 250 bytes of structure for 2 of file.
+static void small_and_large(void **state)
+{
+	enum { SIZE = 1 << 20, HEAD = 5 };
+	uint8_t *bytes = malloc(SIZE);
+	struct artifact_parts p;
+	struct arena a = { 0 };
+	(void)state;
+	assert_non_null(bytes);
+	for (int depth = 10; depth <= 40000; depth *= 4000) {
+		struct artifact art = { .graph = bytes, .graph_nbytes = nested(bytes, SIZE, depth) };
+		struct error err = { 0 };
+		assert_int_equal(artifact_cut(&p, &a, &art, NULL, PART_NBYTES, &err), depth > 10 ? STATUS_BAD_INPUT : STATUS_OK);
+		assert_true(depth == 10 || strstr(err.text, "nested"));
+	}
+	for (int nodes = 1000; nodes <= 500000; nodes *= 500) {
+		struct artifact art = { .graph = bytes, .graph_nbytes = HEAD + 2 * (size_t)nodes };
+		struct error err = { 0 };
+		bytes[0] = 0x3a;                                         // a graph of so many bytes, nodes without any
+		for (int i = 0; i < 4; i++)
+			bytes[1 + i] = (uint8_t)(2 * nodes >> 7 * i & 127) | (i < 3 ? 128 : 0);
+		for (int i = 0; i < nodes; i++)
+			memcpy(bytes + HEAD + 2 * i, "\x0a", 2);
+		assert_int_equal(artifact_cut(&p, &a, &art, NULL, PART_NBYTES, &err), nodes > 1000 ? STATUS_BAD_INPUT : STATUS_OK);
+	}
+	arena_done(&a);
+	free(bytes);
+}
+
 static void ranges(void **state)
 {
 	static const struct { const char *header; uint64_t nbytes; enum range range; uint64_t begin, count; } rows[] = {
@@ -236,7 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(cutting, set_up, tear_down), cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
-		cmocka_unit_test(ranges), cmocka_unit_test(paths),
+		cmocka_unit_test(small_and_large), cmocka_unit_test(ranges), cmocka_unit_test(paths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
