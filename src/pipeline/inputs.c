@@ -468,6 +468,15 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 	return STATUS_OK;
 }
 
+// A tensor of any size may hold nothing, when one of its dimensions is 0: a mask of the others would take what no file had to hold.
+static enum status check_filled(const struct weight *w, const char *path, struct error *err)
+{
+	char text[128];
+
+	return w->nbytes ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, which holds nothing", path, w->name,
+		tensor_shape_text(w->rank, w->dim, text, sizeof text));
+}
+
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err)
 {
 	struct shard shard;
@@ -478,9 +487,12 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 
 	if (st)
 		return st;
-	for (size_t i = 0; i < tensor_count_in_file; i++)        // neutral values get the shape of the ids
-		if (text_is(tensors[i].name, "in.input_ids") && tensors[i].rank == 2)
-			shape = (struct input_shape){ .batch = tensors[i].dim[0], .sequence = tensors[i].dim[1] };
+	const struct weight *ids = find(tensors, tensor_count_in_file, "input_ids");
+	if (ids && ids->rank == 2) {                             // neutral values get the shape of the ids
+		if ((st = check_filled(ids, path, err)))
+			return st;
+		shape = (struct input_shape){ .batch = ids->dim[0], .sequence = ids->dim[1] };
+	}
 	for (size_t i = 0; i < count; i++) {
 		const struct weight *w = find(tensors, tensor_count_in_file, types[i].name);
 		enum role role = role_of(&types[i]);
@@ -497,13 +509,15 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 				type.dim[1] = pixels->dim[pixels->rank - 2];
 				type.dim[2] = pixels->dim[pixels->rank - 1];
 			}
-			if (!sound && text_is(type.name, "attention_mask") && !find(tensors, tensor_count_in_file, "input_ids"))
+			if (!sound && text_is(type.name, "attention_mask") && !ids)
 				sound = find(tensors, tensor_count_in_file, "input_features");
 			if (sound && sound->rank > 1 && type.rank == 2) {        // [batch, samples], or [batch, frames] beside [batch, frames, bins]
 				type.dim[0] = sound->dim[0];
 				type.dim[1] = sound->dim[1];
 			}
-			st = shape_of(&type, NULL, &shape, &out[i], err);
+			st = pixels ? check_filled(pixels, path, err) : sound ? check_filled(sound, path, err) : STATUS_OK;
+			if (!st)
+				st = shape_of(&type, NULL, &shape, &out[i], err);
 			if (!st) {
 				out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
 				fill(&out[i], role, NULL, &shape, 0);
