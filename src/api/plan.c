@@ -17,9 +17,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
+#include "onnx/external.h"
 #include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
+enum { MARKED_MOST = 100 };
 static const uint64_t gib = 1024u * 1024u * 1024u;
 
 uint64_t plan_cache_limit(void)
@@ -133,19 +135,22 @@ static bool is_marked(struct arena *a, const char *onnx, const char *location)
 	return safetensors_open(a, arena_printf(a, "%s%s", folder, location), &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
 }
 
-// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse.
+// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse. What assay
+// writes names a handful of files; of a graph that names thousands none is opened.
 static void look_into(struct plan_model *m)
 {
 	struct arena passing = { 0 };
 	struct outline_weights weights;
 	struct error ignored = { 0 };
+	const char *const *locations;
 	const uint8_t *map;
-	size_t nbytes;
+	size_t nbytes, count;
 
-	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, &passing, map, nbytes, &ignored) == STATUS_OK) {
+	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
 		m->weight_bytes = weights.nbytes;
-		for (size_t i = 0; i < weights.location_count; i++)
-			m->synthetic = m->synthetic || is_marked(&passing, m->path, weights.locations[i]);
+		onnx_external_locations(map, nbytes, &passing, &locations, &count);
+		for (size_t i = 0; i < count && count <= MARKED_MOST; i++)
+			m->synthetic = m->synthetic || is_marked(&passing, m->path, locations[i]);
 	}
 	arena_done(&passing);
 }

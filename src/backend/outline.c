@@ -5,7 +5,7 @@
 //   ModelProto.graph = 7
 //   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3, t = 5))
 //   .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12
-//   TensorProto: dims = 1, data_type = 2, raw_data = 9, external_data = 13 (key = 1, value = 2).   AttributeProto: g = 6, graphs = 11
+//   TensorProto: dims = 1, data_type = 2, raw_data = 9.   AttributeProto: g = 6, graphs = 11
 //   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param = 2))))
 #include "backend/outline.h"
 
@@ -347,41 +347,7 @@ enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked int
 
 enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
 
-struct weigher { struct outline_weights *out; struct arena *a; uint64_t of[DTYPE_COUNT]; size_t room; };
-
-static void add_location(struct weigher *w, struct wire name)
-{
-	struct outline_weights *o = w->out;
-	size_t length = (size_t)(name.end - name.at);
-
-	for (size_t i = 0; i < o->location_count; i++)
-		if (strlen(o->locations[i]) == length && !memcmp(o->locations[i], name.at, length))
-			return;
-	if (o->location_count == w->room) {
-		const char **more = ARENA_ARRAY(w->a, 2 * w->room + 4, const char *);
-
-		if (w->room)
-			memcpy(more, o->locations, w->room * sizeof *more);
-		o->locations = more;
-		w->room = 2 * w->room + 4;
-	}
-	o->locations[o->location_count++] = string(w->a, name);
-}
-
-static void find_location(struct weigher *w, struct wire entry, bool *bad)
-{
-	struct wire key = { 0 }, value = { 0 };
-	struct field f;
-
-	while (next(&entry, &f, bad)) {
-		if (f.number == 1 && f.kind == 2)
-			key = f.bytes;
-		if (f.number == 2 && f.kind == 2)
-			value = f.bytes;
-	}
-	if (key.at && value.at && is(key, "location"))
-		add_location(w, value);
-}
+struct weigher { uint64_t of[DTYPE_COUNT]; };
 
 // Saturates: a file may claim any shape.
 static uint64_t times(uint64_t x, uint64_t y)
@@ -389,6 +355,11 @@ static uint64_t times(uint64_t x, uint64_t y)
 	uint64_t out;
 
 	return __builtin_mul_overflow(x, y, &out) ? UINT64_MAX : out;
+}
+
+static uint64_t plus(uint64_t x, uint64_t y)
+{
+	return x + y < y ? UINT64_MAX : x + y;
 }
 
 static void weigh_tensor(struct weigher *w, struct wire tensor, bool *bad)
@@ -407,13 +378,11 @@ static void weigh_tensor(struct weigher *w, struct wire tensor, bool *bad)
 			onnx = (int)f.varint;
 		if (f.number == 9 && f.kind == 2)
 			raw = (uint64_t)(f.bytes.end - f.bytes.at);
-		if (f.number == 13 && f.kind == 2)
-			find_location(w, f.bytes, bad);
 	}
 	enum dtype t = dtype_of_onnx(onnx);
 	bool is_half_byte = onnx == DTYPE_ONNX_U4 || onnx == DTYPE_ONNX_I4;
 	nbytes = raw > 0 ? raw : is_half_byte ? count / 2 + count % 2 : times(count, dtype_size(t));
-	w->of[t] = w->of[t] + nbytes < nbytes ? UINT64_MAX : w->of[t] + nbytes;
+	w->of[t] = plus(w->of[t], nbytes);
 }
 
 static void weigh_graph(struct weigher *w, struct wire graph, int depth, bool *bad);
@@ -446,10 +415,10 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, bool *b
 	}
 }
 
-enum status outline_weights(struct outline_weights *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err)
+enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err)
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
-	struct weigher weigher = { .out = out, .a = a };
+	struct weigher weigher = { 0 };
 	bool bad = nbytes == 0;
 	struct field f;
 
@@ -460,7 +429,7 @@ enum status outline_weights(struct outline_weights *out, struct arena *a, const 
 	if (bad)
 		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 	for (int t = 0; t < DTYPE_COUNT; t++) {
-		out->nbytes += weigher.of[t];
+		out->nbytes = plus(out->nbytes, weigher.of[t]);
 		if (weigher.of[t] > weigher.of[out->dtype])
 			out->dtype = (enum dtype)t;
 	}

@@ -24,11 +24,9 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 struct outline_weights {
 	uint64_t nbytes;                     // of all tensors that the file holds or names: by their shapes, whether they lie inside or outside
 	enum dtype dtype;                    // of most of these bytes; NONE: there are none, or of a type that dtype.h has not
-	const char **locations;              // external files, each once, as the graph names them: relative to its folder
-	size_t location_count;
 };
-// Initializers and constants, those of nested graphs too. Memory in `a`; no weight is read.
-enum status outline_weights(struct outline_weights *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
+// Initializers and constants, those of nested graphs too; no weight is read. Which files they lie in: onnx/external.h.
+enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err);
 
 // For each of o->inputs, how many rows the table has that its numbers index: the smallest one where there are several, 0 where none was
 // found. An input is followed to the indices of Gather (also GatherElements, com.microsoft.GatherBlockQuantized and

@@ -157,7 +157,7 @@ static enum status weigh(struct work *w, struct error *err)
 {
 	struct artifact *art = &w->part->artifact;
 	struct outline_weights weights;
-	enum status st = outline_weights(&weights, &w->arena, art->graph, art->graph_nbytes, err);
+	enum status st = outline_weights(&weights, art->graph, art->graph_nbytes, err);
 
 	if (st)
 		return st;
