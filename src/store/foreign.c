@@ -129,6 +129,19 @@ static const char *llama_platform(const char *backends)
 	return backends == NULL || text_is(backends, "CPU") || text_is(backends, "BLAS") ? "cpu" : "llama.cpp";
 }
 
+// For one more than `count` rows. A row takes 2 KiB, and a test that is refused may take 3 bytes of its file.
+static void make_room(struct foreign_result *out, size_t count)
+{
+	struct foreign_row *more;
+
+	if ((count & (count - 1)) != 0)              // there is room up to the next power of two
+		return;
+	more = ARENA_ARRAY(&out->arena, count > 0 ? 2 * count : 1, struct foreign_row);
+	if (count > 0)
+		memcpy(more, out->rows, count * sizeof *more);
+	out->rows = more;
+}
+
 static enum status read_llama(struct foreign_result *out, const char *path, const json_t *tests, struct error *err)
 {
 	struct arena *a = &out->arena;
@@ -138,14 +151,13 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 	out->tool = "llama-bench";
 	out->version = text_of(a, json_array_get(tests, 0), "build_number");
 	out->machine_cpu = text_of(a, json_array_get(tests, 0), "cpu_info");
-	out->count = json_array_size(tests);
-	out->rows = ARENA_ARRAY(a, out->count + 1, struct foreign_row);
 	json_array_foreach(tests, i, t) {
 		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends");
 		double avg_ns = number_of(t, "avg_ns");
 		int64_t prompt = integer_of(t, "n_prompt"), generated = integer_of(t, "n_gen");
 		if (model == NULL || !(avg_ns > 0) || prompt == ROW_NONE || generated == ROW_NONE)
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
+		make_room(out, i);
 		struct foreign_row *f = row_begin(out, i, model, llama_platform(backends), "llama.cpp");
 		struct row *r = &f->result.row;
 		if (!take_samples(a, &f->result, json_object_get(t, "samples_ns"), 1e-6))
@@ -172,6 +184,7 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		f->cell.batch = 1;
 		f->cell.sequence = generated == 0 ? prompt : 0;
 		f->cell.options = arena_printf(a, "p%lld n%lld %s", (long long)prompt, (long long)generated, backends != NULL ? backends : "");
+		out->count = i + 1;
 	}
 	return STATUS_OK;
 }
