@@ -155,11 +155,8 @@ static void plain_etag(char *etag)
 	etag[n] = 0;
 }
 
-static size_t on_header(char *line, size_t size, size_t count, void *context)
+void http_header(struct http_answer *x, const char *line, size_t length)
 {
-	struct http *h = context;
-	struct http_answer *x = h->answer;
-	size_t length = size * count;
 	char value[256];
 	int64_t number;
 
@@ -189,7 +186,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 	} else if (header(line, length, "X-Repo-Commit", x->commit, sizeof x->commit) ||
 		header(line, length, "X-Error-Code", x->error_code, sizeof x->error_code) ||
 		header(line, length, "X-Error-Message", x->error_message, sizeof x->error_message)) {
-		return length;
+		return;
 	} else if (header(line, length, "RateLimit", value, sizeof value)) {
 		// The Hub's own: "api";r=0;t=57, so many seconds until it starts to count anew.
 		char *t = strstr(value, ";t=");
@@ -198,7 +195,13 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 		if (t && text_to_int(t + 3, 0, 1000000, &number))
 			x->retry_after_s = (long)number;
 	}
-	return length;
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *context)
+{
+	const struct http *h = context;
+	http_header(h->answer, line, size * count);
+	return size * count;
 }
 
 static bool begin(struct http *h)

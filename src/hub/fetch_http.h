@@ -44,6 +44,8 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 // A whole text of at most `limit` bytes; the answer may be of any status, the text is that of a 2xx one.
 enum status http_text(struct http *h, struct arena *a, const char *url, size_t limit, char **out, size_t *nbytes,
 	struct http_answer *answer, struct error *err);
+// One line of an answer's header, as it came and without a NUL behind it; what it says, if anything that is wanted, goes into `x`.
+void http_header(struct http_answer *x, const char *line, size_t length);
 const char *http_host(const struct http *h);                  // of the endpoint, for messages: "localhost:8000"
 bool http_has_token(const struct http *h);
 // Percent-encoded; '/' stays when keep_slashes.
