@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by ./try, ./check and tools/deps: a named step with its time, one clear sentence when something cannot be had, and
+# Sourced by ./try, ./check, tools/deps and tools/fuzz: a named step with its time, one clear sentence when something cannot be had, and
 # the system packages that building takes. It installs nothing that is already there, whoever put it there.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 log_dir=${ASSAY_LOG_DIR:-$root/.deps/log}
@@ -152,4 +152,14 @@ want() {
 		[ -n "$(missing_packages "$kind")" ] || continue
 		{ why=$( (need "$kind") 3>&1 >&4); } 4>&1 || printf '  without %s: %s\n' "$kind" "${why#*: }"
 	done
+}
+
+# configure FOLDER OPTIONS...: again only when the folder is new or came along with a moved checkout.
+configure() {
+	local folder=$1
+	shift
+	if [ -f "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
+		rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
+	fi
+	[ -f "$folder/build.ninja" ] || cmake -S . -B "$folder" -G Ninja "$@"
 }

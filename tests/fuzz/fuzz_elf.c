@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "platform/elf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile size_t sink;
 
@@ -21,9 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena a = {0};
 	struct error e = {0};
 	struct elf elf = {0};
+	fuzz_memory_begin();
 	enum status st = elf_read(&elf, &a, "input", data, size, &e);
+	fuzz_memory_end(size, 4096, 8);
 
-	if (st && (e.status != st || strncmp(e.text, "input: ", 7) || elf.needed || elf.wanted || elf.versions))
+	if (st)
+		fuzz_refused(st, &e, "input: ");
+	if (st && (elf.needed || elf.wanted || elf.versions))
 		abort();
 	for (size_t i = 0; i < elf.needed_count; i++)
 		touch(elf.needed[i]);

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "hub/fetch_inside.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -16,8 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fetch_listing l = {0}, known;
 	const struct fetch_file **shards = NULL;
 	size_t count = 0;
+	fuzz_memory_begin();
 	enum status s = fetch_list_parse(&l, &a, (const char *)data, size, &e);
-	if (s ? e.status != s || l.files || !*e.text : !l.files)
+	fuzz_memory_end(size, 16 << 10, 256);
+	if (s)
+		fuzz_refused(s, &e, "the list of files: ");
+	if (!s != !!l.files)
 		abort();
 	for (size_t i = 0; i < l.count; i++)
 		if (!fetch_path_is_safe(l.files[i].name) || l.files[i].size < -1 || (i && strcmp(l.files[i - 1].name, l.files[i].name) >= 0) ||
@@ -26,8 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	e = (struct error){0};
 	if (fetch_list_parse(&known, &a, two, sizeof two - 1, NULL))
 		abort();
+	fuzz_memory_begin();
 	s = fetch_index_parse(&shards, &count, &a, &known, "index", (const char *)data, size, &e);
-	if (s ? e.status != s || count : !count || count > 2)
+	fuzz_memory_end(size, 16 << 10, 256);
+	if (s)
+		fuzz_refused(s, &e, "index: ");
+	if (s ? count : !count || count > 2)
 		abort();
 	arena_done(&a);
 	return 0;

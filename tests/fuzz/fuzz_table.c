@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "arch/spec.h"
+#include "fuzz.h"
 #include "onnx/graph.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MOST_LAYERS = 16 };
-
-static void check_refusal(enum status s, const struct error *e)
-{
-	if (e->status != s || !e->text[0])
-		abort();
-}
 
 static void draw(const struct spec *spec, struct checkpoint *c)
 {
@@ -26,7 +19,7 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 	size_t nbytes = 0;
 	enum status s = arch_plan_weights(spec, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &e);
 	if (s) {
-		check_refusal(s, &e);
+		fuzz_refused(s, &e, NULL);
 		return;
 	}
 	uint64_t at = 64;
@@ -41,7 +34,7 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 	struct spec *full;
 	struct graph *g = graph_new(&form);
 	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, ARCH_WHOLE, g, &e)) || (s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
-		check_refusal(s, &e);
+		fuzz_refused(s, &e, NULL);
 	else if (!nbytes)
 		abort();
 	graph_free(g);
@@ -56,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	enum status s = arch_resolve(&spec, &c.arena, &c, &e);
 	if (s)
-		check_refusal(s, &e);
+		fuzz_refused(s, &e, NULL);
 	else if (spec->layers <= MOST_LAYERS) {
 		struct text t = {0};
 		arch_print(spec, &t);
