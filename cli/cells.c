@@ -329,6 +329,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	int code = check_task(c);
 	if (code < 0)
 		code = check_protocol(c);
+	if (code < 0)
+		code = cli_cache_ready();
 	if (code >= 0)
 		return code;
 	for (int i = 0; i < c->precision.count; i++) {

@@ -95,7 +95,7 @@ struct cells {
 	{ "golden", CLI_TEXT, &(c).question.golden, "FILE", "safetensors: its in.NAME are the inputs, its out.NAME judge" }, \
 	{ "options", CLI_TEXT, &(c).options, "K=V,...", "options of the engine, over the platform's defaults" }, \
 	{ "no-conform", CLI_FLAG, &(c).question.no_conform, NULL, "leave the type's conformance cases out; type_conformance is null" }, \
-	{ "cache-limit", CLI_REAL, &(c).cache_limit_gib, "GIB", "of synthetic and converted weights; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 }, \
+	{ "cache-limit", CLI_REAL, &(c).cache_limit_gib, "GIB", "kept in the cache; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 }, \
 	{ "offline", CLI_FLAG, &(c).offline, NULL, "fetch nothing from the Hub, as with HF_HUB_OFFLINE=1" }, \
 	{ "json", CLI_FLAG, &(c).json, NULL, "an array on standard output, one object a cell" }
 // clang-format on

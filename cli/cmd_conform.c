@@ -85,8 +85,11 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 	struct target *target;
 	struct watch watch = { .count = count };
 	size_t targets, failed = 0;
-	int code = EXIT_GOOD;
+	int code = cli_cache_ready();
 
+	if (code >= 0)
+		return code;
+	code = EXIT_GOOD;
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
 	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case);

@@ -126,6 +126,8 @@ static int run(int argc, char **argv)
 	if (code < 0 && (words ? plan_targets(&targets, &count, &d.arena, (const char *const *)argv + 1, (size_t)words, NULL, &err)
 			       : all_eight(&d, &targets, &count, &err)))
 		code = cli_error(&err);
+	if (code < 0)
+		code = cli_cache_ready();
 	if (code < 0) {
 		cli_catch_stop();
 		for (size_t i = 0; i < count && !cli_stop; i++) {

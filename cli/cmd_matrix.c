@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "base/cache.h"
 #include "base/file.h"
 #include "cells.h"
 #include "emit.h"
@@ -154,7 +155,7 @@ static void estimate(const struct cells *c, struct arena *a, struct estimate *ou
 static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 {
 	const struct cells *c = &x->cells;
-	const char *cache = file_cache_dir(a);
+	const char *cache = cache_dir(a);
 	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
 	uint64_t free_bytes = file_free_bytes(cache);
 	struct estimate e;

@@ -112,6 +112,8 @@ static int run(int argc, char **argv)
 		return code;
 	if (json && markdown)
 		return cli_bad_use("--json and --markdown exclude each other");
+	if ((code = cli_cache_ready()) >= 0)
+		return code;
 	code = types(on, json, markdown, &arena);
 	arena_done(&arena);
 	return code;

@@ -12,6 +12,7 @@
 #include "artifact/artifact.h"
 #include "artifact/identity.h"
 #include "backend/outline.h"
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -80,7 +81,7 @@ static const char *size_offer(struct arena *a, uint64_t nbytes)
 {
 	if (nbytes == 0)
 		return "";
-	return arena_printf(a, " (%.1f MiB, kept under %s)", (double)nbytes / 1048576.0, file_cache_dir(a));
+	return arena_printf(a, " (%.1f MiB, kept under %s)", (double)nbytes / 1048576.0, cache_dir(a));
 }
 
 static enum status resolve(
@@ -214,8 +215,12 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	struct checkpoint c;
 	uint64_t removed;
 
-	if (m->refused || m->path || !m->makes_weights)
+	if (m->refused)
 		return STATUS_OK;
+	if (m->path || !m->makes_weights) {
+		cache_trim(cache_limit, &removed, NULL);         // of what earlier cells left; a cache that is only readable is good enough
+		return STATUS_OK;
+	}
 	options.progress = progress;
 	options.context = context;
 	if (plan_checkpoint(&c, &m->hub, &why) != STATUS_OK)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -20,14 +21,15 @@ enum { SEQUENCE = 16 };
 // The folder is always the same, so that its synthetic weights are made once.
 static enum status place_model(const char **folder, struct arena *a, struct error *err)
 {
-	const char *file;
-	enum status st;
+	const char *part;
+	enum status st = cache_part(&part, a, "doctor", err);
 
-	*folder = arena_printf(a, "%s/doctor/bert", file_cache_dir(a));
-	file = arena_printf(a, "%s/config.json", *folder);
+	if (st)
+		return st;
+	*folder = arena_printf(a, "%s/bert", part);
 	if ((st = file_mkdirs(*folder, err)))
 		return st;
-	return file_put(file, config, strlen(config), err);
+	return file_put(arena_printf(a, "%s/config.json", *folder), config, strlen(config), err);
 }
 
 // The first device of the route's provider, where the platform's default is not among them; NULL: none.

@@ -16,6 +16,7 @@
 
 #include "artifact/identity.h"
 #include "artifact/inside.h"
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -306,17 +307,13 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 {
 	if (art->graph_path)
 		return STATUS_OK;
-	const char *cache = arena_printf(a, "%s/artifact", file_cache_dir(a)), *placed_by = NULL;
+	const char *cache, *placed_by = NULL;
 	enum status s = artifact_identify(art, a, c, err);
-	if (s)
+	if (s || (s = cache_part(&cache, a, "artifact", err)))
 		return s;
 	const char *folder = arena_printf(a, "%s/%s", cache, art->key);
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
-		if ((s = file_mkdirs(cache, err))) {
-			error_prefix(err, "the cache");
-			return s;
-		}
 		if (!mkdtemp(temporary) || chmod(temporary, 0755))
 			return error_errno(err, "the cache: %s cannot be written; name another folder in ASSAY_CACHE", cache);
 		// Whoever tidies up leaves a folder alone that is locked: its maker lives.

@@ -3,7 +3,10 @@
 //     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
 //     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of KEY.tmp
 //     CACHE/converted/KEY/{converted-*.safetensors, used}            weights in another precision; locks as of synthetic ones
-//     CACHE/reference/                                              outputs to compare with
+//     CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; locked shared by users
+//     CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made (backend/compiled.h); KEY.lock
+//     CACHE/digest/DEVICE-INODE                                      SHA-256 of large files (base/digest.h)
+//     CACHE/claim/TOKEN                                              programs that live (base/claim.h); not trimmed but swept
 #include "artifact/artifact.h"
 
 #include <dirent.h>
@@ -18,6 +21,7 @@
 #include <unistd.h>
 
 #include "artifact/inside.h"
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -65,11 +69,14 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 
 // ---- a walk over all of it ----------------------------------------------------------------------------------------------
 
-enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_CONVERTED, PART_REFERENCE, PART_OTHER };
+enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_CONVERTED, PART_REFERENCE, PART_COMPILED, PART_DIGEST, PART_CLAIM, PART_OTHER };
+
+static const char *const part_name[PART_OTHER] = {"artifact", "synthetic", "converted", "reference", "compiled", "digest", "claim"};
 
 struct entry {
 	enum part part;
 	const char *folder, *name;           // the folder that holds it, its name there
+	const char *unit;                    // CACHE/PART/NAME, which it is or is in: what is trimmed as a whole; NULL outside of parts
 	dev_t device;
 	ino_t inode;
 	uint64_t disk_bytes;
@@ -83,7 +90,7 @@ struct walk {
 	size_t count, capacity;
 };
 
-static void walk_add(struct walk *w, enum part part, const char *folder, const char *name, const struct stat *st)
+static void walk_add(struct walk *w, enum part part, const char *folder, const char *name, const char *unit, const struct stat *st)
 {
 	if (w->count == w->capacity) {
 		w->capacity = w->capacity ? w->capacity * 2 : 256;
@@ -92,33 +99,37 @@ static void walk_add(struct walk *w, enum part part, const char *folder, const c
 			memcpy(more, w->entries, w->count * sizeof *more);
 		w->entries = more;
 	}
-	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), st->st_dev, st->st_ino,
+	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), unit, st->st_dev, st->st_ino,
 		(uint64_t)st->st_blocks * 512, st->st_nlink, 0, false};
 }
 
-static void walk_folder(struct walk *w, enum part part, const char *folder, int depth)
+static enum part find_part(const char *name)
+{
+	enum part p = 0;
+	while (p < PART_OTHER && strcmp(part_name[p], name))
+		p++;
+	return p;
+}
+
+static void walk_folder(struct walk *w, enum part part, const char *folder, const char *unit, int depth)
 {
 	DIR *dir = depth < 16 ? opendir(folder) : NULL;
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		enum part inner = part;
-		if (!depth)
-			inner = text_is(e->d_name, "artifact") ? PART_ARTIFACT
-				: text_is(e->d_name, "synthetic") ? PART_SYNTHETIC
-				: text_is(e->d_name, "converted") ? PART_CONVERTED
-				: text_is(e->d_name, "reference") ? PART_REFERENCE : PART_OTHER;
+		enum part inner = depth ? part : S_ISDIR(st.st_mode) ? find_part(e->d_name) : PART_OTHER;
+		const char *path = depth < 2 || S_ISDIR(st.st_mode) ? arena_printf(w->arena, "%s/%s", folder, e->d_name) : NULL;
 		if (S_ISDIR(st.st_mode))
-			walk_folder(w, inner, arena_printf(w->arena, "%s/%s", folder, e->d_name), depth + 1);
+			walk_folder(w, inner, path, depth == 1 ? path : unit, depth + 1);
 		else
-			walk_add(w, inner, folder, e->d_name, &st);
+			walk_add(w, inner, folder, e->d_name, depth == 1 ? path : unit, &st);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-// Made by assay itself, to be made again: what a limit on the cache is about.
+// Weights that assay made itself; an artifact may be a link to them.
 static bool is_made(enum part p)
 {
 	return p == PART_SYNTHETIC || p == PART_CONVERTED;
@@ -138,7 +149,9 @@ static int by_inode(const void *a, const void *b)
 static void walk_cache(struct walk *w, struct arena *a)
 {
 	*w = (struct walk){.arena = a};
-	walk_folder(w, PART_OTHER, file_cache_dir(a), 0);
+	if (cache_check(NULL))
+		return;
+	walk_folder(w, PART_OTHER, cache_dir(a), NULL, 0);
 	if (w->count)
 		qsort(w->entries, w->count, sizeof *w->entries, by_inode);
 	for (size_t i = 0, n; i < w->count; i += n) {
@@ -205,13 +218,17 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		// A file with a name outside belongs to whoever owns that name.
 		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
 		uint64_t *const sums[] = {[PART_ARTIFACT] = &u.artifact_bytes, [PART_SYNTHETIC] = &u.synthetic_bytes,
-			[PART_CONVERTED] = &u.converted_bytes, [PART_REFERENCE] = &u.reference_bytes, [PART_OTHER] = &u.other_bytes};
+			[PART_CONVERTED] = &u.converted_bytes, [PART_REFERENCE] = &u.reference_bytes, [PART_COMPILED] = &u.compiled_bytes,
+			[PART_DIGEST] = &u.digest_bytes, [PART_CLAIM] = &u.claim_bytes, [PART_OTHER] = &u.other_bytes};
 		*sums[e->part] += bytes;
 		bool of_hub, keyed = is_key(base_name(e->folder));
 		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
 		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
 		u.converted += e->part == PART_CONVERTED && keyed && text_ends(e->name, ".safetensors");
-		u.references += e->part == PART_REFERENCE && text_ends(e->name, ".safetensors");
+		u.references += e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
+		u.compiled += e->part == PART_COMPILED && keyed && text_is(e->name, "made.json");
+		u.digests += e->part == PART_DIGEST;
+		u.claims += e->part == PART_CLAIM;
 		u.dead_links += is_dead_link(e, &of_hub) && of_hub;
 	}
 	arena_done(&a);
@@ -284,27 +301,73 @@ static uint64_t remove_dead(const struct walk *w)
 	return removed;
 }
 
-struct made {
-	const struct entry *entry;           // its file of weights
+// What goes as a whole: weights, a file of references, what was compiled of one graph, a digest.
+struct unit {
+	const struct entry *entry;           // one of its files; of weights the weights
+	uint64_t nbytes;
 	struct timespec used;
 };
 
 static int by_use(const void *a, const void *b)
 {
-	const struct made *x = a, *y = b;
+	const struct unit *x = a, *y = b;
 	if (x->used.tv_sec != y->used.tv_sec)
 		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
 	if (x->used.tv_nsec != y->used.tv_nsec)
 		return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
-	return strcmp(x->entry->folder, y->entry->folder);
+	return strcmp(x->entry->unit, y->entry->unit);
 }
 
-// Removes one, with the artifacts that link to it. False when somebody uses it.
-static enum status remove_made(bool *gone, struct arena *a, const struct walk *w, const struct entry *e, struct error *err)
+static int by_unit(const void *a, const void *b)
+{
+	return strcmp((*(const struct entry *const *)a)->unit, (*(const struct entry *const *)b)->unit);
+}
+
+// Does its size count? What is being made is not there yet.
+static bool counts(const struct entry *e)
+{
+	if (is_made(e->part))
+		return is_key(base_name(e->folder)) && text_ends(e->name, ".safetensors");
+	if (e->part == PART_COMPILED)
+		return e->unit && is_key(base_name(e->unit));
+	return (e->part == PART_REFERENCE && e->unit && !text_ends(e->name, ".part")) || (e->part == PART_DIGEST && e->unit);
+}
+
+static struct timespec last_use(struct arena *a, const struct entry *e)
+{
+	const char *noted = is_made(e->part) ? "/used" : e->part == PART_COMPILED ? "/made.json" : "";
+	struct stat st;
+	if (!lstat(arena_printf(a, "%s%s", e->unit, noted), &st) || !lstat(e->unit, &st))
+		return st.st_mtim;
+	return (struct timespec){0};
+}
+
+static struct unit *find_units(const struct walk *w, struct arena *a, size_t *count)
+{
+	const struct entry **all = ARENA_ARRAY(a, w->count + 1, const struct entry *);
+	struct unit *units = ARENA_ARRAY(a, w->count + 1, struct unit);
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < w->count; i++)
+		if (counts(&w->entries[i]))
+			all[n++] = &w->entries[i];
+	if (n)
+		qsort(all, n, sizeof *all, by_unit);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || strcmp(all[i]->unit, all[i - 1]->unit))
+			units[k++] = (struct unit){.entry = all[i], .used = last_use(a, all[i])};
+		units[k - 1].nbytes += all[i]->disk_bytes;
+	}
+	if (k)
+		qsort(units, k, sizeof *units, by_use);
+	*count = k;
+	return units;
+}
+
+// Removes a folder that has a lock beside it, weights with the artifacts that link to them. *gone is false when somebody uses it.
+static enum status remove_folder(bool *gone, struct arena *a, const struct walk *w, const struct entry *e, struct error *err)
 {
 	int fd;
-	const char *lock = arena_printf(a, "%s.lock", e->folder);
-	*gone = false;
+	const char *lock = arena_printf(a, "%s.lock", e->unit);
 	enum status s = lock_open(&fd, lock, LOCK_EX, err);
 	if (s || fd < 0)
 		return s;
@@ -313,10 +376,25 @@ static enum status remove_made(bool *gone, struct arena *a, const struct walk *w
 			is_key(base_name(w->entries[i].folder)))
 			s = file_remove_tree(w->entries[i].folder, err);
 	if (!s)
-		s = file_remove_tree(e->folder, err);
+		s = file_remove_tree(e->unit, err);
 	unlink(lock);
 	close(fd);
 	*gone = !s;
+	return s;
+}
+
+// A file is its own lock.
+static enum status remove_file(bool *gone, const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	enum status s = STATUS_OK;
+	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
+		if (unlink(path) && errno != ENOENT)
+			s = error_errno(err, "%s: cannot be removed", path);
+		*gone = !s;
+	}
+	if (fd >= 0)
+		close(fd);
 	return s;
 }
 
@@ -325,34 +403,30 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	struct arena a = {0};
 	struct walk w;
 	uint64_t total = 0;
-	size_t count = 0;
-	enum status s = STATUS_OK;
-	const char *cache = file_cache_dir(&a);
-	remove_stale(arena_printf(&a, "%s/artifact", cache));
-	remove_unfinished(arena_printf(&a, "%s/synthetic", cache));
-	remove_unfinished(arena_printf(&a, "%s/converted", cache));
+	size_t count;
+	enum status s = cache_check(err);
+	*removed = 0;
+	if (s)
+		return s;
+	static const struct { const char *part; void (*remove)(const char *); } unfinished[] = {
+		{"artifact", remove_stale}, {"synthetic", remove_unfinished}, {"converted", remove_unfinished}};
+	for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
+		const char *part = cache_find(&a, unfinished[i].part);
+		if (part)
+			unfinished[i].remove(part);
+	}
 	walk_cache(&w, &a);
 	*removed = remove_dead(&w);
-	struct made *all = ARENA_ARRAY(&a, w.count, struct made);
-	for (size_t i = 0; i < w.count; i++) {
-		struct stat st;
-		const struct entry *e = &w.entries[i];
-		if (!is_made(e->part) || !is_key(base_name(e->folder)) || !text_ends(e->name, ".safetensors"))
-			continue;
-		all[count].entry = e;
-		if (!stat(arena_printf(&a, "%s/used", e->folder), &st) || !stat(e->folder, &st))
-			all[count].used = st.st_mtim;
-		total += e->disk_bytes;
-		count++;
-	}
-	if (count)
-		qsort(all, count, sizeof *all, by_use);
+	struct unit *units = find_units(&w, &a, &count);
+	for (size_t i = 0; i < count; i++)
+		total += units[i].nbytes;
 	for (size_t i = 0; i < count && total > limit && !s; i++) {
-		bool gone;
-		s = remove_made(&gone, &a, &w, all[i].entry, err);
+		const struct entry *e = units[i].entry;
+		bool gone = false;
+		s = is_made(e->part) || e->part == PART_COMPILED ? remove_folder(&gone, &a, &w, e, err) : remove_file(&gone, e->unit, err);
 		if (!s && gone) {
-			total -= all[i].entry->disk_bytes;
-			*removed += all[i].entry->disk_bytes;
+			total -= units[i].nbytes;
+			*removed += units[i].nbytes;
 		}
 	}
 	arena_done(&a);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "artifact/inside.h"
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -71,11 +72,12 @@ static enum status find_or_make(struct arena *a, const char *folder, const struc
 
 enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, const struct cached *how, struct error *err)
 {
-	const char *parent = arena_printf(a, "%s/%s", file_cache_dir(a), kind), *found = arena_printf(a, "%s/%s", parent, key);
-	enum status s = STATUS_OK;
-	if (!file_is_dir(parent) && (s = file_mkdirs(parent, err)))
-		error_prefix(err, "the cache");
-	if (!s && !(s = find_or_make(a, found, how, err)))
+	const char *parent, *found;
+	enum status s = cache_part(&parent, a, kind, err);
+	if (s)
+		return s;
+	found = arena_printf(a, "%s/%s", parent, key);
+	if (!(s = find_or_make(a, found, how, err)))
 		*folder = found;
 	return s;
 }

@@ -16,9 +16,11 @@
 #include "artifact/artifact.h"
 #include "artifact/inside.h"
 #include "artifact/quantize.h"
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "base/text.h"
 
 enum { STRIP_NUMBERS = 1 << 16, STRIP_COLUMNS = 64, MOST_THREADS = 8 };
@@ -397,9 +399,14 @@ static enum status write_file(int fd, const char *path, const struct list *l, st
 }
 
 // The name is the file's own among all that a graph may point into.
+static const char *name_of(struct arena *a, const struct list *l)
+{
+	return arena_printf(a, "converted-%.16s.safetensors", l->key);
+}
+
 static const char *file_in(struct arena *a, const char *folder, const struct list *l)
 {
-	return arena_printf(a, "%s/converted-%.16s.safetensors", folder, l->key);
+	return arena_printf(a, "%s/%s", folder, name_of(a, l));
 }
 
 static enum status make(void *context, const char *folder, struct error *err)
@@ -418,13 +425,14 @@ static enum status make(void *context, const char *folder, struct error *err)
 		s = write_file(fd, path, l, err);
 	if (fd >= 0 && s)
 		partial_drop(fd, path);
-	else if (fd >= 0)
-		s = partial_keep(fd, path, err);
+	else if (fd >= 0 && !(s = partial_keep(fd, path, err)))
+		s = sealed_folder_write(folder, name_of(&a, l), l->key, err);
 	arena_done(&a);
 	return s;
 }
 
-// The header, and the first and last row of every tensor, made anew: a disk that lost power may hold zeros.
+// The header is what it must be, the digest what it was. The first and last row of every tensor are made anew as well: a disk that lost
+// power may hold zeros and a digest that was remembered before.
 static bool is_whole(void *context, const char *folder)
 {
 	const struct list *l = context;
@@ -434,7 +442,7 @@ static bool is_whole(void *context, const char *folder)
 	size_t count;
 	const char *path = file_in(&a, folder, l);
 	bool whole = file_exists(path) && !safetensors_open(&a, path, &shard, &weights, &count, NULL) && shard.header_nbytes == l->header_nbytes &&
-		!memcmp(shard.map, l->header, l->header_nbytes);
+		!memcmp(shard.map, l->header, l->header_nbytes) && sealed_folder_check(folder, name_of(&a, l), l->key);
 
 	for (size_t k = 0; k < l->count && whole; k++) {
 		const struct item *i = &l->items[k];
@@ -506,7 +514,8 @@ enum status convert_weights(struct conversion *out, struct arena *a, struct chec
 		return s;
 	}
 	struct cached how = { is_whole, make, NULL, &list };
-	bool lay_there = is_whole(&list, arena_printf(&passing, "%s/converted/%s", file_cache_dir(&passing), list.key));
+	const char *part = cache_find(&passing, "converted");
+	bool lay_there = part && is_whole(&list, arena_printf(&passing, "%s/%s", part, list.key));
 	uint64_t removed;
 
 	s = cached_folder(&folder, a, "converted", list.key, &how, err);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -91,12 +92,16 @@ static const char *software_vulkan(struct arena *a, const struct found *all, siz
 
 // ---- the cache ----------------------------------------------------------------------------------------------------------
 
+// NULL: there is no cache for it.
 static const char *cache_path(struct arena *a, const struct found *f)
 {
 	static const char *const variables[] = { "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LIBGL_ALWAYS_SOFTWARE", "MESA_VK_DEVICE_SELECT" };
+	const char *folder;
 	struct hash h;
 	char hex[65];
 
+	if (cache_part(&folder, a, "browser", NULL))
+		return NULL;
 	hash_init(&h);
 	hash_add_text(&h, "browser 1");
 	hash_add_text(&h, f->browser.identity);
@@ -106,7 +111,7 @@ static const char *cache_path(struct arena *a, const struct found *f)
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
 		hash_add_text(&h, getenv(variables[i]) ? getenv(variables[i]) : "");
 	hash_hex(&h, hex);
-	return arena_printf(a, "%s/browser/%s.json", file_cache_dir(a), hex);
+	return arena_printf(a, "%s/%s.json", folder, hex);
 }
 
 static void drop_json(void *json)
@@ -126,7 +131,7 @@ static bool read_cache(struct arena *a, struct found *f)
 	struct stat st;
 	json_t *known = NULL, *facts;
 
-	if (stat(path, &st) || json_file(path, 1 << 22, &known, NULL))
+	if (!path || stat(path, &st) || json_file(path, 1 << 22, &known, NULL))
 		return false;
 	facts = json_object_get(known, "facts");
 	failure = json_string_value(json_object_get(known, "failure"));
@@ -148,7 +153,7 @@ static void write_cache(struct arena *a, const struct found *f)
 	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts", f->facts, "failure", f->failure);
 	char *text = known ? json_dumps(known, JSON_INDENT(1)) : NULL;
 
-	if (text && !file_mkdirs(arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), NULL))
+	if (text && path)
 		file_put(path, text, strlen(text), NULL);
 	free(text);
 	json_decref(known);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -91,11 +92,26 @@ static const char *why_stale(struct compiled *c, struct arena *a)
 	return reason;
 }
 
+// Beside the folder, which may be removed. Whoever trims the cache removes the lock too, between our open and our lock.
+static enum status lock(struct compiled *c, const char *path, struct error *err)
+{
+	struct stat opened, there;
+
+	for (;;) {
+		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		if (c->lock < 0 || flock(c->lock, LOCK_EX))
+			return error_errno(err, "%s: cannot be locked", path);
+		if (!fstat(c->lock, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev)
+			return STATUS_OK;
+		close(c->lock);
+	}
+}
+
 enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target, json_t *makers, struct error *err)
 {
 	struct hash h;
 	char key[65];
-	const char *why;
+	const char *why, *part;
 	enum status st;
 
 	*out = (struct compiled){ .what = what, .graph = arena_strdup(a, graph), .target = target, .makers = makers, .lock = -1 };
@@ -105,17 +121,17 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	hash_add_text(&h, graph);
 	hash_json(&h, target);
 	hash_hex(&h, key);
-	out->folder = arena_printf(a, "%s/compiled/%s", file_cache_dir(a), key);
-	if ((st = file_mkdirs(out->folder, err)))
+	if ((st = cache_part(&part, a, "compiled", err)))
 		return st;
-	// Beside the folder, which may be removed.
-	out->lock = open(arena_printf(a, "%s.lock", out->folder), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	if (out->lock < 0 || flock(out->lock, LOCK_EX))
-		return error_set(err, STATUS_FAILED, "%s.lock cannot be locked", out->folder);
+	out->folder = arena_printf(a, "%s/%s", part, key);
+	if ((st = lock(out, arena_printf(a, "%s.lock", out->folder), err)) || (st = file_mkdirs(out->folder, err)))
+		return st;
 	why = why_stale(out, a);
 	out->state = !why ? "found" : *why ? arena_printf(a, "stale, made again: %s", why) : "new";
-	if (!why)
+	if (!why) {
+		utimensat(AT_FDCWD, arena_printf(a, "%s/made.json", out->folder), NULL, 0);  // used now: the oldest is trimmed first
 		return STATUS_OK;
+	}
 	return (st = file_remove_tree(out->folder, err)) ? st : file_mkdirs(out->folder, err);
 }
 

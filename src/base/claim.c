@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/cache.h"
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -24,7 +24,7 @@ static struct {
 	char token[CLAIM_TOKEN_LENGTH + 1];
 	char folder[4096];                   // the claims' folder then: a test has several caches
 	pid_t pid;                           // a forked process is another
-	bool has_no_locks;
+	char problem[2304];                  // "": none
 } own = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static void new_token(char out[CLAIM_TOKEN_LENGTH + 1])
@@ -40,20 +40,21 @@ static bool is_token(const char *name)
 }
 
 // The file, locked, and still under its name: a sweeper may have had the lock between open and flock, and removed it. -1: not this one;
-// *never: not another one either.
-static int take(const char *path, bool *never)
+// where `why` is filled not another one either.
+static int take(const char *path, struct error *why)
 {
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
 	if (fd < 0) {
-		*never = errno != EEXIST;
+		if (errno != EEXIST)
+			error_errno(why, "%s", path);
 		return -1;
 	}
 	if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink > 0)
 		return fd;
 	if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) {
-		own.has_no_locks = *never = true;
+		error_set(why, STATUS_FAILED, "the cache's file system has no locks");
 		unlink(path);
 	}
 	close(fd);
@@ -61,30 +62,33 @@ static int take(const char *path, bool *never)
 }
 
 // The descriptor stays open for the life of the process: it is the claim.
-static void make_claim(const char *folder)
+static void make_claim(struct arena *a, const char *folder)
 {
-	bool never = file_mkdirs(folder, NULL) != STATUS_OK;
+	struct error why = { 0 };
 	char path[sizeof own.folder + 32];
 
+	cache_part(&folder, a, "claim", &why);
 	snprintf(own.folder, sizeof own.folder, "%s", folder);
 	own.pid = getpid();
+	own.problem[0] = 0;
 	new_token(own.token);
-	for (int i = 0; i < MOST_TRIES && !never; i++) {
+	for (int i = 0; i < MOST_TRIES && !why.status; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, own.token);
-		if (take(path, &never) >= 0)
+		if (take(path, &why) >= 0)
 			return;
 		new_token(own.token);
 	}
+	snprintf(own.problem, sizeof own.problem, "what killed programs leave in the cache is not removed, because nobody can tell whether they live: %s", why.text);
 }
 
 const char *claim_token(void)
 {
 	struct arena a = { 0 };
-	const char *folder = arena_printf(&a, "%s/claim", file_cache_dir(&a));
+	const char *folder = arena_printf(&a, "%s/claim", cache_dir(&a));
 
 	pthread_mutex_lock(&own.mutex);
 	if (own.pid != getpid() || !text_is(own.folder, folder))
-		make_claim(folder);
+		make_claim(&a, folder);
 	pthread_mutex_unlock(&own.mutex);
 	arena_done(&a);
 	return own.token;
@@ -93,7 +97,8 @@ const char *claim_token(void)
 void claim_sweep(void (*over)(void *context, const char *token), void *context)
 {
 	struct arena a = { 0 };
-	DIR *dir = opendir(arena_printf(&a, "%s/claim", file_cache_dir(&a)));
+	const char *folder = cache_find(&a, "claim");
+	DIR *dir = folder ? opendir(folder) : NULL;
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
@@ -116,6 +121,5 @@ void claim_sweep(void (*over)(void *context, const char *token), void *context)
 const char *claim_problem(void)
 {
 	claim_token();
-	return own.has_no_locks ? "the cache's file system has no locks: what killed programs leave in it is not removed, because nobody can tell whether they live"
-		: NULL;
+	return own.problem[0] ? own.problem : NULL;
 }

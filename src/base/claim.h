@@ -4,7 +4,7 @@
 //
 //   CACHE/claim/TOKEN    flock'ed by the process whose files have TOKEN, 16 random hexadecimal digits, in their names
 //
-// Where the file system has no locks there is no claim, and what bears such a token is never removed by others.
+// Where the file system has no locks, or the folder cannot be made, there is no claim, and what bears such a token is never removed by others.
 #ifndef ASSAY_BASE_CLAIM_H
 #define ASSAY_BASE_CLAIM_H
 
@@ -18,7 +18,8 @@ const char *claim_token(void);
 // Calls `over` for every token whose holder is gone, then removes its claim. While it is called nobody else sweeps that token.
 void claim_sweep(void (*over)(void *context, const char *token), void *context);
 
-// NULL, or why files that killed programs left in the cache cannot be told from those in use: a sentence for a person. Static.
+// NULL, or why files that killed programs left in the cache cannot be told from those in use (no locks, or no folder for the claims): a
+// sentence for a person. Valid until the cache is another one.
 const char *claim_problem(void);
 
 #endif

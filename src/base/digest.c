@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
@@ -41,9 +42,12 @@ static int64_t age_ns(const struct stat *st)
 
 // ---- what was remembered ------------------------------------------------------------------------------------------------
 
+// NULL: there is no cache for it.
 static const char *note_path(struct arena *a, const struct stat *st)
 {
-	return arena_printf(a, "%s/digest/%jx-%jx", file_cache_dir(a), (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
+	const char *folder;
+
+	return cache_part(&folder, a, "digest", NULL) ? NULL : arena_printf(a, "%s/%jx-%jx", folder, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
 }
 
 static const char *note_facts(struct arena *a, const struct stat *st)
@@ -55,15 +59,16 @@ static const char *note_facts(struct arena *a, const struct stat *st)
 static bool recall(char out[65], const struct stat *st)
 {
 	struct arena a = { 0 };
-	const char *facts = note_facts(&a, st);
+	const char *facts = note_facts(&a, st), *path = note_path(&a, st);
 	size_t nbytes, n = strlen(facts);
 	char *note;
-	bool known = !file_read(&a, note_path(&a, st), NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 && !memcmp(note, facts, n) &&
+	bool known = path && !file_read(&a, path, NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 && !memcmp(note, facts, n) &&
 		strspn(note + n, "0123456789abcdef") == 64;
 
 	if (known) {
 		memcpy(out, note + n, 64);
 		out[64] = 0;
+		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);    // used now: the oldest is trimmed first
 	}
 	arena_done(&a);
 	return known;
@@ -75,7 +80,7 @@ static void remember(const char digest[65], const struct stat *st)
 	struct arena a = { 0 };
 	const char *path = note_path(&a, st), *note = arena_printf(&a, "%s%s\n", note_facts(&a, st), digest);
 
-	if (!file_mkdirs(arena_printf(&a, "%s/digest", file_cache_dir(&a)), NULL))
+	if (path)
 		file_put(path, note, strlen(note), NULL);
 	arena_done(&a);
 }

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +193,7 @@ int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset)
 	return 0;
 }
 
-enum status file_mkdirs(const char *path, struct error *err)
+static enum status mkdirs(const char *path, mode_t mode, struct error *err)
 {
 	char part[4096];
 	size_t length = strlen(path);
@@ -207,7 +206,7 @@ enum status file_mkdirs(const char *path, struct error *err)
 		char kept = part[i];
 		part[i] = 0;
 		// EROFS and EACCES come before EEXIST on some file systems, so ask whether it is there.
-		if (mkdir(part, 0777) && errno != EEXIST) {
+		if (mkdir(part, mode) && errno != EEXIST) {
 			int code = errno;
 			if (!file_is_dir(part)) {
 				errno = code;
@@ -219,6 +218,16 @@ enum status file_mkdirs(const char *path, struct error *err)
 	if (!file_is_dir(path))
 		return error_set(err, STATUS_BAD_INPUT, "%s: there is something that is not a folder", path);
 	return STATUS_OK;
+}
+
+enum status file_mkdirs(const char *path, struct error *err)
+{
+	return mkdirs(path, 0777, err);
+}
+
+enum status file_mkdirs_private(const char *path, struct error *err)
+{
+	return mkdirs(path, 0700, err);
 }
 
 bool file_exists(const char *path)
@@ -291,20 +300,6 @@ enum status file_remove_tree(const char *path, struct error *err)
 		return STATUS_OK;
 	errno = code;
 	return error_errno(err, "%s: cannot be removed", path);
-}
-
-char *file_cache_dir(struct arena *a)
-{
-	const char *own = getenv("ASSAY_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (own && *own)
-		return arena_strdup(a, own);
-	if (xdg && *xdg == '/')                         // the XDG specification: a relative path is ignored
-		return arena_printf(a, "%s/assay", xdg);
-	if (!home || !*home) {
-		struct passwd *user = getpwuid(getuid());
-		home = user && user->pw_dir ? user->pw_dir : "/var/tmp";
-	}
-	return arena_printf(a, "%s/.cache/assay", home);
 }
 
 enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)

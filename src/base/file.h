@@ -23,12 +23,11 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 // All of it at this offset of an open file. 0, or errno.
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
 enum status file_mkdirs(const char *path, struct error *err);              // mkdir -p
+enum status file_mkdirs_private(const char *path, struct error *err);      // what is made has mode 0700
 bool file_exists(const char *path);                                        // follows links
 bool file_is_dir(const char *path);
 uint64_t file_free_bytes(const char *path);                                // free space of the file system that holds path or its nearest parent
 enum status file_remove_tree(const char *path, struct error *err);         // rm -rf; absent is fine
-// Folder for assay's own cache: ASSAY_CACHE, else XDG_CACHE_HOME/assay, else HOME/.cache/assay. Not created.
-char *file_cache_dir(struct arena *a);
 
 // A JSON file: duplicates of a key are an error, and so is anything behind the value. Owned by the caller (json_decref).
 enum status json_file(const char *path, size_t limit, json_t **out, struct error *err);

@@ -102,6 +102,17 @@ enum status safetensors_header_synthetic(struct arena *a, struct weight *weights
 		header_nbytes, file_nbytes, err);
 }
 
+enum status safetensors_header_metadata(struct arena *a, struct weight *weights, size_t count, const json_t *metadata, char **header,
+	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+{
+	char *text = json_dumps(metadata, JSON_COMPACT);
+	enum status s = text ? make_header(a, weights, count, arena_printf(a, "\"__metadata__\":%s", text), header, header_nbytes, file_nbytes, err)
+		: error_set(err, STATUS_BAD_INPUT, "metadata that is not UTF-8");
+
+	free(text);
+	return s;
+}
+
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
 {
 	struct arena a = {0};

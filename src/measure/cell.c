@@ -17,6 +17,7 @@
 
 #include "artifact/identity.h"
 #include "backend/cause.h"
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -92,10 +93,10 @@ const char *cell_key(const struct cell *c, struct arena *a)
 static enum status outputs_place(struct arena *a, const char **out, struct error *err)
 {
 	static atomic_uint counter;
-	const char *folder = arena_printf(a, "%s/run", file_cache_dir(a));
-	enum status st = file_mkdirs(folder, err);
+	const char *folder;
+	enum status st;
 
-	if (st)
+	if ((st = cache_check(err)) || (st = cache_part(&folder, a, "run", err)))
 		return st;
 	if (access(folder, W_OK) < 0)
 		return error_errno(err, "%s: outputs cannot be written there; set ASSAY_CACHE to another folder", folder);

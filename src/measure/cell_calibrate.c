@@ -3,7 +3,8 @@
 // float32 that has them as outputs. Smallest and largest value, nothing cut off; the inputs are others than those that are judged. It
 // runs in a child of its own, by one engine for all platforms, and stays in the cache under everything that decides it.
 //
-//     FOLDER/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges": [{"name", "low", "high"}, ...]}
+//     CACHE/reference/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges": [{"name", "low", "high"}, ...],
+//                                        "made_from", "sha256"}    as base/sealed.h has them
 #include "measure/cell_work.h"
 
 #include <stdio.h>
@@ -11,24 +12,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
-#include "base/hash.h"
+#include "base/sealed.h"
 #include "measure/scratch.h"
 
-static const char *path_of(struct work *w)
-{
-	int64_t numbers[] = { w->ask.seed, w->ask.calibrate, w->shape.batch, w->shape.sequence };
-	char hex[65];
-	struct hash h;
+enum { RANGES_MOST_NBYTES = 16 << 20 };
 
-	hash_init(&h);
-	hash_add_text(&h, "ranges 1");
-	hash_add_text(&h, w->part->artifact.key);
-	hash_add(&h, numbers, sizeof numbers);
-	hash_add_text(&h, w->devices.version ? w->devices.version : "");
-	hash_hex(&h, hex);
-	return arena_printf(&w->arena, "%s/%s.ranges.json", w->ask.reference_folder, hex);
+static enum status path_of(struct work *w, const char **path, struct error *err)
+{
+	const char *folder, *key;
+	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "ranges 2", "graph_and_weights", w->part->artifact.key,
+		"engine", w->backend->name, "engine_version", w->devices.version, "seed", (json_int_t)w->ask.seed, "inputs", (json_int_t)w->ask.calibrate,
+		"batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence, "image_size", (json_int_t)w->ask.variant.image_size);
+	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
+
+	if (!st && !(st = cache_part(&folder, &w->arena, "reference", err)))
+		*path = arena_printf(&w->arena, "%s/%s.ranges.json", folder, key);
+	return st;
+}
+
+static bool is_kept(const char *path)
+{
+	json_t *all;
+	bool good = file_exists(path) && !sealed_json_read(path, RANGES_MOST_NBYTES, &all, NULL);
+
+	if (good)
+		json_decref(all);
+	return good;
 }
 
 // "low NAME" and "high NAME", as quantised_watch names them.
@@ -82,16 +94,13 @@ static enum status write_ranges(struct work *w, const char *path, const struct l
 {
 	const char *temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
 	json_t *list = json_array(), *all;
-	char *text;
 	enum status st;
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "name", ranges[i].name, "low", (double)ranges[i].low, "high", (double)ranges[i].high));
 	all = json_pack("{s:I, s:I, s:s, s:o, s:o}", "inputs", (json_int_t)w->ask.calibrate, "first_seed", (json_int_t)w->ask.seed + 1, "method", "min-max",
 		"engine", json_sprintf("%s %s", w->backend->name, w->devices.version ? w->devices.version : ""), "ranges", list);
-	text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-	st = text ? file_put(temporary, text, strlen(text), err) : error_set(err, STATUS_FAILED, "%s: a name is not UTF-8", path);
-	free(text);
+	st = all ? sealed_json_write(temporary, all, w->made_from, err) : error_set(err, STATUS_FAILED, "%s: a name is not UTF-8", path);
 	json_decref(all);
 	if (!st && rename(temporary, path) < 0)
 		return error_errno(err, "%s: cannot be renamed", temporary);
@@ -106,10 +115,9 @@ enum status work_calibrate(struct work *w, struct error *err)
 
 	if ((st = work_open_engine(w, err)) || (st = work_build(w, err)) || (st = work_check_memory(w, err)))
 		return st;
-	if ((st = file_mkdirs(w->ask.reference_folder, err)))
+	if ((st = path_of(w, &path, err)))
 		return st;
-	path = path_of(w);
-	cached = file_exists(path);
+	cached = is_kept(path);
 	if (!cached) {
 		struct linear_range *ranges = ARENA_ARRAY(&w->arena, w->part->artifact.output_count + 1, struct linear_range);
 		size_t count = 0;
@@ -130,7 +138,7 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 	json_t *all = NULL, *one;
 	struct linear_range *ranges;
 	size_t i;
-	enum status st = json_file(path, 16 << 20, &all, err);
+	enum status st = sealed_json_read(path, RANGES_MOST_NBYTES, &all, err);
 
 	if (st)
 		return error_prefix(err, "calibration");
@@ -145,6 +153,8 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 	w->ranges = ranges;
 	w->range_count = json_array_size(list);
 	json_object_del(all, "ranges");
+	json_object_del(all, "made_from");
+	json_object_del(all, "sha256");
 	w->calibration = all;
 	return STATUS_OK;
 }

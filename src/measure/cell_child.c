@@ -17,10 +17,11 @@
 #include <unistd.h>
 
 #include "backend/outline.h"
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
+#include "base/sealed.h"
 #include "measure/child.h"
 #include "measure/output_file.h"
 #include "measure/predict.h"
@@ -259,7 +260,7 @@ static enum status write_outputs(struct work *w, const char *path, struct error 
 			all[count++].name = is_ids ? OUTPUTS_TOKENS : OUTPUTS_MASK;
 		}
 	}
-	return outputs_write(&w->arena, path, all, count, err);
+	return outputs_write(&w->arena, path, w->made_from, all, count, err);
 }
 
 static enum status give_outputs(struct work *w, struct error *err)
@@ -323,30 +324,48 @@ static enum status measure_generation(struct work *w, struct error *err)
 	return work_compiles_only(w) ? say_compiled(w) : work_generate(w, err);
 }
 
-static const char *reference_path(struct work *w)
+// CACHE/reference/KEY, and w->made_from: all that decides what the reference is. artifact.key is of the graph and its weights.
+static enum status reference_stem(struct work *w, const char **stem, struct error *err)
 {
-	char hex[65];
-	struct hash h;
+	const struct request *ask = &w->ask;
+	const char *folder, *key;
+	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "reference 2",
+		"graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference", ask->reference_name, "engine", w->backend->name,
+		"engine_version", w->devices.version, "device", w->target.device, "options", w->target.options, "precision", ask->variant.precision,
+		"dequantised", (json_int_t)ask->dequantised, "tokens", ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens,
+		"prompt_tokens", (json_int_t)ask->prompt_tokens, "batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence,
+		"seed", (json_int_t)ask->seed);
+	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
 
-	hash_init(&h);
-	hash_add_text(&h, w->part->artifact.key);
-	hash_add_text(&h, w->inputs_hash);
-	hash_add_text(&h, w->ask.reference_name);
-	hash_add_text(&h, w->devices.version ? w->devices.version : "");
-	hash_hex(&h, hex);
-	return arena_printf(&w->arena, "%s/%s.safetensors", w->ask.reference_folder, hex);
+	if (!st && !(st = cache_part(&folder, &w->arena, "reference", err)))
+		*stem = arena_printf(&w->arena, "%s/%s", folder, key);
+	return st;
+}
+
+// A file of that name that another program left, that was cut or damaged or made from something else is no reference: it is made again.
+static bool is_kept(const char *path)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	bool good = file_exists(path) && !safetensors_open(&a, path, &shard, &tensors, &count, &err) && !outputs_check(&shard, &err);
+
+	arena_done(&a);
+	return good;
 }
 
 // The tokens that this engine generates; not kept, because nothing cheap says what they would follow from.
 static enum status make_generated(struct work *w, struct error *err)
 {
-	const char *path;
+	const char *path, *stem;
 	enum status st;
 
-	if ((st = work_load(w, err)) || (st = file_mkdirs(w->ask.reference_folder, err)))
+	if ((st = work_load(w, err)) || (st = reference_stem(w, &stem, err)))
 		return st;
 	scratch_sweep();
-	path = arena_printf(&w->arena, "%s/%s.generated.part", w->ask.reference_folder, claim_token());
+	path = arena_printf(&w->arena, "%s.%s.generated.part", stem, claim_token());
 	if ((st = work_generate_reference(w, path, err)))
 		return st;
 	say(json_pack("{s:s, s:s, s:b}", "event", "reference", "path", path, "cached", 0));
@@ -357,7 +376,7 @@ static enum status make_generated(struct work *w, struct error *err)
 // each writes its own and renames.
 static enum status make_reference(struct work *w, struct error *err)
 {
-	const char *path, *temporary;
+	const char *path, *stem, *temporary;
 	bool cached;
 	enum status st;
 
@@ -367,10 +386,10 @@ static enum status make_reference(struct work *w, struct error *err)
 		return make_generated(w, err);
 	if (!w->part->artifact.inputs && (st = work_load(w, err)))          // a user's .onnx: only the engine knows the inputs
 		return st;
-	if ((st = draw_inputs(w, err)) || (st = file_mkdirs(w->ask.reference_folder, err)))
+	if ((st = draw_inputs(w, err)) || (st = reference_stem(w, &stem, err)))
 		return st;
-	path = reference_path(w);
-	cached = file_exists(path);
+	path = arena_printf(&w->arena, "%s.safetensors", stem);
+	cached = is_kept(path);
 	if (!cached) {
 		if ((!w->is_open && (st = work_load(w, err))) || (st = work_order_inputs(w, err)))
 			return st;

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -308,8 +309,7 @@ static void say_profile(const struct profile *p, const struct mapped_node *nodes
 
 enum status work_profile(struct work *w, struct error *err)
 {
-	const char *folder = arena_printf(&w->arena, "%s/run", file_cache_dir(&w->arena));
-	struct profile p = { .arena = &w->arena, .folder = folder, .runs = RUNS_USUAL };
+	struct profile p = { .arena = &w->arena, .runs = RUNS_USUAL };
 	struct outline outline = { 0 };
 	struct roofs roofs = { 0 };
 	struct costs costs = { 0 };
@@ -317,12 +317,12 @@ enum status work_profile(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("profile");
-	if ((st = file_mkdirs(folder, err)) || (st = outline_read(&outline, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, err)) ||
+	if ((st = cache_part(&p.folder, &w->arena, "run", err)) || (st = outline_read(&outline, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, err)) ||
 	    (st = session_profile(&w->part->session, &w->part->artifact, w->in, w->part->session.input_count, &p, err)) || (st = find_costs(w, &outline, &costs, err)))
 		return st;
 	say_phase("roofline");
 	nodes = profile_map(&w->arena, &outline, costs.cost_of ? &costs.of_bound : NULL, costs.cost_of, &p);
-	measure_products(w, folder, &roofs);
+	measure_products(w, p.folder, &roofs);
 	measure_memory(w, &roofs);
 	find_peak(&roofs, nodes, p.count, &w->arena);
 	say_profile(&p, nodes, &roofs, &costs);

@@ -44,6 +44,7 @@ struct work {
 	size_t drawn_count;
 	struct tensor *in, *out;             // order of part->session.inputs and .outputs
 	char inputs_hash[65];
+	const char *made_from;               // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
 	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms;                     // of a generation

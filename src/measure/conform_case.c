@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "measure/cell.h"
 #include "measure/scratch.h"
 
@@ -89,11 +91,24 @@ static enum status write_weights(struct arena *a, const char *path, struct weigh
 	return safetensors_write(path, tensors, count, err);
 }
 
+// Is the folder what a case was made into? Otherwise it is made again.
+static bool is_made(const char *folder, const char *key, const char *config, size_t config_nbytes)
+{
+	struct arena a = { 0 };
+	size_t nbytes;
+	char *text;
+	bool good = !file_read(&a, arena_printf(&a, "%s/config.json", folder), FILE_LIMIT, &text, &nbytes, NULL) && nbytes == config_nbytes &&
+		!memcmp(text, config, nbytes) && sealed_folder_check(folder, "model.safetensors", key);
+
+	arena_done(&a);
+	return good;
+}
+
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err)
 {
 	static const char *const names[] = { "config.json", "weights.tsv", "case.json" };
 	struct arena scratch = { 0 };
-	const char *result, *part;
+	const char *conform, *result, *part;
 	char *files[3], hex[65];
 	size_t sizes[3], count = 0;
 	struct weight *weights = NULL;
@@ -107,14 +122,14 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 		if (!st)
 			hash_add_text(&h, files[i]);
 	}
-	if (st) {
+	if (st || (st = cache_part(&conform, &scratch, "conform", err))) {
 		arena_done(&scratch);
 		return st;
 	}
 	hash_hex(&h, hex);
-	result = arena_printf(a, "%s/conform/%s", file_cache_dir(&scratch), hex);
+	result = arena_printf(a, "%s/%s", conform, hex);
 	part = arena_printf(&scratch, "%s.%s.part", result, claim_token());
-	if (!file_is_dir(result)) {
+	if (!is_made(result, hex, files[0], sizes[0])) {
 		scratch_sweep();
 		st = json_bytes(arena_printf(&scratch, "%s/case.json", case_folder), files[2], sizes[2], &json, err);
 		if (!st && (st = parse_weights(&scratch, files[1], &weights, &count, err)))
@@ -126,7 +141,11 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 		if (!st)
 			st = write_weights(&scratch, arena_printf(&scratch, "%s/model.safetensors", part), weights, count,
 				json_object_get(json, "integer_tensors"), err);
-		if (!st && rename(part, result) < 0 && !file_is_dir(result))     // another may have been faster
+		if (!st)
+			st = sealed_folder_write(part, "model.safetensors", hex, err);
+		if (!st && !is_made(result, hex, files[0], sizes[0]))            // another may have been faster
+			st = file_remove_tree(result, err);
+		if (!st && rename(part, result) < 0 && !file_is_dir(result))
 			st = error_errno(err, "%s: cannot be renamed", part);
 		file_remove_tree(part, NULL);
 		json_decref(json);

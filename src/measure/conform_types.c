@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a file a type. A file counts for the
-// program, the engine's library, the options and the cases that it was made with, and for no others.
+// "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a sealed file a type (base/sealed.h). A file
+// counts for the program, the engine's library, the options and the cases that it was made with, and for no others.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cache.h"
 #include "base/file.h"
-#include "base/hash.h"
+#include "base/sealed.h"
 #include "measure/cell.h"
 #include "measure/conform_case.h"
 #include "measure/shipped.h"
@@ -22,21 +23,26 @@ static const char *file_identity(struct arena *a, const char *path)
 	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-static const char *result_path(struct arena *a, const struct conform_type *type, const struct target *t)
-{
-	const char *engines = getenv("ASSAY_ENGINE_PATH");
-	const char *facts[] = { "3", file_identity(a, cell_program(a)), engines ? engines : "", t->platform->name,
-		t->device ? t->device : "", t->options ? t->options : "", type->model_type };
-	struct hash h;
-	char hex[65], digest[65];
+// A type's cases, and the file that keeps what became of them.
+struct kept {
+	const char *path, *made_from;        // NULL: there is no cache for it
+	bool known;                          // it is there, and is believed
+};
 
-	hash_init(&h);
-	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-		hash_add_text(&h, facts[i]);
+static struct kept place_of(struct arena *a, const struct conform_type *type, const struct target *t)
+{
+	json_t *cases = json_array(), *facts;
+	const char *folder, *key;
+	struct kept kept = { 0 };
+	char digest[65];
+
 	for (size_t i = 0; i < type->count; i++)
-		hash_add_text(&h, case_digest(digest, type->cases[i].folder, NULL) ? "unreadable" : digest);
-	hash_hex(&h, hex);
-	return arena_printf(a, "%s/conform-results/%s.json", file_cache_dir(a), hex);
+		json_array_append_new(cases, json_pack("[s, s]", type->cases[i].name, case_digest(digest, type->cases[i].folder, NULL) ? "unreadable" : digest));
+	facts = json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o}", "of", "conform 4", "program", file_identity(a, cell_program(a)), "engines",
+		getenv("ASSAY_ENGINE_PATH"), "platform", t->platform->name, "device", t->device, "options", t->options, "type", type->model_type, "cases", cases);
+	if (!sealed_key(&key, &kept.made_from, a, facts, NULL) && !cache_part(&folder, a, "conform-results", NULL))
+		kept.path = arena_printf(a, "%s/%s.json", folder, key);
+	return kept;
 }
 
 static void sum_up(struct conform_type *type)
@@ -51,7 +57,7 @@ static bool read_result(struct conform_type *type, struct arena *a, const char *
 {
 	json_t *json;
 
-	if (!file_exists(path) || json_file(path, 1 << 24, &json, NULL))
+	if (!path || !file_exists(path) || sealed_json_read(path, 1 << 24, &json, NULL))
 		return false;
 	const char *library = json_string_value(json_object_get(json, "library"));
 	const json_t *cases = json_object_get(json, "cases");
@@ -79,10 +85,9 @@ static json_t *real_or_null(double x)
 }
 
 // A cache that cannot be written only means that the next one runs them again.
-static void write_result(const struct conform_type *type, struct arena *a, const char *path, const struct conform_engine *engine)
+static void write_result(const struct conform_type *type, struct arena *a, const struct kept *kept, const struct conform_engine *engine)
 {
 	json_t *cases = json_array(), *json;
-	char *text;
 
 	for (size_t i = 0; i < type->count; i++) {
 		const struct conform_case *c = &type->cases[i];
@@ -92,10 +97,8 @@ static void write_result(const struct conform_type *type, struct arena *a, const
 	}
 	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version, "library", engine->library,
 		"library_identity", file_identity(a, engine->library), "cases", cases);
-	text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
-	if (text && file_mkdirs(arena_printf(a, "%s/conform-results", file_cache_dir(a)), NULL) == STATUS_OK)
-		file_write(path, text, strlen(text), NULL);
-	free(text);
+	if (json && kept->path)
+		sealed_json_write(kept->path, json, kept->made_from, NULL);
 	json_decref(json);
 }
 
@@ -120,29 +123,27 @@ static enum status settle(struct conform_type *types, size_t count, const struct
 	struct conform_engine engine = { 0 };
 	struct conform_case *run;
 	size_t cases = 0, n = 0;
-	const char **paths = ARENA_ARRAY(a, count + 1, const char *);
+	struct kept *kept = ARENA_ARRAY(a, count + 1, struct kept);
 	enum status st;
 
 	for (size_t i = 0; i < count; i++) {
-		paths[i] = result_path(a, &types[i], t);
-		if (read_result(&types[i], a, paths[i]))
-			paths[i] = NULL;
-		else
-			cases += types[i].count;
+		kept[i] = place_of(a, &types[i], t);
+		kept[i].known = read_result(&types[i], a, kept[i].path);
+		cases += kept[i].known ? 0 : types[i].count;
 	}
 	run = ARENA_ARRAY(a, cases + 1, struct conform_case);
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; paths[i] && k < types[i].count; k++)
+		for (size_t k = 0; !kept[i].known && k < types[i].count; k++)
 			run[n++] = types[i].cases[k];
 	if (n && (st = conform_run_told(t, run, n, 0, each, context, a, &engine, err)))
 		return st;
 	n = 0;
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; paths[i] && k < types[i].count; k++)
+		for (size_t k = 0; !kept[i].known && k < types[i].count; k++)
 			types[i].cases[k] = run[n++];
 		sum_up(&types[i]);
-		if (paths[i] && types[i].count && engine.library)
-			write_result(&types[i], a, paths[i], &engine);
+		if (!kept[i].known && types[i].count && engine.library)
+			write_result(&types[i], a, &kept[i], &engine);
 	}
 	if (n && !engine.library)
 		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name, run[0].reason ? run[0].reason : "its engine did not answer");

@@ -10,13 +10,40 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sealed.h"
 #include "checkpoint/checkpoint.h"
 
-enum status outputs_write(struct arena *a, const char *path, const struct tensor *outputs, size_t count, struct error *err)
+enum { LENGTH_NBYTES = 8 };              // of the header, before it
+
+static enum status make_header(struct arena *a, const char *made_from, struct weight *tensors, size_t count, char **header, size_t *header_nbytes,
+	struct error *err)
+{
+	uint64_t file_nbytes;
+	enum status st;
+
+	if (!made_from)
+		return safetensors_header(a, tensors, count, header, header_nbytes, &file_nbytes, err);
+	json_t *metadata = json_object();
+	sealed_add(metadata, made_from);
+	st = safetensors_header_metadata(a, tensors, count, metadata, header, header_nbytes, &file_nbytes, err);
+	json_decref(metadata);
+	return st;
+}
+
+static void seal(char *header, size_t header_nbytes, const struct tensor *outputs, size_t count)
+{
+	struct sealing s;
+
+	sealing_begin(&s, header, header_nbytes);
+	for (size_t i = 0; i < count; i++)
+		sealing_data(&s, outputs[i].data, outputs[i].nbytes);
+	sealing_end(&s);
+}
+
+enum status outputs_write(struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err)
 {
 	size_t header_nbytes;
 	struct weight *tensors = ARENA_ARRAY(a, count + 1, struct weight);
-	uint64_t file_nbytes;
 	char *header;
 	enum status st;
 	int fd;
@@ -27,13 +54,15 @@ enum status outputs_write(struct arena *a, const char *path, const struct tensor
 		tensors[i] = (struct weight){ .name = t->name, .dtype = t->dtype, .rank = t->rank, .nbytes = t->nbytes };
 		memcpy(tensors[i].dim, t->dim, sizeof tensors[i].dim);
 	}
-	if ((st = safetensors_header(a, tensors, count, &header, &header_nbytes, &file_nbytes, err)))
+	if ((st = make_header(a, made_from, tensors, count, &header, &header_nbytes, err)))
 		return st;
 	// What an engine hands over may be less than it says: a hole in the file would be read as zeros.
 	for (size_t i = 0; i < count; i++)
 		if (outputs[i].nbytes != tensors[i].nbytes)
 			return error_set(err, STATUS_FAILED, "output %s holds %zu bytes, its shape takes %" PRIu64, outputs[i].name, outputs[i].nbytes,
 				tensors[i].nbytes);
+	if (made_from)
+		seal(header, header_nbytes, outputs, count);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);
@@ -43,5 +72,14 @@ enum status outputs_write(struct arena *a, const char *path, const struct tensor
 			st = error_errno(err, "%s: cannot be written", path);
 	}
 	close(fd);
+	return st;
+}
+
+enum status outputs_check(const struct shard *file, struct error *err)
+{
+	json_t *header = json_loadb((const char *)file->map + LENGTH_NBYTES, file->header_nbytes - LENGTH_NBYTES, 0, NULL);
+	enum status st = sealed_check(file->path, json_object_get(header, "__metadata__"), file->map, file->nbytes, file->header_nbytes, err);
+
+	json_decref(header);
 	return st;
 }

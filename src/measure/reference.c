@@ -2,12 +2,15 @@
 // Golden outputs first: they alone know what the model's authors meant. Two engines that run our graph can agree on a wrong
 // one, so the row always says which reference it was.
 // An engine's reference runs in a child of its own, from the graph drawn in that engine's form, in float32, once; its outputs
-// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version.
+// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version, and say so themselves (base/sealed.h).
 #include "measure/reference.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
@@ -28,15 +31,10 @@ const char *reference_golden(const struct cell *c, struct arena *a)
 	return file_exists(path) && file_exists(arena_printf(a, "%s/case.json", c->path)) ? path : NULL;
 }
 
-enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
+static void take_tensors(struct arena *a, const struct weight *tensors, size_t all, const char *prefix, struct tensor **out, size_t *count)
 {
-	struct shard shard;
-	struct weight *tensors;
-	size_t all, n = 0;
-	enum status st = safetensors_open(a, path, &shard, &tensors, &all, err);
+	size_t n = 0;
 
-	if (st)
-		return st;
 	*out = ARENA_ARRAY(a, all + 1, struct tensor);
 	for (size_t i = 0; i < all; i++) {
 		struct tensor *t = &(*out)[n];
@@ -54,6 +52,51 @@ enum status reference_read(struct arena *a, const char *path, const char *prefix
 		n++;
 	}
 	*count = n;
+}
+
+enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	size_t all;
+	enum status st = safetensors_open(a, path, &shard, &tensors, &all, err);
+
+	if (!st)
+		take_tensors(a, tensors, all, prefix, out, count);
+	return st;
+}
+
+static void close_file(void *handle)
+{
+	close((int)(intptr_t)handle);
+}
+
+// A file of CACHE/reference is used until `a` ends: it is not trimmed, and is the youngest. False: it is gone.
+static bool hold(struct arena *a, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	flock(fd, LOCK_SH | LOCK_NB);
+	futimens(fd, NULL);
+	arena_defer(a, close_file, (void *)(intptr_t)fd);
+	return !fstat(fd, &st) && st.st_nlink > 0;
+}
+
+// What a reference's child wrote or found. Checked again here, in the memory that is compared: another program may have written meanwhile.
+static enum status read_kept(struct arena *a, const char *path, struct tensor **out, size_t *count, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	size_t all;
+	enum status st;
+
+	hold(a, path);
+	if ((st = safetensors_open(a, path, &shard, &tensors, &all, err)) || (st = outputs_check(&shard, err)))
+		return st;
+	take_tensors(a, tensors, all, "", out, count);
 	return STATUS_OK;
 }
 
@@ -102,9 +145,8 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
 	struct request ask = { .path = c->path, .platform = x->target.platform->name, .device = x->target.device, .options = x->target.options,
-		.reference_name = x->name, .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)), .golden = q->golden,
-		.batch = c->batch, .sequence = c->sequence, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
-		.reference_tokens = q->tokens, .seed = (int64_t)c->seed,
+		.reference_name = x->name, .golden = q->golden, .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .reference_tokens = q->tokens, .seed = (int64_t)c->seed,
 		.variant = { .image_size = c->variant.image_size } };        // no precision: a reference computes in float32
 	struct error read_error = { 0 };
 	struct child_report report;
@@ -131,7 +173,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		return st;
 	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
-		if (reference_read(a, heard.reference_path, "", &out->tensors, &out->count, &read_error) == STATUS_OK)
+		if (read_kept(a, heard.reference_path, &out->tensors, &out->count, &read_error) == STATUS_OK)
 			out->name = x->name;
 		else
 			*why = arena_strdup(a, read_error.text);
@@ -147,9 +189,8 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
-	struct request ask = { .path = c->path, .platform = "cpu", .device = "CPU", .reference_folder = arena_printf(a, "%s/reference", file_cache_dir(a)),
-		.batch = c->batch, .sequence = c->sequence, .layers = c->layers, .seed = (int64_t)c->seed, .calibrate = INPUTS,
-		.variant = { .image_size = c->variant.image_size } };
+	struct request ask = { .path = c->path, .platform = "cpu", .device = "CPU", .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
+		.seed = (int64_t)c->seed, .calibrate = INPUTS, .variant = { .image_size = c->variant.image_size } };
 	const char *cause = NULL, *note;
 	struct child_report report;
 	struct heard heard;
@@ -160,6 +201,10 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 		return st;
 	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
+	if (*path && !hold(a, *path)) {
+		*path = NULL;
+		*why = "their file was removed from the cache meanwhile";
+	}
 	child_report_done(&report);
 	return STATUS_OK;
 }

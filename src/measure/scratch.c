@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -12,7 +13,7 @@
 static void sweep_folder(const char *folder, const char *token)
 {
 	struct arena a = { 0 };
-	DIR *d = opendir(folder);
+	DIR *d = folder ? opendir(folder) : NULL;
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
@@ -25,20 +26,18 @@ static void sweep_folder(const char *folder, const char *token)
 	arena_done(&a);
 }
 
-static void over(void *cache, const char *token)
+static void over(void *unused, const char *token)
 {
 	static const char *const folders[] = { "run", "reference", "conform" };
 	struct arena a = { 0 };
 
+	(void)unused;
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		sweep_folder(arena_printf(&a, "%s/%s", (const char *)cache, folders[i]), token);
+		sweep_folder(cache_find(&a, folders[i]), token);
 	arena_done(&a);
 }
 
 void scratch_sweep(void)
 {
-	struct arena a = { 0 };
-
-	claim_sweep(over, file_cache_dir(&a));
-	arena_done(&a);
+	claim_sweep(over, NULL);
 }

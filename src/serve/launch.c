@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -240,9 +241,9 @@ static enum status make_profile(struct launch *l, struct error *err)
 {
 	static atomic_uint counter;
 	struct arena a = { 0 };
-	const char *run = arena_printf(&a, "%s/run", file_cache_dir(&a));
+	const char *run;
 	char real[PATH_MAX];
-	enum status st = file_mkdirs(run, err);
+	enum status st = cache_part(&run, &a, "run", err);
 
 	if (!st && !realpath(run, real))
 		st = error_errno(err, "%s", run);

@@ -87,5 +87,10 @@ if has_platform cpu && has_platform openvino; then
 		code 0 "$ASSAY" run "$work/built/model.onnx" --on cpu --seq 16 --runs 1 --no-conform --json
 		json 'd[0]["verdict"] == "right" and d[0]["reference"] == "engine:openvino-f32"'
 	done
+	# A reference says itself whose it is: those of the two weights, each under the other's name, are not believed.
+	mapfile -t references < <(find "$ASSAY_CACHE/reference" -name '*.safetensors' -printf '%T@ %p\n' | sort -n | tail -2 | cut -d' ' -f2-)
+	mv "${references[0]}" "$work/reference" && mv "${references[1]}" "${references[0]}" && mv "$work/reference" "${references[1]}"
+	code 0 "$ASSAY" run "$work/built/model.onnx" --on cpu --seq 16 --runs 1 --no-conform --json
+	json 'd[0]["verdict"] == "right" and d[0]["reference"] == "engine:openvino-f32"'
 fi
 finish

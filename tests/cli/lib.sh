@@ -95,7 +95,7 @@ has_platform()
 small_disk()
 {
 	mkdir -p "$work/small"
-	mount -t tmpfs -o size="$1" none "$work/small" 2>/dev/null && return
+	mount -t tmpfs -o mode=755,size="$1" none "$work/small" 2>/dev/null && return
 	skip_part "no file system of $1 can be mounted here, so no disk is full"
 	return 1
 }

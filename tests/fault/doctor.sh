@@ -176,12 +176,12 @@ if unshare -m true 2>/dev/null; then
 	chmod 660 "$work/dev/kfd" "$work/dev/dri/renderD128"
 	chmod 666 "$work/dev/nvidiactl"
 	chmod 755 "$work" "$work/dev" "$work/dev/dri"
-	mkdir -p "$ASSAY_CACHE" && chmod -R a+rwX "$ASSAY_CACHE"
 	chgrp video "$work/dev/kfd" 2>/dev/null || chgrp 44 "$work/dev/kfd"
 	cat >"$work/as_nobody.sh" <<'END'
 for node in null zero urandom; do mount --bind "/dev/$node" "$work/dev/$node"; done
 mount --rbind "$work/dev" /dev
-exec setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" doctor cuda rocm
+mkdir "$work/theirs" && chown 65534 "$work/theirs"
+ASSAY_CACHE=$work/theirs exec setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" doctor cuda rocm
 END
 	export work ASSAY
 	if ! setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" --version >/dev/null 2>&1; then

@@ -30,7 +30,7 @@ says cause 'libfoo.so.3'
 says stderr_tail 'libfoo.so.3'
 
 # A full disk below the cache is the cell's outcome, in words. A file system of 1 MiB needs root; without it there is nothing to fill.
-if mkdir "$work/small" && mount -t tmpfs -o size=1m none "$work/small" 2>/dev/null; then
+if mkdir "$work/small" && mount -t tmpfs -o mode=755,size=1m none "$work/small" 2>/dev/null; then
 	mkdir -p "$work/small/run"
 	head -c 1048576 /dev/zero >"$work/small/fill" 2>/dev/null || true
 	got=0

@@ -286,15 +286,6 @@ static void files(void **state)
 	assert_true(file_free_bytes(scratch) > 0);
 	assert_int_equal(file_free_bytes(path("no/such/folder")) > 0, 1);
 	assert_int_equal(file_free_bytes("relative/and/absent") > 0, 1);
-
-	setenv("ASSAY_CACHE", "/somewhere", 1);
-	assert_string_equal(file_cache_dir(&a), "/somewhere");
-	unsetenv("ASSAY_CACHE");
-	setenv("XDG_CACHE_HOME", "/xdg", 1);
-	assert_string_equal(file_cache_dir(&a), "/xdg/assay");
-	setenv("XDG_CACHE_HOME", "relative", 1);
-	setenv("HOME", "/home/x", 1);
-	assert_string_equal(file_cache_dir(&a), "/home/x/.cache/assay");
 	arena_done(&a);
 }
 

@@ -436,15 +436,22 @@ static void made_once(void **state)
 	assert_true(other.made.ms >= 0 && strcmp(other.made.path, l.made.path));
 	close_layer(&other);
 	const char *file = arena_strdup(&arena, l.made.path);
+	uint64_t header;
+	memcpy(&header, good, sizeof header);
+	const size_t middle = 8 + header + (n - 8 - header) / 2;  // in a row that is neither first nor last
 
-	// Cut off; with zeros at the end; a maker that died.
-	for (int damage = 0; damage < 3; damage++) {
+	// Cut off; with zeros at the end; a maker that died; another byte in the middle; no word of what it was.
+	for (int damage = 0; damage < 5; damage++) {
 		char *copy = arena_alloc(&arena, n);
 		memcpy(copy, good, n);
 		if (damage == 1)
 			memset(copy + n - 64, 0, 64);
-		if (damage == 2) {
-			char *key = arena_strndup(&arena, file, (size_t)(strrchr(file, '/') - file));
+		if (damage == 3)
+			copy[middle] ^= 1;
+		char *key = arena_strndup(&arena, file, (size_t)(strrchr(file, '/') - file));
+		if (damage == 4) {
+			assert_int_equal(file_remove_tree(arena_printf(&arena, "%s/made.json", key), &e), STATUS_OK);
+		} else if (damage == 2) {
 			file_remove_tree(key, NULL);
 			assert_int_equal(file_mkdirs(arena_printf(&arena, "%s.tmp", key), &e), STATUS_OK);
 			assert_int_equal(file_write(arena_printf(&arena, "%s.tmp%s", key, strrchr(file, '/')), copy, n / 2, &e), STATUS_OK);

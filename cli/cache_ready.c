@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command that works in the cache says about it before it begins.
+#include "base/cache.h"
+#include "base/claim.h"
+#include "command.h"
+#include "progress.h"
+
+int cli_cache_ready(void)
+{
+	struct error err = { 0 };
+	const char *problem;
+
+	if (cache_check(&err))
+		return cli_error(&err);
+	if ((problem = claim_problem()))
+		progress_notice(problem);
+	return -1;
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+# The cache: folders that others own or may write into, links in it, files planted under the right name, and what fills it.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+need_python
+cases=$SOURCE/tests/conform/cases
+for type in bert llama; do
+	code 0 "$ASSAY" synth "$cases/$type" -o "$work/$type"
+done
+chmod 755 "$work"
+mkdir "$work/target"
+quick=(--on null --runs 1 --no-conform)
+victim=54321 attacker=54322
+
+# other NAME: a cache of that name from here on.
+other()
+{
+	ASSAY_CACHE=$work/$1
+}
+
+# in_cache: what lies there and where links of it could lead.
+in_cache()
+{
+	find "$ASSAY_CACHE" "$work/target" -printf '%p %l\n' 2>/dev/null | sort
+}
+
+# refused PATTERN WORDS...: assay WORDS ends at once with that sentence, and nothing was written.
+refused()
+{
+	local pattern=$1 before
+	shift
+	before=$(in_cache)
+	bounded 1 10 300 "$ASSAY" "$@"
+	has err "^assay: the cache is not used: .*$pattern"
+	[ "$(in_cache)" = "$before" ] || fail "written into a cache that is not to be used: ${*:1:2}"
+}
+
+# ---- whose folder it is ----------------------------------------------------------------------------------------------------
+
+other open
+for mode in 0775 1777 0777; do
+	rm -rf "$ASSAY_CACHE" && mkdir "$ASSAY_CACHE" && chmod $mode "$ASSAY_CACHE"
+	refused "others may write into $ASSAY_CACHE \(mode $mode\)" run "$work/bert" "${quick[@]}"
+done
+refused 'others may write' matrix --models "$work/bert" "${quick[@]}" --output-dir "$work/dir"
+refused 'others may write' conform "$cases/bert"
+refused 'others may write' doctor null
+refused 'others may write' types
+refused 'others may write' cache --trim
+bounded 0 10 300 "$ASSAY" cache
+has out '^  problem  .*others may write into '
+bounded 0 10 300 "$ASSAY" cache --json
+json '"others may write" in d["problem"]'
+
+# The parts are looked at one by one: a folder in a cache that is its user's may have been there before the cache was closed.
+other part
+mkdir "$ASSAY_CACHE" "$ASSAY_CACHE/reference" && chmod 0777 "$ASSAY_CACHE/reference"
+refused "others may write into $ASSAY_CACHE/reference" run "$work/bert" "${quick[@]}"
+
+# What assay makes is closed, whatever the umask.
+other new/deep
+before=$(umask)
+umask 0
+bounded 0 60 1500 "$ASSAY" run "$work/bert" "${quick[@]}"
+umask "$before"
+open=$(find "$work/new" -type d -perm /022)
+[ -z "$open" ] || fail "made for everybody to write into: $open"
+
+# Everybody may exchange it.
+mkdir "$work/public" && chmod 0777 "$work/public"
+other public/cache
+mkdir -m 0700 "$ASSAY_CACHE"
+refused "everybody may write into $work/public" run "$work/bert" "${quick[@]}"
+
+# Links.
+for part in run reference synthetic claim; do
+	other "link-$part"
+	mkdir -m 0700 "$ASSAY_CACHE" && ln -s "$work/target" "$ASSAY_CACHE/$part"
+	refused "$ASSAY_CACHE/$part is a link" run "$work/bert" "${quick[@]}"
+done
+
+if [ "$(id -u)" -eq 0 ]; then
+	other theirs
+	mkdir -m 0700 "$ASSAY_CACHE" && chown $attacker "$ASSAY_CACHE"
+	refused "$ASSAY_CACHE belongs to user $attacker" run "$work/bert" "${quick[@]}"
+	other theirs-within
+	mkdir -m 0700 "$ASSAY_CACHE" "$ASSAY_CACHE/reference" && chown $attacker "$ASSAY_CACHE/reference"
+	refused "$ASSAY_CACHE/reference belongs to user $attacker" run "$work/bert" "${quick[@]}"
+	# Another user's link to a folder of ours.
+	other lure
+	mkdir -m 0700 "$work/own" && ln -s "$work/own" "$ASSAY_CACHE" && chown -h $attacker "$ASSAY_CACHE"
+	refused "$ASSAY_CACHE belongs to user $attacker" run "$work/bert" "${quick[@]}"
+else
+	skip_part "only root can give a folder to another user"
+fi
+
+if can_be $victim; then
+	# A user without a home has no folder that is everybody's.
+	mkdir -m 0755 "$work/db" && chown $victim "$work/db"
+	bounded 0 10 300 setpriv --reuid=$victim --regid=$victim --clear-groups env -u ASSAY_CACHE -u XDG_CACHE_HOME -u HOME "$ASSAY" cache
+	has out "^/var/tmp/assay-$victim\$"
+	# A folder that another user made, closed to everybody else.
+	other victims
+	mkdir -m 0755 "$ASSAY_CACHE" && chown $attacker "$ASSAY_CACHE"
+	bounded 1 10 300 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}" --db "$work/db/a.duckdb"
+	has err "the cache is not used: .* belongs to user $attacker"
+	# Root's own is used. Where no claim can be made it is said, and the cell runs.
+	chown 0 "$ASSAY_CACHE" && chmod -R a+rX "$work/bert"
+	for part in run reference artifact digest; do
+		mkdir -m 0700 "$ASSAY_CACHE/$part" && chown $victim "$ASSAY_CACHE/$part"
+	done
+	bounded 0 60 1500 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}" --db "$work/db/a.duckdb"
+	has err "^assay: what killed programs leave in the cache is not removed, because nobody can tell whether they live: .*$ASSAY_CACHE/claim: .*Permission denied"
+	become $victim "$ASSAY" cache >"$work/out" 2>"$work/err"
+	has out '^  problem +what killed programs leave'
+fi
+
+# ---- files under the right name ---------------------------------------------------------------------------------------------
+
+# flip FILE: another byte in the middle of the largest tensor; size and mtime stay.
+flip()
+{
+	python3 - "$1" <<'PY'
+import json, os, struct, sys
+path = sys.argv[1]
+times = os.stat(path)
+data = bytearray(open(path, "rb").read())
+n = 8 + struct.unpack("<Q", data[:8])[0]
+begin, end = max((t["data_offsets"] for k, t in json.loads(data[8:n]).items() if k != "__metadata__"), key=lambda o: o[1] - o[0])
+# The highest byte of a number of four: a weight, or an output, of another order.
+data[n + begin + (end - begin) // 8 * 4 + 3] ^= 0x40
+open(path, "r+b").write(data)
+os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+PY
+}
+
+# only PATTERN: the one file of that name.
+only()
+{
+	local found
+	found=$(find "$ASSAY_CACHE" -type f -path "$1")
+	[ "$(wc -l <<<"$found")" -eq 1 ] && [ -n "$found" ] || fail "not one file $1: $found"
+	echo "$found"
+}
+
+# A reference that was changed, one of another question, nothing: none decides a verdict, and each is made again.
+other planted
+right()
+{
+	bounded 0 60 1500 "$ASSAY" run "$work/bert" "${quick[@]}" --seq "$1" --json
+	json 'd[0]["verdict"] == "right" and d[0]["reference"] == "engine:null"'
+}
+right 8
+reference=$(only '*/reference/*.safetensors')
+cp "$reference" "$work/reference-8"
+right 16
+sixteen=$(find "$ASSAY_CACHE/reference" -type f ! -samefile "$reference")
+right 8
+for plant in flipped copied empty; do
+	case $plant in
+	flipped) flip "$reference" ;;
+	copied) cp "$sixteen" "$reference" ;;
+	empty) : >"$reference" ;;
+	esac
+	right 8
+	cmp -s "$reference" "$work/reference-8" || fail "a reference that was $plant is not made again"
+done
+ln -sf "$sixteen" "$reference"
+right 8
+[ ! -L "$reference" ] || fail "a link is a reference"
+
+# Weights in another precision: a byte in the middle.
+other planted-converted
+code 0 "$ASSAY" run "$work/llama" "${quick[@]}" --precision int4-weights --json
+weights=$(only '*/converted/*.safetensors')
+cp "$weights" "$work/weights"
+flip "$weights"
+bounded 0 60 1500 "$ASSAY" run "$work/llama" "${quick[@]}" --precision int4-weights --json
+json 'd[0]["convert_ms"] > 0'
+cmp -s "$weights" "$work/weights" || fail "converted weights with another byte are used"
+
+if has_platform cpu; then
+	# Which cases pass, and the weights that cases are made into.
+	other planted-cases
+	mkdir -p "$work/share/conform/cases"
+	cp -r "$cases/bert" "$work/share/conform/cases/"
+	types() { ASSAY_SHARE=$work/share bounded "$1" 120 3000 "$ASSAY" types --json; }
+	types 0
+	kept=$(grep -l '"passed": *true' "$ASSAY_CACHE"/conform-results/*)
+	sed -i 's/"passed": *true/"passed":false/' "$kept"
+	types 0
+	json '[x["cases_passed"] for x in d if x["type"] == "bert"] == [1]'
+	flip "$(only '*/conform/*/model.safetensors')"
+	bounded 0 120 3000 "$ASSAY" conform "$cases/bert"
+
+	# Ranges of activations, which decide what int8-static rounds to.
+	other planted-ranges
+	static=(--on cpu --precision int8-static --seq 8 --runs 1 --no-conform --json)
+	bounded 0 120 3000 "$ASSAY" run "$work/bert" "${static[@]}"
+	ranges=$(only '*.ranges.json')
+	cp "$ranges" "$work/ranges"
+	sed -i 's/"high": *\([-0-9]\)/"high":1\1/g; s/"high":1-/"high":1/g' "$ranges"
+	! cmp -s "$ranges" "$work/ranges" || fail "the ranges were not changed"
+	bounded 0 120 3000 "$ASSAY" run "$work/bert" "${static[@]}"
+	cmp -s "$ranges" "$work/ranges" || fail "ranges of activations that were changed are used"
+fi
+
+# ---- what fills it ------------------------------------------------------------------------------------------------------------
+
+# All that assay makes is shown and counts.
+other full
+key=$(printf '0a%.0s' $(seq 32))
+mkdir -p "$ASSAY_CACHE/reference" "$ASSAY_CACHE/compiled/$key/deep" "$ASSAY_CACHE/digest" "$ASSAY_CACHE/claim"
+fill() { head -c 1048576 /dev/zero >"$1" && touch -d '2 days ago' "$1"; }
+fill "$ASSAY_CACHE/reference/$key.safetensors"
+fill "$ASSAY_CACHE/compiled/$key/deep/blob"
+fill "$ASSAY_CACHE/compiled/$key/made.json"
+fill "$ASSAY_CACHE/digest/1-2"
+: >"$ASSAY_CACHE/claim/0123456789abcdef"
+bounded 0 10 300 "$ASSAY" cache --json
+json 'd["problem"] is None and d["other_bytes"] == 0 and d["claims"] >= 1'
+json 'd["references"] == d["compiled"] == d["digests"] == 1 and d["reference_bytes"] >= 2**20 and d["compiled_bytes"] >= 2**21 and d["digest_bytes"] >= 2**20'
+bounded 0 10 300 "$ASSAY" cache
+has out '^  compiled +2\.0 MiB in 1;'
+# A run holds the limit, with real weights too.
+bounded 0 60 1500 "$ASSAY" run "$work/bert" "${quick[@]}" --cache-limit 0.0035
+[ ! -e "$ASSAY_CACHE/reference/$key.safetensors" ] || fail "the oldest is over the limit and still there"
+[ -e "$ASSAY_CACHE/compiled/$key/made.json" ] || fail "removed, though it was within the limit"
+bounded 0 10 300 "$ASSAY" cache --trim --cache-limit 0 --json
+json 'd["removed_bytes"] >= 3 * 2**20 and d["references"] == d["compiled"] == d["digests"] == 0 and d["reference_bytes"] == d["compiled_bytes"] == d["digest_bytes"] == 0'
+[ ! -e "$ASSAY_CACHE/claim/0123456789abcdef" ] || fail "the claim of a program that is gone stays"
+finish
