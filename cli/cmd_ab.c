@@ -11,6 +11,7 @@
 #include "onnx/precision.h"
 #include "emit.h"
 #include "progress.h"
+#include "report/summary.h"
 #include "show.h"
 
 struct command_line {
@@ -204,8 +205,8 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	emit("%s%s%s%s\n", c->model, c->preset ? ": " : "", c->preset ? c->preset : "", j->browser ? arena_printf(&a, " (%s)", j->browser) : "");
 	if (c->what)
 		emit("  %s\n", c->what);
-	emit("  A  %s%s\n  B  %s%s\n", c->side_a ? c->side_a : "not run", c->emulated_a == 1 ? " (software stand-in)" : "", c->side_b ? c->side_b : "not run",
-		c->emulated_b == 1 ? " (software stand-in)" : "");
+	emit("  A  %s\n", report_qualified(&a, c->side_a ? c->side_a : "not run", comparison_qualifiers(&a, c, 0)));
+	emit("  B  %s\n", report_qualified(&a, c->side_b ? c->side_b : "not run", comparison_qualifiers(&a, c, 1)));
 	if (!isnan(c->ratio))
 		for (size_t i = 0; i < r->line_count; i++)
 			print_line(&a, &r->lines[i]);

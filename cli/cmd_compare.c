@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"
+#include "measure/standing.h"
 #include "progress.h"
 #include "report/report.h"
 #include "report/summary.h"
@@ -79,6 +80,12 @@ static const char *row_list(struct arena *a, const struct side_row *const *rows,
 	return out;
 }
 
+// With what qualifies its figures.
+static const char *what_of(struct arena *a, const struct contrast *q)
+{
+	return report_qualified(a, *q->what ? q->what : "one question", qualifiers_of_sides(a, q->qualifiers_a, q->qualifiers_b));
+}
+
 static void print_verdicts(const struct contrast *q)
 {
 	if (q->verdict_a == q->verdict_b)
@@ -138,7 +145,7 @@ static void print_text(struct arena *a, const struct side *x, const struct side 
 		const struct contrast *q = &r->items[i];
 		bool any = false;
 
-		emit("%s\n", *q->what ? q->what : "one question");
+		emit("%s\n", what_of(a, q));
 		print_verdicts(q);
 		for (size_t k = 0; k < q->line_count; k++) {
 			print_line(a, &q->lines[k]);
@@ -162,7 +169,7 @@ static void print_md(struct arena *a, const struct side *x, const struct side *y
 	emit("| question | metric | A | B | B/A | 99 %% interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];
-		const char *what = report_md_esc(a, *q->what ? q->what : "one question");
+		const char *what = report_md_esc(a, what_of(a, q));
 
 		if (q->verdict_a != q->verdict_b)
 			emit("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");

@@ -3,6 +3,7 @@
 #include "api/asked.h"
 
 #include "base/text.h"
+#include "measure/standing.h"
 
 _Static_assert(ASKED_COUNT <= 64, "a field is a bit of uint64_t");
 
@@ -140,4 +141,20 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);
 	return out;
+}
+
+const char *asked_qualifiers(struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count)
+{
+	static const struct { enum asked_field field; unsigned which; } said[] = {
+		{ ASKED_WEIGHTS, QUALIFY_WEIGHTS }, { ASKED_LAYERS, QUALIFY_LAYERS }, { ASKED_variant_precision, QUALIFY_PRECISION },
+	};
+	const char **words = ARENA_ARRAY(a, count + 1, const char *);
+	unsigned which = QUALIFY_ALL;
+
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		if (x->field[said[i].field] && !text_is(x->field[said[i].field], "real") && !(leave >> said[i].field & 1))
+			which &= ~said[i].which;
+	for (size_t i = 0; i < count; i++)
+		words[i] = row_qualifiers(a, &rows[i]->row, which);
+	return qualifiers_of_all(a, words, count);
 }

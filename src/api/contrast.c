@@ -208,35 +208,15 @@ enum status contrast_rows(struct contrast_line *line, const struct side_row *con
 
 // ---- one question ------------------------------------------------------------------------------------------------
 
-static bool any_row(const struct contrast *q, bool (*is)(const struct side_row *r))
+static bool has_rebuilt(const struct contrast *q)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < q->a_count; i++)
-		if (is(q->a[i]))
-			return true;
+		any |= q->a[i]->question.is_rebuilt;
 	for (size_t i = 0; i < q->b_count; i++)
-		if (is(q->b[i]))
-			return true;
-	return false;
-}
-
-static bool is_emulated(const struct side_row *r)
-{
-	return r->row.emulated == 1 && !text_is(r->row.engine, "null");
-}
-
-static bool is_null(const struct side_row *r)
-{
-	return text_is(r->row.engine, "null");
-}
-
-static bool is_foreign(const struct side_row *r)
-{
-	return r->row.source != NULL;
-}
-
-static bool is_rebuilt(const struct side_row *r)
-{
-	return r->question.is_rebuilt;
+		any |= q->b[i]->question.is_rebuilt;
+	return any;
 }
 
 static const char *add_note(struct arena *a, const char *notes, const char *note)
@@ -262,13 +242,7 @@ static const char *note_of(const struct contrast *q, struct arena *a)
 	out = add_note(a, out, changed(a, "commit", x->commit, y->commit));
 	out = add_note(a, out, changed(a, "computes in", x->row.compute_dtype, y->row.compute_dtype));
 	out = add_note(a, out, changed(a, "form", x->row.form, y->row.form));
-	if (any_row(q, is_emulated))
-		out = add_note(a, out, "a software stand-in for hardware is among the rows");
-	if (any_row(q, is_null))
-		out = add_note(a, out, "the null engine computed nothing");
-	if (any_row(q, is_foreign))
-		out = add_note(a, out, "rows that another tool measured are among them");
-	if (any_row(q, is_rebuilt))
+	if (has_rebuilt(q))
 		out = add_note(a, out, "older rows are among them, of which not everything that was asked is known");
 	return out;
 }
@@ -362,7 +336,8 @@ enum status contrast_make(const struct side *a, const struct side *b, unsigned w
 				continue;
 			x->is_paired = y->is_paired = true;
 			struct contrast *q = &out->items[out->count++];
-			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave), .a = x->rows, .b = y->rows, .a_count = x->count, .b_count = y->count };
+			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave), .a = x->rows, .b = y->rows, .a_count = x->count, .b_count = y->count,
+				.qualifiers_a = asked_qualifiers(arena, &x->asked, leave, x->rows, x->count), .qualifiers_b = asked_qualifiers(arena, &y->asked, leave, y->rows, y->count) };
 			enum status st = make_question(q, wanted ? wanted : (1u << CONTRAST_COUNT) - 1, seed, out, arena, err);
 			if (st)
 				return st;
@@ -427,7 +402,8 @@ json_t *contrast_json(const struct side *a, const struct side *b, const struct c
 
 		for (size_t k = 0; k < q->line_count; k++)
 			json_array_append_new(lines, line_json(&q->lines[k]));
-		json_array_append_new(questions, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:s?, s:o}", "question", q->what, "verdict_a", verdict_word(q->verdict_a),
+		json_array_append_new(questions, json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:s?, s:o}", "question", q->what,
+			"qualifiers_a", q->qualifiers_a, "qualifiers_b", q->qualifiers_b, "verdict_a", verdict_word(q->verdict_a),
 			"verdict_b", verdict_word(q->verdict_b), "cause_a", q->cause_a, "cause_b", q->cause_b, "verdict_is",
 			q->verdict_a == q->verdict_b ? "the same" : q->change < 0 ? "worse" : q->change > 0 ? "better" : "another", "rows_a", numbers(q->a, q->a_count),
 			"rows_b", numbers(q->b, q->b_count), "note", q->note, "lines", lines));

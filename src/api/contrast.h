@@ -51,7 +51,8 @@ struct contrast {                                            // one question tha
 	int change;                                          // of the verdicts: -1 B's is worse, 1 better, 0 the same worth
 	struct contrast_line *lines;
 	size_t line_count;
-	const char *note;                                    // what to know before believing it; NULL: nothing
+	const char *qualifiers_a, *qualifiers_b;             // asked_qualifiers of the rows of each; NULL: nothing
+	const char *note;                                    // what else to know before believing it; NULL: nothing
 };
 
 struct contrast_lone { const char *what; const struct side_row **rows; size_t count; };

@@ -28,6 +28,7 @@ struct history_turn { size_t at; const char *cause; };      // the verdict of th
 
 struct history {
 	const char *what, *machine;
+	const char *qualifiers;                      // asked_qualifiers of its rows; NULL: nothing
 	enum contrast_metric metric;
 	struct history_point *points;
 	size_t count, measured;                      // measured: with a figure; the series that is looked at

@@ -80,3 +80,32 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
 	return out;
 }
+
+const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t count)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		bool seen = words[i] == NULL;
+		size_t alike = 0;
+
+		for (size_t k = 0; k < count && !seen; k++) {
+			seen = k < i && text_is(words[k], words[i]);
+			alike += text_is(words[k], words[i]);
+		}
+		if (seen)
+			continue;
+		if (alike == count)
+			return words[i];
+		out = arena_printf(a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words[i]);
+	}
+	return out;
+}
+
+const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b)
+{
+	if (text_is(of_a, of_b))
+		return of_a;
+	return arena_printf(a, "%s%s%s%s%s", of_a != NULL ? "A: " : "", of_a != NULL ? of_a : "", of_a != NULL && of_b != NULL ? "; " : "", of_b != NULL ? "B: " : "",
+		of_b != NULL ? of_b : "");
+}

@@ -3,6 +3,7 @@
 // json.c write them down.
 #include <math.h>
 
+#include "measure/standing.h"
 #include "report/summary.h"
 
 static bool same_question(const struct store_comparison *x, const struct store_comparison *y)
@@ -60,14 +61,10 @@ static const char *add_note(struct arena *a, const char *notes, const char *note
 
 static const char *notes_of(struct arena *a, const struct store_comparison *c)
 {
-	const char *notes = c->cause;
+	const char *notes = c->cause, *qualifiers = qualifiers_of_sides(a, comparison_qualifiers(a, c, 0), comparison_qualifiers(a, c, 1));
 
-	if (c->emulated_a == 1 || c->emulated_b == 1)
-		notes = add_note(a, notes, c->emulated_a == c->emulated_b ? "a software adapter on both sides: not the speed of a GPU" : "one side is a software adapter");
-	if (c->synthetic == 1)
-		notes = add_note(a, notes, "synthetic weights");
-	if (c->layers != ROW_NONE)
-		notes = add_note(a, notes, arena_printf(a, "only %lld layer%s", (long long)c->layers, c->layers == 1 ? "" : "s"));
+	if (qualifiers)
+		notes = add_note(a, notes, qualifiers);
 	if (c->load_before > 0 || c->load_after > 0)
 		notes = add_note(a, notes, arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
 	return notes;

@@ -199,7 +199,7 @@ const char *report_latency(struct arena *a, const struct row *r);
 const char *report_machine_line(struct arena *a, const struct report_machine *m);
 // "emulated", "nothing computed"; NULL for hardware.
 const char *report_software(const struct row *r);
-// Qualifiers of several cells: those of all where they are the same, else "2 of 3: synthetic weights; 1 of 3: 2 layers"; NULL: none has any.
+// Qualifiers of several cells: qualifiers_of_all.
 const char *report_qualifiers(struct arena *a, const struct report_cell *const *cells, size_t count);
 // "NAME (QUALIFIERS)"; just the name where qualifiers is NULL.
 const char *report_qualified(struct arena *a, const char *name, const char *qualifiers);

@@ -129,23 +129,11 @@ const char *report_qualified(struct arena *a, const char *name, const char *qual
 
 const char *report_qualifiers(struct arena *a, const struct report_cell *const *cells, size_t count)
 {
-	const char *out = NULL;
+	const char **words = ARENA_ARRAY(a, count + 1, const char *);
 
-	for (size_t i = 0; i < count; i++) {
-		const char *words = cells[i]->qualifiers;
-		size_t alike = 0;
-		bool seen = words == NULL;
-		for (size_t k = 0; k < count && !seen; k++) {
-			seen = k < i && text_is(cells[k]->qualifiers, words);
-			alike += text_is(cells[k]->qualifiers, words);
-		}
-		if (seen)
-			continue;
-		if (alike == count)
-			return words;
-		out = arena_printf(a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words);
-	}
-	return out;
+	for (size_t i = 0; i < count; i++)
+		words[i] = cells[i]->qualifiers;
+	return qualifiers_of_all(a, words, count);
 }
 
 const char *report_engine_name(const char *engine)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "measure/standing.h"
 #include "store/transaction.h"
 
 void comparison_init(struct store_comparison *c)
@@ -45,6 +46,19 @@ static json_t *json_of_integer(int64_t x)
 static json_t *json_of_boolean(int x)
 {
 	return x < 0 ? json_null() : json_boolean(x);
+}
+
+const char *comparison_qualifiers(struct arena *a, const struct store_comparison *c, int side)
+{
+	const char *requested = side ? c->requested_b : c->requested_a;
+	struct row r;
+
+	row_init(&r);
+	r.layers = c->layers;
+	r.weights = c->synthetic == 1 ? "synthetic" : NULL;
+	r.emulated = side ? c->emulated_b : c->emulated_a;
+	r.engine = text_is(requested, "null") ? requested : NULL;
+	return row_qualifiers(a, &r, QUALIFY_ALL);
 }
 
 json_t *comparison_json(const struct store_comparison *c)

@@ -64,6 +64,8 @@ struct store_comparison {
 };
 
 void comparison_init(struct store_comparison *c);                    // every field absent, as in struct row
+// row_qualifiers of a side (0: A, 1: B), as far as the line knows: layers, synthetic weights, device. In `a`; NULL: nothing.
+const char *comparison_qualifiers(struct arena *a, const struct store_comparison *c, int side);
 json_t *comparison_json(const struct store_comparison *c);           // all keys, null where absent; owned by the caller
 // In one transaction, as numbers that follow each other; fills id and run of each.
 enum status store_comparisons(struct store *s, struct store_comparison *items, size_t count, struct error *err);

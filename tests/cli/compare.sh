@@ -40,6 +40,7 @@ code 2 "$ASSAY" compare run:5+on:cpu run:5+on:openvino --json
 json 'd["differs"].startswith("platform: A cpu, B openvino") and d["worse_verdicts"] == 1'
 json 'd["questions"][0]["verdict_is"] == "worse" and (d["questions"][0]["verdict_a"], d["questions"][0]["verdict_b"])[1] == "wrong"'
 code 2 "$ASSAY" compare on:cpu on:openvino
+has out '^.*/bert.* \(.*nothing computed\)$'
 has out '^  verdict     A (right|unjudged), B wrong: worse$'
 
 # Another file, whole or a part of it; a failed cell and one that ran are answers to one question, though the failed one learned no length.

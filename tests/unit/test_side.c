@@ -248,6 +248,52 @@ static void metrics_and_directions(void **state)
 	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
 }
 
+// What qualifies rows is said of each side where the words of the question do not say it: an emulator's, a shortened model's, of some or of all.
+static void figures_are_qualified(void **state)
+{
+	static struct made a, b;
+	struct cell c = test_cell("m", "cpu");
+	struct contrast_result r;
+	struct history *h;
+	size_t count;
+
+	(void)state;
+	c.synthetic = true;
+	c.layers = 2;
+	for (int i = 0; i < 4; i++) {
+		struct row *x = &make(&a, &c, 1, 10)->row, *y = &make(&b, &c, 2, 10)->row;
+
+		x->layers = y->layers = 2;
+		y->emulated = 1;
+		y->compute_dtype = i == 0 ? "f16" : "f32";
+	}
+	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
+	assert_int_equal(r.count, 1);
+	assert_non_null(strstr(r.items[0].what, "synthetic weights"));
+	assert_null(r.items[0].qualifiers_a);
+	assert_string_equal(r.items[0].qualifiers_b, "1 of 4: computed in f16, emulated; 3 of 4: emulated");
+	json_t *json = contrast_json(&a.side, &b.side, &r), *question = json_array_get(json_object_get(json, "questions"), 0);
+	assert_string_equal(json_string_value(json_object_get(question, "qualifiers_b")), r.items[0].qualifiers_b);
+	json_decref(json);
+	OK(history_make(&b.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
+	assert_string_equal(h[0].qualifiers, r.items[0].qualifiers_b);
+	// Two rows named by number: what they differ in is said of both sides together, and the words of the question leave it out.
+	b.row[0].question.cell.synthetic = false;
+	b.row[0].question.cell.layers = 0;
+	b.row[0].row.layers = ROW_NONE;
+	b.row[0].row.weights = "real";
+	a.side.count = b.side.count = 1;
+	a.side.by_number = b.side.by_number = true;
+	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
+	assert_int_equal(r.count, 1);
+	assert_string_equal(r.items[0].qualifiers_a, "2 layers, synthetic weights");
+	assert_string_equal(r.items[0].qualifiers_b, "computed in f16, emulated");
+	assert_string_equal(qualifiers_of_sides(&arena, "x", "y"), "A: x; B: y");
+	assert_string_equal(qualifiers_of_sides(&arena, "x", NULL), "A: x");
+	assert_string_equal(qualifiers_of_sides(&arena, "x", "x"), "x");
+	assert_null(qualifiers_of_sides(&arena, NULL, NULL));
+}
+
 // Sixteen runs of one question, one of them with two rows; from the ninth on they take 10 % longer, in a newer engine. Another machine's rows and
 // another question's are series of their own.
 static void a_series_changes(void **state)
@@ -294,7 +340,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), cmocka_unit_test(metrics_and_directions), cmocka_unit_test_teardown(a_series_changes, forget),
+		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), cmocka_unit_test(metrics_and_directions), cmocka_unit_test_teardown(figures_are_qualified, forget), cmocka_unit_test_teardown(a_series_changes, forget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
