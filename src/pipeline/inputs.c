@@ -54,7 +54,7 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 		return shape->batch;
 	if (text_is(name, "samples"))
 		return 16000;
-	if (text_starts(name, "past_") && strstr(name, "sequence"))
+	if (text_starts(name, "past_") && strstr(name, "sequence") && !strstr(name, "encoder"))
 		return shape->past;
 	if (text_starts(name, "total_") && strstr(name, "sequence"))
 		return shape->past + shape->sequence;
@@ -169,6 +169,28 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 	return error_set(err, STATUS_UNSUPPORTED, "images of %lld by %lld: this model takes no images", n, n);
 }
 
+// The keys and values of an encoder's states, as optimum and transformers.js name them.
+static bool is_encoder_cache(const char *name)
+{
+	return text_starts(name, "past_key_values.") && strstr(name, ".encoder.");
+}
+
+// Is this dimension how many states of an encoder there are?
+static bool counts_states(const struct tensor_type *t, int axis)
+{
+	return is_encoder_cache(t->name) ? axis == 2 : (text_is(t->name, "encoder_attention_mask") || text_is(t->name, "encoder_hidden_states")) && axis == 1;
+}
+
+// As the first of them declares that does; 0: all leave it open.
+static int64_t declared_states(const struct tensor_type *types, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (int axis = 0; axis < types[i].rank; axis++)
+			if (counts_states(&types[i], axis) && types[i].dim[axis] > 0)
+				return types[i].dim[axis];
+	return 0;
+}
+
 // Dimension `axis` of a declared type. Engines tell no symbols' names, only that a dimension is open: the first one is then the
 // batch; the second is the sequence of tokens [batch, sequence] or of embeddings [batch, sequence, hidden].
 static int64_t decide(const struct tensor_type *t, int axis, const struct input_hints *hints, const struct input_shape *shape)
@@ -177,10 +199,12 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 
 	if (t->dim[axis] >= 0)
 		return t->dim[axis];
+	if (shape->encoder > 0 && counts_states(t, axis))
+		return shape->encoder;
 	if (named >= 0)
 		return named;
 	if (axis == 2 && text_starts(t->name, "past_key_values."))
-		return shape->past;
+		return is_encoder_cache(t->name) ? shape->sequence : shape->past;
 	if (axis == 0)
 		return shape->batch;
 	if (axis != 1 || t->rank > 3)
@@ -312,18 +336,43 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 	}
 }
 
-enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
-	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err)
+// All that hold the states of an encoder hold as many.
+static enum status check_states(const struct tensor_type *types, const struct tensor *in, size_t count, struct error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		enum status st = shape_of(&types[i], hints, shape, &out[i], err);
+	const struct tensor *first = NULL;
+	int64_t states = 0;
 
-		if (st)
+	for (size_t i = 0; i < count; i++)
+		for (int axis = 0; axis < in[i].rank; axis++) {
+			if (!counts_states(&types[i], axis))
+				continue;
+			if (first && in[i].dim[axis] != states)
+				return error_set(err, STATUS_UNSUPPORTED, "inputs %s and %s are of %lld and %lld states of an encoder: what they would mean together is not "
+					"known; give inputs in a file (--golden)", first->name, in[i].name, (long long)states, (long long)in[i].dim[axis]);
+			first = &in[i];
+			states = in[i].dim[axis];
+		}
+	return STATUS_OK;
+}
+
+enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
+	const struct input_shape *asked, uint64_t seed, struct tensor *out, struct error *err)
+{
+	struct input_shape of_states = *asked;
+	const struct input_shape *shape = &of_states;
+	enum status st = STATUS_OK;
+
+	if (of_states.encoder <= 0)
+		of_states.encoder = declared_states(types, count);
+	for (size_t i = 0; i < count; i++) {
+		if ((st = shape_of(&types[i], hints, shape, &out[i], err)))
 			return st;
 		if (hints && hints->image_tokens > 0 && text_is(types[i].name, "input_ids") && out[i].dim[out[i].rank - 1] <= hints->image_tokens)
 			return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: the %lld that stand for an image do not fit in behind the first one",
 				(long long)out[i].dim[out[i].rank - 1], (long long)hints->image_tokens);
 	}
+	if ((st = check_states(types, out, count, err)))
+		return st;
 	for (size_t i = 0; i < count; i++) {
 		out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
 		fill(&out[i], role_of(&types[i]), hints, shape, seed);
@@ -438,6 +487,17 @@ static double read_number(const struct weight *w, size_t i)
 	return tensor_get(&t, i);
 }
 
+// May the file leave this input out?
+static bool has_neutral(const struct tensor_type *t, const struct weight *tensors, size_t count)
+{
+	enum role role = role_of(t);
+	const struct weight *uses = find(tensors, count, "use_cache_branch");
+
+	if (is_encoder_cache(t->name))
+		return uses && uses->nbytes && !(read_number(uses, 0) > 0);
+	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(t->name, "past_key_values.");
+}
+
 // As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
 static enum status take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path, struct tensor *out, struct error *err)
 {
@@ -499,7 +559,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 
 		if (w) {
 			st = take(a, &types[i], w, path, &out[i], err);
-		} else if (role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(types[i].name, "past_key_values.")) {
+		} else if (has_neutral(&types[i], tensors, tensor_count_in_file)) {
 			struct tensor_type type = types[i];
 			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, tensor_count_in_file, "pixel_values") : NULL;
 			const struct weight *sound = text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
@@ -515,6 +575,8 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 				type.dim[0] = sound->dim[0];
 				type.dim[1] = sound->dim[1];
 			}
+			if (is_encoder_cache(type.name) && type.rank > 2 && type.dim[2] < 0)
+				type.dim[2] = 0;
 			st = pixels ? check_filled(pixels, path, err) : sound ? check_filled(sound, path, err) : STATUS_OK;
 			if (!st)
 				st = shape_of(&type, NULL, &shape, &out[i], err);

@@ -382,13 +382,83 @@ static void other_masks_stay_full(void **state)
 	arena_done(&a);
 }
 
+// A decoder with a past, as optimum exports it: what holds the encoder's states has one length, and is never empty, whether the engine tells
+// names of dimensions or only that they are open.
+static void states_of_an_encoder(void **state)
+{
+	enum { IDS, MASK, DECODER, ENCODER, STATES, COUNT };
+	const struct tensor_type open[COUNT] = {
+		[IDS] = { "input_ids", DTYPE_I64, 2, { -1, -1 } }, [MASK] = { "encoder_attention_mask", DTYPE_I64, 2, { -1, -1 } },
+		[DECODER] = { "past_key_values.0.decoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
+		[ENCODER] = { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
+		[STATES] = { "encoder_hidden_states", DTYPE_F32, 3, { -1, -1, 8 } },
+	};
+	static const char *const symbols[][4] = { [IDS] = { "batch_size", "decoder_sequence_length" }, [MASK] = { "batch_size", "encoder_sequence_length" },
+		[DECODER] = { "batch_size", NULL, "past_decoder_sequence_length" }, [ENCODER] = { "batch_size", NULL, "encoder_sequence_length_out" },
+		[STATES] = { "batch_size", "encoder_sequence_length" } };
+	const struct input_shape shape = { .batch = 2, .sequence = 7 };
+	struct tensor_type named[COUNT], fixed[COUNT];
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tensor in[COUNT];
+
+	(void)state;
+	memcpy(named, open, sizeof named);
+	for (int i = 0; i < COUNT; i++)
+		memcpy(named[i].symbol, symbols[i], sizeof symbols[i]);
+	memcpy(fixed, named, sizeof fixed);
+	fixed[STATES].dim[1] = 15;                               // sound, of one length
+	const struct { const struct tensor_type *types; int64_t states; } cases[] = { { open, 7 }, { named, 7 }, { fixed, 15 } };
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(inputs_synthetic(&a, cases[i].types, COUNT, &hints, &shape, 1, in, &err), STATUS_OK);
+		assert_true(in[IDS].dim[1] == 7 && in[DECODER].dim[2] == 0 && in[DECODER].dim[0] == 2);
+		assert_true(in[MASK].dim[1] == cases[i].states && in[ENCODER].dim[2] == cases[i].states && in[STATES].dim[1] == cases[i].states);
+	}
+	named[ENCODER].symbol[2] = "past_encoder_sequence_length";
+	assert_int_equal(inputs_synthetic(&a, named, COUNT, &hints, &shape, 1, in, &err), STATUS_OK);
+	assert_int_equal(in[ENCODER].dim[2], 7);
+	fixed[ENCODER].dim[2] = 16;
+	assert_int_equal(inputs_synthetic(&a, fixed, COUNT, &hints, &shape, 1, in, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "past_key_values.0.encoder.key"));
+	assert_non_null(strstr(err.text, "--golden"));
+	arena_done(&a);
+}
+
+// From a file: an encoder's cache that is not there is empty only where the file says that it is not used.
+static void states_of_a_file(void **state)
+{
+	const struct tensor_type types[] = { { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } }, { "use_cache_branch", DTYPE_BOOL, 1, { 1 } } };
+	char path[] = "/tmp/assay-inputs-XXXXXX";
+	int64_t ids[2] = { 5, 4 };
+	uint8_t uses = 0;
+	const struct tensor stored[] = { { .name = "in.input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 2 }, .data = ids, .nbytes = sizeof ids },
+		{ .name = "in.use_cache_branch", .dtype = DTYPE_BOOL, .rank = 1, .dim = { 1 }, .data = &uses, .nbytes = 1 } };
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tensor in[2];
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, types, 2, path, in, &err), STATUS_OK);
+	assert_true(in[0].dim[0] == 1 && in[0].dim[2] == 0);
+	uses = 1;
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, types, 2, path, in, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "in.past_key_values.0.encoder.key"));
+	assert_int_equal(safetensors_write(path, stored, 1, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, types, 1, path, in, &err), STATUS_BAD_INPUT);
+	unlink(path);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
 		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
 		cmocka_unit_test(tables_of_a_users_graph), cmocka_unit_test(padding_at_the_ends_of_rows), cmocka_unit_test(padding_keeps_what_means_something),
-		cmocka_unit_test(other_masks_stay_full),
+		cmocka_unit_test(other_masks_stay_full), cmocka_unit_test(states_of_an_encoder), cmocka_unit_test(states_of_a_file),
 		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(a_state_is_no_batch),
 	};
 
