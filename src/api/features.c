@@ -16,8 +16,7 @@ static enum status draw(struct graph **out, const struct spec *s, const struct c
 	arch_input_hints(s, &hints);
 	if (form->is_static)
 		inputs_bind(g, &hints, shape);
-	if (!(st = arch_draw(s, c, ARCH_WHOLE, g, err)))
-		st = graph_finish(g, err);
+	st = arch_draw(s, c, ARCH_WHOLE, g, err);
 	*out = g;
 	return st;
 }

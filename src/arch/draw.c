@@ -200,5 +200,5 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);
-	return STATUS_OK;
+	return finish(g, s, err);
 }

@@ -118,12 +118,6 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-static enum status draw(const struct checkpoint *c, const struct spec *s, enum arch_graph which, struct graph *g, struct error *err)
-{
-	enum status status = arch_draw(s, c, which, g, err);
-	return status ? status : graph_finish(g, err);
-}
-
 static enum status write_drawn(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
 {
 	const void *bytes;
@@ -150,9 +144,9 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	enum arch_graph which, struct graph *g, struct error *err)
 {
 	const struct recipe *const *recipes;
-	enum status status = draw(c, s, which, g, err);
+	enum status status = arch_draw(s, c, which, g, err);
 	if (!status && graph_recipes(g, &recipes))
-		status = error_set(err, STATUS_FAILED, "%s: the weights of this graph have to be converted first", arch_graph_file(which));
+		status = error_set(err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph", arch_graph_file(which));
 	return status ? status : write_drawn(out, a, c, which, g, err);
 }
 
@@ -161,7 +155,7 @@ enum status artifact_build_all(struct artifact *out, struct arena *a, struct che
 {
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < count && !status; i++)
-		if ((status = draw(c, s, which[i], graphs[i], err)) && count > 1)
+		if ((status = arch_draw(s, c, which[i], graphs[i], err)) && count > 1)
 			error_prefix(err, "%s", arch_graph_file(which[i]));
 	if (!status)
 		status = convert_weights(conversion, a, c, graphs, count, err);

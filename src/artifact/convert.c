@@ -64,7 +64,7 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 	*i = (struct item){ .recipe = r, .shard = shard_of(c, r), .rows = r->in_out ? r->inner : r->outer, .length = r->in_out ? r->outer : r->inner };
 	if (!i->shard || r->offset > i->shard->nbytes || r->source_nbytes > i->shard->nbytes - r->offset ||
 	    r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
-		return error_set(err, STATUS_FAILED, "%s: what it would be made from is not there", r->name);
+		return error_set(err, STATUS_UNSUPPORTED, "%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
 	if (r->source_dtype != DTYPE_F32 && r->source_dtype != DTYPE_F16 && r->source_dtype != DTYPE_BF16)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: cannot be made from %s", r->name, dtype_word(r->source_dtype));
 	l->count++;

@@ -7,11 +7,8 @@
 
 static enum status draw_bound(struct work *w, struct graph *g, const struct input_shape *shape, struct error *err)
 {
-	enum status st;
-
 	inputs_bind(g, &w->hints, shape);
-	st = arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
-	return st ? st : graph_finish(g, err);
+	return arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
 }
 
 enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out, struct graph **graph, struct error *err)

@@ -225,7 +225,7 @@ static enum status open_onnx(struct work *w, struct error *err)
 	return st;
 }
 
-enum status work_build(struct work *w, struct error *err)
+static enum status build(struct work *w, struct error *err)
 {
 	double begin = clock_ms(), apart = w->convert_ms + w->identify_ms;
 	enum status st;
@@ -254,6 +254,14 @@ enum status work_build(struct work *w, struct error *err)
 	if (!w->ask.reference_name)
 		work_say_cost(w);
 	return STATUS_OK;
+}
+
+// What failed was a file or the machine: the verdict is the same as of an engine's error, so the cause says that it was none.
+enum status work_build(struct work *w, struct error *err)
+{
+	enum status st = build(w, err);
+
+	return st == STATUS_FAILED ? error_prefix(err, "before any engine was asked") : st;
 }
 
 // ---- engine and load ----------------------------------------------------------------------------------------------------

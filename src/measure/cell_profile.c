@@ -240,7 +240,7 @@ static enum status find_costs(struct work *w, const struct outline *outline, str
 	c->drawn = graph_new(&w->drawn_form);
 	if (w->drawn_form.is_static)
 		inputs_bind(c->drawn, &w->hints, &w->shape);
-	if ((st = arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, c->drawn, err)) || (st = graph_finish(c->drawn, err)))
+	if ((st = arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, c->drawn, err)))
 		return st;
 	graph_cost(c->drawn, a, &c->of_drawn);
 	pair = profile_pair(a, &c->of_drawn, &c->of_bound);

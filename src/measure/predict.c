@@ -99,7 +99,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	struct graph *g = graph_new(&form);
 	inputs_bind(g, &hints, shape);
 	enum status st = arch_draw(s, c, which, g, err);
-	if (!st && !(st = graph_finish(g, err))) {
+	if (!st) {
 		graph_memory(g, &m);
 		sum->peak_nbytes += m.peak_nbytes;               // an engine keeps for the next run what it needed
 		sum->input_nbytes += m.input_nbytes;

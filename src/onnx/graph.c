@@ -636,6 +636,8 @@ static void check_types(struct graph *g)
 
 enum status graph_finish(struct graph *g, struct error *err)
 {
+	if (g->finished)
+		return STATUS_OK;
 	if (!g->failed && !g->output_count)
 		graph_fail(g, STATUS_FAILED, "the graph has no output");
 	if (!g->failed && g->scope_depth)
