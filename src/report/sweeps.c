@@ -42,6 +42,15 @@ static size_t points_of(const struct summary *s, size_t i, unsigned axis, const 
 	return n > 1 && value_of(points[0], axis) != value_of(points[n - 1], axis) ? n : 0;
 }
 
+// Are all of them times that may stand among others?
+static bool are_ranked(const struct report_cell **points, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!report_is_ranked(points[i]))
+			return false;
+	return n > 0;
+}
+
 static const struct report_column columns[] = {
 	{ "axis", "varied", false }, { "model", "model", false }, { "platform", "on", false }, { "value", "value", true }, { "latency_ms", "median", true },
 	{ "per_s", "inputs per second", true }, { "gain", "gain on the one before", true }, { "marks", "", false },
@@ -125,11 +134,11 @@ void summary_gather_sweeps(struct summary *out, struct arena *a)
 			size_t n = points_of(out, i, axes[k].but, points);
 			if (n > 0)
 				sweep(out, &axes[k], points, n, s, a);
-			for (size_t j = 0; n > 0 && axes[k].but == BUT_BATCH && report_is_ranked(&out->cells[i]) && j < out->cell_count; j++) {
-				if (text_is(out->cells[i].platform, out->cells[j].platform) || !report_is_ranked(&out->cells[j]) || !report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
+			for (size_t j = 0; axes[k].but == BUT_BATCH && are_ranked(points, n) && j < out->cell_count; j++) {
+				if (text_is(out->cells[i].platform, out->cells[j].platform) || !report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
 					continue;
 				size_t m = points_of(out, j, BUT_BATCH, other);
-				if (m > 0)
+				if (are_ranked(other, m))
 					crossover(out, points, n, other, m, x, a);
 			}
 		}

@@ -410,7 +410,7 @@ static void add_comparison(struct fixture *f, const char *preset, const char *mo
 		fail_msg("%s", f->err.text);
 }
 
-// Of each question the latest answer that has a figure; claims stand beside what was measured; software adapters are called so.
+// Of each question the latest answer that has a figure; claims stand beside what was measured; what qualifies a side stands in its notes.
 static void test_comparisons(void **state)
 {
 	struct fixture *f = *state;
@@ -431,8 +431,8 @@ static void test_comparisons(void **state)
 	says(&f->html, "0.800 (0.750 to 0.850)");
 	says(&f->md, "30-45 % less load time");
 	says(&f->html, "30-45 % less load time");
-	says(&f->md, "a software adapter on both sides");
-	says(&f->html, "a software adapter on both sides");
+	says(&f->md, "2 layers, synthetic weights, emulated");
+	says(&f->html, "2 layers, synthetic weights, emulated");
 	says(&f->md, "2 layers");
 	says(&f->html, "n too small: 2 of 6 pairs");
 	says(&f->html, "the API does not allow it");

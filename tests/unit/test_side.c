@@ -15,6 +15,7 @@
 #include "api/history.h"
 #include "assay.h"
 #include "base/text.h"
+#include "measure/standing.h"
 #include "store_rows.h"
 
 static char *folder, path[4200];
@@ -272,6 +273,7 @@ static void figures_are_qualified(void **state)
 	assert_non_null(strstr(r.items[0].what, "synthetic weights"));
 	assert_null(r.items[0].qualifiers_a);
 	assert_string_equal(r.items[0].qualifiers_b, "1 of 4: computed in f16, emulated; 3 of 4: emulated");
+	a.side.path = b.side.path = "made here";
 	json_t *json = contrast_json(&a.side, &b.side, &r), *question = json_array_get(json_object_get(json, "questions"), 0);
 	assert_string_equal(json_string_value(json_object_get(question, "qualifiers_b")), r.items[0].qualifiers_b);
 	json_decref(json);
