@@ -170,7 +170,7 @@ static void print_platform(const json_t *p, bool verbose, struct arena *a)
 	size_t i;
 
 	if (!json_is_true(json_object_get(p, "available"))) {
-		emit("  %-12s no    ", text_of(p, "name"));
+		emit("  %-12s %-5s ", text_of(p, "name"), json_is_null(json_object_get(p, "available")) ? "?" : "no");
 		print_wrapped(reason, 21, 21);
 	} else {
 		emit("  %-12s yes   %s %s\n", text_of(p, "name"), text_of(p, "engine"), version ? version : "");

@@ -232,12 +232,24 @@ static void put_absent_words(json_t *absent, struct arena *a, const struct route
 	}
 }
 
+// Of the routes of a platform without a device: the answer that says least wins, since it leaves open what the others deny.
+static enum verdict weaker(enum verdict v, enum verdict w)
+{
+	static const enum verdict order[] = { VERDICT_NOT_ASKED, VERDICT_CRASHED, VERDICT_TIMEOUT, VERDICT_NO_MEMORY };
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (v == order[i] || w == order[i])
+			return order[i];
+	return VERDICT_UNAVAILABLE;
+}
+
 static json_t *platform_json(const struct platform *p, struct probes *probes, const struct facts_source *source)
 {
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
 	struct arena a = { 0 };
 	const struct route *first = NULL;                    // the first that has a device
+	enum verdict verdict = VERDICT_UNAVAILABLE;
 	size_t routes = 0;
 
 	for (const struct route *r = p->routes; r->engine; r++)
@@ -252,6 +264,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 			continue;
 		}
 		const char *why = reason_of(&a, r, probe->answer);
+		verdict = weaker(verdict, verdict_find(json_string_value(json_object_get(probe->answer, "verdict"))));
 		json_object_set_new(absent, r->device, json_string(why));
 		text_addf(&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
 	}
@@ -263,10 +276,11 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	json_object_set_new(features, "default_options", (first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
 	json_object_set_new(features, "absent_routes", absent);
 	json_t *facts = facts_of(p->name, source);
-	if (!first)
+	if (!first && verdict == VERDICT_UNAVAILABLE)
 		put_cause_first(&reason, facts);
-	json_t *out = json_pack("{s:s, s:b, s:b, s:o, s:o, s:s, s:s, s:o, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
-		first != NULL, "reason",
+	json_t *available = !first && verdict == VERDICT_NOT_ASKED ? json_null() : json_boolean(first != NULL);
+	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
+		available, "verdict", first ? json_null() : json_string(verdict_word(verdict)), "reason",
 		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine", (first ? first : p->routes)->engine, "summary", p->summary,
 		"features", features, "facts", facts);
 	text_done(&reason);

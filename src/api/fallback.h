@@ -2,7 +2,7 @@
 // A chain of tries at one cell: what was asked for, then, where that gave nothing, the platforms of its row's fallback chain, one
 // after the other, each try a cell and a row of its own with `requested` as it was asked and `actual` as it ran.
 //
-//   unavailable unsupported no_memory timeout crashed failed     -> the next try; no_memory with a batch above 1: half of it first
+//   unavailable unsupported no_memory timeout crashed failed not_asked     -> the next try; no_memory with a batch above 1: half of it first
 //   fell_back: no node of it on the platform of the try          -> the next try: what ran there was not asked for
 //   right unjudged compiles wrong interrupted                    -> the end
 //

@@ -426,6 +426,9 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 				continue;
 			if (!json_array_size(devices)) {
 				t->absent = arena_strdup(a, json_string_value(json_object_get(p, "reason")));
+				t->absent_verdict = verdict_find(json_string_value(json_object_get(p, "verdict")));
+				if (t->absent_verdict == VERDICT_COUNT)
+					t->absent_verdict = VERDICT_UNAVAILABLE;
 				continue;
 			}
 			// The first route's default where it is here, else the first device there is.
@@ -439,6 +442,7 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 			}
 			if (!device) {
 				t->absent = "only devices that a graph can be compiled for, which are asked for by name";
+				t->absent_verdict = VERDICT_UNAVAILABLE;
 				continue;
 			}
 			const struct route *r = platform_route(t->platform, device);
@@ -450,9 +454,9 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 }
 
 // The row of a cell that was refused before a child was started.
-static void refused_row(const struct cell *c, enum status refused, const char *cause, struct arena *a, struct cell_result *out)
+static void refused_row(const struct cell *c, enum verdict refused, const char *cause, struct arena *a, struct cell_result *out)
 {
-	out->verdict = verdict_of_status(refused);
+	out->verdict = refused;
 	out->row.cause = cause;
 	out->row.device = c->device;
 	out->row.batch = c->batch;
@@ -524,11 +528,11 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 	*out = (struct cell_result){ 0 };
 	row_init(&out->row);
 	if (m->refused)
-		refused_row(c, m->refused, m->cause, a, out);
+		refused_row(c, verdict_of_status(m->refused), m->cause, a, out);
 	else if (t->absent)
-		refused_row(c, STATUS_UNAVAILABLE, t->absent, a, out);
+		refused_row(c, t->absent_verdict, t->absent, a, out);
 	else if (memory && memory->refused)
-		refused_row(c, STATUS_NO_MEMORY, memory->refused, a, out);
+		refused_row(c, VERDICT_NO_MEMORY, memory->refused, a, out);
 	else
 		s = cell_run(c, watch, a, out, err);
 	if (s != STATUS_OK)

@@ -24,6 +24,11 @@ struct signature {
 #define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
 
 static const struct signature table[] = {
+	// ---- limits of the process that asks
+	{ NULL, NULL, "Too many open files", STATUS_NOT_ASKED, 0, "this process may open no more files", "raise the limit: ulimit -n" },
+	{ NULL, NULL, "([^ /:']+\\.so[.0-9]*): failed to map segment from shared object", STATUS_NOT_ASKED, 0, "the library \\1 is here, and this process may not map it",
+		"is its address space limited (ulimit -v), or its file system mounted noexec?" },
+
 	// ---- libraries and drivers
 	{ NULL, NULL, "libmigraphx_c\\.so[.0-9]*: cannot open shared object", STATUS_UNAVAILABLE, 0, "MIGraphX, which AMD's GPUs are used through, is not installed: libmigraphx_c.so is missing",
 		"install ROCm with the package migraphx; `assay doctor rocm` says which version is wanted" },

@@ -10,6 +10,8 @@
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms, and with item_ms=1 that much more for each input of the batch
 //   clock=told               says so and takes none: figures on which no other program has an influence
 //   leak=1                   each session leaves 1 MiB behind
+//   daemon=FILE              starts a process that leaves its session and its parent, writes its number there and stays
+//   share=0.5                touches as many GiB of memory that is shared and has no file, while opening
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
 //   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
 //   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for a second cell
@@ -29,6 +31,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/outline.h"
@@ -36,6 +40,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+enum { POLL_US = 2000 };
 enum { OTHER_DIM = 4 }; // of a symbolic dimension that is neither batch nor sequence
 static const size_t output_limit = (size_t)1 << 32;
 
@@ -48,6 +53,8 @@ static const struct option options[] = {
 	{ "exit", NULL, "end the process with this code in the first run" },
 	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
+	{ "share", NULL, "GiB of shared memory without a file to take and touch while opening" },
+	{ "daemon", NULL, "a file: a process that leaves session and parent writes its number there and stays" },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
 	{ "wrong", "off", "outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, exponent, shape, type, name, short" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
@@ -144,14 +151,14 @@ static enum status number(struct session *s, const char *name, double max, doubl
 }
 
 // Touched page by page and kept, until there is no more or somebody ends this.
-static enum status eat(double gib, struct error *err)
+static enum status eat(double gib, int kind, struct error *err)
 {
 	const size_t bite = (size_t)16 << 20;
 	size_t left = (size_t)(gib * 0x1p30);
 
 	while (left) {
 		size_t n = left < bite ? left : bite;
-		void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
 		if (p == MAP_FAILED)
 			return error_errno(err, "%g GiB were asked for, the last %zu bytes could not be had", gib, left);
@@ -159,6 +166,37 @@ static enum status eat(double gib, struct error *err)
 		left -= n;
 	}
 	return STATUS_OK;
+}
+
+// As daemons are started: a session of its own, a parent that ends at once, nothing kept open.
+static enum status start_daemon(const char *path, struct error *err)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	pid_t pid = file < 0 ? -1 : fork();
+
+	if (pid == 0) {
+		char number[24];
+
+		setsid();
+		pid = fork();
+		if (pid)
+			_exit(pid < 0);
+		if (write(file, number, (size_t)snprintf(number, sizeof number, "%ld\n", (long)getpid())) < 0)
+			_exit(1);
+		for (int fd = 0; fd <= file; fd++)
+			close(fd);
+		for (;;)
+			pause();
+	}
+	enum status st = pid < 0 ? error_errno(err, "option daemon: %s", path) : STATUS_OK;
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	// Not before it is there: what follows may be the end of this process.
+	for (struct stat now; pid > 0 && fstat(file, &now) == 0 && !now.st_size;)
+		usleep(POLL_US);
+	if (file >= 0)
+		close(file);
+	return st;
 }
 
 static void rubbish(void)
@@ -244,7 +282,7 @@ static enum status refuse(const struct artifact *a, struct arena *arena, const c
 	return st;
 }
 
-enum { THREADS_MOST = 64, MEET_POLL_US = 2000 };
+enum { THREADS_MOST = 64 };
 
 static enum status threads_of(struct session *s, struct error *err)
 {
@@ -302,7 +340,7 @@ static enum status meet(const char *where, struct error *err)
 	close(fd);
 	path[at - where] = '\0';
 	while (entries(path) < (size_t)wanted)
-		usleep(MEET_POLL_US);
+		usleep(POLL_US);
 	return STATUS_OK;
 }
 
@@ -310,7 +348,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 {
 	struct null *n = s->state;
 	const struct device *d = NULL;
-	double gib;
+	double gib, shared_gib;
 	bool dirty;
 	enum status st;
 
@@ -326,7 +364,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
-		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
+		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "share", 1 << 20, &shared_gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
 		(st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
 		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = wrong_of(s, &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
@@ -349,9 +387,9 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	n->capacity = ARENA_ARRAY(&s->arena, s->output_count, size_t);
 	if (dirty)
 		rubbish();
-	if (n->leak_mib > 0 && (st = eat(n->leak_mib / 1024, err)))
+	if (session_option(s, "daemon") && (st = start_daemon(session_option(s, "daemon"), err)))
 		return st;
-	if (gib > 0 && (st = eat(gib, err)))
+	if ((st = eat(n->leak_mib / 1024, MAP_PRIVATE, err)) || (st = eat(gib, MAP_PRIVATE, err)) || (st = eat(shared_gib, MAP_SHARED, err)))
 		return st;
 	return fault(n, 0, err);
 }

@@ -2,6 +2,7 @@
 // Reads /proc and random bits; starts and signals nothing.
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -102,6 +103,26 @@ uint64_t process_nonce(void)
 	const uint64_t result = nonce;
 	pthread_mutex_unlock(&mutex);
 	return result;
+}
+
+bool process_lives(int64_t pid)
+{
+	int64_t start_ticks, parent;
+	char state, path[64];
+	size_t threads = 0;
+	DIR *d;
+
+	if (!read_stat(pid, &state, &parent, &start_ticks))
+		return false;
+	if (!is_dead(state))
+		return true;
+	snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+	d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		threads += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return threads > 1;
 }
 
 int64_t process_parent(int64_t pid)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a process still live? The one that wrote a run is named by pid, start time and boot, so that a pid used again
 // is not taken for the old one. From another pid namespace (a container) nobody can tell: then it is left alone.
+// And the processes below one (process_tree.c): who they are, their end, what they share.
 #ifndef ASSAY_BASE_PROCESS_H
 #define ASSAY_BASE_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct process {
@@ -21,5 +23,16 @@ bool process_may_live(const struct process *p);
 // whatever PID namespace.
 uint64_t process_nonce(void);
 int64_t process_parent(int64_t pid);         // 0 when it is gone
+bool process_lives(int64_t pid);             // false: gone, or a zombie; one whose first thread alone has ended lives
+
+// Every living process whose line of parents leads to `top`, without `top`, nearest first; how many, at most `most`. One that leaves its
+// session stays below as long as its parent lives, or as `top` is a subreaper (PR_SET_CHILD_SUBREAPER).
+size_t process_below(int64_t top, int64_t *out, size_t most);
+// SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live after
+// `limit_ms`. Reaps nothing.
+bool process_end_below(int64_t top, double limit_ms);
+// KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs) only what is
+// mapped for writing. Of what several processes map, its share. -1: it cannot be read.
+int64_t process_shared_kib(int64_t pid);
 
 #endif

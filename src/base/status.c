@@ -40,6 +40,11 @@ int verdict_exit_code(enum verdict v)
 	return (size_t)v < VERDICT_COUNT ? verdicts[v].exit_code : 1;
 }
 
+bool verdict_answers(enum verdict v)
+{
+	return v != VERDICT_INTERRUPTED && v != VERDICT_NOT_ASKED;
+}
+
 bool verdict_ran(enum verdict v)
 {
 	return v == VERDICT_RIGHT || v == VERDICT_WRONG || v == VERDICT_LOSSY || v == VERDICT_UNJUDGED || v == VERDICT_FELL_BACK;
@@ -63,6 +68,7 @@ enum verdict verdict_of_status(enum status s)
 	case STATUS_UNAVAILABLE: return VERDICT_UNAVAILABLE;
 	case STATUS_NO_MEMORY: return VERDICT_NO_MEMORY;
 	case STATUS_TIMEOUT: return VERDICT_TIMEOUT;
+	case STATUS_NOT_ASKED: return VERDICT_NOT_ASKED;
 	case STATUS_INTERRUPTED: return VERDICT_INTERRUPTED;
 	case STATUS_BAD_INPUT:
 	case STATUS_NO_SPACE:

@@ -14,6 +14,7 @@
 	X(NO_MEMORY, "no_memory", "not enough memory")                    \
 	X(NO_SPACE, "no_space", "not enough disk space")                  \
 	X(TIMEOUT, "timeout", "took longer than its limit")               \
+	X(NOT_ASKED, "not_asked", "this process or machine has a limit in the way") \
 	X(INTERRUPTED, "interrupted", "stopped from outside")             \
 	X(FAILED, "failed", "failed")
 
@@ -37,6 +38,7 @@ enum status {
 	X(TIMEOUT, "timeout", 2, "did not finish within its time limit")                                     \
 	X(CRASHED, "crashed", 2, "the engine's process died")                                                \
 	X(FAILED, "failed", 2, "the engine, or what it was given, failed with an error")                      \
+	X(NOT_ASKED, "not_asked", 2, "could not be asked: a limit of this process or machine was in the way")  \
 	X(INTERRUPTED, "interrupted", 2, "was stopped before it finished")
 
 enum verdict {
@@ -50,6 +52,9 @@ const char *status_word(enum status s);
 const char *verdict_word(enum verdict v);
 const char *verdict_sentence(enum verdict v);
 int verdict_exit_code(enum verdict v);
+bool verdict_answers(enum verdict v);                // the question has an answer, whatever it is: it need not be asked again
+// Those that answer nothing, for SQL: "verdict NOT IN " VERDICT_NO_ANSWER_SQL.
+#define VERDICT_NO_ANSWER_SQL "('interrupted', 'not_asked')"
 bool verdict_ran(enum verdict v);                    // it ran to its end and gave outputs, whatever they are worth and wherever they were computed
 // The verdict called `word`; VERDICT_COUNT if there is none.
 enum verdict verdict_find(const char *word);

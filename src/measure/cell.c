@@ -197,7 +197,7 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first run and the extra run; peaks between them are not seen";
 		return;
 	}
-	r->memory_sampling = arena_printf(a, "RssAnon at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
+	r->memory_sampling = arena_printf(a, "RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
 		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
 }
@@ -304,15 +304,31 @@ static const char *state_text(struct arena *a, const struct state_sample *before
 	return out;
 }
 
+// No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
+static enum status not_started(const struct cell *c, const char *golden, const struct error *why, struct arena *a, struct cell_result *out, struct error *err)
+{
+	if (why->status != STATUS_NOT_ASKED)
+		return error_set(err, why->status, "%s", why->text);
+	*out = (struct cell_result){ .verdict = VERDICT_NOT_ASKED };
+	row_init(&out->row);
+	ask_about(&out->row, c, a);
+	if (golden)
+		golden_describe(&out->row, golden, a);
+	out->row.verdict = verdict_word(out->verdict);
+	out->row.cause = arena_strdup(a, why->text);
+	return STATUS_OK;
+}
+
 enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	// A golden file holds the outputs of one forward pass.
-	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause, *note;
+	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
 	struct child_limits limits = { .timeout_s = c->timeout_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
 	struct reference ref = { 0 };
 	struct child_report report;
+	struct error why = { 0 };
 	struct heard heard;
 	struct state_sample before, after;
 	struct calm calm = { 0 };
@@ -331,19 +347,17 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		.no_explain = c->no_explain, .profile = c->profile, .variant = c->variant };
 
 	if (precision_find(c->variant.precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
-		const char *why = NULL;
-
 		if (watch && watch->phase)
 			watch->phase(watch->context, "calibrate");
-		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &why, err)))
-			return st;
+		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
+			return not_started(c, golden, &why, a, out, err);
 		if (!ask.calibration) {
 			row_init(&result.row);
 			ask_about(&result.row, c, a);
 			if (golden)
 				golden_describe(&result.row, golden, a);
 			result.verdict = watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED;
-			result.row.cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", why);
+			result.row.cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
 			result.row.verdict = verdict_word(result.verdict);
 			result.row.wall_ms = clock_ms() - begin;
 			*out = result;
@@ -369,8 +383,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		state_wait(&calm, c->quiet_wait_s, watch ? watch->stop : NULL);
 	}
 	state_read(&before, a, "");
-	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
-		return st;
+	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &why)))
+		return not_started(c, golden, &why, a, out, err);
 	state_read(&after, a, "");
 	scratch_sweep();     // a browser's profile, where the child could not remove it
 	result.row = heard.row;

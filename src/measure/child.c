@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parent's side of a child: start it, feed it, read its lines, hold it to its limits, end it with its whole group, and
+// The parent's side of a child: start it, feed it, read its lines, hold it to its limits, end it with everything below it, and
 // say how it ended. One loop around ppoll; while the child is timed nothing here wakes but a line, an end or a deadline.
 // What it does not do: know what the lines mean.
 #include "measure/child.h"
@@ -20,11 +20,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/visible.h"
+#include "measure/child_memory.h"
 #include "measure/memory_group.h"
 
 #define OUTPUT_KEPT ((size_t)16 << 10)
 #define SAMPLE_MS 10.0
+#define END_MS 2000.0                        // the most that a fork bomb may race with us; a control group ends it at once
+// Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and not with
+// 64 KiB and 24.
+#define STACK_LEAST ((rlim_t)128 << 10)
+#define FILES_LEAST ((rlim_t)64)
 // RLIMIT_DATA also counts stacks, libraries' data and what the allocator holds; the sampler holds the limit itself.
 #define RLIMIT_SLACK ((int64_t)256 << 20)
 
@@ -45,7 +52,7 @@ struct runner {
 	void *context;
 	struct child_report *report;
 	pid_t pid;
-	int pidfd, request_fd, events_fd, output_fd, status_fd;
+	int pidfd, request_fd, events_fd, output_fd;
 	const char *request;
 	size_t request_left;
 	char *line;                          // what came behind the last newline
@@ -53,6 +60,7 @@ struct runner {
 	struct text output;
 	enum child_watch watch;
 	struct memory_group group;
+	struct child_memory memory;
 	double started, deadline, silence, next_sample;          // ms; INFINITY: never
 	bool killed, exited;
 };
@@ -121,23 +129,23 @@ static int spawn(pid_t *pid, char *const argv[], int in, int out, int events)
 	return failed;
 }
 
-// The child has not read its request yet, so nothing of it runs outside of the limit.
+// The child has not read its request yet, so nothing of it runs outside of the group and the limit. A group without a limit is for its end.
 static void limit_memory(struct runner *r)
 {
 	struct rlimit none = { 0, 0 };
 	int64_t bytes = r->limits->memory_bytes;
+	bool grouped = memory_group_make(&r->group, bytes);
 
 	prlimit(r->pid, RLIMIT_CORE, &none, NULL);               // a crash is a row, not gigabytes of core file
+	if (grouped && !memory_group_add(&r->group, r->pid)) {
+		memory_group_done(&r->group);
+		grouped = false;
+	}
 	if (bytes <= 0)
 		return;
-	if (memory_group_make(&r->group, bytes)) {
-		if (memory_group_add(&r->group, r->pid)) {
-			r->report->memory_limit_by = "cgroup";
-			return;
-		}
-		memory_group_done(&r->group);
-	}
-	r->report->memory_limit_by = "sampler";
+	r->report->memory_limit_by = grouped ? "cgroup" : "sampler";
+	if (grouped)
+		return;
 #ifndef CHILD_SANITIZED
 	struct rlimit data;
 
@@ -147,11 +155,35 @@ static void limit_memory(struct runner *r)
 #endif
 }
 
+// Under such a limit a child would end in a way that says nothing of its engine.
+static enum status check_limits(struct error *err)
+{
+	struct rlimit stack, files;
+
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY && stack.rlim_cur < STACK_LEAST)
+		return error_set(err, STATUS_NOT_ASKED, "a stack may have %llu KiB here, and engines are asked with %llu or more: raise the limit (ulimit -s)",
+			(unsigned long long)stack.rlim_cur >> 10, (unsigned long long)STACK_LEAST >> 10);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY && files.rlim_cur < FILES_LEAST)
+		return error_set(err, STATUS_NOT_ASKED, "%llu files may be open here, and engines are asked with %llu or more: raise the limit (ulimit -n)",
+			(unsigned long long)files.rlim_cur, (unsigned long long)FILES_LEAST);
+	return STATUS_OK;
+}
+
+static enum status cannot_start(const char *program, int code, struct error *err)
+{
+	errno = code;
+	if (code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE)
+		return error_set(err, STATUS_NOT_ASKED, "no process can be started for it: %s", strerror(code));
+	return error_errno(err, "cannot start %s", program);
+}
+
 static enum status start(struct runner *r, char *const argv[], struct error *err)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, events[2] = { -1, -1 }, failed;
-	char path[64];
+	enum status st = check_limits(err);
 
+	if (st)
+		return st;
 	if (!make_socket(in) || !make_pipe(out) || !make_pipe(events)) {
 		failed = errno;
 	} else {
@@ -167,13 +199,11 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 		close_fd(&r->request_fd);
 		close_fd(&r->output_fd);
 		close_fd(&r->events_fd);
-		errno = failed;
-		return error_errno(err, "cannot start %s", argv[0]);
+		return cannot_start(argv[0], failed, err);
 	}
 	limit_memory(r);
 	r->pidfd = (int)syscall(SYS_pidfd_open, r->pid, 0);
-	snprintf(path, sizeof path, "/proc/%d/status", (int)r->pid);
-	r->status_fd = open(path, O_RDONLY | O_CLOEXEC);
+	child_memory_begin(&r->memory, r->pid);
 	return STATUS_OK;
 }
 
@@ -183,6 +213,8 @@ static void end_child(struct runner *r, enum child_end why)
 		return;
 	r->killed = true;
 	r->report->end = why;
+	// The guard (child_begin.c) last: while it lives, everything that was started is below it, daemons too.
+	process_end_below(r->pid, END_MS);
 	kill(-r->pid, SIGKILL);
 	memory_group_kill(&r->group);
 }
@@ -263,17 +295,10 @@ static void take_events(struct runner *r)
 
 static void sample(struct runner *r)
 {
-	char buffer[4096], *at;
-	double bytes;
-	ssize_t n = r->status_fd >= 0 ? pread(r->status_fd, buffer, sizeof buffer - 1, 0) : -1;
+	double bytes = child_memory_read(&r->memory, clock_ms());
 
-	if (n <= 0)
+	if (isnan(bytes))
 		return;
-	buffer[n] = 0;
-	at = strstr(buffer, "\nRssAnon:");
-	if (!at)
-		return;
-	bytes = strtod(at + 9, NULL) * 1024;
 	if (r->watch == CHILD_SAMPLE && !(r->report->peak_anonymous_mib >= bytes / 1048576))
 		r->report->peak_anonymous_mib = bytes / 1048576;
 	if (r->limits->memory_bytes > 0 && bytes > (double)r->limits->memory_bytes)
@@ -353,7 +378,7 @@ static void finish(struct runner *r, int64_t oom_kills)
 	siginfo_t info = { 0 };
 	bool oom;
 
-	kill(-r->pid, SIGKILL);                                  // its children; itself is a zombie by now
+	kill(-r->pid, SIGKILL);                                  // itself is a zombie by now, and whatever the guard left unended goes too
 	memory_group_kill(&r->group);
 	while (waitid(P_PID, (id_t)r->pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
@@ -377,7 +402,7 @@ static void finish(struct runner *r, int64_t oom_kills)
 	close_fd(&r->request_fd);
 	close_fd(&r->events_fd);
 	close_fd(&r->output_fd);
-	close_fd(&r->status_fd);
+	child_memory_end(&r->memory);
 	close_fd(&r->pidfd);
 	text_done(&r->output);
 	free(r->line);
@@ -387,7 +412,7 @@ enum status child_run(char *const argv[], const char *request, const struct chil
 	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err)
 {
 	struct runner r = { .limits = limits, .on_line = on_line, .context = context, .report = out, .pidfd = -1, .request_fd = -1, .events_fd = -1,
-		.output_fd = -1, .status_fd = -1, .watch = CHILD_WATCH, .deadline = INFINITY, .silence = INFINITY };
+		.output_fd = -1, .watch = CHILD_WATCH, .deadline = INFINITY, .silence = INFINITY };
 	int64_t oom_kills = memory_oom_kills();
 	struct text whole = { 0 };
 	enum status st;

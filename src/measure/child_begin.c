@@ -1,54 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child's side: it must not outlive its parent, however that ended. The kernel's parent-death signal covers a parent that
-// was killed; it is set after exec, so a parent that died before is found by asking who the parent is, and end of file on fd 0
-// covers what is left (another process adopted us, or a system without the signal) and takes our own children along.
+// The child's side: neither it nor anything that it starts may outlive its parent or the cell, however those ended. The process that the
+// parent started stays as a guard, and the work is done in a child of it. The guard is the subreaper of everything below it, so that a
+// daemon of an engine, which leaves session, group and parent, is still its child; it ends all of that when the work has ended, when the
+// parent has died (the kernel's parent-death signal; end of file on fd 0, where another process adopted us), or when it is told to. Then it
+// ends as the work did. Nothing but the death of the guard itself lets a daemon escape; a control group, where there is one, holds that too.
 #include "measure/child.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/process.h"
 
 #define REQUEST_LIMIT ((size_t)64 << 20)
 
-// Sleeps in read() for the whole life of the child.
-static void *wait_for_end(void *unused)
-{
-	char byte;
-	ssize_t n;
+enum { END_MS = 10000 };
 
-	(void)unused;
-	do
-		n = read(STDIN_FILENO, &byte, 1);
-	while (n > 0 || (n < 0 && errno == EINTR));
-	kill(0, SIGKILL);
-	_exit(125);
+// ---- the guard ----------------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_signal(int number)
+{
+	told_to_end |= number == SIGTERM;        // SIGCHLD only wakes
 }
 
-static enum status start_watch(struct error *err)
+// As the work ended, so that the parent sees what it would have seen of the work itself.
+static _Noreturn void end_as(int how)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
-	int failed;
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (WIFSIGNALED(how)) {
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+		signal(WTERMSIG(how), SIG_DFL);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		kill(getpid(), WTERMSIG(how));
+	}
+	_exit(WIFEXITED(how) ? WEXITSTATUS(how) : 125);
+}
+
+// All signals are blocked here; `waiting` lets those two through that it waits for.
+static _Noreturn void guard(pid_t work, const sigset_t *waiting)
+{
+	struct pollfd parent = { .fd = STDIN_FILENO, .events = POLLRDHUP };
+	int how = SIGKILL, status;               // a wait status: what it died of if nobody knows better
+	bool ended = false;
+	pid_t pid;
+
+	prctl(PR_SET_NAME, "assay-guard");
+	while (!ended && !told_to_end) {
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			if (pid == work) {
+				ended = true;
+				how = status;
+			}
+		if (!ended && ppoll(&parent, 1, NULL, waiting) > 0 && (parent.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
+			break;
+	}
+	process_end_below(getpid(), END_MS);
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == work)
+			how = status;
+	end_as(how);
+}
+
+// Returns in a child of this process, which stays behind as its guard.
+static enum status begin_guard(struct error *err)
+{
+	struct sigaction action = { .sa_handler = on_signal }, before_child, before_term;
+	sigset_t all, before, waiting;
+	pid_t self = getpid(), work;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);             // signals are for the engine's threads
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, 64 << 10);        // counts against RLIMIT_DATA
-	failed = pthread_create(&thread, &attributes, wait_for_end, NULL);
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
-		errno = failed;
-		return error_errno(err, "cannot start the thread that watches the parent");
-	}
+	waiting = all;
+	sigdelset(&waiting, SIGCHLD);
+	sigdelset(&waiting, SIGTERM);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	sigaction(SIGCHLD, &action, &before_child);
+	sigaction(SIGTERM, &action, &before_term);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || (work = fork()) < 0)
+		return error_set(err, STATUS_NOT_ASKED, "a process cannot be started: %s", strerror(errno));
+	if (work > 0)
+		guard(work, &waiting);
+	sigaction(SIGCHLD, &before_child, NULL);
+	sigaction(SIGTERM, &before_term, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)
+		_exit(125);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return STATUS_OK;
 }
+
+// ---- the request --------------------------------------------------------------------------------------------------------
 
 enum status child_begin(struct text *request, struct error *err)
 {
@@ -82,7 +132,8 @@ enum status child_begin(struct text *request, struct error *err)
 		if (request->length > REQUEST_LIMIT)
 			return error_set(err, STATUS_BAD_INPUT, "the request is longer than 64 MiB");
 	}
-	return start_watch(err);
+	// Behind the request, before which the parent sets limits that the work inherits.
+	return begin_guard(err);
 }
 
 void child_say(const char *line, size_t length)

@@ -170,6 +170,8 @@ static bool make_in(struct memory_group *g, int version, const char *folder, int
 	// Where there are no locks, or where a sweeper was quicker, there is no group.
 	if (mkdir(g->path, 0755) == 0 && (g->lock = lock_group(g->path)) >= 0) {
 		snprintf(number, sizeof number, "%lld", (long long)bytes);
+		if (bytes <= 0)
+			return true;
 		if (write_file(g->path, version == 2 ? "memory.max" : "memory.limit_in_bytes", number)) {
 			// Swap would only turn the limit into a crawl. Kernels without swap accounting lack the file.
 			write_file(g->path, version == 2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes", version == 2 ? "0" : number);
@@ -192,7 +194,8 @@ bool memory_group_make(struct memory_group *g, int64_t bytes)
 	if (own_folder(2, folder) && exists(folder, "cgroup.controllers")) {
 		char *slash;
 
-		write_file(folder, "cgroup.subtree_control", "+memory");         // EBUSY where processes live in it, which is usual
+		if (bytes > 0)
+			write_file(folder, "cgroup.subtree_control", "+memory");         // EBUSY where processes live in it, which is usual
 		if (make_in(g, 2, folder, bytes))
 			return true;
 		slash = strrchr(folder, '/');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory control group of our own below the one we are in, version 2 or 1, where the system lets us make one: the only
-// limit that the kernel itself holds for a child and all of its children. Nothing here fails: no group is a normal state.
+// limit that the kernel itself holds for a child and all of its children, and an end that none of them escapes. Nothing here fails: no group
+// is a normal state.
 #ifndef ASSAY_MEASURE_MEMORY_GROUP_H
 #define ASSAY_MEASURE_MEMORY_GROUP_H
 
@@ -14,7 +15,7 @@ struct memory_group {
 	int lock;                            // its folder, flock'ed: other programs that see the group know that it is in use
 };
 
-// Makes a group limited to `bytes` (and no swap beside it). Also removes the empty groups of dead programs.
+// Makes a group limited to `bytes` (and no swap beside it); 0: without a limit. Also removes the empty groups of dead programs.
 bool memory_group_make(struct memory_group *g, int64_t bytes);
 bool memory_group_add(const struct memory_group *g, pid_t pid);
 // Kills everything in it: also those that left the process group.

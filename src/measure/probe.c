@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "base/file.h"
 #include "measure/child.h"
 #include "measure/hear.h"
@@ -94,6 +95,15 @@ json_t *cell_driver(const char *name)
 	return facts ? facts : json_object();
 }
 
+// How an engine that was asked for its devices has answered. An error of its own says that it is not to be had here; that it died, came to no
+// end or was not reached is something else.
+static enum verdict answer_of(const struct backend *b, enum verdict v, const char *reason)
+{
+	if (v == VERDICT_RIGHT || v == VERDICT_CRASHED || v == VERDICT_TIMEOUT || v == VERDICT_NO_MEMORY || v == VERDICT_NOT_ASKED)
+		return v;
+	return cause_status(b->name, NULL, reason, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED ? VERDICT_NOT_ASKED : VERDICT_UNAVAILABLE;
+}
+
 json_t *cell_probe(const struct backend *b, const char *build)
 {
 	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
@@ -103,28 +113,28 @@ json_t *cell_probe(const struct backend *b, const char *build)
 	struct heard heard;
 	const char *arguments[] = { "--probe", arena_printf(&a, "%s/%s", b->name, build), NULL }, *reason = NULL, *note;
 	json_t *devices = NULL, *absent, *result;
-	bool available = false;
+	enum verdict v = VERDICT_NOT_ASKED;
 
 	heard_init(&heard, &a, NULL);
 	if (hear_child(&heard, arguments, "{}", &limits, &report, &err)) {
 		reason = err.text;
 	} else {
 		scratch_sweep();
-		available = heard_verdict(&heard, &report, &limits, &reason, &note) == VERDICT_RIGHT;
+		v = answer_of(b, heard_verdict(&heard, &report, &limits, &reason, &note), reason);
 		child_report_done(&report);
 	}
 	devices = heard.probe ? json_object_get(heard.probe, "devices") : NULL;
 	absent = heard.probe ? json_object_get(heard.probe, "absent") : NULL;
-	if (available && !json_array_size(devices)) {
-		available = false;
+	if (v == VERDICT_RIGHT && !json_array_size(devices)) {
+		v = VERDICT_UNAVAILABLE;
 		reason = "it has no device here";
 	}
-	result = json_pack("{s:s, s:s, s:b, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "available", (int)available, "reason", reason,
+	result = json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "verdict", verdict_word(v), "reason", reason,
 		"version", heard.probe ? json_object_get(heard.probe, "version") : NULL, "library", heard.probe ? json_object_get(heard.probe, "library") : NULL,
 		"devices", devices ? json_incref(devices) : json_array(), "absent", absent ? json_incref(absent) : json_object());
 	arena_done(&a);
-	return result ? result : json_pack("{s:s, s:s, s:b, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "available", 0, "reason",
-		"its answer is not text", "version", "library", "devices", "absent");
+	return result ? result : json_pack("{s:s, s:s, s:s, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "verdict",
+		verdict_word(VERDICT_FAILED), "reason", "its answer is not text", "version", "library", "devices", "absent");
 }
 
 static const char *folder_of(struct arena *a, const char *path)

@@ -168,9 +168,13 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.dequantised = route && platform_precision(route, precision_find(c->variant.precision))->quantises ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
 	}
 	heard_init(&heard, a, &quiet);
-	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err);
+	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &read_error);
+	if (st == STATUS_NOT_ASKED) {            // the cell has run: it stays unjudged
+		*why = arena_strdup(a, read_error.text);
+		return STATUS_OK;
+	}
 	if (st)
-		return st;
+		return error_set(err, st, "%s", read_error.text);
 	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		if (read_kept(a, heard.reference_path, &out->tensors, &out->count, &read_error) == STATUS_OK)
@@ -198,7 +202,7 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 
 	heard_init(&heard, a, &quiet);
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
-		return st;
+		return st;                       // NOT_ASKED: the cell itself could not be started either
 	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
 	if (*path && !hold(a, *path)) {

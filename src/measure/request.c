@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/process.h"
 #include "measure/child.h"
 
 static json_t *put_TEXT(const char *text)
@@ -126,7 +128,10 @@ static json_t *known(long long kib)
 
 long long memory_anonymous_kib(void)
 {
-	return read_kib("/proc/self/smaps_rollup", "Anonymous");
+	long long private = read_kib("/proc/self/smaps_rollup", "Anonymous");
+	int64_t shared = process_shared_kib(getpid());
+
+	return private < 0 || shared <= 0 ? private : private + shared;
 }
 
 void say_memory(const char *phase)

@@ -74,6 +74,6 @@ void say_done(void);
 void say_notice(const char *text);               // words for the person that waits
 // {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is neither.
 void say_memory(const char *phase);
-long long memory_anonymous_kib(void);            // of this process; -1: it cannot be read
+long long memory_anonymous_kib(void);            // of this process, private and shared; -1: it cannot be read
 
 #endif

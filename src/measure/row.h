@@ -122,7 +122,7 @@
 	X(INTEGER, samples, "timed warm runs")                                                                             \
 	X(TEXT, stability, "stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 % of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs")               \
 	X(TEXT, stability_why, "which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes did; null: stable, or too few runs")                                     \
-	X(REAL, peak_anonymous_mib, "peak of anonymous memory (RssAnon), sampled at 100 Hz over load, first run and one extra run; mapped files are not in it")                     \
+	X(REAL, peak_anonymous_mib, "peak of the anonymous memory of all processes of the cell, private (RssAnon) and shared, sampled at 100 Hz over load, first run and one extra run; mapped files are not in it")                     \
 	X(REAL, peak_pss_mib, "largest proportional set size (anonymous memory, and mapped files by share) seen at the end of a phase; what peaked in between is not in it, so it may be below peak_anonymous_mib")                                       \
 	X(REAL, peak_resident_mib, "high-water mark of the resident set up to the extra run (VmHWM), as the kernel keeps it: anonymous memory, mapped weights and libraries, all counted whole") \
 	X(REAL, device_memory_mib, "largest memory in use on the devices of the vendor at the ends of load, first run and the extra run, less what was in use before; null: nobody counts it")                        \

@@ -32,7 +32,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
 		if (!text_is(c->platform, platform) || !text_is(s->lines[c->line].architecture, architecture) || c->is_running || c->is_stand_in
-			|| c->verdict == VERDICT_INTERRUPTED || c->is_foreign)
+			|| !verdict_answers(c->verdict) || c->is_foreign)
 			continue;
 		cells[p.rows++] = c;
 		p.good += c->is_good;

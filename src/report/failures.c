@@ -27,7 +27,8 @@ static int rank_of(const struct report_failure *f)
 {
 	static const int ranks[VERDICT_COUNT] = {
 		[VERDICT_WRONG] = 0, [VERDICT_CRASHED] = 1, [VERDICT_FAILED] = 2, [VERDICT_NO_MEMORY] = 3, [VERDICT_TIMEOUT] = 4,
-		[VERDICT_LOSSY] = 5, [VERDICT_FELL_BACK] = 6, [VERDICT_UNSUPPORTED] = 7, [VERDICT_UNAVAILABLE] = 8, [VERDICT_INTERRUPTED] = 9,
+		[VERDICT_LOSSY] = 5, [VERDICT_FELL_BACK] = 6, [VERDICT_UNSUPPORTED] = 7, [VERDICT_UNAVAILABLE] = 8, [VERDICT_NOT_ASKED] = 9,
+		[VERDICT_INTERRUPTED] = 10,
 	};
 
 	return f->is_stand_in ? 7 : f->is_elsewhere ? 6 : ranks[f->verdict];

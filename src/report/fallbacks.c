@@ -68,12 +68,12 @@ static bool is_silent(const struct report_cell *c)
 	return !c->is_running && c->row.actual != NULL && !text_is(c->row.actual, c->row.requested);
 }
 
-// Of tries at the same place in a chain (one was interrupted) the last counts. Those of a cell that has been asked anew are old.
+// Of tries at the same place in a chain (one had no answer) the last counts. Those of a cell that has been asked anew are old.
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
 		"SELECT * FROM result WHERE fallback_of IS NOT NULL QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt"
-		" ORDER BY CASE WHEN state = 'running' OR verdict = 'interrupted' THEN 1 ELSE 0 END, id DESC) = 1 ORDER BY fallback_of, attempt";
+		" ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1 ORDER BY fallback_of, attempt";
 	struct arena *a = &s->arena;
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);

@@ -41,7 +41,7 @@ const char *html_verdict_class(enum verdict v, bool elsewhere)
 	case VERDICT_UNJUDGED: return "v-unjudged";
 	case VERDICT_COMPILES: return "v-compiles";
 	case VERDICT_LOSSY: case VERDICT_FELL_BACK: case VERDICT_NO_MEMORY: case VERDICT_TIMEOUT: case VERDICT_CRASHED: case VERDICT_FAILED: return "v-bad";
-	case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_INTERRUPTED: return "v-off";
+	case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NOT_ASKED: case VERDICT_INTERRUPTED: return "v-off";
 	case VERDICT_COUNT: break;
 	}
 	return "v-running";

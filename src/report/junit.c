@@ -2,7 +2,7 @@
 // The report as JUnit XML for continuous integration: a suite a platform, a case a cell.
 //
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
-//   crashed, timeout, interrupted       error      no answer came
+//   crashed, timeout, not_asked, interrupted    error      no answer came
 //   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported    skipped    an answer, with its reason, and no fault
 //   right                               passed; also elsewhere, where --allow-fallback was given, and says where
 #include <math.h>
@@ -44,7 +44,7 @@ static enum outcome outcome_of(const struct report_cell *c)
 	case VERDICT_FELL_BACK: return FAILURE;
 	case VERDICT_UNJUDGED: return c->is_elsewhere && c->row.fallback_allowed != 1 ? FAILURE : SKIPPED;
 	case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_FAILED: return FAILURE;
-	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_INTERRUPTED: return ERROR;
+	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_NOT_ASKED: case VERDICT_INTERRUPTED: return ERROR;
 	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
 	case VERDICT_COUNT: break;
 	}

@@ -273,7 +273,7 @@ static enum report_model standing_of(const struct report_cell *c)
 		return row_is_shortened(&c->row) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
 	if (c->is_foreign || is_null)
 		return REPORT_MODEL_FOREIGN;
-	if (c->is_running || c->verdict == VERDICT_INTERRUPTED)
+	if (c->is_running || !verdict_answers(c->verdict))
 		return REPORT_MODEL_UNANSWERED;
 	switch (c->verdict) {
 	case VERDICT_UNJUDGED: return c->is_elsewhere ? REPORT_MODEL_FAILS : REPORT_MODEL_UNJUDGED;

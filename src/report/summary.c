@@ -58,7 +58,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	static const char sql[] =
 		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
 		" QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
-		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict = 'interrupted' THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
+		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);

@@ -197,7 +197,7 @@ const char *report_verdict_mark(const struct report_cell *c)
 	static const char *const marks[VERDICT_COUNT] = {
 		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_FELL_BACK] = "↪", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
 		[VERDICT_UNSUPPORTED] = "–", [VERDICT_NO_MEMORY] = "!", [VERDICT_TIMEOUT] = "!", [VERDICT_CRASHED] = "!", [VERDICT_FAILED] = "!",
-		[VERDICT_INTERRUPTED] = "–", [VERDICT_LOSSY] = "≈",
+		[VERDICT_INTERRUPTED] = "–", [VERDICT_NOT_ASKED] = "–", [VERDICT_LOSSY] = "≈",
 	};
 
 	return c->is_running ? "…" : c->is_foreign ? "○" : c->is_elsewhere || c->is_stand_in ? "↪" : marks[c->verdict];
@@ -205,7 +205,7 @@ const char *report_verdict_mark(const struct report_cell *c)
 
 static const char *word_of(enum verdict v)
 {
-	return v == VERDICT_NO_MEMORY ? "out of memory" : v == VERDICT_TIMEOUT ? "timed out" : verdict_word(v);
+	return v == VERDICT_NO_MEMORY ? "out of memory" : v == VERDICT_TIMEOUT ? "timed out" : v == VERDICT_NOT_ASKED ? "not asked" : verdict_word(v);
 }
 
 const char *report_verdict_word(const struct report_cell *c)

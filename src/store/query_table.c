@@ -87,7 +87,7 @@ const struct store_question store_questions[] = {
 	" platforms AS (SELECT platform FROM looked UNION SELECT DISTINCT requested FROM result)"
 	" SELECT m.model, p.platform, looked.available AS here, CASE WHEN looked.available THEN NULL ELSE looked.reason END AS reason"
 	" FROM models m CROSS JOIN platforms p LEFT JOIN looked ON looked.platform = p.platform WHERE ($2 = '' OR p.platform = $2) AND (p.platform <> 'null' OR $2 = 'null')"
-	" AND NOT EXISTS (SELECT 1 FROM result r WHERE r.model = m.model AND r.requested = p.platform AND r.state = 'finished' AND r.verdict <> 'interrupted' AND r.source IS NULL"
+	" AND NOT EXISTS (SELECT 1 FROM result r WHERE r.model = m.model AND r.requested = p.platform AND r.state = 'finished' AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL " AND r.source IS NULL"
 	"  AND (COALESCE(r.engine, '') <> 'null' OR p.platform = 'null')) ORDER BY looked.available DESC NULLS LAST, m.model, p.platform", false },
 
 	{ "regressions", "questions whose median went up by 5 % on the same machine, between two versions of the engine, else in the newest row; sure: slower, where each of"
@@ -110,7 +110,7 @@ const struct store_question store_questions[] = {
 	" count(*) FILTER (verdict = 'right' AND source IS NULL AND actual <> requested) AS elsewhere,"
 	" count(*) FILTER (verdict = 'unjudged') AS unjudged, count(*) FILTER (verdict = 'wrong') AS wrong, count(*) FILTER (verdict = 'compiles') AS compiles,"
 	" count(*) FILTER (verdict = 'unavailable') AS unavailable, count(*) FILTER (verdict = 'unsupported') AS unsupported, count(*) FILTER (verdict = 'no_memory') AS no_memory,"
-	" count(*) FILTER (verdict IN ('timeout', 'crashed', 'failed')) AS broken, count(*) FILTER (verdict = 'interrupted') AS interrupted, count(*) FILTER (state = 'running') AS running,"
+	" count(*) FILTER (verdict IN ('timeout', 'crashed', 'failed')) AS broken, count(*) FILTER (verdict = 'interrupted') AS interrupted, count(*) FILTER (verdict = 'not_asked') AS not_asked, count(*) FILTER (state = 'running') AS running,"
 	" count(*) FILTER (emulated) AS emulated, count(*) FILTER (engine = 'null') AS nothing_computed, count(*) FILTER (weights = 'synthetic') AS synthetic,"
 	" count(*) FILTER (layers IS NOT NULL) AS shortened, count(*) FILTER (source IS NOT NULL) AS imported FROM asked GROUP BY requested ORDER BY requested", false },
 

@@ -16,7 +16,7 @@
 static const char relations[] =
 	"WITH of_model AS (SELECT * FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
-	" latest_anywhere AS (SELECT * FROM of_model WHERE state = 'finished' AND verdict <> 'interrupted'"
+	" latest_anywhere AS (SELECT * FROM of_model WHERE state = 'finished' AND verdict NOT IN " VERDICT_NO_ANSWER_SQL
 	"  QUALIFY row_number() OVER (PARTITION BY machine, cell_key, requested, COALESCE(tried, requested), COALESCE(source, '') ORDER BY id DESC) = 1),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"

@@ -169,7 +169,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 
 		table_row(&t, i, &r->row);
 		r->verdict = r->row.verdict ? verdict_find(r->row.verdict) : VERDICT_INTERRUPTED;
-		if (r->verdict == VERDICT_INTERRUPTED || r->verdict == VERDICT_COUNT) {
+		if (!verdict_answers(r->verdict) || r->verdict == VERDICT_COUNT) {
 			out->unfinished++;
 			continue;
 		}

@@ -407,10 +407,10 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 	db_close(&d);
 	if (status == STATUS_OK) {
 		enum store_cell_state state = STORE_NEVER;
-		// A finished row wins over one that is being tried again; an interrupted one counts as never run.
+		// A finished row wins over one that is being tried again; one without an answer counts as never run.
 		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
 			bool finished = table_get(&t, i, "verdict") != NULL;
-			enum store_cell_state this = finished && !text_is(table_get(&t, i, "verdict"), verdict_word(VERDICT_INTERRUPTED)) ? STORE_FINISHED
+			enum store_cell_state this = finished && verdict_answers(verdict_find(table_get(&t, i, "verdict"))) ? STORE_FINISHED
 				: !finished && run_may_live(s, &t, i) ? STORE_TAKEN : STORE_NEVER;
 			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {
 				state = this;

@@ -89,7 +89,7 @@ code 0 "$ASSAY" run "$work/bert" --on null:leak=1 --no-conform --runs 1 --cycles
 has out '^  leak +it leaks: 1\.0[0-9]* MiB'
 # Every figure of memory by its own name (the null engine has no prediction).
 tr -s ' \n' ' ' <"$work/out" >"$work/line"
-has line ' memory peak anonymous [0-9.]+ MiB; largest PSS at the end of a phase [0-9.]+ MiB; high-water mark of the resident set [0-9.]+ MiB .*\[RssAnon at 100 Hz'
+has line ' memory peak anonymous [0-9.]+ MiB; largest PSS at the end of a phase [0-9.]+ MiB; high-water mark of the resident set [0-9.]+ MiB .*\[RssAnon and shared memory at 100 Hz'
 lacks out '^  predicted'
 lacks out 'share of mapped files'
 finish

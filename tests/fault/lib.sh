@@ -88,16 +88,17 @@ child_of()
 	done
 }
 
-# in_cell PID: it has a child for a cell. Its command line says "cell" and nothing behind it; "cell --probe ENGINE", which looks for
-# devices before the first cell is started, is another thing.
+# in_cell PID: it has a child for a cell, the guard, and that one a child, $cell, that does the work. Its command line says "cell" and nothing
+# behind it; "cell --probe ENGINE", which looks for devices before the first cell is started, is another thing.
 in_cell()
 {
 	local c words
 	for c in $(child_of "$1"); do
 		{ mapfile -d '' -t words <"/proc/$c/cmdline"; } 2>/dev/null || continue
 		if [ "${#words[@]}" -eq 2 ] && [ "${words[1]}" = cell ]; then
-			cell=$c
-			return 0
+			cell=$(child_of "$c")
+			cell=${cell%%$'\n'*}
+			[ -z "$cell" ] || return 0
 		fi
 	done
 	return 1

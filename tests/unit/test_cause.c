@@ -22,6 +22,9 @@ static const struct {
 	int flags;
 	const char *says;                    // a part of the sentence; NULL: the message is left as it is
 } messages[] = {
+	{ NULL, NULL, "/x/libonnxruntime.so.1.31.1 cannot be opened: libnuma.so.1: cannot open shared object file: Too many open files", STATUS_NOT_ASKED, 0, "may open no more files" },
+	{ "ort", "cpu", "/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: failed to map segment from shared object", STATUS_NOT_ASKED, 0,
+		"the library libonnxruntime.so.1.31.1 is here" },
 	{ "ort", "migraphx", "Failed to load library /x/libonnxruntime_providers_migraphx.so with error: libmigraphx_c.so.3: cannot open shared object file: No such file or directory", STATUS_UNAVAILABLE, 0,
 		"libmigraphx_c.so is missing" },
 	{ "ort", "cuda", "Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file: No such file or directory", STATUS_UNAVAILABLE, 0,

@@ -75,6 +75,30 @@ static int child(const char *what)
 				pause();
 		say_pid("grandchild", pid);
 		return 0;
+	} else if (text_starts(what, "daemon")) {
+		// It leaves session, group and parent.
+		int ends[2];
+		char byte;
+
+		if (pipe(ends) < 0)
+			return 95;
+		if (!fork()) {
+			setsid();
+			if (!fork()) {
+				say_pid("daemon", getpid());
+				if (write(ends[1], "\n", 1) < 0)
+					_exit(96);
+				for (;;)
+					pause();
+			}
+			_exit(0);
+		}
+		if (read(ends[0], &byte, 1) != 1)
+			return 97;
+		while (!strcmp(what, "daemon-hang"))
+			pause();
+		if (!strcmp(what, "daemon-die"))
+			raise(SIGKILL);
 	} else if (!strcmp(what, "memory")) {
 		eat_memory();
 	} else if (!strcmp(what, "say-and-eat")) {
@@ -88,12 +112,19 @@ static int child(const char *what)
 			}
 			memset(p, 1, 16 << 20);
 		}
-	} else if (!strcmp(what, "some-memory")) {
-		char *p = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	} else if (!strcmp(what, "some-memory") || !strcmp(what, "shared-memory") || !strcmp(what, "memory-below")) {
+		int kind = !strcmp(what, "shared-memory") ? MAP_SHARED : MAP_PRIVATE;
+		char *p = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
 		say_text("sample");
-		memset(p, 1, 64 << 20);
-		usleep(300000);
+		if (strcmp(what, "memory-below") || !fork()) {
+			memset(p, 1, 64 << 20);
+			usleep(600000);
+			if (!strcmp(what, "memory-below"))
+				_exit(0);
+		} else {
+			wait(NULL);
+		}
 	} else if (!strcmp(what, "noise")) {
 		for (int i = 0; i < 3000; i++)
 			printf("line %d of much noise\n", i);
@@ -316,6 +347,26 @@ static void grandchildren_go_too(void **state)
 	child_report_done(&r);
 }
 
+static void daemons_go_too(void **state)
+{
+	static const struct { const char *what; enum child_end end; } cases[] = { { "daemon", CHILD_EXITED }, { "daemon-die", CHILD_SIGNALLED }, { "daemon-hang", CHILD_TIMEOUT } };
+
+	(void)state;
+	setenv("ASSAY_CGROUP", "off", 1);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct child_limits limits = { .timeout_s = cases[i].end == CHILD_TIMEOUT ? 1 : 60 };
+		struct lines lines = { .answer = CHILD_WATCH };
+		struct child_report r = run(cases[i].what, "", &limits, &lines);
+		int pid = 0;
+
+		assert_int_equal(r.end, cases[i].end);
+		assert_int_equal(sscanf(lines.last, "daemon %d", &pid), 1);
+		assert_true(is_gone(pid));
+		child_report_done(&r);
+	}
+	unsetenv("ASSAY_CGROUP");
+}
+
 static void memory_is_limited(void **state)
 {
 	struct child_limits limits = { .memory_bytes = 200 << 20, .timeout_s = 60 };
@@ -371,6 +422,12 @@ static void memory_is_sampled(void **state)
 
 	(void)state;
 	assert_true(r.peak_anonymous_mib >= 32);                 // counters of pages lag a little behind
+	child_report_done(&r);
+	r = run("shared-memory", "", &none, &lines);
+	assert_true(r.peak_anonymous_mib >= 32);
+	child_report_done(&r);
+	r = run("memory-below", "", &none, &lines);
+	assert_true(r.peak_anonymous_mib >= 32);
 	child_report_done(&r);
 	lines.answer = CHILD_QUIET;
 	r = run("some-memory", "", &none, &lines);
@@ -493,7 +550,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_comes_back), cmocka_unit_test(a_large_request_comes_back), cmocka_unit_test(exit_codes_and_signals),
 		cmocka_unit_test(a_hanging_child_is_ended), cmocka_unit_test(a_stop_ends_it), cmocka_unit_test(a_refused_line_ends_it),
-		cmocka_unit_test(grandchildren_go_too), cmocka_unit_test(memory_is_limited), cmocka_unit_test(memory_is_limited_without_a_group),
+		cmocka_unit_test(grandchildren_go_too), cmocka_unit_test(daemons_go_too), cmocka_unit_test(memory_is_limited), cmocka_unit_test(memory_is_limited_without_a_group),
 		cmocka_unit_test(memory_is_limited_while_timed), cmocka_unit_test(memory_is_sampled),
 		cmocka_unit_test(the_end_of_the_noise_is_kept), cmocka_unit_test(odd_lines), cmocka_unit_test(nothing_else_is_open),
 		cmocka_unit_test(a_missing_program_is_an_error), cmocka_unit_test(it_dies_with_its_parent), cmocka_unit_test(foreign_bytes_become_text),

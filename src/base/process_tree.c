@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// process.h: the processes below one. Their numbers come from the kernel's lists of children (/proc/PID/task/TID/children), or from
+// everybody's parent where it was built without those. A list is a look at something that moves: whoever ends processes looks twice.
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+
+enum { BELOW_MOST = 1024, LOOK_AGAIN_MS = 2 };
+
+struct below {
+	int64_t *out;
+	size_t count, most;
+};
+
+static bool is_known(const struct below *b, int64_t pid)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (b->out[i] == pid)
+			return true;
+	return false;
+}
+
+static void add(struct below *b, int64_t pid)
+{
+	if (b->count < b->most && !is_known(b, pid) && process_lives(pid))
+		b->out[b->count++] = pid;
+}
+
+static void add_children(struct below *b, int64_t pid)
+{
+	char path[320];
+	long long child;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+	d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		FILE *f = NULL;
+
+		if (e->d_name[0] != '.') {
+			snprintf(path, sizeof path, "/proc/%lld/task/%s/children", (long long)pid, e->d_name);
+			f = fopen(path, "re");
+		}
+		while (f && fscanf(f, "%lld", &child) == 1)
+			add(b, child);
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+}
+
+// One generation more; false: there is none.
+static bool add_generation(struct below *b, int64_t top)
+{
+	size_t before = b->count;
+	DIR *d = opendir("/proc");
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int64_t pid = strtoll(e->d_name, NULL, 10), parent = pid > 0 ? process_parent(pid) : 0;
+
+		if (parent > 0 && (parent == top || is_known(b, parent)))
+			add(b, pid);
+	}
+	if (d)
+		closedir(d);
+	return b->count > before;
+}
+
+size_t process_below(int64_t top, int64_t *out, size_t most)
+{
+	struct below b = { .out = out, .most = most };
+
+	if (access("/proc/thread-self/children", R_OK) == 0) {
+		add_children(&b, top);
+		for (size_t i = 0; i < b.count; i++)
+			add_children(&b, b.out[i]);
+	} else {
+		while (add_generation(&b, top))
+			;
+	}
+	return b.count;
+}
+
+bool process_end_below(int64_t top, double limit_ms)
+{
+	int64_t below[BELOW_MOST];
+	double until = clock_ms() + limit_ms;
+
+	for (int empty = 0; empty < 2;) {
+		size_t n = process_below(top, below, BELOW_MOST);
+
+		for (size_t i = 0; i < n; i++)
+			kill((pid_t)below[i], SIGKILL);
+		empty = n ? 0 : empty + 1;
+		if (n && clock_ms() >= until)
+			return false;
+		if (n)
+			poll(NULL, 0, LOOK_AGAIN_MS);
+	}
+	return true;
+}
+
+// ---- shared memory ------------------------------------------------------------------------------------------------------
+
+// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? *size: its bytes.
+static bool is_shared(const char *line, unsigned long long *size, bool *is_head)
+{
+	unsigned long long begin, end;
+	char access[5];
+
+	*is_head = sscanf(line, "%llx-%llx %4s", &begin, &end, access) == 3;
+	if (!*is_head || access[3] != 's')
+		return false;
+	*size = end - begin;
+	return access[1] == 'w' || strstr(line, " (deleted)");
+}
+
+// Resident shared memory of any kind, files of tmpfs among it; -1: it cannot be read.
+static int64_t resident_shared_kib(int64_t pid)
+{
+	char path[64], line[256];
+	long long kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+	f = fopen(path, "re");
+	while (f && kib < 0 && fgets(line, sizeof line, f))
+		if (sscanf(line, "RssShmem: %lld kB", &kib) != 1)
+			kib = -1;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+// The list alone costs little; what of a mapping is there is counted page by page, so it is asked only where there is such a mapping.
+static bool maps_shared(int64_t pid)
+{
+	unsigned long long size, all = 0;
+	char path[64], line[512];
+	bool is_head;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (is_shared(line, &size, &is_head))
+			all += size;
+	if (f)
+		fclose(f);
+	return all > 0;
+}
+
+int64_t process_shared_kib(int64_t pid)
+{
+	char path[64], line[512];
+	bool shared = false;
+	int64_t all = 0, most = resident_shared_kib(pid);
+	FILE *f;
+
+	if (most <= 0 || !maps_shared(pid))
+		return most < 0 ? -1 : 0;
+	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)pid);
+	if (!(f = fopen(path, "re")))
+		return -1;
+	while (fgets(line, sizeof line, f)) {
+		unsigned long long size;
+		bool is_head, is = is_shared(line, &size, &is_head);
+		long long kib;
+
+		if (is_head)
+			shared = is;
+		else if (shared && sscanf(line, "Pss: %lld kB", &kib) == 1)
+			all += kib;
+	}
+	fclose(f);
+	return all < most ? all : most;          // a file on a disk may be mapped for writing too
+}

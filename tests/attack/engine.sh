@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# An engine that means ill, and a machine that gives nothing: daemons end with their cell, memory that is shared counts, and what could not be
+# asked is not said to be absent. The null engine plays the engine.
+. "$SOURCE/tests/fault/lib.sh"
+shim()
+{
+	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$@"
+}
+
+# ---- a daemon: it has left session, group and parent, and does not survive the cell, however that ends
+
+daemon_file=$work/daemon
+ends_with_the_cell()
+{
+	[ -s "$daemon_file" ] || fail "$*: there was no daemon"
+	read -r daemon <"$daemon_file"
+	rm "$daemon_file"
+	started="$started $daemon"
+	until_true gone "$daemon"
+}
+
+quick="--runs 1 --no-conform --json"
+for cgroup in off on; do
+	export ASSAY_CGROUP=$cgroup
+	# shellcheck disable=SC2086
+	code 0 "$ASSAY" run "$model" --on "null:daemon=$daemon_file" $quick
+	ends_with_the_cell "a cell that ends, control groups $cgroup"
+done
+export ASSAY_CGROUP=off
+# shellcheck disable=SC2086
+code 2 "$ASSAY" run "$model" --on "null:daemon=$daemon_file,crash=run" $quick
+is verdict crashed
+ends_with_the_cell "a cell that dies"
+# shellcheck disable=SC2086
+code 2 "$ASSAY" run "$model" --on "null:daemon=$daemon_file,hang=run" --timeout 1 $quick
+is verdict timeout
+ends_with_the_cell "a cell that hangs"
+
+for signal in KILL TERM; do
+	# shellcheck disable=SC2086
+	"$ASSAY" run "$model" --on "null:daemon=$daemon_file,hang=run" $quick >"$work/out" 2>"$work/err" </dev/null &
+	parent=$!
+	started="$started $parent"
+	until_true test -s "$daemon_file"
+	kill -$signal $parent
+	wait $parent 2>/dev/null || true
+	ends_with_the_cell "a parent that is ended by SIG$signal"
+done
+
+# ---- shared memory: under a limit it is held, and without one it is measured
+
+# shellcheck disable=SC2086
+code 2 "$ASSAY" run "$model" --on null:share=0.7 --memory 0.35 $quick
+is verdict no_memory
+says cause 'went over the limit of 358 MiB'
+# shellcheck disable=SC2086
+code 0 "$ASSAY" run "$model" --on null:share=0.25 $quick
+peak=$(all peak_anonymous_mib)
+[ "${peak%.*}" -ge 250 ] || fail "256 MiB of shared memory, and the peak is $peak MiB"
+unset ASSAY_CGROUP
+
+# ---- a machine that gives nothing: no descriptors, no stack, no processes
+
+not_asked()
+{
+	local words=$1
+	shift
+	# The first is looked for by a probe, the other is not.
+	# shellcheck disable=SC2086
+	code 2 "$@" "$ASSAY" run "$model" --on cpu,null $quick
+	is verdict not_asked not_asked
+	says cause "$words"
+}
+limited() { (ulimit "$1" "$2" && shift 2 && "$@"); }
+not_asked 'ulimit -n' limited -n 14
+not_asked 'ulimit -s' limited -s "$([ "${SANITIZE:-0}" = 0 ] && echo 64 || echo 112)"    # a sanitizer's own frames need more
+export SHIM_NO_PROCESS=1
+not_asked 'no process can be started for it: Resource temporarily unavailable' shim
+code 0 shim "$ASSAY" detect cpu
+grep -Eq '^  cpu +\? +CPU: no process can be started' "$work/out" || fail "detect says more than it knows"
+unset SHIM_NO_PROCESS
+code 0 "$ASSAY" query --format csv "SELECT count(*) FILTER (verdict = 'not_asked') AS a, count(*) FILTER (verdict = 'unavailable') AS b FROM result"
+grep -q '^6,0$' "$work/out" || fail "the rows of limits: $(cat "$work/out")"
+
+# It is asked again by whoever resumes.
+matrix() { "$ASSAY" matrix --models "$model" --on null --runs 1 --no-conform --output-dir "$work/matrix" --resume; }
+code 2 limited -n 14 matrix
+grep -q '^1 not_asked' "$work/out" || fail "the matrix without descriptors"
+code 0 matrix
+grep -q '^1 right' "$work/out" || fail "a row that says not_asked was taken for an answer"
+echo good

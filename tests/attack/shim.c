@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
+//   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps (SIGBUS)
+//   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
+//   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REAL(name) (__extension__((__typeof__(&name))dlsym(RTLD_NEXT, #name)))
+
+static int is_bad(int fd)
+{
+	const char *word = getenv("SHIM_EIO");
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	if (!word)
+		return 0;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return 0;
+	path[n] = 0;
+	if (!strstr(path, word))
+		return 0;
+	errno = EIO;
+	return 1;
+}
+
+ssize_t read(int fd, void *out, size_t n)
+{
+	return is_bad(fd) ? -1 : REAL(read)(fd, out, n);
+}
+
+ssize_t pread(int fd, void *out, size_t n, off_t at)
+{
+	return is_bad(fd) ? -1 : REAL(pread)(fd, out, n, at);
+}
+
+ssize_t write(int fd, const void *data, size_t n)
+{
+	return is_bad(fd) ? -1 : REAL(write)(fd, data, n);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
+{
+	return is_bad(fd) ? -1 : REAL(pwrite)(fd, data, n, at);
+}
+
+// Pages behind the end of a file: what is left of a disk that fails.
+void *mmap(void *at, size_t n, int access, int kind, int fd, off_t from)
+{
+	if (fd < 0 || !is_bad(fd))
+		return REAL(mmap)(at, n, access, kind, fd, from);
+
+	int empty = memfd_create(getenv("SHIM_EIO"), MFD_CLOEXEC);
+	void *map = REAL(mmap)(at, n, access, kind, empty, 0);
+	close(empty);
+	return map;
+}
+
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const argv[],
+	char *const environment[])
+{
+	return getenv("SHIM_NO_PROCESS") ? EAGAIN : REAL(posix_spawn)(pid, path, actions, attributes, argv, environment);
+}
+
+// The path as such a file system finds it: the last name in small letters.
+static const char *fold(const char *path, char out[PATH_MAX])
+{
+	const char *word = getenv("SHIM_FOLD");
+
+	if (!word || !strstr(path, word) || strlen(path) >= PATH_MAX)
+		return path;
+	strcpy(out, path);
+	for (char *p = strrchr(out, '/'); p && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	return out;
+}
+
+int symlink(const char *to, const char *path)
+{
+	char folded[PATH_MAX];
+
+	return REAL(symlink)(to, fold(path, folded));
+}
+
+int unlink(const char *path)
+{
+	char folded[PATH_MAX];
+
+	return REAL(unlink)(fold(path, folded));
+}
+
+int lstat(const char *path, struct stat *out)
+{
+	char folded[PATH_MAX];
+
+	return REAL(lstat)(fold(path, folded), out);
+}
+
+int stat(const char *path, struct stat *out)
+{
+	char folded[PATH_MAX];
+
+	return REAL(stat)(fold(path, folded), out);
+}
