@@ -19,6 +19,7 @@ static const struct option options[] = {
 	{ "dims", NULL, "fixes dimensions by name: batch:1+sequence:128" },
 	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU" },
 	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port" },
+	{ "host", NULL, "a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say" },
 	{ "wait_s", "600", "seconds to wait for a remote browser" },
 	{ NULL, NULL, NULL },
 };

@@ -204,7 +204,7 @@ static enum status ask_all(struct arena *a, struct probing *all, size_t count, s
 	double until = clock_ms() + PROBE_S * 1000;
 	struct serve *s;
 	size_t waiting = count;
-	enum status st = serve_open(&s, NULL, err);
+	enum status st = serve_open(&s, &(struct serve_at){ .own_user = true }, err);
 
 	if (st)
 		return st;

@@ -86,7 +86,9 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 		if (!(found = browser_of(&h->arena, all, count, s->provider->name, s->device, err)))
 			return STATUS_UNAVAILABLE;
 	}
-	if ((st = serve_open(&h->serve, listen, err)))
+	const struct serve_at at = { .address = listen, .name = session_option(s, "host"), .own_user = !h->is_remote };
+
+	if ((st = serve_open(&h->serve, &at, err)))
 		return st;
 	serve_folder(h->serve, "ort", folder);
 	const char *power = session_option(s, "power");
@@ -114,7 +116,7 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 enum status page_host_get(struct session *s, struct page_host **out, struct error *err)
 {
 	// Options that are fixed once a page has loaded its runtime.
-	static const char *const fixed[] = { "threads", "adapter", "listen", "power", "runtime" };
+	static const char *const fixed[] = { "threads", "adapter", "listen", "host", "power", "runtime" };
 	struct text key = { 0 };
 	struct error gone;
 	enum status st;

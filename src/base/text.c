@@ -2,6 +2,7 @@
 // Growing strings and the few questions about strings that are asked everywhere. Numbers are read whole or not at all.
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,6 +41,15 @@ void text_add_bytes(struct text *t, const void *data, size_t nbytes)
 void text_add(struct text *t, const char *s)
 {
 	text_add_bytes(t, s, strlen(s));
+}
+
+void text_add_url(struct text *t, const char *s, bool keep_slashes)
+{
+	for (const unsigned char *p = (const unsigned char *)s; *p; p++)
+		if ((*p < 128 && isalnum(*p)) || strchr("-._~", *p) || (keep_slashes && *p == '/'))
+			text_add_bytes(t, p, 1);
+		else
+			text_addf(t, "%%%02X", *p);
 }
 
 void text_addv(struct text *t, const char *format, va_list ap)

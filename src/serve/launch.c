@@ -188,17 +188,41 @@ static void chromium_arguments(struct command *c, const char *profile, const str
 	if (geteuid() == 0)                      // its sandbox refuses to work for the super-user
 		add(c, "--no-sandbox");
 	add(c, arena_printf(c->arena, "--user-data-dir=%s", profile));
-	add(c, how->url);
 }
 
-static void firefox_arguments(struct command *c, const char *profile, const struct launch_how *how)
+static void firefox_arguments(struct command *c, const char *profile)
 {
 	add(c, "--headless");
 	add(c, "--no-remote");
 	add(c, "--new-instance");
 	add(c, "--profile");
 	add(c, profile);
-	add(c, how->url);
+}
+
+// Every user of the machine can read the arguments of a process, and the URL has the key to the page in it. So the browser is given a file
+// that nobody else can read, and that sends it there; as its address, with what a path may hold that an address may not.
+static enum status add_start(struct command *c, const char *profile, const char *url, struct error *err)
+{
+	const char *path = arena_printf(c->arena, "%s/start.html", profile);
+	struct text page = { 0 }, address = { 0 };
+	enum status st = STATUS_OK;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	text_add(&page, "<!doctype html><meta charset=\"utf-8\"><title>assay</title><meta http-equiv=\"refresh\" content=\"0;url=");
+	for (const char *p = url; *p; p++)
+		text_add(&page, *p == '&' ? "&amp;" : (char[]){ *p, 0 });
+	text_add(&page, "\">\n");
+	errno = fd < 0 ? errno : file_write_at(fd, text_get(&page), page.length, 0);
+	if (fd < 0 || errno)
+		st = error_errno(err, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	text_add(&address, "file://");
+	text_add_url(&address, path, true);
+	add(c, arena_strdup(c->arena, text_get(&address)));
+	text_done(&page);
+	text_done(&address);
+	return st;
 }
 
 // What the browser's processes inherit: ours, but everything that is written goes into the profile folder.
@@ -250,7 +274,7 @@ static enum status make_profile(struct launch *l, struct error *err)
 	if (!st) {
 		const char *path = arena_printf(&a, "%s/browser%u.%s.part", real, atomic_fetch_add(&counter, 1), claim_token());
 
-		if (mkdir(path, 0700) && errno != EEXIST)
+		if (mkdir(path, 0700))
 			st = error_errno(err, "%s: cannot be made; name another folder in ASSAY_CACHE", path);
 		else if (!(l->profile = strdup(path)))
 			abort();
@@ -294,9 +318,14 @@ enum status launch_start(struct launch *l, const struct browser *b, const struct
 		return st;
 	add(&c, b->path);
 	if (b->kind == BROWSER_FIREFOX)
-		firefox_arguments(&c, l->profile, how);
+		firefox_arguments(&c, l->profile);
 	else
 		chromium_arguments(&c, l->profile, how);
+	if ((st = add_start(&c, l->profile, how->url, err))) {
+		arena_done(&a);
+		launch_end(l);
+		return st;
+	}
 	char **environment = make_environment(&a, b, l->profile, how);
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	log = open(arena_printf(&a, "%s/output.log", l->profile), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -363,51 +392,13 @@ enum status launch_alive(struct launch *l, struct error *err)
 	return st;
 }
 
-// Every process below `top`, by generations; at most `most`.
-static size_t descendants(pid_t top, pid_t *out, size_t most)
-{
-	size_t count = 0;
-	bool grew = true;
-
-	while (grew) {
-		DIR *d = opendir("/proc");
-
-		grew = false;
-		for (struct dirent *e; d && (e = readdir(d));) {
-			pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent = pid > 0 ? (pid_t)process_parent(pid) : 0;
-			bool below = parent == top, known_already = false;
-
-			for (size_t i = 0; i < count; i++) {
-				below |= out[i] == parent;
-				known_already |= out[i] == pid;
-			}
-			if (parent && below && !known_already && count < most) {
-				out[count++] = pid;
-				grew = true;
-			}
-		}
-		if (d)
-			closedir(d);
-	}
-	return count;
-}
-
 void launch_end(struct launch *l)
 {
-	pid_t pids[512];
-	double until = clock_ms() + END_MS;
-
-	// The browser's children come to us when it ends; each round ends what is there, until nothing is.
-	for (bool left = l->pid > 0 || l->profile; left && clock_ms() < until;) {
-		size_t n = descendants(getpid(), pids, sizeof pids / sizeof *pids);
-
-		for (size_t i = 0; i < n; i++)
-			kill(pids[i], SIGKILL);
+	// The browser's children come to us when it ends.
+	if (l->pid > 0 || l->profile) {
+		process_end_below(getpid(), END_MS);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		left = n > 0;
-		if (left)
-			usleep(5000);
 	}
 	l->pid = 0;
 	if (l->profile) {
@@ -420,8 +411,8 @@ void launch_end(struct launch *l)
 
 bool launch_memory(const struct launch *l, long long *pss_kib, long long *anonymous_kib)
 {
-	pid_t pids[512];
-	size_t n = l->pid ? descendants(l->pid, pids, sizeof pids / sizeof *pids - 1) : 0;
+	int64_t pids[512], shared;
+	size_t n = l->pid ? process_below(l->pid, pids, sizeof pids / sizeof *pids - 1) : 0;
 	bool any = false;
 
 	*pss_kib = *anonymous_kib = 0;
@@ -432,7 +423,7 @@ bool launch_memory(const struct launch *l, long long *pss_kib, long long *anonym
 		long long kib;
 		FILE *f;
 
-		snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pids[i]);
+		snprintf(path, sizeof path, "/proc/%lld/smaps_rollup", (long long)pids[i]);
 		f = fopen(path, "re");
 		while (f && fgets(line, sizeof line, f)) {
 			if (sscanf(line, "Pss: %lld", &kib) == 1) {
@@ -444,6 +435,8 @@ bool launch_memory(const struct launch *l, long long *pss_kib, long long *anonym
 		}
 		if (f)
 			fclose(f);
+		if ((shared = process_shared_kib(pids[i])) > 0)
+			*anonymous_kib += shared;
 	}
 	return any;
 }

@@ -20,9 +20,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "serve/page_asset.h"
+#include "serve/peer.h"
 #include "serve/range.h"
 
-enum { CONNECTIONS = 64, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000, SILENT_MS = 60000 };
+enum { CONNECTIONS = 256, STRANGER_S = 10, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000, SILENT_MS = 60000 };
 #define HELLO_LIMIT ((size_t)4 << 20)
 #define NOTE_LIMIT ((size_t)64 << 10)
 #define REPLY_LIMIT ((size_t)2 << 30)
@@ -58,15 +59,18 @@ struct serve {
 	struct file *files;
 	struct folder *folders;
 	struct page pages[SERVE_PAGES];
+	struct strangers strangers;
 	char token[33];
 	char origin[300];
-	bool closing;
+	char *name;
+	bool own_user, closing;
 };
 
 struct request {                             // of one upload
 	struct text body;
 	size_t limit;
 	bool too_large;
+	bool refused;                            // of another name or another page
 };
 
 // ---- waiting ------------------------------------------------------------------------------------------------------------
@@ -377,6 +381,20 @@ static enum MHD_Result converse(struct serve *s, struct MHD_Connection *c, const
 
 // ---- requests -----------------------------------------------------------------------------------------------------------
 
+static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
+{
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+
+	return peer_names_us(host, s->name) && peer_origin_is_ours(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"), host);
+}
+
+// Whoever has named the token may wait as long as it likes, and is not closed for others.
+static void trust(struct serve *s, struct MHD_Connection *c)
+{
+	strangers_remove(&s->strangers, c);
+	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *c, const char *url, const char *method, const char *version, const char *upload,
 	size_t *upload_size, void **state)
 {
@@ -392,10 +410,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 		if (!r)
 			return MHD_NO;
 		r->limit = strstr(url, "/reply") ? REPLY_LIMIT : strstr(url, "/hello") ? HELLO_LIMIT : NOTE_LIMIT;
+		r->refused = !is_for_us(s, c);
+		if (!r->refused && path_parse(url, s->token, kind, sizeof kind, &rest))
+			trust(s, c);
 		return MHD_YES;
 	}
 	// A stranger's upload is not kept.
-	bool known = path_parse(url, s->token, kind, sizeof kind, &rest);
+	bool known = !r->refused && path_parse(url, s->token, kind, sizeof kind, &rest);
 	if (*upload_size) {
 		if (!known || r->body.length + *upload_size > r->limit)
 			r->too_large = true;
@@ -404,6 +425,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	if (r->refused)
+		return answer_words(c, MHD_HTTP_FORBIDDEN, "this server is asked by its address or the machine's name, and from its own page; the option host names another\n");
 	if (!known)
 		return answer_words(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
 	if (!posts && strcmp(method, "GET") && strcmp(method, "HEAD"))
@@ -426,6 +449,30 @@ static void request_done(void *context, struct MHD_Connection *c, void **state, 
 		text_done(&r->body);
 	free(r);
 	*state = NULL;
+}
+
+// ---- connections ---------------------------------------------------------------------------------------------------------
+
+static enum MHD_Result take_connection(void *context, const struct sockaddr *peer, socklen_t size)
+{
+	const struct serve *s = context;
+	const union MHD_DaemonInfo *info = s->own_user && s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+
+	(void)size;
+	return info && peer_is_other_user(peer, info->port) ? MHD_NO : MHD_YES;
+}
+
+// At its end the descriptor is still open.
+static void notice_connection(void *context, struct MHD_Connection *c, void **state, enum MHD_ConnectionNotificationCode what)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct serve *s = context;
+
+	(void)state;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED && info)
+		strangers_add(&s->strangers, c, info->connect_fd);
+	else
+		strangers_remove(&s->strangers, c);
 }
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
@@ -484,8 +531,18 @@ static void ignore_log(void *context, const char *format, va_list ap)
 	(void)ap;
 }
 
-enum status serve_open(struct serve **out, const char *address, struct error *err)
+static char *copy_of(const char *text)
 {
+	char *copy = strdup(text);
+
+	if (!copy)
+		abort();
+	return copy;
+}
+
+enum status serve_open(struct serve **out, const struct serve_at *how, struct error *err)
+{
+	const char *address = how ? how->address : NULL;
 	struct sockaddr_storage at = { 0 };
 	struct serve *s = calloc(1, sizeof *s);
 	pthread_condattr_t attributes;
@@ -504,6 +561,9 @@ enum status serve_open(struct serve **out, const char *address, struct error *er
 	}
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
+	s->name = how && how->name ? copy_of(how->name) : NULL;
+	s->own_user = how && how->own_user;
+	strangers_init(&s->strangers);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -511,7 +571,8 @@ enum status serve_open(struct serve **out, const char *address, struct error *er
 	pthread_condattr_destroy(&attributes);
 	errno = 0;
 	s->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-		0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+		0, take_connection, s, handle, s, MHD_OPTION_NOTIFY_CONNECTION, notice_connection, s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S,
+		MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_NBYTES, MHD_OPTION_NOTIFY_COMPLETED, request_done, NULL, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
 		MHD_OPTION_END);
 	if (!s->daemon) {
@@ -551,6 +612,8 @@ void serve_close(struct serve *s)
 		serve_reset(s, i);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
+	strangers_done(&s->strangers);
+	free(s->name);
 	free(s);
 }
 
@@ -560,15 +623,6 @@ const char *serve_url(struct serve *s, int page)
 }
 
 // ---- what is served -----------------------------------------------------------------------------------------------------
-
-static char *copy_of(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		abort();
-	return copy;
-}
 
 void serve_add(struct serve *s, const char *name, const struct serve_file *how)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP server for browsers: on the loopback address unless told otherwise, at a random port, with a random token in every
-// path. It gives out the page, files of the disk and virtual files (range requests, several at a time), and holds a conversation with
+// path; who may ask is peer.h's matter. It gives out the page, files of the disk and virtual files (range requests, several at a time), and holds a conversation with
 // each page: commands go out, replies come in. Every answer isolates the page from other origins (COOP, COEP), so that it has
 // threads and a fine clock.
 //   /TOKEN/page/K/            the page of conversation K; ?facts=all|webgpu|webnn|none
@@ -21,8 +21,12 @@ enum { SERVE_PAGES = 8 };
 
 struct serve;
 
-// `address`: "ADDR:PORT", "[ADDR]:PORT" or ":PORT" (loopback); NULL: loopback, any free port.
-enum status serve_open(struct serve **out, const char *address, struct error *err);
+struct serve_at {
+	const char *address;                 // "ADDR:PORT", "[ADDR]:PORT" or ":PORT" (loopback); NULL: loopback, any free port
+	const char *name;                    // by which browsers may come too, behind a proxy, say; NULL: none
+	bool own_user;                       // connections of this machine's other users are not taken
+};
+enum status serve_open(struct serve **out, const struct serve_at *at, struct error *err);
 void serve_close(struct serve *s);           // NULL is fine
 // "http://127.0.0.1:40123/TOKEN/page/0/"; the server's.
 const char *serve_url(struct serve *s, int page);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+// ---- users --------------------------------------------------------------------------------------------------------------
+
+// As /proc/net/tcp writes addresses: words of 32 bits as this machine reads them, and the port.
+static void address_text(char *out, size_t size, const struct sockaddr *peer, bool mapped)
+{
+	uint32_t w[4] = { 0 };
+
+	if (peer->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *six = (const void *)peer;
+
+		memcpy(w, &six->sin6_addr, sizeof w);
+		snprintf(out, size, "%08X%08X%08X%08X:%04X", w[0], w[1], w[2], w[3], ntohs(six->sin6_port));
+		return;
+	}
+	const struct sockaddr_in *four = (const void *)peer;
+
+	if (mapped)
+		snprintf(out, size, "0000000000000000%08X%08X:%04X", htonl(0xffff), four->sin_addr.s_addr, ntohs(four->sin_port));
+	else
+		snprintf(out, size, "%08X:%04X", four->sin_addr.s_addr, ntohs(four->sin_port));
+}
+
+// The user of the socket at `address` that is connected to our port; -1: it is not listed.
+static long long user_of(const char *list, const char *address, unsigned port)
+{
+	char line[512], local[64], remote[64], wanted[8];
+	long long user = -1;
+	unsigned uid;
+	FILE *f = fopen(list, "re");
+
+	snprintf(wanted, sizeof wanted, ":%04X", port);
+	while (f && user < 0 && fgets(line, sizeof line, f))
+		if (sscanf(line, " %*d: %63[0-9A-F:] %63[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %u", local, remote, &uid) == 3 && !strcmp(local, address) &&
+			text_ends(remote, wanted))
+			user = uid;
+	if (f)
+		fclose(f);
+	return user;
+}
+
+bool peer_is_other_user(const struct sockaddr *peer, unsigned port)
+{
+	char address[64];
+	long long user = -1;
+
+	if (peer->sa_family == AF_INET) {
+		address_text(address, sizeof address, peer, false);
+		user = user_of("/proc/self/net/tcp", address, port);
+	}
+	if (user < 0 && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6)) {
+		address_text(address, sizeof address, peer, true);
+		user = user_of("/proc/self/net/tcp6", address, port);
+	}
+	return user > 0 && user != (long long)geteuid();
+}
+
+// ---- names --------------------------------------------------------------------------------------------------------------
+
+// Of "host:port" or "[address]:port"; false: neither.
+static bool host_of(const char *text, char *out, size_t size, bool *in_brackets)
+{
+	const char *end;
+
+	*in_brackets = *text == '[';
+	end = *in_brackets ? strchr(++text, ']') : text + strcspn(text, ":");
+	if (!end || end == text || (size_t)(end - text) >= size)
+		return false;
+	memcpy(out, text, (size_t)(end - text));
+	out[end - text] = 0;
+	end += *in_brackets;
+	return !*end || *end == ':';
+}
+
+bool peer_names_us(const char *host, const char *name)
+{
+	char asked[256], own[256] = "", local[sizeof own + 8];
+	unsigned char ignored[16];
+	bool in_brackets;
+
+	if (!host || !host_of(host, asked, sizeof asked, &in_brackets))
+		return false;
+	if (in_brackets)
+		return inet_pton(AF_INET6, asked, ignored) == 1;
+	gethostname(own, sizeof own - 1);
+	snprintf(local, sizeof local, "%s.local", own);
+	return inet_pton(AF_INET, asked, ignored) == 1 || !strcasecmp(asked, "localhost") || (*own && (!strcasecmp(asked, own) || !strcasecmp(asked, local))) ||
+		(name && !strcasecmp(asked, name));
+}
+
+bool peer_origin_is_ours(const char *origin, const char *host)
+{
+	if (!origin)
+		return true;
+	if (text_starts(origin, "http://"))
+		origin += 7;
+	else if (text_starts(origin, "https://"))
+		origin += 8;
+	else
+		return false;
+	return host && !strcasecmp(origin, host);
+}
+
+// ---- strangers ----------------------------------------------------------------------------------------------------------
+
+void strangers_init(struct strangers *s)
+{
+	s->count = 0;
+	pthread_mutex_init(&s->lock, NULL);
+}
+
+void strangers_done(struct strangers *s)
+{
+	pthread_mutex_destroy(&s->lock);
+}
+
+static void take_out(struct strangers *s, size_t i)
+{
+	s->count--;
+	memmove(&s->items[i], &s->items[i + 1], (s->count - i) * sizeof *s->items);
+}
+
+void strangers_add(struct strangers *s, const void *connection, int fd)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->count == STRANGERS_MOST) {
+		shutdown(s->items[0].fd, SHUT_RDWR);     // whoever reads from it ends it
+		take_out(s, 0);
+	}
+	s->items[s->count].connection = connection;
+	s->items[s->count++].fd = fd;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void strangers_remove(struct strangers *s, const void *connection)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->count; i++)
+		if (s->items[i].connection == connection) {
+			take_out(s, i);
+			break;
+		}
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+# A browser works for assay; others on the machine, and pages elsewhere, want its job or want it to starve. The browser is a stand-in that
+# waits until they have tried (browser.py).
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+
+# Found before any real one: beside the engines, and nothing in PATH.
+mkdir -p "$work/engines/onnxruntime-web" "$work/browsers/chromium-webnn" "$work/empty" "$work/fake"
+echo '/*! ONNX Runtime Web v1.30.0 */' >"$work/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs"
+printf '#!/bin/sh\nPATH="%s" exec python3 "%s/tests/attack/browser.py" "$@"\n' "$PATH" "$SOURCE" >"$work/browsers/chromium-webnn/chromium"
+chmod +x "$work/browsers/chromium-webnn/chromium"
+unset ASSAY_BROWSER_PATH
+export FAKE_BROWSER=$work/fake
+PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines "$ASSAY" detect webgpu --json >"$work/out" 2>"$work/err" </dev/null &
+assay=$!
+for _ in $(seq 600); do [ -e "$work/fake/told" ] && break; sleep 0.05; done
+[ -e "$work/fake/told" ] || { cat "$work/err"; fail "no browser was started"; finish; }
+
+# What everybody can read of its processes does not have the key; the file that has it is the user's own.
+python3 - "$work/fake/told" <<'PY' || fail "the key to the page can be had"
+import json, re, sys
+told = json.load(open(sys.argv[1]))
+words = open("/proc/%d/cmdline" % told["pid"], "rb").read().decode(errors="replace").split("\0")
+key = told["url"].split("/")[3]
+assert re.fullmatch("[0-9a-f]{32}", key), told["url"]
+assert key not in "".join(words), "it is among the arguments: " + " ".join(words)
+assert told["modes"] == [0o600, 0o700], told["modes"]
+PY
+
+# ask.py FILE METHOD [HEADER=VALUE...]: prints the status of the answer. OTHER_USER=UID: as that user.
+cat >"$work/ask.py" <<'PY'
+import http.client, json, os, sys, urllib.parse
+told = json.load(open(sys.argv[1]))
+"x".encode("idna")                       # loaded now: the other user may not read Python's files
+if "OTHER_USER" in os.environ:
+    os.setgroups([])
+    os.setresuid(*[int(os.environ["OTHER_USER"])] * 3)
+url = urllib.parse.urlsplit(told["url"])
+headers = dict(h.split("=", 1) for h in sys.argv[3:])
+headers = {k: v.replace("PORT", str(url.port)) for k, v in headers.items()}
+try:
+    c = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+    c.putrequest(sys.argv[2], url.path + ("note?i=x" if sys.argv[2] == "POST" else ""), skip_host="Host" in headers)
+    for h in headers.items():
+        c.putheader(*h)
+    c.putheader("Content-Length", "0")
+    c.endheaders()
+    print(c.getresponse().status)
+except (OSError, http.client.HTTPException) as e:
+    print("refused" if isinstance(e, (ConnectionError, http.client.HTTPException)) else e)
+PY
+# attack WORD COMMAND...: it prints that word.
+attack()
+{
+	local wanted=$1 got
+	shift
+	got=$("$@" 2>&1)
+	[ "$got" = "$wanted" ] || fail "'$got', not $wanted: ${*//$work/}"
+}
+ask=(python3 "$work/ask.py" "$work/fake/told")
+attack 200 "${ask[@]}" GET
+attack 200 "${ask[@]}" GET Host=localhost:PORT
+attack 409 "${ask[@]}" POST Origin=http://127.0.0.1:PORT             # another browser's note, from the page itself
+
+# A name that an attacker lets point here; a page of an attacker, in whatever browser.
+attack 403 "${ask[@]}" GET Host=rebound.example:PORT
+attack 403 "${ask[@]}" GET Host=127.0.0.1.rebound.example
+attack 403 "${ask[@]}" POST Host=rebound.example:PORT Origin=http://rebound.example:PORT
+attack 403 "${ask[@]}" POST Origin=http://elsewhere.example
+attack 403 "${ask[@]}" POST Origin=null
+attack 403 "${ask[@]}" POST Origin=http://127.0.0.1:1
+
+# Another user has the key, from wherever: the connection is not taken.
+if [ "$(id -u)" = 0 ]; then
+	attack refused env OTHER_USER=65534 "${ask[@]}" GET
+	attack refused env OTHER_USER=65534 "${ask[@]}" POST
+else
+	skip_part "only the super-user can become another user"
+fi
+
+# Many who begin to ask and never end: the page is there all the same.
+python3 - "$work/fake/told" "$work/ask.py" <<'PY' || fail "half-open requests starve the page"
+import json, socket, subprocess, sys, urllib.parse
+url = urllib.parse.urlsplit(json.load(open(sys.argv[1]))["url"])
+held = []
+for i in range(300):
+    s = socket.create_connection((url.hostname, url.port), timeout=10)
+    s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" if i % 2 else b"")
+    held.append(s)
+for _ in range(5):
+    got = subprocess.run([sys.executable, sys.argv[2], sys.argv[1], "GET"], capture_output=True, text=True).stdout.strip()
+    assert got == "200", got
+PY
+
+: >"$work/fake/go"
+wait $assay || fail "detect: exit code $?"
+[ "$(cat "$work/fake/hello" 2>/dev/null)" = 200 ] || fail "the browser did not get its page"
+json 'd["platforms"][0]["name"] == "webgpu" and any("fake" in x["description"] for x in d["platforms"][0]["devices"])'
+finish
