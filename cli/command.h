@@ -58,6 +58,9 @@ const char *cli_default_db(void);
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
 
+// A mapped page that cannot be read (SIGBUS) becomes a message and EXIT_USE; of a child, that message and the signal.
+void cli_watch_pages(bool is_child);
+
 extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "base/visible.h"
@@ -85,4 +86,17 @@ void emit_progress(const char *text, int width)
 	emit_to(stderr, "\r\033[K%.*s", width, text_get(&t));    // visible already, so this changes nothing and cuts no character in two
 	fflush(stderr);
 	text_done(&t);
+}
+
+void emit_in_handler(const char *const *parts)
+{
+	char line[8192];
+	size_t n = 0;
+
+	for (; *parts; parts++)
+		for (const char *p = *parts; *p && n < sizeof line - 1; p++)
+			line[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
+	line[n++] = '\n';
+	if (write(2, line, n) < 0)
+		return;                              // there is nobody to tell
 }

@@ -26,4 +26,7 @@ void emit_json(const json_t *json, size_t flags);
 // control sequence that assay writes, and only to a terminal.
 void emit_progress(const char *text, int width);
 
+// A line on standard error from a signal handler, of parts up to a NULL: one write, control characters as '?'.
+void emit_in_handler(const char *const *parts);
+
 #endif

@@ -102,6 +102,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	cli_watch_pages(argc > 1 && strcmp(argv[1], "cell") == 0);
 	int code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
 		return cli_bad_use("standard output cannot be written: %s", strerror(errno));

@@ -101,9 +101,12 @@ static enum status read_entry(struct zip_entry *out, const uint8_t *data, const 
 		return error_set(err, STATUS_BAD_INPUT, "%.*s: is not where the table of contents says: damaged", shown, text);
 	const uint8_t *local = data + offset;
 	uint64_t begin = offset + LOCAL_NBYTES + number(local + 26, 2) + number(local + 28, 2);
+	// Who reads from the front to the back goes by the name there, and would see another file.
+	if (number(local + 26, 2) != name || name > d->offset - offset - LOCAL_NBYTES || memcmp(local + LOCAL_NBYTES, text, name))
+		return error_set(err, STATUS_BAD_INPUT, "%.*s: has another name where it lies than in the table of contents: damaged", shown, text);
 	if (begin > d->offset || packed > d->offset - begin)
 		return error_set(err, STATUS_BAD_INPUT, "%.*s: %" PRIu64 " bytes do not fit into the file: cut off; download it again", shown, text, packed);
-	*out = (struct zip_entry){text, name, begin, packed, !(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size};
+	*out = (struct zip_entry){text, name, offset, begin, packed, !(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size};
 	*used = CENTRAL_NBYTES + name + extra + comment;
 	return STATUS_OK;
 }
@@ -118,6 +121,30 @@ static int by_name(const void *a, const void *b)
 {
 	const struct zip_entry *x = a, *y = b;
 	return compare(x->name, x->name_nbytes, y->name, y->name_nbytes);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zip_entry *x = a, *y = b;
+	return x->head < y->head ? -1 : x->head > y->head;
+}
+
+static int name_shown(const struct zip_entry *e)
+{
+	return e->name_nbytes < 100 ? (int)e->name_nbytes : 100;
+}
+
+// Bytes that belong to several entries make a small file say that it holds much.
+static enum status check_places(struct zip_entry *entries, size_t count, struct error *err)
+{
+	if (count)
+		qsort(entries, count, sizeof *entries, by_place);
+	for (size_t i = 1; i < count; i++) {
+		const struct zip_entry *e = &entries[i - 1], *next = &entries[i];
+		if (e->offset + e->nbytes > next->head)
+			return error_set(err, STATUS_BAD_INPUT, "%.*s and %.*s: lie in the same bytes: damaged", name_shown(e), e->name, name_shown(next), next->name);
+	}
+	return STATUS_OK;
 }
 
 enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err)
@@ -135,12 +162,13 @@ enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *
 		p += used;
 		left -= used;
 	}
+	if ((s = check_places(entries, (size_t)d.count, err)))
+		return s;
 	if (d.count)
 		qsort(entries, (size_t)d.count, sizeof *entries, by_name);
 	for (size_t i = 1; i < d.count; i++)
 		if (!by_name(&entries[i - 1], &entries[i]))
-			return error_set(err, STATUS_BAD_INPUT, "%.*s: is in it twice", (int)(entries[i].name_nbytes < 100 ? entries[i].name_nbytes : 100),
-				entries[i].name);
+			return error_set(err, STATUS_BAD_INPUT, "%.*s: is in it twice", name_shown(&entries[i]), entries[i].name);
 	*out = entries;
 	*count = (size_t)d.count;
 	return STATUS_OK;

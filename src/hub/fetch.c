@@ -3,7 +3,11 @@
 #include "hub/fetch.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -266,6 +270,35 @@ static enum status write_absent(const struct fetch *f, struct error *err)
 	return s;
 }
 
+static int by_folded_name(const void *a, const void *b)
+{
+	const struct fetch_file *const *x = a, *const *y = b;
+	return strcasecmp((*x)->name, (*y)->name);
+}
+
+// Where a file system takes capital letters for small ones, two names that differ in nothing else are one file: the last one's bytes under
+// the first one's name.
+static enum status check_names(const struct fetch *f, struct error *err)
+{
+	struct arena *a = f->inside->arena;
+	const struct fetch_file **sorted = ARENA_ARRAY(a, f->count + 1, const struct fetch_file *);
+	for (size_t i = 0; i < f->count; i++)
+		sorted[i] = &f->files[i];
+	if (f->count)
+		qsort(sorted, f->count, sizeof *sorted, by_folded_name);
+	for (size_t i = 1; i < f->count; i++) {
+		const char *name = sorted[i]->name, *other = sorted[i - 1]->name, *path = arena_printf(a, "%s/%s", f->folder, name);
+		struct stat x, y;
+		if (strcasecmp(name, other) || lstat(path, &x) || lstat(arena_printf(a, "%s/%s", f->folder, other), &y) || x.st_dev != y.st_dev ||
+		    x.st_ino != y.st_ino)
+			continue;
+		unlink(path);
+		return error_set(err, STATUS_FAILED, "%s: %s and %s are one file here: this file system does not tell capital letters from small ones; let "
+			"HF_HUB_CACHE name a folder of another", f->model, other, name);
+	}
+	return STATUS_OK;
+}
+
 enum status fetch_run(struct fetch *f, struct error *err)
 {
 	enum { SPARE = 64 << 20 };                              // for whatever else writes meanwhile
@@ -280,7 +313,7 @@ enum status fetch_run(struct fetch *f, struct error *err)
 			error_prefix(err, "%s", f->model);
 			return s;
 		}
-	if ((s = write_ref(f, err)) || (s = write_tag(f, err)))
+	if ((s = check_names(f, err)) || (s = write_ref(f, err)) || (s = write_tag(f, err)))
 		return s;
 	return write_absent(f, err);
 }

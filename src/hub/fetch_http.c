@@ -14,7 +14,8 @@
 #include "base/text.h"
 #include "hub/fetch_curl.h"
 
-enum { HOPS = 10, TRIES = 5, LONGEST_WAIT_S = 300 };
+// FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a day.
+enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024 };
 
 struct http {
 	const struct curl_table *curl;
@@ -55,11 +56,7 @@ bool http_has_token(const struct http *h)
 const char *http_quote(struct arena *a, const char *text, bool keep_slashes)
 {
 	struct text t = {0};
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-		if ((*p < 128 && isalnum(*p)) || strchr("-._~", *p) || (keep_slashes && *p == '/'))
-			text_add_bytes(&t, p, 1);
-		else
-			text_addf(&t, "%%%02X", *p);
+	text_add_url(&t, text, keep_slashes);
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);
 	return out;
@@ -249,7 +246,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	c->setopt(h->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	c->setopt(h->easy, CURLOPT_ERRORBUFFER, h->words);
 	c->setopt(h->easy, CURLOPT_CONNECTTIMEOUT, 10L);
-	c->setopt(h->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	c->setopt(h->easy, CURLOPT_LOW_SPEED_LIMIT, (long)FLOOR);
 	c->setopt(h->easy, CURLOPT_LOW_SPEED_TIME, h->stall_s);
 	c->setopt(h->easy, CURLOPT_BUFFERSIZE, 262144L);
 	c->setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -311,13 +308,15 @@ static bool may_pass(CURLcode code)
 	}
 }
 
-// All hops of one try. *transient: it failed, or was answered, in a way that may pass; *words then says how.
-static enum status try_once(struct http *h, struct arena *a, bool *transient, struct error *err)
+enum outcome { FINAL, TRANSIENT, TOO_SLOW };
+
+// All hops of one try. *outcome: may another one do better?
+static enum status try_once(struct http *h, struct arena *a, enum outcome *outcome, struct error *err)
 {
 	struct http_answer *x = h->answer;
 	const char *url = h->request->url;
 	*x = (struct http_answer){.linked_size = -1, .length = -1, .range_from = -1, .range_total = -1};
-	*transient = false;
+	*outcome = FINAL;
 	for (int i = 0; i < HOPS; i++) {
 		const char *origin = origin_of(h->curl, a, url);
 		if (!origin)
@@ -331,7 +330,11 @@ static enum status try_once(struct http *h, struct arena *a, bool *transient, st
 			return h->failure.status;
 		}
 		if (code != CURLE_OK) {
-			*transient = may_pass(code) && (h->answered || code != CURLE_COULDNT_CONNECT);
+			bool first = code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR;
+			if (may_pass(code) && (h->answered || !first))
+				*outcome = code == CURLE_OPERATION_TIMEDOUT && h->answer->status ? TOO_SLOW : TRANSIENT;
+			if (*outcome == TOO_SLOW)
+				return error_set(err, STATUS_UNAVAILABLE, "%s: less than %d bytes a second for %ld s", origin, FLOOR, h->stall_s);
 			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin, h->words[0] ? h->words : h->curl->strerror(code),
 				untrusted ? "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust" : "");
@@ -340,8 +343,9 @@ static enum status try_once(struct http *h, struct arena *a, bool *transient, st
 		char *to = NULL;
 		h->curl->getinfo(h->easy, CURLINFO_REDIRECT_URL, &to);
 		if (x->status / 100 != 3 || !to) {
-			*transient = x->status == 408 || x->status == 429 || (x->status >= 500 && x->status != 501 && x->status != 505);
-			if (*transient)
+			if (x->status == 408 || x->status == 429 || (x->status >= 500 && x->status != 501 && x->status != 505))
+				*outcome = TRANSIENT;
+			if (*outcome == TRANSIENT)
 				error_set(err, STATUS_UNAVAILABLE, "%s answers %ld%s%s%s", origin, x->status,
 					x->status == 429 ? " (too many requests)" : "", x->error_message[0] ? ": " : "", x->error_message);
 			return STATUS_OK;
@@ -371,29 +375,35 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 {
 	struct arena a = {0};
 	enum status s;
+	double since = clock_ms();
+	uint64_t before = request->from ? *request->from : 0;
 	h->request = request;
 	h->answer = out;
 	for (int tries = 1;; tries++) {
 		struct error why = {0};
-		uint64_t before = request->from ? *request->from : 0;
-		bool transient;
+		enum outcome outcome;
 		if (stopped(h)) {
 			s = interrupted(err);
 			break;
 		}
-		s = try_once(h, &a, &transient, &why);
-		if (!transient) {
+		s = try_once(h, &a, &outcome, &why);
+		if (outcome == FINAL) {
 			if (s)
 				error_set(err, why.status, "%s", why.text);
 			break;
 		}
-		if (request->from && *request->from > before)
-			tries = 1;                             // bytes came: it is not the same failure again and again
+		// As many bytes came as must come in that time: it is not the same failure again and again.
+		if (request->from && *request->from > before && (double)(*request->from - before) * 1e3 >= FLOOR * (clock_ms() - since)) {
+			tries = 1;
+			before = *request->from;
+			since = clock_ms();
+		}
 		long wait = out->retry_after_s ? out->retry_after_s : 1L << (tries - 1);
-		if (tries >= TRIES || wait > LONGEST_WAIT_S) {
+		if (tries >= (outcome == TOO_SLOW ? SLOW_TRIES : TRIES) || wait > LONGEST_WAIT_S) {
 			s = wait > LONGEST_WAIT_S ? error_set(err, STATUS_UNAVAILABLE, "%s, and asks to be left alone for %ld s; try again then",
 							    why.text, wait)
-						  : error_set(err, STATUS_UNAVAILABLE, "%s; tried %d times", why.text, tries);
+						  : error_set(err, STATUS_UNAVAILABLE, "%s; tried %d times%s", why.text, tries,
+							    request->from && *request->from ? "; what has come is kept and the rest is fetched the next time" : "");
 			break;
 		}
 		if (h->watch->note) {

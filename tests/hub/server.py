@@ -12,6 +12,8 @@ What it does wrong is asked for at /control?JSON (a new one replaces the old):
     cut      {"FILE": [N, ...]}     the connection ends after N bytes, once for each N
     corrupt  {"FILE": TIMES}        one byte is another
     hold     {"FILE": SECONDS}      waits in the middle
+    drip     {"FILE": BYTES}        the first so many bytes of it, and after them 4 a second
+    other_part {"FILE": "told" | "untold"}   where a range is asked for another one is given; the answer says so or not
     no_ranges, chunked              a CDN that knows no ranges; one that gives no Content-Length
     cdn_direct                      the hub gives large files itself
     etag     "weak" | "plain" | "none" | "odd" | "other"     how ETags look
@@ -238,7 +240,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 begin, status = int(wanted[len("bytes="):].split("-")[0]), 206
                 if begin >= len(data):
                     return self.answer(416, b"", headers + [("Content-Range", "bytes */%d" % len(data))])
-                headers.append(("Content-Range", "bytes %d-%d/%d" % (begin, len(data) - 1, len(data))))
+                other = control.get("other_part", {}).get(name)
+                if other:
+                    data = data[begin // 2:] + data[:begin // 2]
+                told = begin // 2 if other == "told" else begin
+                headers.append(("Content-Range", "bytes %d-%d/%d" % (told, told + len(data) - begin - 1, len(data))))
         body = data[begin:]
         if self.command == "HEAD":
             return self.answer(status, b"", headers + [("Content-Length", str(len(body)))])
@@ -255,6 +261,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        drip = control.get("drip", {}).get(name)
+        if drip is not None:
+            drip = max(drip - begin, 0)
+            self.wfile.write(body[:drip])
+            for i in range(drip, len(body), 4):
+                self.wfile.write(body[i:i + 4])
+                self.wfile.flush()
+                time.sleep(1)
+            return
         if hold:
             self.wfile.write(body[:len(body) // 2])
             self.wfile.flush()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# A Hub that means ill, lines to it that do, and what they bring: slow bytes, other bytes, other certificates, a disk that fails, names that
+# differ in capital letters, zip files that are not what they say.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/hub/lib.sh"
+shim()
+{
+	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$@"
+}
+model()
+{
+	mkdir -p "$repos/$1"
+	echo '{"model_type": "bert"}' >"$repos/$1/config.json"
+	head -c 300000 /dev/urandom >"$repos/$1/model.safetensors"
+}
+for m in org/slow org/drops org/text org/other org/tls org/case; do model $m; done
+partial() { find "$HF_HUB_CACHE" -name '*.incomplete' -size +"${1:-0}"c | wc -l; }
+is_whole() { cmp -s "$repos/$1/model.safetensors" "$(snapshot "$1")/model.safetensors" || fail "$1 is not what the server has"; }
+
+# ---- slow: bytes that come one by one are given up, and what has come is not lost. That takes its time: it runs beside all that follows, of a
+# server and in a cache of its own, and is looked at in the end.
+
+start_server
+slow_server=$server slow_endpoint=$HF_ENDPOINT
+head -c 3000 /dev/urandom >"$repos/org/drops/README.md"
+control '{"drip": {"model.safetensors": 200000, "config.json": 0}, "cut": {"README.md": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}}'
+pids=
+for f in slow:model.safetensors text:config.json drops:README.md; do
+	HF_HUB_CACHE=$work/slow HF_HUB_DOWNLOAD_TIMEOUT=1 timeout 100 "$ASSAY" fetch "org/${f%:*}" --include "${f#*:}" >"$work/${f%:*}.out" 2>"$work/${f%:*}.err" &
+	pids="$pids $!"
+done
+rm "$work/ports"
+start_server
+trap 'kill $server $slow_server 2>/dev/null; rm -rf "$work"' EXIT
+
+# ---- a 206 with another part of the file: told, or not; nothing of it is taken for the file
+
+for how in told untold; do
+	clear_cache
+	control '{"cut": {"model.safetensors": [100000]}, "other_part": {"model.safetensors": "'$how'"}}'
+	code 1 "$ASSAY" fetch org/other
+	[ -e "$(snapshot org/other)/model.safetensors" ] && fail "$how: another part was taken for the file"
+	[ "$how" = untold ] || has err 'byte 100000 was asked for, and the server answers with another part'
+	[ "$how" = told ] || has err 'SHA-256 of what came is .*; what came is thrown away'
+	control
+	code 0 "$ASSAY" fetch org/other
+	is_whole org/other
+done
+
+# ---- the disk fails: while what has come is read, while more is written, while a model is read
+
+control '{"cut": {"model.safetensors": [100000, 100, 100, 100, 100]}}'
+clear_cache
+SHIM_EIO=.incomplete code 1 shim "$ASSAY" fetch org/other
+has err 'incomplete: Input/output error'
+SHIM_EIO=config.json code 1 shim "$ASSAY" inspect "$repos/org/other"
+has err 'config.json: Input/output error'
+"$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" >/dev/null || fail "synth"
+SHIM_EIO=model.safetensors code 1 shim "$ASSAY" inspect "$work/bert"        # its pages, which a program sees as SIGBUS
+has err '^assay: .*model.safetensors.*: a part of it cannot be read: its disk fails'
+SHIM_EIO=/run/ code 2 shim "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform --json
+json 'd[0]["verdict"] == "failed" and d[0]["cause"].endswith("Input/output error")'
+
+# ---- names that differ in capital letters: two files, or a sentence where they cannot be
+
+echo '{"not": "this"}' >"$repos/org/case/CONFIG.json"
+head -c 300000 /dev/zero >"$repos/org/case/Model.safetensors"
+control
+code 0 "$ASSAY" fetch org/case --all
+is_whole org/case
+cmp -s "$repos/org/case/CONFIG.json" "$(snapshot org/case)/CONFIG.json" || fail "CONFIG.json"
+clear_cache
+SHIM_FOLD=/snapshots/ code 1 shim "$ASSAY" fetch org/case --all
+has err 'are one file here: this file system does not tell capital letters from small ones'
+find "$HF_HUB_CACHE" -name main | grep -q . && fail "a snapshot with another file in the place of one counts"
+
+# ---- zip files
+
+case_of=$SOURCE/tests/conform/cases/bert
+python3 "$SOURCE/tests/cli/torch_file.py" "$case_of" "$work/torch" zip || fail "no pytorch_model.bin"
+cp "$work/torch/pytorch_model.bin" "$work/whole.bin"
+zipped()
+{
+	python3 "$SOURCE/tests/attack/zip_file.py" "$work/whole.bin" "$work/torch/pytorch_model.bin" "$1" || fail "no file: $1"
+}
+for how in zip64 case; do
+	zipped $how
+	code 0 "$ASSAY" inspect "$work/torch"
+	code 0 "$ASSAY" run "$work/torch" --on null --runs 1 --no-conform
+done
+while read -r how words; do
+	zipped "$how"
+	code 1 "$ASSAY" inspect "$work/torch"
+	has err "$words"
+done <<'END'
+far is not where the table of contents says
+long bytes do not fit into the file
+cut its entry .zip64. is damaged
+many table of contents .1099511627776 entries .* does not fit into the file
+over lie in the same bytes
+same lie in the same bytes|another name where it lies
+inside lie in the same bytes
+name has another name where it lies than in the table of contents
+END
+
+# ---- the slow ones
+
+for pid in $pids; do
+	wait "$pid"
+	got=$?
+	[ $got = 1 ] || fail "exit code $got of a download that comes to no end"
+done
+for f in slow text; do
+	grep -q 'less than 1024 bytes a second for 1 s; tried 2 times' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
+done
+grep -q 'what has come is kept and the rest is fetched the next time' "$work/slow.err" || fail "slow: $(cat "$work/slow.err")"
+grep -q 'tried 5 times' "$work/drops.err" || fail "drops: $(cat "$work/drops.err")"
+endpoint=$HF_ENDPOINT
+export HF_HUB_CACHE=$work/slow HF_ENDPOINT=$slow_endpoint
+[ "$(partial 199999)" = 1 ] || fail "what had come is lost"
+control
+code 0 "$ASSAY" fetch org/slow
+is_whole org/slow
+grep -q '^cdn GET .*range=bytes=2000[0-9][0-9]- ' "$work/log" || fail "what had come was fetched again: $(cat "$work/log")"
+export HF_HUB_CACHE=$work/hub HF_ENDPOINT=$endpoint
+
+# ---- TLS: certificates that are too old, of another name, of nobody; what is no TLS; a connection that is cut within it
+
+command -v openssl >/dev/null || { skip_part "openssl is not there to make certificates"; finish; }
+make_certificate()
+{
+	local name=$1 san=$2 end=$3
+	openssl req -new -newkey rsa:2048 -nodes -subj "/CN=127.0.0.1" -keyout "$work/$name.key" -out "$work/$name.csr" 2>/dev/null &&
+		: >"$work/index" && echo 01 >"$work/serial" &&
+		printf '[ca]\ndefault_ca = a\n[a]\ndatabase = %s\nserial = %s\nnew_certs_dir = %s\ndefault_md = sha256\npolicy = p\nx509_extensions = e\n[p]\ncommonName = supplied\n[e]\nsubjectAltName = %s\nbasicConstraints = critical,CA:TRUE\n' \
+			"$work/index" "$work/serial" "$work" "$san" >"$work/ca.conf" &&
+		openssl ca -batch -config "$work/ca.conf" -selfsign -keyfile "$work/$name.key" -in "$work/$name.csr" -out "$work/$name.pem" -notext \
+			-startdate 20200101000000Z -enddate "$end" 2>/dev/null && cat "$work/$name.key" "$work/$name.pem" >"$work/$name.both"
+}
+make_certificate old IP:127.0.0.1 20200102000000Z && make_certificate other DNS:other.example 20991231000000Z &&
+	make_certificate good IP:127.0.0.1 20991231000000Z || { skip_part "this openssl makes no such certificates"; finish; }
+plain_port=$hub_port
+tls()                                    # of that certificate, which is trusted
+{
+	kill $server; wait $server 2>/dev/null
+	rm -f "$work/ports"
+	: >"$work/log"
+	start_server "$work/$1.both"
+	trap 'kill $server $slow_server 2>/dev/null; rm -rf "$work"' EXIT
+	export HF_ENDPOINT=https://127.0.0.1:$hub_port SSL_CERT_FILE=$work/$1.pem
+}
+HF_ENDPOINT=https://127.0.0.1:$plain_port code 1 "$ASSAY" fetch org/tls
+lacks err 'tried'
+for name in old other; do
+	tls $name
+	code 1 "$ASSAY" fetch org/tls
+	has err '^assay: org/tls: https://127.0.0.1:[0-9]+: .*certificate|^assay: org/tls: https://127.0.0.1:[0-9]+: .*SSL: no alternative'
+	lacks err 'tried'
+	[ -s "$work/log" ] && fail "$name: something was asked for behind a certificate that does not hold"
+done
+tls good
+clear_cache
+python3 - "$HF_ENDPOINT" <<'PY' || fail "the server does not take a control"
+import json, ssl, sys, urllib.parse, urllib.request
+c = ssl._create_unverified_context()
+urllib.request.urlopen(sys.argv[1] + "/control?" + urllib.parse.quote(json.dumps({"cdn_direct": True, "cut": {"model.safetensors": [100000]}})), context=c).read()
+PY
+code 0 "$ASSAY" fetch org/tls
+is_whole org/tls
+grep -q 'GET .*range=bytes=100000- ' "$work/log" || fail "a connection that was cut within TLS was not taken up"
+finish
