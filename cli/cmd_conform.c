@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/plan.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "base/visible.h"
 #include "command.h"
 #include "emit.h"

@@ -6,8 +6,9 @@
 
 #include <jansson.h>
 
-#include "command.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "command.h"
 #include "emit.h"
 #include "progress.h"
 #include "show.h"
@@ -75,7 +76,7 @@ static const char *summary(struct explained *x)
 {
 	const char *on = get(x, "nodes_on_platform"), *elsewhere = get(x, "nodes_elsewhere"), *nodes = get(x, "nodes"), *partitions = get(x, "partitions"),
 		*copies = get(x, "copies"), *fused = get(x, "nodes_fused"), *provider = get(x, "provider");
-	json_t *refused = get(x, "refused") ? json_loads(get(x, "refused"), 0, NULL) : NULL, *first = json_array_get(refused, 0);
+	json_t *refused = json_parse(get(x, "refused")), *first = json_array_get(refused, 0);
 	struct text t = { 0 };
 
 	if (!on) {
@@ -226,7 +227,7 @@ static void print_json(struct explained *x)
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		json_object_set(out, keys[i], json_object_get(first, keys[i]) ? json_object_get(first, keys[i]) : json_null());
 	json_object_set_new(out, "summary", json_string(summary(x)));
-	json_object_set_new(out, "refused", get(x, "refused") ? json_loads(get(x, "refused"), 0, NULL) : json_array());
+	json_object_set_new(out, "refused", get(x, "refused") ? json_parse(get(x, "refused")) : json_array());
 	json_object_set_new(out, "kinds", rows(&x->kinds));
 	json_object_set_new(out, "places", rows(&x->places));
 	json_object_set_new(out, "fused", rows(&x->fused));

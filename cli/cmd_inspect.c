@@ -130,7 +130,7 @@ static size_t ignored_count(const struct checkpoint *c)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < c->shard_count; i++)
-		n += c->shards[i].ignored_count;
+		n += c->shards[i].ignored_count + c->shards[i].ignored_more;
 	return n;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "measure/compare.h"
 #include "measure/golden.h"
@@ -185,7 +186,7 @@ static void add_nodes(struct text *t, const struct row *r)
 static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
 {
 	enum { SHOWN = 4 };
-	json_t *refused = r->refused ? json_loads(r->refused, 0, NULL) : NULL, *one;
+	json_t *refused = json_parse(r->refused), *one;
 	size_t i;
 
 	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)
@@ -295,7 +296,7 @@ static void add_precision(struct text *t, const struct row *r)
 
 static void add_scenario(struct text *t, const struct row *r)
 {
-	json_t *said = r->scenario_result ? json_loads(r->scenario_result, 0, NULL) : NULL;
+	json_t *said = json_parse(r->scenario_result);
 	const char *why = json_string_value(json_object_get(said, "why"));
 
 	if (why)

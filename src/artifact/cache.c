@@ -24,6 +24,7 @@
 #include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "hub/hub.h"
 

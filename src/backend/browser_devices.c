@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
 
 static const char unwanted[] = "ASSAY_BROWSER_PATH=none: browsers are not looked for";

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #define HELLO_TIMEOUT_S 120.0

@@ -13,6 +13,7 @@
 #include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
 
 enum { NOTE_MOST = 1 << 20 };

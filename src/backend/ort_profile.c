@@ -21,6 +21,7 @@
 
 #include "base/claim.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 
 enum { WARM_RUNS = 2, RUNS_LEAST = 5 };
@@ -193,7 +194,7 @@ static enum status read_file(const char *path, struct runs *r, struct error *err
 	while (!st && (length = getline(&line, &capacity, f)) > 0) {
 		while (length > 0 && strchr(",\r\n ", line[length - 1]))
 			length--;
-		json_t *event = length > 2 && *line == '{' ? json_loadb(line, (size_t)length, 0, NULL) : NULL;
+		json_t *event = length > 2 && *line == '{' ? json_line(line, (size_t)length) : NULL;
 
 		if (event)
 			st = add_event(r, event, err);

@@ -84,6 +84,23 @@ void *arena_alloc(struct arena *a, size_t nbytes)
 	return fresh->data;
 }
 
+void *arena_try(struct arena *a, size_t nbytes)
+{
+	if (nbytes <= LARGEST_BLOCK)
+		return arena_alloc(a, nbytes);
+	struct arena_block *alone = nbytes <= SIZE_MAX / 2 ? calloc(1, sizeof *alone + nbytes) : NULL, *b = a->blocks;
+	if (!alone)
+		return NULL;
+	alone->size = alone->used = nbytes;
+	if (b) {                             // as arena_alloc: behind the block that still has room
+		alone->next = b->next;
+		b->next = alone;
+	} else {
+		a->blocks = alone;
+	}
+	return alone->data;
+}
+
 void *arena_array(struct arena *a, size_t count, size_t size)
 {
 	size_t nbytes;

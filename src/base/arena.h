@@ -18,6 +18,8 @@ struct arena {                       // all zero is a valid empty arena
 };
 
 void *arena_alloc(struct arena *a, size_t nbytes);
+// For a size that a file named: NULL where the system has no memory for it.
+void *arena_try(struct arena *a, size_t nbytes);
 // An array of `count` elements of `size` bytes; aborts when the product overflows.
 void *arena_array(struct arena *a, size_t count, size_t size);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))

@@ -146,6 +146,8 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 		return error_errno(err, "%s", path);
 	if (!S_ISREG(before.st_mode))
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
+	if ((s = file_check_holes(fd, path, err)))
+		return s;
 	bool remembered = before.st_size >= REMEMBERED_NBYTES && recall(out, &before);
 	if (!remembered)
 		s = let_settle(fd, path, &before, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and folders of the system, and JSON files. Descriptors are close-on-exec. Placing one file at another path without
+// Files and folders of the system. Descriptors are close-on-exec. Placing one file at another path without
 // copying it is artifact/file_place.c's matter.
 #include "base/file.h"
 
@@ -85,11 +85,38 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 	if (!data)
 		return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for %zu bytes", path, capacity);
 	if (s == STATUS_OK) {
-		*out = arena_strndup(a, data, length);
+		data[length] = 0;                       // there is room: the last read had some, and gave nothing
+		arena_defer(a, free, data);
+		*out = data;
 		*nbytes = length;
+	} else {
+		free(data);
 	}
-	free(data);
 	return s;
+}
+
+enum status file_check_holes(int fd, const char *path, struct error *err)
+{
+	enum { PARTS_MOST = 10000, SHARE = 64 };
+	const int64_t large = 1 << 30;
+	struct stat st;
+	off_t data = 0, hole, at = 0;
+
+	if (fstat(fd, &st) || st.st_size <= large || st.st_blocks >= st.st_size / 512 / SHARE)
+		return STATUS_OK;
+	// The count of blocks may be late behind what was written; the file's own map is not.
+	for (int i = 0; i < PARTS_MOST && data < st.st_size / SHARE; i++) {
+		off_t from = lseek(fd, at, SEEK_DATA);
+
+		if (from < 0 && errno == ENXIO)
+			return error_set(err, STATUS_BAD_INPUT, "%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again", path,
+				(long long)st.st_size, (long long)data);
+		if (from < 0 || (hole = lseek(fd, from, SEEK_HOLE)) < 0)
+			return STATUS_OK;                // a file system without maps
+		data += hole - from;
+		at = hole;
+	}
+	return STATUS_OK;
 }
 
 struct mapping {
@@ -116,7 +143,8 @@ enum status file_map(struct arena *a, const char *path, const uint8_t **out, siz
 		*nbytes = 0;
 		return STATUS_OK;
 	}
-	void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	s = file_check_holes(fd, path, err);
+	void *at = s == STATUS_OK ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
 	if (at == MAP_FAILED)
 		s = error_errno(err, "%s: cannot map %lld bytes", path, (long long)st.st_size);
 	close(fd);
@@ -300,26 +328,4 @@ enum status file_remove_tree(const char *path, struct error *err)
 		return STATUS_OK;
 	errno = code;
 	return error_errno(err, "%s: cannot be removed", path);
-}
-
-enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
-{
-	json_error_t e;
-	json_t *v = json_loadb(nbytes ? data : "", nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-	if (!v)
-		return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
-	*out = v;
-	return STATUS_OK;
-}
-
-enum status json_file(const char *path, size_t limit, json_t **out, struct error *err)
-{
-	struct arena a = {0};
-	char *data;
-	size_t nbytes;
-	enum status s = file_read(&a, path, limit, &data, &nbytes, err);
-	if (s == STATUS_OK)
-		s = json_bytes(path, data, nbytes, out, err);
-	arena_done(&a);
-	return s;
 }

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 enum { DIGITS = 64, NOTE_MOST = 4096 };

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/inside.h"
 
-enum { CONFIG_LIMIT = 16 << 20, INDEX_LIMIT = 100 << 20, SHARD_LIMIT = 2000 };
+enum { CONFIG_LIMIT = 8 << 20, INDEX_LIMIT = 32 << 20, SHARD_LIMIT = 2000 };
 
 static void release_json(void *v)
 {
@@ -77,6 +78,9 @@ static void python_json(struct text *out, const char *p, size_t nbytes)
 static enum status read_config(struct checkpoint *c, const char *name, const char *data, size_t nbytes, struct error *err)
 {
 	struct text fixed = {0};
+	// Before the copy: each NaN makes it longer.
+	if (json_weight(data, nbytes, JSON_MOST) > JSON_MOST)
+		return json_bytes(name, data, nbytes, &c->config, err);
 	python_json(&fixed, data, nbytes);
 	enum status s = json_bytes(name, text_get(&fixed), fixed.length, &c->config, err);
 	text_done(&fixed);
@@ -107,22 +111,21 @@ static int by_weight(const void *a, const void *b)
 	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
 }
 
-// The distinct file names of an index, sorted; pointers into the index.
-static enum status shard_names(json_t *map, const char ***out, size_t *ret_count, struct arena *a, struct error *err)
+// The distinct file names of an index, sorted.
+static enum status shard_names(const struct json_pair *map, size_t map_count, const char ***out, size_t *ret_count, struct arena *a, struct error *err)
 {
-	const char *tensor, **names = ARENA_ARRAY(a, json_object_size(map), const char *);
-	json_t *v;
-	size_t count = 0, kept = 0;
-	json_object_foreach(map, tensor, v) {
-		const char *file = json_string_value(v);
+	const char **names = ARENA_ARRAY(a, map_count, const char *);
+	size_t kept = 0;
+	for (size_t i = 0; i < map_count; i++) {
+		const char *file = map[i].text;
 		if (!file || !is_plain_name(file))
 			return error_set(err, STATUS_BAD_INPUT,
-				"tensor \"%.200s\": \"%.200s\" is not the name of a file in the folder", tensor,
+				"tensor \"%.200s\": \"%.200s\" is not the name of a file in the folder", map[i].name,
 				file ? file : "(no string)");
-		names[count++] = file;
+		names[i] = file;
 	}
-	qsort(names, count, sizeof *names, by_text);
-	for (size_t i = 0; i < count; i++)
+	qsort(names, map_count, sizeof *names, by_text);
+	for (size_t i = 0; i < map_count; i++)
 		if (!kept || strcmp(names[kept - 1], names[i]))
 			names[kept++] = names[i];
 	if (kept > SHARD_LIMIT)
@@ -130,6 +133,19 @@ static enum status shard_names(json_t *map, const char ***out, size_t *ret_count
 	*out = names;
 	*ret_count = kept;
 	return STATUS_OK;
+}
+
+// What an index says: which tensor is in which file, sorted by tensor; the files, sorted, each once. In `a`.
+static enum status read_index(const char *path, struct json_pair **map, size_t *map_count, const char ***names, size_t *count, struct arena *a, struct error *err)
+{
+	char *text;
+	size_t nbytes;
+	enum status s = file_read(a, path, INDEX_LIMIT, &text, &nbytes, err);
+	if (s || (s = json_strings(path, text, nbytes, "weight_map", a, map, map_count, err)))
+		return s;
+	if ((s = shard_names(*map, *map_count, names, count, a, err)))
+		error_prefix(err, "%s", path);
+	return s;
 }
 
 static const struct shard *find_shard(const struct checkpoint *c, const char *file)
@@ -163,7 +179,7 @@ static void unique_locations(struct checkpoint *c)
 static enum status open_shards(struct checkpoint *c, const char *const *names, size_t count, struct error *err)
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
-	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0;
+	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0, headers = 0;
 	c->shards = ARENA_ARRAY(&c->arena, count + 1, struct shard);           // one more for copies of views
 	for (size_t i = 0; i < count; i++) {
 		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
@@ -171,6 +187,10 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 		if (s)
 			return s;
 		total += counts[i];
+		headers += c->shards[i].header_nbytes;
+		if (total > TENSORS_MOST || headers > HEADERS_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "%s: with it the checkpoint has %zu tensors and %zu bytes of headers; at most %d and %d are read",
+				c->shards[i].path, total, headers, TENSORS_MOST, HEADERS_MOST);
 	}
 	c->shard_count = count;
 	c->weight_count = total;
@@ -194,29 +214,20 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 
 static enum status open_index(struct checkpoint *c, const char *path, struct error *err)
 {
-	json_t *index, *map;
-	enum status s = json_file(path, INDEX_LIMIT, &index, err);
-	if (s)
-		return s;
-	arena_defer(&c->arena, release_json, index);
-	map = json_object_get(index, "weight_map");
-	if (!json_is_object(map) || !json_object_size(map))
-		return error_set(err, STATUS_BAD_INPUT, "%s: has no \"weight_map\"", path);
-	const char **names = NULL, *tensor;
-	size_t count = 0;
-	if ((s = shard_names(map, &names, &count, &c->arena, err))) {
-		error_prefix(err, "%s", path);
-		return s;
+	struct arena passing = {0};
+	struct json_pair *map = NULL;
+	const char **names = NULL;
+	size_t count = 0, map_count = 0;
+	enum status s = read_index(path, &map, &map_count, &names, &count, &passing, err);
+	if (!s)
+		s = open_shards(c, names, count, err);
+	for (size_t i = 0; i < map_count && !s; i++) {
+		const struct weight *w = checkpoint_find(c, map[i].name);
+		if (!w || w->shard != find_shard(c, map[i].text))
+			s = error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is not in %s", path, map[i].name, map[i].text);
 	}
-	if ((s = open_shards(c, names, count, err)))
-		return s;
-	json_t *v;
-	json_object_foreach(map, tensor, v) {
-		const struct weight *w = checkpoint_find(c, tensor);
-		if (!w || w->shard != find_shard(c, json_string_value(v)))
-			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is not in %s", path, tensor, json_string_value(v));
-	}
-	return STATUS_OK;
+	arena_done(&passing);
+	return s;
 }
 
 // In the order of transformers: the first that is there, alone or as an index of shards.
@@ -306,10 +317,10 @@ void checkpoint_files(const char *folder, struct arena *a, const char *const **o
 {
 	struct arena passing = {0};
 	const char **names = ARENA_ARRAY(a, SHARD_LIMIT + 1, const char *), **shards = NULL;
-	size_t n = 0, shard_count = 0;
+	struct json_pair *map;
+	size_t n = 0, shard_count = 0, map_count;
 	for (int i = 0; i < 2 && !n; i++) {
 		const char *index = arena_printf(a, "%s.index.json", weight_names[i]), *path = arena_printf(&passing, "%s/%s", folder, index);
-		json_t *json;
 		if (file_exists(arena_printf(&passing, "%s/%s", folder, weight_names[i]))) {
 			names[n++] = weight_names[i];
 			continue;
@@ -317,12 +328,9 @@ void checkpoint_files(const char *folder, struct arena *a, const char *const **o
 		if (!file_exists(path))
 			continue;
 		names[n++] = index;
-		if (json_file(path, INDEX_LIMIT, &json, NULL))
-			continue;
-		if (!shard_names(json_object_get(json, "weight_map"), &shards, &shard_count, &passing, NULL))
+		if (!read_index(path, &map, &map_count, &shards, &shard_count, &passing, NULL))
 			for (size_t k = 0; k < shard_count; k++)
 				names[n++] = arena_strdup(a, shards[k]);
-		json_decref(json);
 	}
 	arena_done(&passing);
 	*out = names;

@@ -26,10 +26,11 @@ struct shard {
 	const uint8_t *map;          // the whole file, read-only
 	size_t nbytes;
 	size_t header_nbytes;        // 8 + N; 0 for a file of torch.save
+	uint64_t stored_nbytes;      // that the file really takes on its disk: less than nbytes where it has holes
 	bool synthetic;              // its metadata says so: {"assay": "synthetic"}, written by synth_write
 	bool copied;                 // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
 	const char **ignored;        // of a pickle: names of what is no tensor
-	size_t ignored_count;
+	size_t ignored_count, ignored_more;  // [ignored_count]; and how many there are beside them
 	const char *identity;        // for people: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"; proves nothing
 	char digest[65];             // SHA-256 of its content; "" until checkpoint_digest
 };
@@ -89,6 +90,7 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 // The "__metadata__" of such a file, names and texts, owned by the caller; NULL where it has none. Its tensors are not looked at.
 enum status safetensors_metadata(const char *path, json_t **out, struct error *err);
+enum status safetensors_metadata_of(const struct shard *file, json_t **out, struct error *err);       // of one that is open
 // The header of a file in memory: what safetensors_open does after mapping, and what the fuzzer calls.
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err);
 

@@ -5,6 +5,9 @@
 
 #include "checkpoint/checkpoint.h"
 
+// Of a file, and of all files of a checkpoint: what they take in memory stays below 100 MB whatever they are.
+enum { TENSORS_MOST = 1 << 18, HEADERS_MOST = 48 << 20 };
+
 // shard.c. Maps the file and fills what does not depend on its format.
 enum status shard_open(struct shard *out, struct arena *a, const char *path, struct error *err);
 // BAD_INPUT for the few bytes that Git LFS leaves where a large file should be.

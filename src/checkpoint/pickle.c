@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	STACK_LIMIT = 1 << 20, MARK_LIMIT = 1000, MEMO_LIMIT = 1 << 22,
-	MADE_LIMIT = 1 << 22,                        // values, and places in containers
-	NAME_SHOWN = 100
-};
+enum { STACK_LIMIT = 1 << 20, MARK_LIMIT = 1000, MEMO_LIMIT = 1 << 20, NAME_SHOWN = 100 };
+
+// A checkpoint makes about 40 values a tensor and 200 bytes.
+const struct pickle_budget pickle_budget_of_file = {.values = 3 << 19, .nbytes = 32 << 20};
 
 enum global_kind { G_DICT, G_TENSOR, G_TENSOR_V2, G_TENSOR_V3, G_PARAMETER, G_SIZE, G_DEVICE, G_STORAGE, G_DTYPE };
 
@@ -65,23 +64,27 @@ struct machine {
 	struct pickle **stack, **memo;
 	size_t depth, stack_capacity, memo_count, memo_capacity;
 	uint32_t marks[MARK_LIMIT];
-	size_t mark_count, made;
+	size_t mark_count;
+	struct pickle_budget *budget;
 	const struct pickle_storage *storages;
 	struct error *err;
 };
 
 // ---- memory -------------------------------------------------------------------------------------------------------------
 
-static enum status too_large(struct machine *m)
+static enum status spend(struct machine *m, size_t values)
 {
-	return error_set(m->err, STATUS_BAD_INPUT, "its pickle makes more than %d values; no checkpoint does", MADE_LIMIT);
+	if (values > m->budget->values)
+		return error_set(m->err, STATUS_BAD_INPUT, "its pickles make more than %zu values; no checkpoint does", pickle_budget_of_file.values);
+	m->budget->values -= values;
+	return STATUS_OK;
 }
 
 static enum status new_value(struct machine *m, enum pickle_kind kind, struct pickle **out)
 {
-	m->made += kind == PICKLE_STORAGE || kind == PICKLE_TENSOR ? 3 : 1;             // these are larger
-	if (m->made > MADE_LIMIT)
-		return too_large(m);
+	enum status s = spend(m, kind == PICKLE_STORAGE || kind == PICKLE_TENSOR ? 3 : 1);          // these are larger
+	if (s)
+		return s;
 	*out = ARENA_NEW(m->a, struct pickle);
 	(*out)->kind = kind;
 	return STATUS_OK;
@@ -141,19 +144,21 @@ static enum status pop(struct machine *m, struct pickle **out)
 static enum status append(struct machine *m, struct pickle *to, struct pickle *const *items, size_t count)
 {
 	struct pickle_items *t = &to->items;
-	m->made += count;
-	if (m->made > MADE_LIMIT)
-		return too_large(m);
+	enum status s = spend(m, count);
+	if (s)
+		return s;
 	if (t->count + count > t->capacity) {
 		size_t capacity = t->capacity * 2 > t->count + count ? t->capacity * 2 : t->count + count;
 		const struct pickle **more = ARENA_ARRAY(m->a, capacity, const struct pickle *);
 		if (t->count)
 			memcpy(more, t->at, t->count * sizeof *more);
 		t->at = more;
-		t->capacity = capacity;
+		t->capacity = (uint32_t)capacity;                // at most twice a budget's values
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		t->tensors += to->kind == PICKLE_DICT && t->count % 2 && items[i]->kind == PICKLE_TENSOR;
 		t->at[t->count++] = items[i];
+	}
 	return STATUS_OK;
 }
 
@@ -161,6 +166,8 @@ static enum status append(struct machine *m, struct pickle *to, struct pickle *c
 
 static enum status cut_off(struct machine *m)
 {
+	if ((size_t)(m->end - m->begin) == m->budget->nbytes)
+		return error_set(m->err, STATUS_BAD_INPUT, "its pickles are longer than %zu bytes; no checkpoint's are", pickle_budget_of_file.nbytes);
 	return error_set(m->err, STATUS_BAD_INPUT, "its pickle ends in the middle of a step (byte %zu): cut off; download it again",
 		(size_t)(m->at - m->begin));
 }
@@ -638,9 +645,10 @@ static enum status step(struct machine *m, uint8_t code)
 	}
 }
 
-enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err)
+enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct pickle_budget *budget, struct error *err)
 {
-	struct machine m = {.a = a, .at = data, .begin = data, .end = data + nbytes, .err = err};
+	size_t most = nbytes < budget->nbytes ? nbytes : budget->nbytes;
+	struct machine m = {.a = a, .at = data, .begin = data, .end = data + most, .budget = budget, .err = err};
 	struct pickle *result = NULL;
 	enum status s = grow(&m, &m.stack, &m.stack_capacity, 1);
 	while (!s && !result) {
@@ -653,7 +661,9 @@ enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_
 	}
 	free(m.stack);
 	free(m.memo);
-	if (!s)
-		*out = (struct pickle_result){result, (size_t)(m.at - data) + 1, m.storages};
-	return s;
+	if (s)
+		return s;
+	*out = (struct pickle_result){result, (size_t)(m.at - data) + 1, m.storages};
+	budget->nbytes -= out->used;
+	return STATUS_OK;
 }

@@ -24,7 +24,7 @@ enum pickle_kind {
 struct pickle;
 
 struct pickle_bytes { const uint8_t *at; size_t nbytes; };            // in the file, no terminator
-struct pickle_items { const struct pickle **at; size_t count, capacity; };
+struct pickle_items { const struct pickle **at; uint32_t count, capacity, tensors; };       // tensors: of a dictionary, among its values
 
 // ("storage", torch.FloatStorage, KEY, DEVICE, ELEMENTS[, (VIEW_KEY, OFFSET, ELEMENTS)])
 struct pickle_storage {
@@ -61,9 +61,13 @@ struct pickle_result {
 	const struct pickle_storage *storages;                        // all it names, the last one first; one name may come often
 };
 
-// The first pickle of `data`. Memory in `a`, texts point into `data`; both must outlive it. At most some 50 bytes of memory a
-// byte of the pickle, and 256 MiB in all. BAD_INPUT for what is no pickle, UNSUPPORTED for one that asks for more than tensors.
-enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err);
+// What is left to all pickles of one file: values and places in containers (32 bytes each), and bytes that are read.
+struct pickle_budget { size_t values, nbytes; };
+extern const struct pickle_budget pickle_budget_of_file;
+
+// The first pickle of `data`. Memory in `a`, texts point into `data`; both must outlive it. Takes what it makes from *budget: with that of
+// a file at most 72 MiB. BAD_INPUT for what is no pickle or beyond the budget, UNSUPPORTED for one that asks for more than tensors.
+enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct pickle_budget *budget, struct error *err);
 
 bool pickle_is_text(const struct pickle *p, const char *text);
 

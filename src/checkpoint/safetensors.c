@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading safetensors files: map, parse the header, believe nothing. The rules are the reference implementation's: the header
-// at most 100 MB and beginning with '{', tensors that cover the data without hole or overlap, metadata of strings only.
+// Reading safetensors files: map, walk the header, believe nothing. The rules are the reference implementation's: the header
+// beginning with '{' and at most 100 MB (here 24 MiB), tensors that cover the data without hole or overlap, metadata of strings only.
 // Every error names the file, and the tensor where there is one.
 #include "checkpoint/checkpoint.h"
 
@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "checkpoint/inside.h"
 
-enum { HEADER_LIMIT = 100000000, LENGTH_NBYTES = 8 };
+// The format allows headers of 100000000 bytes; no checkpoint has such a one, and all of it would be read to learn that it is nonsense.
+enum { FORMAT_LIMIT = 100000000, HEADER_LIMIT = 24 << 20, ENTRY_LIMIT = 64 << 10, LENGTH_NBYTES = 8 };
 
 // A tensor's name comes from the file and may be a megabyte long; the reason behind it must stay readable.
 #define TENSOR "tensor \"%.200s\""
+#define METADATA "__metadata__"
 
 static int by_name(const void *a, const void *b)
 {
@@ -129,37 +132,104 @@ static enum status check_cover(struct weight *weights, size_t count, uint64_t da
 	return s;
 }
 
-static enum status read_tensors(struct arena *a, const struct shard *shard, json_t *header, struct weight **out,
-	size_t *ret_count, struct error *err)
+// A member of the header that is a tensor.
+static enum status read_tensor(struct weight *w, const struct shard *shard, const char *begin, const struct json_member *m, struct error *err)
 {
-	uint64_t data_nbytes = shard->nbytes - shard->header_nbytes;
-	struct weight *weights = ARENA_ARRAY(a, json_object_size(header), struct weight);
-	size_t count = 0;
-	const char *name;
-	json_t *v;
-	json_object_foreach(header, name, v) {
-		enum status s;
-		if (!strcmp(name, "__metadata__")) {
-			if ((s = check_metadata(v, err)))
-				return s;
+	json_t *v = NULL;
+	enum status s = json_value("its header", begin, m, ENTRY_LIMIT, &v, err);
+
+	if (!s && !json_is_object(v))
+		s = error_set(err, STATUS_BAD_INPUT, TENSOR ": its entry in the header is not an object", w->name);
+	if (!s && !(s = read_dtype(w, json_object_get(v, "dtype"), err)) && !(s = read_shape(w, json_object_get(v, "shape"), err)))
+		s = read_offsets(w, json_object_get(v, "data_offsets"), shard->nbytes - shard->header_nbytes, err);
+	json_decref(v);
+	return s;
+}
+
+static enum status not_json(const struct json_walk *w, struct error *err)
+{
+	return error_set(err, STATUS_BAD_INPUT, "its header is not valid JSON: %s (byte %td)", w->error, w->at - w->begin);
+}
+
+// How many members the header has; refused here when they are more than any checkpoint's.
+static enum status count_members(const char *header, size_t nbytes, size_t *out, struct error *err)
+{
+	struct json_walk w = json_members(header, nbytes);
+	struct json_member m;
+	size_t n = 0;
+
+	while (n <= TENSORS_MOST && json_next(&w, &m))
+		n++;
+	if (n > TENSORS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "its header names more than %d tensors; no checkpoint does", TENSORS_MOST);
+	if (w.error)
+		return not_json(&w, err);
+	*out = n;
+	return STATUS_OK;
+}
+
+// The member METADATA, owned by the caller. *out is NULL before.
+static enum status read_metadata(json_t **out, const char *begin, const struct json_member *m, struct error *err)
+{
+	if (*out)
+		return error_set(err, STATUS_BAD_INPUT, "duplicate \"" METADATA "\" in its header");
+	enum status s = json_value("its header", begin, m, HEADER_LIMIT, out, err);
+	return s ? s : check_metadata(*out, err);
+}
+
+// The members, one by one: a header never becomes a tree, which would take 75 times its bytes. Tensors are left in their order in the file;
+// *synthetic as in struct shard.
+static enum status read_members(struct arena *a, const struct shard *shard, struct weight *weights, size_t *count, bool *synthetic, struct error *err)
+{
+	const char *header = (const char *)shard->map + LENGTH_NBYTES;
+	struct json_walk w = json_members(header, shard->header_nbytes - LENGTH_NBYTES);
+	struct json_member m;
+	json_t *metadata = NULL;
+	enum status s = STATUS_OK;
+
+	while (!s && json_next(&w, &m)) {
+		const char *name = json_key(a, &m), *made_by;
+
+		if (!name) {
+			s = error_set(err, STATUS_BAD_INPUT, "its header is not valid JSON: a name that is no text (byte %td)", m.key - header);
+			break;
+		}
+		if (strcmp(name, METADATA)) {
+			struct weight *t = &weights[(*count)++];
+
+			*t = (struct weight){.name = name, .shard = shard};
+			s = read_tensor(t, shard, header, &m, err);
 			continue;
 		}
-		struct weight *w = &weights[count++];
-		*w = (struct weight){.name = arena_strdup(a, name), .shard = shard};
-		if (!json_is_object(v))
-			return error_set(err, STATUS_BAD_INPUT, TENSOR ": its entry in the header is not an object", name);
-		if ((s = read_dtype(w, json_object_get(v, "dtype"), err)) || (s = read_shape(w, json_object_get(v, "shape"), err)) ||
-		    (s = read_offsets(w, json_object_get(v, "data_offsets"), data_nbytes, err)))
-			return s;
+		if ((s = read_metadata(&metadata, header, &m, err)))
+			break;
+		made_by = json_string_value(json_object_get(metadata, "assay"));
+		*synthetic = made_by && !strcmp(made_by, "synthetic");
 	}
-	enum status s = check_cover(weights, count, data_nbytes, err);
+	json_decref(metadata);
+	return s;
+}
+
+static enum status read_header(struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *ret_count, struct error *err)
+{
+	const char *header = (const char *)shard->map + LENGTH_NBYTES;
+	size_t members = 0, count = 0;
+	enum status s = count_members(header, shard->header_nbytes - LENGTH_NBYTES, &members, err);
 	if (s)
+		return s;
+	struct weight *weights = ARENA_ARRAY(a, members, struct weight);
+	if ((s = read_members(a, shard, weights, &count, synthetic, err)))
+		return s;
+	qsort(weights, count, sizeof *weights, by_name);
+	for (size_t i = 1; i < count; i++)
+		if (!strcmp(weights[i - 1].name, weights[i].name))
+			return error_set(err, STATUS_BAD_INPUT, "duplicate " TENSOR " in its header", weights[i].name);
+	if ((s = check_cover(weights, count, shard->nbytes - shard->header_nbytes, err)))
 		return s;
 	for (size_t i = 0; i < count; i++) {
 		weights[i].offset += shard->header_nbytes;
 		weights[i].data = shard->map + weights[i].offset;
 	}
-	qsort(weights, count, sizeof *weights, by_name);
 	*out = weights;
 	*ret_count = count;
 	return STATUS_OK;
@@ -180,9 +250,12 @@ static enum status header_length(const struct shard *shard, size_t *out, struct 
 		return error_set(err, STATUS_BAD_INPUT,
 			"its header would be %" PRIu64 " bytes long, the file is %zu: not a safetensors file, or cut off", n,
 			shard->nbytes);
-	if (n > HEADER_LIMIT)
+	if (n > FORMAT_LIMIT)
 		return error_set(err, STATUS_BAD_INPUT,
-			"its header of %" PRIu64 " bytes is longer than the %d that the format allows", n, HEADER_LIMIT);
+			"its header of %" PRIu64 " bytes is longer than the %d that the format allows", n, FORMAT_LIMIT);
+	if (n > HEADER_LIMIT)
+		return error_set(err, STATUS_BAD_INPUT, "its header of %" PRIu64 " bytes is longer than the %d that are read; no checkpoint has such a one", n,
+			HEADER_LIMIT);
 	if (!n || shard->map[LENGTH_NBYTES] != '{')
 		return error_set(err, STATUS_BAD_INPUT, "its header does not begin with '{': not a safetensors file");
 	*out = (size_t)n;
@@ -194,23 +267,14 @@ static enum status parse(struct arena *a, const struct shard *shard, bool *synth
 	// The caller's shard is const and may lack header_nbytes: the tensors point to the caller's, the length is our own.
 	struct shard known = *shard;
 	size_t n;
+	*synthetic = false;
 	enum status s = header_length(shard, &n, err);
 	if (s) {
 		error_prefix(err, "%s", shard->path);
 		return s;
 	}
 	known.header_nbytes = LENGTH_NBYTES + n;
-	json_error_t e;
-	json_t *header = json_loadb((const char *)shard->map + LENGTH_NBYTES, n, JSON_REJECT_DUPLICATES, &e);
-	if (!header)
-		s = error_set(err, STATUS_BAD_INPUT, "its header is not valid JSON: %s (byte %d)", e.text, e.position);
-	else if (!json_is_object(header))
-		s = error_set(err, STATUS_BAD_INPUT, "its header is not a JSON object");
-	else
-		s = read_tensors(a, &known, header, out, count, err);
-	const char *made_by = json_string_value(json_object_get(json_object_get(header, "__metadata__"), "assay"));
-	*synthetic = made_by && !strcmp(made_by, "synthetic");
-	json_decref(header);
+	s = read_header(a, &known, synthetic, out, count, err);
 	if (s) {
 		error_prefix(err, "%s", shard->path);
 		return s;
@@ -220,30 +284,45 @@ static enum status parse(struct arena *a, const struct shard *shard, bool *synth
 	return STATUS_OK;
 }
 
+enum status safetensors_metadata_of(const struct shard *file, json_t **out, struct error *err)
+{
+	struct arena passing = { 0 };
+	struct json_walk w = { 0 };
+	struct json_member m;
+	size_t n;
+	enum status s = header_length(file, &n, err);
+	const char *header = s ? NULL : (const char *)file->map + LENGTH_NBYTES;
+
+	*out = NULL;
+	if (!s)
+		w = json_members(header, n);
+	while (!s && json_next(&w, &m)) {
+		const char *name = json_key(&passing, &m);
+
+		if (name && !strcmp(name, METADATA))
+			s = read_metadata(out, header, &m, err);
+		arena_done(&passing);
+	}
+	if (!s && w.error)
+		s = not_json(&w, err);
+	if (!s)
+		return STATUS_OK;
+	json_decref(*out);
+	*out = NULL;
+	return error_prefix(err, "%s", file->path);
+}
+
 enum status safetensors_metadata(const char *path, json_t **out, struct error *err)
 {
 	struct arena a = { 0 };
 	struct shard shard;
-	json_error_t e;
-	size_t n;
-	json_t *header = NULL;
 	enum status s = shard_open(&shard, &a, path, err);
 
 	*out = NULL;
-	if (s) {
-		arena_done(&a);
-		return s;
-	}
-	if (!(s = header_length(&shard, &n, err)))
-		header = json_loadb((const char *)shard.map + LENGTH_NBYTES, n, JSON_REJECT_DUPLICATES, &e);
-	if (!s && !json_is_object(header))
-		s = error_set(err, STATUS_BAD_INPUT, "its header is not a JSON object");
-	json_t *metadata = json_object_get(header, "__metadata__");
-	if (metadata && !(s = check_metadata(metadata, err)))
-		*out = json_incref(metadata);
-	json_decref(header);
+	if (!s)
+		s = safetensors_metadata_of(&shard, out, err);
 	arena_done(&a);
-	return s ? error_prefix(err, "%s", path) : STATUS_OK;
+	return s;
 }
 
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err)

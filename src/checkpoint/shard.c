@@ -47,6 +47,7 @@ enum status shard_open(struct shard *out, struct arena *a, const char *path, str
 		return error_errno(err, "%s", path);
 	if ((uint64_t)st.st_size != opened.nbytes)
 		return error_set(err, STATUS_FAILED, "%s: changed while it was opened", path);
+	opened.stored_nbytes = (uint64_t)st.st_blocks * 512 < opened.nbytes ? (uint64_t)st.st_blocks * 512 : opened.nbytes;
 	opened.real_path = arena_strdup(a, real);
 	const char *base = strrchr(opened.real_path, '/');
 	opened.location = base ? base + 1 : opened.real_path;

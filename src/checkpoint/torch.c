@@ -31,7 +31,9 @@ struct stored {
 };
 
 struct source {
-	struct arena *a;
+	struct arena *a;                     // the caller's: names and strides
+	struct arena passing;                // pickles and tables, until the tensors are known
+	struct pickle_budget budget;
 	const struct shard *shard;
 	const struct zip_entry *entries;     // of a zip
 	size_t entry_count;
@@ -109,9 +111,9 @@ static enum status read_sizes(struct weight *w, const struct pickle_tensor *t, i
 {
 	const struct pickle_items *size = &t->size->items, *strides = &t->stride->items;
 	if (size->count > TENSOR_MAX_RANK)
-		return error_set(err, STATUS_UNSUPPORTED, "%zu dimensions; at most %d are supported", size->count, TENSOR_MAX_RANK);
+		return error_set(err, STATUS_UNSUPPORTED, "%u dimensions; at most %d are supported", size->count, TENSOR_MAX_RANK);
 	if (strides->count != size->count)
-		return error_set(err, STATUS_BAD_INPUT, "%zu dimensions and %zu strides", size->count, strides->count);
+		return error_set(err, STATUS_BAD_INPUT, "%u dimensions and %u strides", size->count, strides->count);
 	w->rank = (int)size->count;
 	for (int i = 0; i < w->rank; i++) {
 		if (size->at[i]->kind != PICKLE_INT || strides->at[i]->kind != PICKLE_INT || size->at[i]->integer < 0 || strides->at[i]->integer < 0)
@@ -176,10 +178,7 @@ static enum status read_tensor(struct weight *w, const struct source *f, const s
 
 static size_t count_tensors(const struct pickle *dict)
 {
-	size_t n = 0;
-	for (size_t i = 1; dict->kind == PICKLE_DICT && i < dict->items.count; i += 2)
-		n += dict->items.at[i]->kind == PICKLE_TENSOR;
-	return n;
+	return dict->kind == PICKLE_DICT ? dict->items.tensors : 0;
 }
 
 // The state dict: the object itself, or one level below it {"state_dict": ...}.
@@ -211,74 +210,126 @@ static enum status find_dict(const struct pickle **out, const struct pickle *roo
 }
 
 // The key as a string; NULL when no program could have a tensor of that name.
-static const char *key_text(struct arena *a, const struct pickle *key)
+static const char *key_text(struct arena *a, struct pickle_bytes key)
 {
-	if (key->kind != PICKLE_TEXT || memchr(key->bytes.at, 0, key->bytes.nbytes))
+	if (memchr(key.at, 0, key.nbytes))
 		return NULL;
-	json_t *valid = json_stringn((const char *)key->bytes.at, key->bytes.nbytes);           // UTF-8?
+	json_t *valid = json_stringn((const char *)key.at, key.nbytes);           // UTF-8?
 	json_decref(valid);
-	return valid ? arena_strndup(a, (const char *)key->bytes.at, key->bytes.nbytes) : NULL;
+	return valid ? arena_strndup(a, (const char *)key.at, key.nbytes) : NULL;
 }
 
-struct named { struct weight weight; size_t place; };
+struct named {
+	const struct pickle *key;
+	const struct pickle_tensor *tensor;
+	const char *name;
+	size_t place;                        // in the dictionary
+};
+
+// A pickle may use one text many times: those are one key, told by where it lies, before any text is copied or compared.
+static int by_text(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	const struct pickle_bytes *p = &x->key->bytes, *q = &y->key->bytes;
+	if (p->at != q->at)
+		return p->at < q->at ? -1 : 1;
+	if (p->nbytes != q->nbytes)
+		return p->nbytes < q->nbytes ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
 
 static int by_name(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
-	int order = strcmp(x->weight.name, y->weight.name);
-	return order ? order : x->place < y->place ? -1 : 1;
+	int order = strcmp(x->name, y->name);
+	return order ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
+static bool same_text(const struct named *x, const struct named *y)
+{
+	return x->key->bytes.at == y->key->bytes.at && x->key->bytes.nbytes == y->key->bytes.nbytes;
 }
 
 // Beside the state dict and in it.
 static void note_ignored(struct shard *shard, struct arena *a, const struct pickle *root, const struct pickle *dict)
 {
+	enum { NAMES_MOST = 1000, NAME_MOST = 200 };
 	const struct pickle *const places[] = {root, dict};
-	size_t n = 0, most = root->items.count / 2 + dict->items.count / 2;
-	shard->ignored = ARENA_ARRAY(a, most, const char *);
+	shard->ignored = ARENA_ARRAY(a, NAMES_MOST, const char *);
 	for (int p = root == dict; p < 2; p++)
 		for (size_t i = 0; i + 1 < places[p]->items.count; i += 2) {
-			const struct pickle *value = places[p]->items.at[i + 1];
-			const char *name = key_text(a, places[p]->items.at[i]);
-			if (value != dict && value->kind != PICKLE_TENSOR)
-				shard->ignored[n++] = name ? name : "(a key that is not text)";
+			const struct pickle *key = places[p]->items.at[i], *value = places[p]->items.at[i + 1];
+			if (value == dict || value->kind == PICKLE_TENSOR)
+				continue;
+			if (shard->ignored_count == NAMES_MOST) {
+				shard->ignored_more++;
+				continue;
+			}
+			struct pickle_bytes text = key->kind == PICKLE_TEXT ? key->bytes : (struct pickle_bytes){0};
+			if (text.nbytes > NAME_MOST)
+				for (text.nbytes = NAME_MOST; text.nbytes && (text.at[text.nbytes] & 0xC0) == 0x80; text.nbytes--)
+					;
+			const char *name = text.at ? key_text(a, text) : NULL;
+			shard->ignored[shard->ignored_count++] = name ? name : "(a key that is not text)";
 		}
-	shard->ignored_count = n;
 }
 
-static enum status read_dict(struct shard *shard, const struct source *f, const struct pickle *root, struct weight **out, size_t *ret_count,
-	struct error *err)
+// The dictionary's tensors by name, each name once: the file's last word on a name counts, as in a dictionary.
+static enum status list_tensors(const struct source *f, struct named *all, size_t *count, const struct pickle *dict, struct error *err)
+{
+	size_t n = 0, kept = 0;
+	for (size_t i = 0; i + 1 < dict->items.count; i += 2) {
+		const struct pickle *key = dict->items.at[i], *value = dict->items.at[i + 1];
+		if (value->kind != PICKLE_TENSOR)
+			continue;
+		if (key->kind != PICKLE_TEXT)
+			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
+		all[n] = (struct named){.key = key, .tensor = value->tensor, .place = n};
+		n++;
+	}
+	if (n)
+		qsort(all, n, sizeof *all, by_text);
+	for (size_t i = 0; i < n; i++) {
+		kept -= kept && same_text(&all[kept - 1], &all[i]);
+		all[kept++] = all[i];
+	}
+	for (size_t i = 0; i < kept; i++)
+		if (!(all[i].name = key_text(f->a, all[i].key->bytes)))
+			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
+	n = kept;
+	if (n)
+		qsort(all, n, sizeof *all, by_name);
+	for (size_t i = kept = 0; i < n; i++) {
+		kept -= kept && !strcmp(all[kept - 1].name, all[i].name);
+		all[kept++] = all[i];
+	}
+	*count = kept;
+	return STATUS_OK;
+}
+
+static enum status read_dict(struct shard *shard, struct source *f, const struct pickle *root, struct weight **out, size_t *ret_count, struct error *err)
 {
 	const struct pickle *dict = NULL;
+	size_t count = 0;
 	enum status s = find_dict(&dict, root, err);
 	if (s)
 		return s;
-	size_t count = 0, kept = 0;
-	struct named *all = ARENA_ARRAY(f->a, count_tensors(dict), struct named);
-	for (size_t i = 0; i + 1 < dict->items.count; i += 2) {
-		const struct pickle *value = dict->items.at[i + 1];
-		if (value->kind != PICKLE_TENSOR)
-			continue;
-		struct named *n = &all[count];
-		n->place = count++;
-		n->weight = (struct weight){.name = key_text(f->a, dict->items.at[i]), .shard = shard};
-		if (!n->weight.name)
-			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
-		if ((s = read_tensor(&n->weight, f, value->tensor, err))) {
-			error_prefix(err, TENSOR, n->weight.name);
+	if (count_tensors(dict) > TENSORS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "its pickle names more than %d tensors; no checkpoint does", TENSORS_MOST);
+	struct named *all = ARENA_ARRAY(&f->passing, count_tensors(dict), struct named);
+	if ((s = list_tensors(f, all, &count, dict, err)))
+		return s;
+	struct weight *weights = ARENA_ARRAY(f->a, count, struct weight);
+	for (size_t i = 0; i < count; i++) {
+		weights[i] = (struct weight){.name = all[i].name, .shard = shard};
+		if ((s = read_tensor(&weights[i], f, all[i].tensor, err))) {
+			error_prefix(err, TENSOR, weights[i].name);
 			return s;
 		}
 	}
-	if (count)
-		qsort(all, count, sizeof *all, by_name);
-	// The file's last word on a name counts, as in a dictionary.
-	struct weight *weights = ARENA_ARRAY(f->a, count, struct weight);
-	for (size_t i = 0; i < count; i++) {
-		kept -= kept && !strcmp(weights[kept - 1].name, all[i].weight.name);
-		weights[kept++] = all[i].weight;
-	}
 	note_ignored(shard, f->a, root, dict);
 	*out = weights;
-	*ret_count = kept;
+	*ret_count = count;
 	return STATUS_OK;
 }
 
@@ -315,8 +366,8 @@ static enum status read_zip(struct shard *shard, struct source *f, struct weight
 	const struct zip_entry *pickle = NULL;
 	struct pickle_result result = {0};
 	enum status s;
-	if ((s = zip_read(&f->entries, &f->entry_count, f->a, shard->map, shard->nbytes, err)) || (s = find_root(f, &pickle, err)) ||
-	    (s = pickle_read(&result, f->a, shard->map + pickle->offset, (size_t)pickle->nbytes, err)))
+	if ((s = zip_read(&f->entries, &f->entry_count, &f->passing, shard->map, shard->nbytes, err)) || (s = find_root(f, &pickle, err)) ||
+	    (s = pickle_read(&result, &f->passing, shard->map + pickle->offset, (size_t)pickle->nbytes, &f->budget, err)))
 		return s;
 	return read_dict(shard, f, result.value, out, count, err);
 }
@@ -327,7 +378,7 @@ static enum status list_stored(struct source *f, const struct pickle_storage *st
 	size_t n = 0, kept = 0;
 	for (const struct pickle_storage *st = storages; st; st = st->next)
 		n++;
-	f->stored = ARENA_ARRAY(f->a, n, struct stored);
+	f->stored = ARENA_ARRAY(&f->passing, n, struct stored);
 	f->stored_count = n;
 	for (const struct pickle_storage *st = storages; st; st = st->next)
 		f->stored[kept++] = (struct stored){.key = st->key, .dtype = st->dtype, .count = st->count};
@@ -392,7 +443,7 @@ static enum status read_stream(struct shard *shard, struct source *f, struct wei
 	size_t at = 0;
 	enum status s;
 	for (int i = 0; i < 5; i++) {
-		if ((s = pickle_read(&part[i], f->a, shard->map + at, shard->nbytes - at, err)))
+		if ((s = pickle_read(&part[i], &f->passing, shard->map + at, shard->nbytes - at, &f->budget, err)))
 			return s;
 		at += part[i].used;
 		if (!i && !is_magic(part[i].value))
@@ -409,7 +460,7 @@ static enum status read_stream(struct shard *shard, struct source *f, struct wei
 
 enum status torch_parse(struct arena *a, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
-	struct source f = {.a = a, .shard = shard};
+	struct source f = {.a = a, .shard = shard, .budget = pickle_budget_of_file};
 	const uint8_t *p = shard->map;
 	enum status s = shard_check_pointer(shard, err);
 	if (!s && shard->nbytes >= 4 && !memcmp(p, "PK\3\4", 4))
@@ -418,6 +469,7 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 		s = read_stream(shard, &f, out, count, err);
 	else if (!s)
 		s = error_set(err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
+	arena_done(&f.passing);
 	if (s)
 		error_prefix(err, "%s", shard->path);
 	return s;

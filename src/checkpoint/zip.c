@@ -9,6 +9,7 @@
 
 enum { END_NBYTES = 22, LOCATOR_NBYTES = 20, END64_NBYTES = 56, CENTRAL_NBYTES = 46, LOCAL_NBYTES = 30, COMMENT_MOST = 65535 };
 enum { ENCRYPTED = 1, ZIP64_EXTRA = 1 };
+enum { ENTRIES_MOST = 200000, DIRECTORY_MOST = 32 << 20 };             // a checkpoint has an entry a tensor
 
 static uint64_t number(const uint8_t *p, size_t nbytes)
 {
@@ -153,6 +154,9 @@ enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *
 	enum status s = find_directory(&d, data, nbytes, err);
 	if (s)
 		return s;
+	if (d.count > ENTRIES_MOST || d.nbytes > DIRECTORY_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "its table of contents has %" PRIu64 " entries in %" PRIu64 " bytes; at most %d and %d are read", d.count,
+			d.nbytes, ENTRIES_MOST, DIRECTORY_MOST);
 	struct zip_entry *entries = ARENA_ARRAY(a, (size_t)d.count, struct zip_entry);
 	const uint8_t *p = data + d.offset;
 	size_t left = (size_t)d.nbytes, used = 0;

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
+
+enum { INDEX_LIMIT = 32 << 20 };
 
 char *hub_cache_dir(struct arena *a)
 {
@@ -161,18 +164,29 @@ bool hub_has_weights(const char *folder)
 static bool has_shards(const char *folder, const char *index)
 {
 	struct arena a = {0};
-	json_t *root = NULL, *value;
-	const char *tensor;
-	bool whole = !json_file(arena_printf(&a, "%s/%s", folder, index), 64u << 20, &root, NULL);
-	json_t *map = json_object_get(root, "weight_map");
-	whole = whole && json_object_size(map);
-	json_object_foreach(map, tensor, value) {
-		const char *name = json_string_value(value);
-		whole = whole && name && file_exists(arena_printf(&a, "%s/%s", folder, name));
-	}
-	json_decref(root);
+	struct json_pair *map;
+	const char *path = arena_printf(&a, "%s/%s", folder, index);
+	char *text;
+	size_t nbytes, count = 0;
+	bool whole = !file_read(&a, path, INDEX_LIMIT, &text, &nbytes, NULL) && !json_strings(path, text, nbytes, "weight_map", &a, &map, &count, NULL);
+	for (size_t i = 0; whole && i < count; i++)
+		whole = map[i].text && ((i && text_is(map[i].text, map[i - 1].text)) || file_exists(arena_printf(&a, "%s/%s", folder, map[i].text)));
 	arena_done(&a);
 	return whole;
+}
+
+bool hub_is_download(const char *folder)
+{
+	// What huggingface_hub leaves beside the files of `download --local-dir`, and git beside those of a clone.
+	static const char *const marks[] = {".cache/huggingface", ".git"};
+	struct arena a = {0};
+	char *real = realpath(folder, NULL), *models = real ? strstr(real, "/models--") : NULL;
+	bool is = models && strstr(models, "/snapshots/");
+	for (size_t i = 0; i < sizeof marks / sizeof *marks && !is; i++)
+		is = file_exists(arena_printf(&a, "%s/%s", folder, marks[i]));
+	free(real);
+	arena_done(&a);
+	return is;
 }
 
 bool hub_weights_are_whole(const char *folder)

@@ -14,7 +14,7 @@
 #include "hub/fetch_inside.h"
 #include "hub/inside.h"
 
-enum { LIST_LIMIT = 64 << 20, INDEX_LIMIT = 64 << 20 };
+enum { LIST_LIMIT = 16 << 20, INDEX_LIMIT = 32 << 20 };
 
 enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, const struct http_answer *x, struct error *err)
 {

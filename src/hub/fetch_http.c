@@ -452,10 +452,14 @@ enum status http_text(struct http *h, struct arena *a, const char *url, size_t l
 	struct whole w = {.limit = limit};
 	struct http_request request = {.url = url, .begin = whole_begin, .take = whole_take, .context = &w};
 	enum status s = http_do(h, &request, answer, err);
-	if (!s) {
-		*out = arena_strndup(a, text_get(&w.text), w.text.length);
-		*nbytes = w.text.length;
+	if (s) {
+		text_done(&w.text);
+		return s;
 	}
-	text_done(&w.text);
-	return s;
+	if (!w.text.data)
+		text_add(&w.text, "");
+	arena_defer(a, free, w.text.data);
+	*out = w.text.data;
+	*nbytes = w.text.length;
+	return STATUS_OK;
 }

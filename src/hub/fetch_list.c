@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "hub/fetch_inside.h"
 
-enum { PATH_LIMIT = 1024, PART_LIMIT = 255 };
+enum { PATH_LIMIT = 1024, PART_LIMIT = 255, SHARD_LIMIT = 2000 };         // shards: as checkpoint/ opens them
 
 bool fetch_path_is_safe(const char *path)
 {
@@ -161,25 +161,22 @@ static int by_file(const void *a, const void *b)
 	return strcmp((*(const struct fetch_file *const *)a)->name, (*(const struct fetch_file *const *)b)->name);
 }
 
-static enum status shards(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l,
-	json_t *map, struct error *err)
+static enum status shards(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l, const struct json_pair *map,
+	size_t map_count, struct error *err)
 {
-	const struct fetch_file **files = ARENA_ARRAY(a, json_object_size(map) + 1, const struct fetch_file *);
-	const char *tensor;
-	json_t *value;
-	size_t n = 0, kept = 0;
-	if (!json_is_object(map) || !json_object_size(map))
-		return error_set(err, STATUS_BAD_INPUT, "no weight_map in it");
-	json_object_foreach(map, tensor, value) {
-		const char *name = json_string_value(value);
-		files[n] = name ? fetch_list_find(l, name) : NULL;
-		if (!files[n++])
+	const struct fetch_file **files = ARENA_ARRAY(a, map_count, const struct fetch_file *);
+	size_t kept = 0;
+	for (size_t i = 0; i < map_count; i++) {
+		files[i] = map[i].text ? fetch_list_find(l, map[i].text) : NULL;
+		if (!files[i])
 			return error_set(err, STATUS_BAD_INPUT, "it names a file of weights that the repository does not have");
 	}
-	qsort(files, n, sizeof *files, by_file);
-	for (size_t i = 0; i < n; i++)
+	qsort(files, map_count, sizeof *files, by_file);
+	for (size_t i = 0; i < map_count; i++)
 		if (!kept || files[kept - 1] != files[i])
 			files[kept++] = files[i];
+	if (kept > SHARD_LIMIT)
+		return error_set(err, STATUS_BAD_INPUT, "it names %zu files; at most %d are opened", kept, SHARD_LIMIT);
 	*out = files;
 	*count = kept;
 	return STATUS_OK;
@@ -188,13 +185,12 @@ static enum status shards(const struct fetch_file ***out, size_t *count, struct 
 enum status fetch_index_parse(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l,
 	const char *index, const char *data, size_t nbytes, struct error *err)
 {
-	json_t *root;
-	enum status s = json_bytes(index, data, nbytes, &root, err);
-	if (s)
-		return s;
-	s = shards(out, count, a, l, json_object_get(root, "weight_map"), err);
-	if (s)
+	struct arena passing = {0};
+	struct json_pair *map;
+	size_t map_count;
+	enum status s = json_strings(index, data, nbytes, "weight_map", &passing, &map, &map_count, err);
+	if (!s && (s = shards(out, count, a, l, map, map_count, err)))
 		error_prefix(err, "%s", index);
-	json_decref(root);
+	arena_done(&passing);
 	return s;
 }

@@ -11,6 +11,7 @@
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/hash.h"
 #include "base/sealed.h"
 #include "measure/cell.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "measure/child.h"
 #include "measure/form.h"
 #include "measure/placed.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "measure/conform_case.h"
 #include "measure/generate.h"
 #include "measure/judge.h"

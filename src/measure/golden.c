@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "checkpoint/checkpoint.h"

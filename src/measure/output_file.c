@@ -77,9 +77,11 @@ enum status outputs_write(struct arena *a, const char *path, const char *made_fr
 
 enum status outputs_check(const struct shard *file, struct error *err)
 {
-	json_t *header = json_loadb((const char *)file->map + LENGTH_NBYTES, file->header_nbytes - LENGTH_NBYTES, 0, NULL);
-	enum status st = sealed_check(file->path, json_object_get(header, "__metadata__"), file->map, file->nbytes, file->header_nbytes, err);
+	json_t *metadata;
+	enum status st = safetensors_metadata_of(file, &metadata, err);
 
-	json_decref(header);
+	if (!st)
+		st = sealed_check(file->path, metadata, file->map, file->nbytes, file->header_nbytes, err);
+	json_decref(metadata);
 	return st;
 }

@@ -2,6 +2,7 @@
 // What ran instead of what was asked for: chains of fallbacks with every try, silent fallbacks, and cells of which only a part ran
 // on the platform.
 #include "measure/standing.h"
+#include "base/json.h"
 #include "report/gather.h"
 
 static const char *platform_of(const struct row *r)
@@ -115,7 +116,7 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 // [{"op","dtype","count","reason"}, ...] in words: "Gather i64 (4): REASON".
 static const char *refused_words(struct arena *a, const char *text)
 {
-	json_t *list = text != NULL ? json_loads(text, 0, NULL) : NULL, *item;
+	json_t *list = json_parse(text), *item;
 	const char *out = "";
 	size_t i;
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 static bool is_point(const struct report_cell *c)
@@ -46,7 +47,7 @@ static void add_point(struct forecast_group *g, const struct report_cell *c, str
 {
 	const struct row *r = &c->row;
 	struct forecast_point p = { .flops = (double)r->flops, .nbytes = (double)r->moved_bytes, .nodes = (double)r->nodes, .ms = r->latency_ms };
-	json_t *mix = r->op_mix != NULL ? json_loads(r->op_mix, 0, NULL) : NULL, *share;
+	json_t *mix = json_parse(r->op_mix), *share;
 	const char *op;
 
 	json_object_foreach(mix, op, share)

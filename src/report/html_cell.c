@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/html.h"
+#include "base/json.h"
 
 static const char *integer_text(struct arena *a, int64_t x)
 {
@@ -13,7 +14,7 @@ static const char *integer_text(struct arena *a, int64_t x)
 // {"a": "1", "b": 2} as "a 1, b 2"; anything else as it is.
 static const char *options_text(struct arena *a, const char *options)
 {
-	json_t *object = options != NULL ? json_loads(options, 0, NULL) : NULL, *item;
+	json_t *object = json_parse(options), *item;
 	const char *key, *out = "";
 
 	if (!json_is_object(object)) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "report/summary.h"
 
 enum { SENTENCE_PARTS = 4 };
@@ -288,7 +289,7 @@ enum status profile_view(struct profile_view **out, struct arena *a, const struc
 	size_t count = json_array_size(nodes), parts = count;
 	struct gathering g = { .v = v };
 
-	*v = (struct profile_view){ .arena = a, .row = r, .facts = r->profile ? json_loads(r->profile, 0, NULL) : NULL, .node_count = count };
+	*v = (struct profile_view){ .arena = a, .row = r, .facts = json_parse(r->profile), .node_count = count };
 	arena_defer(a, drop_json, v->facts);
 	v->whole_ms = real_of(v->facts, "whole_ms");
 	if (!count || !(v->whole_ms > 0))

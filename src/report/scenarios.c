@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report/gather.h"
+#include "base/json.h"
 
 static const struct report_column scenario_columns[] = {
 	{ "model", "model", false }, { "platform", "on", false }, { "scenario", "scenario", false }, { "verdict", "verdict", false }, { "throughput_per_s", "throughput", true }, { "latency_ms", "median", true },
@@ -12,7 +13,7 @@ static const struct report_column scenario_columns[] = {
 // {"queries": 100, "claim": "..."} as "queries 100, claim ..."; objects and lists inside are left to the JSON report.
 static const char *facts(struct arena *a, const char *object)
 {
-	json_t *root = object != NULL ? json_loads(object, 0, NULL) : NULL, *v;
+	json_t *root = json_parse(object), *v;
 	const char *key, *out = "";
 
 	json_object_foreach(root, key, v) {

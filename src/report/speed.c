@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "measure/standing.h"
+#include "base/json.h"
 #include "report/gather.h"
 
 enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 };      // of a question; the newest. Bounds what a report takes from a large database
 
 static size_t take_samples(struct arena *a, const char *list, struct compare_process *p)
 {
-	json_t *values = list != NULL ? json_loads(list, 0, NULL) : NULL, *v;
+	json_t *values = json_parse(list), *v;
 	double *ms = ARENA_ARRAY(a, json_array_size(values) + 1, double);
 	size_t i, n = 0;
 

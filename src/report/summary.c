@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "hub/hub.h"
 #include "measure/golden.h"
 #include "measure/standing.h"
@@ -119,7 +120,7 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 // Of every device: what the engine says that it can. *emulated: there are devices, and none is hardware.
 static const char *capabilities_of(struct arena *a, const char *devices, bool *emulated)
 {
-	json_t *list = devices != NULL ? json_loads(devices, 0, NULL) : NULL, *d;
+	json_t *list = json_parse(devices), *d;
 	const char *out = NULL;
 	size_t i, real = 0;
 

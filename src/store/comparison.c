@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "measure/standing.h"
 #include "store/transaction.h"
@@ -28,7 +29,7 @@ static json_t *json_of_text(const char *s)
 
 static json_t *json_of_json(const char *s)
 {
-	json_t *v = s ? json_loads(s, JSON_DECODE_ANY, NULL) : NULL;
+	json_t *v = json_parse(s);
 
 	return v ? v : json_null();
 }

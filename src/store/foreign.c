@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/transfer.h"
 
-enum { FOREIGN_LIMIT = 256 << 20 };
+enum { FOREIGN_LIMIT = 32 << 20, RESULTS_MOST = 10000 };
 #define MIB_OF_MB (1e6 / 1048576.0)
 
 void foreign_done(struct foreign_result *r)
@@ -151,6 +152,9 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 	out->tool = "llama-bench";
 	out->version = text_of(a, json_array_get(tests, 0), "build_number");
 	out->machine_cpu = text_of(a, json_array_get(tests, 0), "cpu_info");
+	if (json_array_size(tests) > RESULTS_MOST)
+		return unlike(err, path,
+			arena_printf(a, "%zu results of llama-bench; at most %d are imported from one file", json_array_size(tests), RESULTS_MOST));
 	json_array_foreach(tests, i, t) {
 		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends");
 		double avg_ns = number_of(t, "avg_ns");
@@ -413,7 +417,7 @@ static json_t *json_lines(const char *text)
 
 	while (*(text += strspn(text, " \t\r\n")) != '\0') {
 		size_t n = strcspn(text, "\n");
-		json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+		json_t *v = json_line(text, n);
 		if (v == NULL || json_array_append_new(out, v) != 0) {
 			json_decref(out);
 			return NULL;
@@ -429,7 +433,8 @@ static enum status read_json(struct foreign_result *out, const char *path, const
 	json_t *v = NULL;
 	enum status status;
 
-	if (json_bytes(path, text, nbytes, &v, &why) != STATUS_OK && (v = *text == '{' ? json_lines(text) : NULL) == NULL)
+	bool lines = *text == '{' && json_weight(text, nbytes, JSON_MOST) <= JSON_MOST;
+	if (json_bytes(path, text, nbytes, &v, &why) != STATUS_OK && (v = lines ? json_lines(text) : NULL) == NULL)
 		return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
 	const json_t *first = json_is_array(v) ? json_array_get(v, 0) : v;
 	if (json_is_object(v) && json_object_get(v, "execution_results") != NULL)

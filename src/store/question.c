@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "store/transaction.h"
 
@@ -133,7 +134,7 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 
 	*out = (struct store_question){ 0 };
 	if (text) {
-		json_t *object = json_loads(text, 0, NULL);
+		json_t *object = json_parse(text);
 
 		if (!json_is_object(object)) {
 			json_decref(object);

@@ -16,7 +16,7 @@
 #include "store/transaction.h"
 #include "store/transfer.h"
 
-enum { FOREIGN_FILE_LIMIT = 256 << 20 };
+enum { FOREIGN_FILE_LIMIT = 32 << 20 };
 
 static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
 {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "bert64.h"
 #include "checkpoint/checkpoint.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/browser.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "fuzz.h"
 
 static void facts(const uint8_t *data, size_t size)

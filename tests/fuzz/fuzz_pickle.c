@@ -55,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena a = {0};
 	struct error e = {0};
 	struct pickle_result result;
+	struct pickle_budget budget = pickle_budget_of_file;
 	uint8_t *behind = malloc(sizeof stream - 1 + size);
 	if (!behind)
 		return 0;
@@ -65,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file(behind, sizeof stream - 1 + size);
 	free(behind);
 	fuzz_memory_begin();
-	enum status s = pickle_read(&result, &a, data, size, &e);
+	enum status s = pickle_read(&result, &a, data, size, &budget, &e);
 	fuzz_memory_end(size, 16 << 10, 160);
 	if (s)
 		fuzz_refused(s, &e, NULL);

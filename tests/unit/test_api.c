@@ -17,6 +17,7 @@
 #include "api/plan.h"
 #include "assay.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "measure/conform.h"
 
 

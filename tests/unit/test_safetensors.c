@@ -14,6 +14,7 @@
 #include "scratch.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 

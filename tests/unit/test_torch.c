@@ -274,9 +274,10 @@ static void hostile_pickles(void **state)
 		struct arena a = {0};
 		struct error e = {0};
 		struct pickle_result r;
+		struct pickle_budget budget = pickle_budget_of_file;
 		uint8_t *exact = malloc(cases[i].n + !cases[i].n);      // so that a sanitizer sees one byte too far
 		memcpy(exact, cases[i].bytes, cases[i].n);
-		enum status s = pickle_read(&r, &a, exact, cases[i].n, &e);
+		enum status s = pickle_read(&r, &a, exact, cases[i].n, &budget, &e);
 		bool harmless = i == 22;                                // a function that is never called
 		if (harmless ? s != STATUS_OK : !s || e.status != s || !e.text[0])
 			fail_msg("case %zu: %s \"%s\"", i, status_word(s), e.text);
@@ -288,9 +289,10 @@ static void hostile_pickles(void **state)
 		struct arena a = {0};
 		struct error e = {0};
 		struct pickle_result r;
+		struct pickle_budget budget = pickle_budget_of_file;
 		uint8_t *data = malloc(many[i].n);
 		memset(data, many[i].byte, many[i].n);
-		assert_int_equal(pickle_read(&r, &a, data, many[i].n, &e), STATUS_BAD_INPUT);
+		assert_int_equal(pickle_read(&r, &a, data, many[i].n, &budget, &e), STATUS_BAD_INPUT);
 		assert_true(strstr(e.text, "deeper") || strstr(e.text, "stack"));
 		free(data);
 		arena_done(&a);
@@ -300,7 +302,8 @@ static void hostile_pickles(void **state)
 	struct arena a = {0};
 	struct error e = {0};
 	struct pickle_result r;
-	assert_int_equal(pickle_read(&r, &a, cycle, sizeof cycle - 1, &e), STATUS_OK);
+	struct pickle_budget budget = pickle_budget_of_file;
+	assert_int_equal(pickle_read(&r, &a, cycle, sizeof cycle - 1, &budget, &e), STATUS_OK);
 	assert_ptr_equal(r.value->items.at[0], r.value);
 	arena_done(&a);
 }
