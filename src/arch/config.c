@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "arch/defaults.h"
-#include "base/file.h"
+#include "base/json.h"
 
 static json_t *defaults_find(const char *model_type)
 {
@@ -23,7 +23,7 @@ static json_t *defaults_find(const char *model_type)
 			const char *stop = memchr(line, '\n', (size_t)(end - line));
 			next = stop ? stop + 1 : end;
 			if ((size_t)(end - line) > (size_t)length && !memcmp(line, start, (size_t)length))
-				return json_loadb(line, (size_t)((stop ? stop : end) - line), 0, NULL);
+				return json_line(line, (size_t)((stop ? stop : end) - line));
 		}
 	}
 	return NULL;
@@ -95,6 +95,15 @@ int64_t config_size(struct config *c, const char *key, int64_t fallback)
 		return fallback;
 	}
 	return (int64_t)x;
+}
+
+int64_t config_count(struct config *c, const char *key, int64_t fallback)
+{
+	int64_t n = config_size(c, key, fallback);
+	if (n <= CONFIG_COUNT_MOST)
+		return n;
+	config_fail(c, STATUS_UNSUPPORTED, "%s: %lld; at most %d are drawn", config_key(c, key), (long long)n, CONFIG_COUNT_MOST);
+	return CONFIG_COUNT_MOST;
 }
 
 const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count)

@@ -69,12 +69,23 @@ static enum status finish(struct graph *g, const struct spec *s, struct error *e
 	return STATUS_UNSUPPORTED;
 }
 
+// The most values that a graph of this model may have. The deepest that is drawn has some thousand; every expert brings some of its own.
+static int64_t values_most(const struct spec *s)
+{
+	enum { USUAL = 1 << 16, AN_EXPERT = 40 };
+	int64_t experts = s->expert_layers;
+	for (int i = 0; i < PART_COUNT; i++)
+		experts += s->part[i] ? s->part[i]->expert_layers : 0;
+	return USUAL + AN_EXPERT * experts;
+}
+
 enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
 {
 	struct checkpoint empty = { .path = s->row->model_type };
 	struct plan plan = { .arena = a };
 	struct graph *g = graph_new(NULL);
 	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = ARCH_WHOLE };
+	graph_limit(g, values_most(s));
 	s->row->family->draw(&b);
 	enum status status = finish(g, s, err);
 	graph_free(g);
@@ -193,7 +204,9 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
 	if (!arch_has_graph(s, which))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, graph_files[which]);
+	graph_limit(g, values_most(s));
 	s->row->family->draw(&b);
+	graph_limit(g, 0);                                   // what brings it to 16 bits may add as it needs
 	if (graph_failed(g))
 		return finish(g, s, err);
 	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)

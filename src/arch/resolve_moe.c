@@ -43,6 +43,14 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 	return sparse;
 }
 
+void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers)
+{
+	s->expert_layers = experts * layers;                 // neither is above 2^31
+	if (s->expert_layers > EXPERT_LAYERS_MOST)
+		config_fail(c, STATUS_UNSUPPORTED, "%lld layers of %lld experts; at most %d experts are drawn in all layers together", (long long)layers,
+			(long long)experts, EXPERT_LAYERS_MOST);
+}
+
 void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 {
 	struct moe *m = ARENA_NEW(a, struct moe);
@@ -91,7 +99,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		s->sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		return;
 	}
-	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1 || m->experts > 100000
+	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1
 		|| (m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k, (long long)m->experts,
 			(long long)m->groups, (long long)m->width);
@@ -99,6 +107,10 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	}
 	s->moe = m;
 	s->sparse = sparse_layers(c, s, a);
+	int64_t layers = 0;
+	for (int64_t i = 0; i < s->layers; i++)
+		layers += s->sparse[i];
+	resolve_experts(c, s, m->experts, layers);
 }
 
 void resolve_latent(struct config *c, struct spec *s)

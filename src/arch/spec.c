@@ -28,12 +28,12 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
 	resolve_refusals(c, s->row->family == &encoder);
 	s->hidden_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", s->traits.fourier ? 1 : -1);
 	s->kv_heads = config_size(c, "num_key_value_heads", s->heads);
 	if (c->error.status)
 		return;
-	if (s->heads < 1 || s->kv_heads < 1 || s->heads % s->kv_heads || s->hidden_size < 1 || s->layers < 1 || s->layers > 100000) {
+	if (s->heads < 1 || s->kv_heads < 1 || s->heads % s->kv_heads || s->hidden_size < 1 || s->layers < 1) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld layers of %lld heads over %lld, %lld of them for keys", (long long)s->layers, (long long)s->heads,
 			(long long)s->hidden_size, (long long)s->kv_heads);
 		return;
@@ -49,7 +49,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	s->max_positions = config_size(c, "max_position_embeddings", is_image || s->traits.alibi ? 0 : -1);
 	s->type_vocab_size = config_knows(c, "type_vocab_size") ? config_size(c, "type_vocab_size", 0) : 0;
 	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
-	s->layer_groups = config_size(c, "layer_groups", 1);
+	s->layer_groups = config_count(c, "layer_groups", 1);
 	s->relative_buckets = config_size(c, "relative_buckets", 0);
 	s->norm_eps = config_real(c, "layer_norm_eps", config_real(c, "rms_norm_eps", 1e-12));
 	s->act = config_activation(c, "hidden_act", ACT_GELU);

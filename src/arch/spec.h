@@ -206,6 +206,7 @@ struct spec {
 	const bool *sliding;                         // [layers_in_config]: does this layer attend to a window only
 	const struct moe *moe;                       // NULL: none
 	const bool *sparse;                          // [layers_in_config]: has this layer experts
+	int64_t expert_layers;                       // experts times layers that have some: what a graph may grow with
 	struct latent latent;
 	const bool *unturned;                        // [layers_in_config]: this layer has no rotary positions; NULL: all have
 	struct rope rope, window_rope;               // of layers without and with a window
@@ -281,6 +282,10 @@ const json_t *config_get(struct config *c, const char *key);           // NULL w
 const json_t *config_given(struct config *c, const char *key);         // the same, without the class's defaults
 bool config_knows(const struct config *c, const char *key);            // has the class such a key at all? Others have no effect on it
 int64_t config_size(struct config *c, const char *key, int64_t fallback);      // 0 .. 2^31; fallback -1: the key is needed
+// A number of things that are drawn one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. Whoever loops over a number of config.json
+// or makes an array of that length reads it here.
+enum { CONFIG_COUNT_MOST = 1024 };
+int64_t config_count(struct config *c, const char *key, int64_t fallback);
 // A list of such numbers, [*count] of them; a single number is a list of `single` equal ones (0: refused). NULL and 0: the key is absent.
 const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count);
 double config_real(struct config *c, const char *key, double fallback);
@@ -302,6 +307,9 @@ void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t 
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 void resolve_moe(struct config *c, struct spec *s, struct arena *a);
+// Every expert of every layer is drawn: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.
+enum { EXPERT_LAYERS_MOST = 1 << 15 };
+void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers);
 void resolve_latent(struct config *c, struct spec *s);     // before resolve_rope
 void resolve_latent_scale(struct spec *s);                 // behind it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where

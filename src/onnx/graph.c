@@ -52,6 +52,8 @@ void graph_free(struct graph *g)
 	free(g->name_slots);
 	free(g->names);
 	free(g->name_uses);
+	free(g->name_values);
+	free(g->constant_slots);
 	free(g->node_slots);
 	text_done(&g->scope);
 	arena_done(&g->arena);
@@ -83,6 +85,35 @@ void graph_fail(struct graph *g, enum status s, const char *format, ...)
 		error_set(&g->error, s, "%s: %s", text_get(&g->scope), text);
 	else
 		error_set(&g->error, s, "%s", text);
+}
+
+void graph_limit(struct graph *g, int64_t values)
+{
+	g->values_most = values;
+}
+
+// Counts bytes of numbers; false when they are too many.
+static bool take_numbers(struct graph *g, size_t nbytes)
+{
+	if (nbytes > GRAPH_NUMBERS_MOST - g->numbers_nbytes)
+		graph_fail(g, STATUS_UNSUPPORTED, "tables of more than %zu MiB inside the graph: the configuration's sizes are no model's", GRAPH_NUMBERS_MOST >> 20);
+	else
+		g->numbers_nbytes += nbytes;
+	return !g->failed;
+}
+
+void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size)
+{
+	size_t nbytes;
+	if (g->failed)
+		return NULL;
+	if (rows < 0 || columns < 0 || __builtin_mul_overflow((size_t)rows, (size_t)columns, &nbytes) || __builtin_mul_overflow(nbytes, size, &nbytes))
+		nbytes = SIZE_MAX;
+	if (!take_numbers(g, nbytes))
+		return NULL;
+	if (a)                               // it passes: only what becomes a constant stays
+		g->numbers_nbytes -= nbytes;
+	return arena_alloc(a ? a : &g->arena, nbytes);
 }
 
 void graph_assume(struct graph *g, value v, int axis, int64_t dim)
@@ -119,11 +150,14 @@ void graph_enter(struct graph *g, const char *format, ...)
 		return;
 	}
 	g->scope_ends[g->scope_depth++] = g->scope.length;
+	if (g->failed)                               // nothing more gets a name
+		return;
 	va_list ap;
 	va_start(ap, format);
-	char *name = arena_vprintf(&g->arena, format, ap);
+	if (g->scope.length)
+		text_add(&g->scope, "/");
+	text_addv(&g->scope, format, ap);
 	va_end(ap);
-	text_addf(&g->scope, g->scope.length ? "/%s" : "%s", name);
 }
 
 void graph_leave(struct graph *g)
@@ -131,7 +165,8 @@ void graph_leave(struct graph *g)
 	if (!g->scope_depth)
 		return;
 	g->scope.length = g->scope_ends[--g->scope_depth];
-	g->scope.data[g->scope.length] = 0;
+	if (g->scope.data)
+		g->scope.data[g->scope.length] = 0;
 }
 
 // ---------------------------------------------------------------------------------------------------- names
@@ -162,11 +197,12 @@ static size_t name_index(struct graph *g, const char *name)
 		g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 512;
 		g->names = realloc(g->names, g->name_capacity * sizeof *g->names);
 		g->name_uses = realloc(g->name_uses, g->name_capacity * sizeof *g->name_uses);
-		if (!g->names || !g->name_uses)
+		g->name_values = realloc(g->name_values, g->name_capacity * sizeof *g->name_values);
+		if (!g->names || !g->name_uses || !g->name_values)
 			abort();
 	}
 	g->names[g->name_count] = arena_strdup(&g->arena, name);
-	g->name_uses[g->name_count] = 0;
+	g->name_uses[g->name_count] = g->name_values[g->name_count] = 0;
 	g->name_slots[at] = (uint32_t)g->name_count + 1;
 	return g->name_count++;
 }
@@ -253,6 +289,10 @@ static value value_add(struct graph *g, enum value_kind kind, const char *name, 
 			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld, which is neither a length nor a symbol", name, i, (long long)dim[i]);
 			return NO_VALUE;
 		}
+	if (g->values_most && g->value_count >= g->values_most) {
+		graph_fail(g, STATUS_UNSUPPORTED, "a graph of more than %lld values: no model of this kind has so many", (long long)g->values_most);
+		return NO_VALUE;
+	}
 	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
 	struct value_info *v = &g->values[g->value_count];
 	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
@@ -289,17 +329,51 @@ value graph_external(struct graph *g, const char *name, enum dtype t, int rank, 
 		return NO_VALUE;
 	// The same tensor may be read twice (tied weights): it is one initializer.
 	size_t i = name_index(g, name);
-	if (g->name_uses[i])
-		for (int k = 1; k < g->value_count; k++)
-			if (g->values[k].kind == VALUE_EXTERNAL && text_is(g->values[k].name, name))
-				return external_again(g, (value){ k }, t, rank, dim);
+	if (g->name_values[i])
+		return external_again(g, (value){ g->name_values[i] }, t, rank, dim);
 	value v = value_add(g, VALUE_EXTERNAL, name_take(g, name), t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
+	g->name_values[i] = v.id;
 	VALUE(g, v)->location = arena_strdup(&g->arena, location);
 	VALUE(g, v)->offset = offset;
 	VALUE(g, v)->nbytes = nbytes;
 	return v;
+}
+
+static uint64_t constant_hash(const struct tensor *c)
+{
+	return splitmix64(fnv1a64(c->dim, (size_t)c->rank * sizeof *c->dim) ^ (uint64_t)c->dtype, fnv1a64(c->data, c->nbytes));
+}
+
+static bool constant_equal(const struct tensor *a, const struct tensor *b)
+{
+	return a->dtype == b->dtype && a->rank == b->rank && a->nbytes == b->nbytes && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim)
+		&& !memcmp(a->data, b->data, a->nbytes);
+}
+
+// Where this constant stands in the table, or the free place where it belongs.
+static uint32_t *constant_slot(struct graph *g, const struct tensor *c)
+{
+	if ((size_t)g->constant_count * 2 >= g->constant_slot_count) {
+		size_t wanted = g->constant_slot_count ? g->constant_slot_count * 2 : 256;
+		uint32_t *slots = calloc(wanted, sizeof *slots);
+		if (!slots)
+			abort();
+		for (int i = 0; i < g->constant_count; i++) {
+			size_t at = constant_hash(g->values[g->constants[i]].constant) & (wanted - 1);
+			while (slots[at])
+				at = (at + 1) & (wanted - 1);
+			slots[at] = (uint32_t)i + 1;
+		}
+		free(g->constant_slots);
+		g->constant_slots = slots;
+		g->constant_slot_count = wanted;
+	}
+	size_t at = constant_hash(c) & (g->constant_slot_count - 1);
+	while (g->constant_slots[at] && !constant_equal(g->values[g->constants[g->constant_slots[at] - 1]].constant, c))
+		at = (at + 1) & (g->constant_slot_count - 1);
+	return &g->constant_slots[at];
 }
 
 value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data)
@@ -311,26 +385,26 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 		graph_fail(g, STATUS_FAILED, "a constant needs a type and known dimensions");
 		return NO_VALUE;
 	}
-	size_t nbytes = count * dtype_size(t);
-	for (int i = 0; i < g->constant_count; i++) {
-		const struct tensor *c = g->values[g->constants[i]].constant;
-		if (c->dtype == t && c->rank == rank && c->nbytes == nbytes && !memcmp(c->dim, dim, (size_t)rank * sizeof *dim)
-			&& !memcmp(c->data, data, nbytes))
-			return (value){ g->constants[i] };
-	}
+	struct tensor wanted = { .dtype = t, .rank = rank, .nbytes = count * dtype_size(t), .data = (void *)(uintptr_t)data };     // only read
+	if (rank)
+		memcpy(wanted.dim, dim, (size_t)rank * sizeof *dim);
+	uint32_t *slot = constant_slot(g, &wanted);
+	if (*slot)
+		return (value){ g->constants[*slot - 1] };
 	char word[64];
 	snprintf(word, sizeof word, "constant.%d", g->constant_count);
-	value v = value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim);
+	value v = take_numbers(g, wanted.nbytes) ? value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim) : NO_VALUE;
 	if (g->failed)
 		return NO_VALUE;
 	struct tensor *c = ARENA_NEW(&g->arena, struct tensor);
-	*c = (struct tensor){ .name = VALUE(g, v)->name, .dtype = t, .rank = rank, .nbytes = nbytes, .data = arena_alloc(&g->arena, nbytes + 1) };
-	if (rank)
-		memcpy(c->dim, dim, (size_t)rank * sizeof *dim);
-	memcpy(c->data, data, nbytes);
+	*c = wanted;
+	c->name = VALUE(g, v)->name;
+	c->data = arena_alloc(&g->arena, wanted.nbytes + 1);
+	memcpy(c->data, data, wanted.nbytes);
 	VALUE(g, v)->constant = c;
 	g->constants = grow(g->constants, g->constant_count, &g->constant_capacity, sizeof *g->constants);
 	g->constants[g->constant_count++] = v.id;
+	*slot = (uint32_t)g->constant_count;
 	return v;
 }
 

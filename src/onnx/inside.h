@@ -59,6 +59,8 @@ struct graph {
 	struct graph_form form;
 	struct error error;
 	bool failed, finished;
+	int64_t values_most;                 // 0: no limit
+	size_t numbers_nbytes;               // of tables in its arena, and of constants
 	int opset, ir_version;
 
 	struct value_info *values;           // [0] is NO_VALUE
@@ -76,6 +78,8 @@ struct graph {
 	int *inputs, input_count, input_capacity;
 	int *outputs, output_count, output_capacity;
 	int *constants, constant_count, constant_capacity;
+	uint32_t *constant_slots;            // open addressing by type, shape and bytes: index into `constants` + 1
+	size_t constant_slot_count;
 	const struct recipe **recipes;       // of live values, set when they are asked for
 	struct left_out *left_out;
 	int left_out_count, left_out_capacity;
@@ -85,7 +89,7 @@ struct graph {
 	uint32_t *name_slots;                // open addressing over node and value names: index into `names`
 	size_t name_slot_count;
 	const char **names;
-	int *name_uses;
+	int *name_uses, *name_values;        // name_values: the value of that name that lies in a file, 0: none
 	size_t name_count, name_capacity;
 
 	uint32_t *node_slots;                // open addressing over nodes: equal nodes are one

@@ -192,7 +192,9 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 		graph_fail(g, STATUS_BAD_INPUT, "group norm of %s in %lld groups of channels", graph_value_text(g, x), (long long)groups);
 		return NO_VALUE;
 	}
-	float *one = ARENA_ARRAY(&g->arena, (size_t)groups, float), *zero = ARENA_ARRAY(&g->arena, (size_t)groups, float);
+	float *one = GRAPH_TABLE(g, NULL, groups, 1, float), *zero = GRAPH_TABLE(g, NULL, groups, 1, float);
+	if (!one || !zero)
+		return NO_VALUE;
 	for (int64_t i = 0; i < groups; i++)
 		one[i] = 1;
 	value shape = op_shape(g, x);

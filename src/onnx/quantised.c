@@ -96,7 +96,7 @@ static value with_range(struct graph *g, value x, value values, value scales, co
 	if (g->failed)
 		return NO_VALUE;
 	int64_t out = value_dim(g, values, 0);
-	value zeros = graph_constant(g, DTYPE_I8, 1, &out, arena_alloc(&g->arena, (size_t)out + 1));
+	value zeros = graph_constant(g, DTYPE_I8, 1, &out, GRAPH_TABLE(g, NULL, out, 1, int8_t));
 	return float_product(g, dequantise(g, q, s, z, -1), dequantise(g, values, scales, zeros, 0));
 }
 

@@ -84,7 +84,9 @@ value mask_alibi(struct build *b, value attention_mask)
 	bool of_tokens = b->s->traits.alibi != ALIBI_COLUMNS;
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, power = 1;
-	float *slopes = ARENA_ARRAY(graph_arena(g), (size_t)heads + 1, float);
+	float *slopes = GRAPH_TABLE(g, NULL, heads + 1, 1, float);
+	if (!slopes)
+		return NO_VALUE;
 	while (power * 2 <= heads)
 		power *= 2;
 	for (int64_t h = 0; h < heads; h++)
@@ -163,10 +165,7 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 		return norm(b, stem, x, heads * d);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
 	if (s->traits.qk_norm_heads) {
-		float *ones = ARENA_ARRAY(graph_arena(g), (size_t)d, float);
-		for (int64_t i = 0; i < d; i++)
-			ones[i] = 1;
-		x = op_layer_norm(g, x, graph_constant(g, DTYPE_F32, 1, &d, ones), NO_VALUE, (float)s->norm_eps);
+		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, (float)s->norm_eps);
 		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d) : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
 		x = op_mul(g, x, w);
 	} else

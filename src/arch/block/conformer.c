@@ -21,7 +21,9 @@ value conformer_positions(struct build *b, value x)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, half = h / 2;
-	float *frequency = ARENA_ARRAY(graph_arena(g), (size_t)half, float);
+	float *frequency = GRAPH_TABLE(g, NULL, half, 1, float);
+	if (!frequency)
+		return NO_VALUE;
 	for (int64_t i = 0; i < half; i++)
 		frequency[i] = expf((float)(2 * i) * -(float)(log(10000.0) / (double)h));
 	graph_enter(g, "positions");

@@ -68,10 +68,10 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 	s->act = config_activation(c, "activation_function", ACT_RELU);
 	s->norm_eps = 1e-5;
 	d->queries = config_size(c, "num_queries", 100);
-	d->encoder_layers = config_size(c, "encoder_layers", 6);
+	d->encoder_layers = config_count(c, "encoder_layers", 6);
 	d->encoder_heads = config_size(c, "encoder_attention_heads", 8);
 	d->encoder_ffn = config_size(c, "encoder_ffn_dim", 2048);
-	d->decoder_layers = config_size(c, "decoder_layers", 6);
+	d->decoder_layers = config_count(c, "decoder_layers", 6);
 	d->decoder_heads = config_size(c, "decoder_attention_heads", 8);
 	d->decoder_ffn = config_size(c, "decoder_ffn_dim", 2048);
 	d->auxiliary = config_bool(c, "auxiliary_loss", false);
@@ -141,7 +141,9 @@ value detect_mask_bias(struct build *b, value mask)
 value detect_sines(struct build *b, value x, int64_t width, double temperature)
 {
 	struct graph *g = b->g;
-	float *length = ARENA_ARRAY(graph_arena(g), (size_t)width, float), *phase = ARENA_ARRAY(graph_arena(g), (size_t)width, float);
+	float *length = GRAPH_TABLE(g, NULL, width, 1, float), *phase = GRAPH_TABLE(g, NULL, width, 1, float);
+	if (!length || !phase)
+		return NO_VALUE;
 	for (int64_t i = 0; i < width; i++) {
 		length[i] = powf((float)temperature, (float)(2 * (i / 2)) / (float)width);
 		phase[i] = i % 2 ? (float)M_PI_2 : 0;                                // cos x = sin(x + pi / 2)
@@ -220,7 +222,7 @@ value detect_encoder(struct build *b, value x, value positions, value bias)
 	const struct spec *s = b->s;
 	const struct detect *d = s->own;
 	bool first = s->traits.norm_first;
-	for (b->layer = 0; b->layer < detect_layers(s, d->encoder_layers); b->layer++) {
+	for (b->layer = 0; b->layer < detect_layers(s, d->encoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "encoder.%lld", (long long)b->layer);
 		value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x, placed = op_add(g, y, positions);
 		x = op_add(g, x, detect_attention(b, "encoder.attn", placed, placed, y, bias, d->encoder_heads));

@@ -117,7 +117,9 @@ value resized_like(struct build *b, value x, value like, const char *mode)
 static value smooth_weights(struct build *b, int64_t from, value to)
 {
 	struct graph *g = b->g;
-	float *place = ARENA_ARRAY(graph_arena(g), (size_t)from, float);
+	float *place = GRAPH_TABLE(g, NULL, from, 1, float);
+	if (!place)
+		return NO_VALUE;
 	for (int64_t i = 0; i < from; i++)
 		place[i] = (float)i + 0.5f;
 	value old = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, from }, place), half = graph_f32(g, 0.5f);

@@ -103,7 +103,7 @@ value mixture(struct build *b, value x)
 	bool stacked = weight_named(b, "layers.moe.experts.gate_up");
 	graph_enter(g, "moe");
 	value weights = route(b, x), sum = NO_VALUE;
-	for (b->item = 0; b->item < m->experts; b->item++) {
+	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		graph_enter(g, "expert.%lld", (long long)b->item);
 		value y = stacked ? expert_of_stack(b, x) : ffn_of(b, "layers.moe.expert", x, m->width, false);
 		y = op_mul(g, y, op_slice(g, weights, 2, b->item, b->item + 1));

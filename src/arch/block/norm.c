@@ -2,16 +2,25 @@
 // The norm that a row's traits name: RMS norm or layer norm, with a weight, 1 + weight, no bias, or nothing learned at all.
 #include "arch/block/block.h"
 
+value ones_of(struct build *b, int64_t width)
+{
+	struct graph *g = b->g;
+	struct arena passing = { 0 };                                // every layer asks for it again
+	float *ones = GRAPH_TABLE(g, &passing, width, 1, float);
+	for (int64_t i = 0; ones && i < width; i++)
+		ones[i] = 1;
+	value all = graph_constant(g, DTYPE_F32, 1, &width, ones);
+	arena_done(&passing);
+	return all;
+}
+
 value norm(struct build *b, const char *stem, value x, int64_t width)
 {
 	struct graph *g = b->g;
 	const struct traits *t = &b->s->traits;
 	value w;
 	if (t->norm_no_weight) {
-		float *ones = ARENA_ARRAY(graph_arena(g), (size_t)width + 1, float);
-		for (int64_t i = 0; i < width; i++)
-			ones[i] = 1;
-		w = graph_constant(g, DTYPE_F32, 1, &width, ones);
+		w = ones_of(b, width);
 	} else {
 		w = WEIGHT(b, stem, "weight", width);
 		w = t->norm_plus_one ? op_add(g, w, graph_f32(g, 1)) : w;

@@ -30,7 +30,7 @@ value prenorm_layer(struct build *b, value x, value bias)
 void prenorm_layers(struct build *b, struct body *io, value x, value bias)
 {
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(b->g, "layers.%lld", (long long)b->layer);
 		x = prenorm_layer(b, x, bias);
 		graph_leave(b->g);

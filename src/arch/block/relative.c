@@ -25,13 +25,15 @@ value distance_bias_of(struct build *b, const char *stem, value query, value key
 		graph_fail(g, STATUS_BAD_INPUT, "relative positions in %lld buckets up to %lld", (long long)buckets, (long long)farthest);
 		return NO_VALUE;
 	}
-	int64_t *table = ARENA_ARRAY(graph_arena(g), (size_t)farthest + 1, int64_t);
-	for (int64_t i = 0; i <= farthest; i++)
+	struct arena passing = { 0 };                                // drawn anew by every layer
+	int64_t *table = GRAPH_TABLE(g, &passing, farthest + 1, 1, int64_t);
+	for (int64_t i = 0; table && i <= farthest; i++)
 		table[i] = bucket_of(i, side, farthest);
 	graph_enter(g, "relative");
 	value behind = op_sub(g, query, key);                                        // [seq, keys]; negative: the key is ahead
 	value zero = graph_i64(g, 0), distance = both_ways ? op_abs(g, behind) : op_max(g, behind, zero);
 	value bucket = op_gather(g, graph_i64s(g, (int)farthest + 1, table), op_min(g, distance, graph_i64(g, farthest)), 0);
+	arena_done(&passing);
 	if (both_ways)
 		bucket = op_add(g, bucket, op_where(g, op_less(g, behind, zero), graph_i64(g, side), zero));
 	value bias = op_gather(g, WEIGHT(b, stem, "weight", rows, b->s->heads), bucket, 0);       // [seq, keys, heads]

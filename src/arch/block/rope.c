@@ -71,7 +71,9 @@ static value dynamic_frequencies(struct build *b, const struct rope *rope, int64
 {
 	struct graph *g = b->g;
 	double max = (double)b->s->max_positions;
-	float *power = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	float *power = GRAPH_TABLE(g, NULL, dim, 1, float);
+	if (!power)
+		return NO_VALUE;
 	for (int64_t i = 0; i < dim / 2; i++)
 		power[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
 	length = op_max(g, length, graph_f32(g, (float)max));
@@ -83,7 +85,9 @@ static value dynamic_frequencies(struct build *b, const struct rope *rope, int64
 static value longrope_frequencies(struct build *b, const struct rope *rope, int64_t dim, const float *f, value length)
 {
 	struct graph *g = b->g;
-	float *table = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	float *table = GRAPH_TABLE(g, NULL, dim, 1, float);
+	if (!table)
+		return NO_VALUE;
 	for (int64_t i = 0; i < dim / 2; i++) {
 		table[i] = (float)(f[i] / (float)rope->short_factors[i]);
 		table[dim / 2 + i] = (float)(f[i] / (float)rope->long_factors[i]);
@@ -104,7 +108,10 @@ enum { NEAR = 64 };
 // Rows [count, dim/2] of cos and sin at 0, step, 2 step ...
 static void turns(struct graph *g, const float *f, int64_t half, int64_t count, int64_t step, value *cos_rows, value *sin_rows)
 {
-	float *c = ARENA_ARRAY(graph_arena(g), (size_t)(count * half), float), *s = ARENA_ARRAY(graph_arena(g), (size_t)(count * half), float);
+	float *c = GRAPH_TABLE(g, NULL, count, half, float), *s = GRAPH_TABLE(g, NULL, count, half, float);
+	*cos_rows = *sin_rows = NO_VALUE;
+	if (!c || !s)
+		return;
 	for (int64_t i = 0; i < count; i++)
 		for (int64_t k = 0; k < half; k++) {
 			double angle = (double)(i * step) * (double)f[k];
@@ -136,7 +143,10 @@ static void longrope_looked_up(struct build *b, const struct rope *rope, int64_t
 {
 	struct graph *g = b->g;
 	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2];           // [1]
-	float *own = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
+	float *own = GRAPH_TABLE(g, NULL, dim, 1, float);
+	*cos = *sin = NO_VALUE;
+	if (!own)
+		return;
 	for (int i = 0; i < 2; i++) {
 		for (int64_t k = 0; k < dim / 2; k++)
 			own[k] = (float)(f[k] / (float)(i ? rope->long_factors[k] : rope->short_factors[k]));
@@ -149,8 +159,11 @@ static void longrope_looked_up(struct build *b, const struct rope *rope, int64_t
 void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value x, value positions, value *cos, value *sin)
 {
 	struct graph *g = b->g;
+	float *f = GRAPH_TABLE(g, NULL, dim, 1, float);
+	*cos = *sin = NO_VALUE;
+	if (!f)
+		return;
 	graph_enter(g, "rope");
-	float *f = ARENA_ARRAY(graph_arena(g), (size_t)dim, float);
 	float scale = (float)frequencies(rope, dim, f);
 	if (!positions.id)
 		positions = counted_from_zero(b, x);

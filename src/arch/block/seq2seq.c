@@ -254,7 +254,7 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 	if (!f->sees_all)
 		io.memory_mask = graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
 	const struct spec *outer = part_enter(b, PART_DECODER);
-	for (b->layer = 0; !first && b->layer < half->layers; b->layer++) {
+	for (b->layer = 0; !first && b->layer < half->layers && !graph_failed(b->g); b->layer++) {
 		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");
 		cache_past(b, io.cache, "value", half->kv_heads, half->head_width, "past_sequence_length");
 		cache_past(b, io.cross, "key", half->kv_heads, half->head_width, "encoder_sequence");

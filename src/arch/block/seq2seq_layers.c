@@ -45,7 +45,7 @@ void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, 
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
 		x = attention(b, stem, x, x, own, io->cache, biases);
@@ -80,7 +80,9 @@ value sines(struct build *b, value positions, int64_t width, int64_t steps)
 {
 	struct graph *g = b->g;
 	int64_t half = width / 2;
-	float *f = ARENA_ARRAY(graph_arena(g), (size_t)half + 1, float);
+	float *f = GRAPH_TABLE(g, NULL, half + 1, 1, float);
+	if (!f)
+		return NO_VALUE;
 	for (int64_t i = 0; i < half; i++)
 		f[i] = (float)pow(10000, -(double)i / (double)(steps > 0 ? steps : 1));
 	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), -1);

@@ -32,13 +32,13 @@ static void read_inert(struct config *c)
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d)
 {
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	s->heads = s->kv_heads = config_size(c, d->alone ? "decoder_attention_heads" : "encoder_attention_heads", -1);
 	s->ffn_size = config_size(c, d->alone ? "decoder_ffn_dim" : "encoder_ffn_dim", -1);
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	s->act = config_activation(c, "activation_function", ACT_GELU);
 	s->norm_eps = 1e-5;
-	d->layers = d->alone ? s->layers : config_size(c, "num_decoder_layers", -1);
+	d->layers = d->alone ? s->layers : config_count(c, "num_decoder_layers", -1);
 	d->heads = config_size(c, "decoder_attention_heads", -1);
 	d->ffn_size = config_size(c, "decoder_ffn_dim", -1);
 	d->vocab_size = s->vocab_size;

@@ -12,10 +12,7 @@ value sound_norm(struct build *b, const char *stem, value x, int64_t width, doub
 		value w = WEIGHT(b, stem, "weight", width);
 		return op_layer_norm(g, x, w, WEIGHT(b, stem, "bias", width), (float)epsilon);
 	}
-	float *ones = ARENA_ARRAY(graph_arena(g), (size_t)width, float);
-	for (int64_t i = 0; i < width; i++)
-		ones[i] = 1;
-	return op_layer_norm(g, x, graph_constant(g, DTYPE_F32, 1, &width, ones), NO_VALUE, (float)epsilon);
+	return op_layer_norm(g, x, ones_of(b, width), NO_VALUE, (float)epsilon);
 }
 
 value sound_glu(struct graph *g, value x, int axis, int64_t width)
@@ -36,7 +33,7 @@ value sound_stem(struct build *b, value samples)
 	value x = op_unsqueeze(g, samples, 1);
 	int64_t in = 1, layer = b->layer;
 	graph_enter(g, "stem");
-	for (b->layer = 0; b->layer < o->conv_count; b->layer++) {
+	for (b->layer = 0; b->layer < o->conv_count && !graph_failed(b->g); b->layer++) {
 		int64_t i = b->layer, out = o->conv_dim[i];
 		value w = WEIGHT(b, "stem.conv", "weight", out, in, o->conv_kernel[i]);
 		value bias = o->conv_bias ? WEIGHT(b, "stem.conv", "bias", out) : NO_VALUE;
@@ -136,7 +133,7 @@ value sound_positions(struct build *b, value x)
 	int64_t h = b->s->hidden_size, in = h / o->position_groups, layer = b->layer;
 	graph_enter(g, "positions");
 	x = turned(g, x);                                                            // [batch, hidden, frames]
-	for (b->layer = 0; b->layer < o->position_layers; b->layer++) {
+	for (b->layer = 0; b->layer < o->position_layers && !graph_failed(b->g); b->layer++) {
 		x = position_conv(b, "positions.layer", x, WEIGHT(b, "positions.layer", "weight", h, in, o->position_kernel));
 		x = activate(b, o->conv_act, turned(g, sound_norm(b, NULL, turned(g, x), h, 1e-5)));
 	}
@@ -167,7 +164,9 @@ value sound_bias(struct build *b, value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
-	int64_t half = o->buckets / 2, *table = ARENA_ARRAY(graph_arena(g), (size_t)o->far + 1, int64_t);
+	int64_t half = o->buckets / 2, *table = GRAPH_TABLE(g, NULL, o->far + 1, 1, int64_t);
+	if (!table)
+		return NO_VALUE;
 	for (int64_t i = 0; i <= o->far; i++)
 		table[i] = bucket_of(i, half, o->far);
 	graph_enter(g, "relative");

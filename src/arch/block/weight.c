@@ -33,7 +33,7 @@ static const char *file_name(const struct build *b, const char *root, const char
 		else if (*p == '#' && hashes <= 3)
 			text_addf(&name, "%lld", (long long)numbers[hashes - 1][used++]);
 		else
-			text_addf(&name, "%c", *p);
+			text_add_bytes(&name, p, 1);
 	if (suffix[0])
 		text_addf(&name, ".%s", suffix);
 	const char *kept = arena_strdup(graph_arena(b->g), text_get(&name));
@@ -135,8 +135,10 @@ value weight(struct build *b, const char *stem, const char *suffix, int rank, co
 value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width)
 {
 	struct graph *g = b->g;
-	value *rows = ARENA_ARRAY(graph_arena(g), (size_t)heads + 1, value);
-	for (b->item = 0; b->item < heads; b->item++)
+	value *rows = GRAPH_TABLE(g, NULL, heads + 1, 1, value);
+	if (!rows)
+		return NO_VALUE;
+	for (b->item = 0; b->item < heads && !graph_failed(b->g); b->item++)
 		rows[b->item] = op_reshape(g, WEIGHT(b, stem, "weight", width), 2, (int64_t[]){ 1, width });
 	return op_concat(g, (int)heads, rows, 0);
 }

@@ -25,7 +25,7 @@ struct windows *resolve_windows(struct config *c, struct arena *a, const char *h
 	bool bad = w->stages < 1 || w->stages > 16 || heads < w->stages || w->embed < 1 || w->embed > 1 << 16 || w->window < 1 || w->window > 1024
 		|| !(w->mlp_ratio > 0 && w->mlp_ratio < 1024);
 	for (int64_t i = 0; !bad && i < w->stages; i++)
-		bad = w->depths[i] > 10000 || w->heads[i] < 1 || (w->embed << i) % w->heads[i];
+		bad = w->depths[i] > CONFIG_COUNT_MOST || w->heads[i] < 1 || (w->embed << i) % w->heads[i];
 	if (bad)
 		config_fail(c, STATUS_BAD_INPUT, "%s of %lld in windows of %lld: depths and %s do not go with them", embed_key, (long long)w->embed,
 			(long long)w->window, heads_key);
@@ -59,26 +59,32 @@ static value joined(struct graph *g, value x, int64_t h, int64_t w, int64_t n, i
 // For two places of a window, which row of the table of (2n-1)^2 distances: [n^4]
 static value distance_index(struct graph *g, int64_t n)
 {
-	int64_t area = n * n, *index = ARENA_ARRAY(graph_arena(g), (size_t)(area * area), int64_t);
-	for (int64_t q = 0; q < area; q++)
+	struct arena passing = { 0 };                                // every layer asks for it again
+	int64_t area = n * n, *index = GRAPH_TABLE(g, &passing, area, area, int64_t);
+	for (int64_t q = 0; index && q < area; q++)
 		for (int64_t k = 0; k < area; k++)
 			index[q * area + k] = (q / n - k / n + n - 1) * (2 * n - 1) + q % n - k % n + n - 1;
-	return graph_i64s(g, (int)(area * area), index);
+	value all = graph_i64s(g, (int)(area * area), index);
+	arena_done(&passing);
+	return all;
 }
 
 // Version 2's table of distances, logarithmic in them: [(2n-1)^2, 2], up to what a window of `of` has at its ends.
 static value distances(struct graph *g, int64_t n, int64_t of)
 {
 	int64_t side = 2 * n - 1, dim[] = { side * side, 2 };
-	float *at = ARENA_ARRAY(graph_arena(g), (size_t)(side * side * 2), float);
-	for (int64_t i = 0; i < side * side * 2; i++) {
+	struct arena passing = { 0 };
+	float *at = GRAPH_TABLE(g, &passing, side * side, 2, float);
+	for (int64_t i = 0; at && i < side * side * 2; i++) {
 		float d = (float)((i % 2 ? i / 2 % side : i / 2 / side) - (n - 1));
 		if (of > 0 || n > 1)
 			d /= (float)((of > 0 ? of : n) - 1);
 		d *= 8;
 		at[i] = copysignf(log2f(fabsf(d) + 1) / 3, d) * (d != 0);
 	}
-	return graph_constant(g, DTYPE_F32, 2, dim, at);
+	value all = graph_constant(g, DTYPE_F32, 2, dim, at);
+	arena_done(&passing);
+	return all;
 }
 
 // Bias by distance within a window: [1, heads, n^2, n^2]
@@ -102,12 +108,14 @@ static value bias_of(struct build *b, const struct windows *w, int64_t n, int64_
 static value region_mask(struct graph *g, int64_t h, int64_t w, int64_t n, int64_t shift, float apart)
 {
 	int64_t area = n * n, count = h / n * (w / n), dim[] = { count, 1, area };
-	float *region = ARENA_ARRAY(graph_arena(g), (size_t)(count * area), float);
-	for (int64_t i = 0; i < count * area; i++) {
+	struct arena passing = { 0 };
+	float *region = GRAPH_TABLE(g, &passing, count, area, float);
+	for (int64_t i = 0; region && i < count * area; i++) {
 		int64_t y = i / area / (w / n) * n + i % area / n, x = i / area % (w / n) * n + i % n;
 		region[i] = (float)(((y >= h - n) + (y >= h - shift)) * 3 + (x >= w - n) + (x >= w - shift));
 	}
 	value r = graph_constant(g, DTYPE_F32, 3, dim, region);
+	arena_done(&passing);
 	value same = op_equal(g, op_unsqueeze(g, r, 2), op_unsqueeze(g, r, 3));
 	return op_where(g, same, graph_f32(g, 0), graph_f32(g, apart));
 }
@@ -214,10 +222,10 @@ value window_stages(struct build *b, const struct windows *w, struct body *io, v
 	io->states = ARENA_ARRAY(graph_arena(g), (size_t)w->stages + 1, value);
 	io->state_count = 0;
 	states_add(io, map_of_size(b, x, *height, *width));
-	for (b->stage = 0; b->stage < w->stages; b->stage++) {
+	for (b->stage = 0; b->stage < w->stages && !graph_failed(b->g); b->stage++) {
 		int64_t dim = w->embed << b->stage;
 		graph_enter(g, "stages.%lld", (long long)b->stage);
-		for (b->layer = 0; b->layer < w->depths[b->stage]; b->layer++) {
+		for (b->layer = 0; b->layer < w->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			x = window_layer(b, w, x, *height, *width, dim, w->heads[b->stage]);
 			graph_leave(g);

@@ -29,8 +29,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 static value pair_rows(struct build *b, int64_t rows, int64_t cols)
 {
 	int64_t n = rows * cols + 1, all = (2 * rows - 1) * (2 * cols - 1) + 3;
-	int64_t *at = ARENA_ARRAY(graph_arena(b->g), (size_t)(n * n), int64_t);
-	for (int64_t q = 0; q < n; q++)
+	int64_t *at = GRAPH_TABLE(b->g, NULL, n, n, int64_t);
+	for (int64_t q = 0; at && q < n; q++)
 		for (int64_t k = 0; k < n; k++) {
 			int64_t down = (q - 1) / cols - (k - 1) / cols + rows - 1, right = (q - 1) % cols - (k - 1) % cols + cols - 1;
 			at[q * n + k] = !q && !k ? all - 1 : !k ? all - 2 : !q ? all - 3 : down * (2 * cols - 1) + right;
@@ -71,7 +71,7 @@ static void body(struct build *b, struct body *io)
 	value pairs = t->relative || t->shared ? pair_rows(b, rows, cols) : NO_VALUE;
 	value shared = t->shared ? relative(b, "relative", pairs, rows, cols) : NO_VALUE;
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		value bias = t->relative ? relative(b, "layers.relative", pairs, rows, cols) : shared;
 		if (t->relative && t->shared)

@@ -109,8 +109,8 @@ static value stretched(struct build *b, value x, int axis, int64_t to)
 	struct graph *g = b->g;
 	if (graph_failed(g) || value_dim(g, x, axis) == to || to < 2)
 		return x;
-	float *count = ARENA_ARRAY(graph_arena(g), (size_t)to, float);
-	for (int64_t i = 0; i < to; i++)
+	float *count = GRAPH_TABLE(g, NULL, to, 1, float);
+	for (int64_t i = 0; count && i < to; i++)
 		count[i] = (float)i;
 	value last = op_sub(g, op_dim(g, x, axis), graph_i64(g, 1));                 // [1]
 	// x is never longer than `to`. Max keeps the divisor from being a constant, which OpenVINO would turn into a factor.

@@ -89,7 +89,7 @@ static void draw(struct build *b)
 	graph_leave(g);
 	value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
 	int states_count = 0;
-	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers); b->layer++) {
+	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
 		value scaled = b->layer ? op_mul(g, sines, detect_mlp(b, "decoder.scale", x, 2, h, h)) : sines;
 		x = decoder_layer(b, x, queries, scaled, memory, positions, bias);

@@ -105,7 +105,7 @@ static value shortened_sequence(struct build *b, value x, value *lengths)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, none[] = { 0, 0 }, one = 1;
 	x = op_transpose(g, op_relu(g, linear(b, "short.in", x, o->bins, h, true)), 3, (int[]){ 0, 2, 1 });
-	for (b->layer = 0; b->layer < 2; b->layer++) {
+	for (b->layer = 0; b->layer < 2 && !graph_failed(b->g); b->layer++) {
 		int64_t out = b->layer ? o->channels : h;
 		value w = WEIGHT(b, "short.layer", "weight", out, h, o->kernel);
 		x = op_relu(g, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", out), 1, &o->stride, none, &one, 1));
@@ -215,7 +215,7 @@ static void body(struct build *b, struct body *io)
 	else
 		e.positions = conformer_positions(b, x);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, &e);
 		graph_leave(g);

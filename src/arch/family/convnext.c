@@ -97,7 +97,7 @@ static value stages(struct build *b, struct body *io, value x)
 			x = map_norm(b, "down.norm", x, n->inner_eps);
 			x = conv(b, "down.conv", x, (struct conv){ .out = width, .kernel = 2, .stride = 2, .pad = PAD_NONE, .bias = true });
 		}
-		for (b->layer = 0; b->layer < n->depths[b->stage]; b->layer++) {
+		for (b->layer = 0; b->layer < n->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			x = layer(b, x, width);
 			graph_leave(g);

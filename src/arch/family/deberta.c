@@ -79,8 +79,8 @@ static value rows_by_distance(struct build *b, value x)
 {
 	struct graph *g = b->g;
 	const struct deberta *d = b->s->own;
-	int64_t rows = rows_of(d), n = d->farthest, *table = ARENA_ARRAY(graph_arena(g), (size_t)(2 * n + 1), int64_t);
-	for (int64_t i = -n; i <= n; i++) {
+	int64_t rows = rows_of(d), n = d->farthest, *table = GRAPH_TABLE(g, NULL, 2 * n + 1, 1, int64_t);
+	for (int64_t i = -n; table && i <= n; i++) {
 		int64_t bucket = bucket_of(d, i < 0 ? -i : i), row = (i < 0 ? -bucket : bucket) + rows;
 		table[i + n] = row < 0 ? 0 : row > 2 * rows - 1 ? 2 * rows - 1 : row;
 	}
@@ -222,7 +222,7 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 	}
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, &p);
 		x = d->kernel && !b->layer ? convolved(b, embedded, x, io->mask) : x;

@@ -175,6 +175,8 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	int64_t key_heads = config_size(c, "num_kv_heads", s->heads), norms = config_size(c, "num_ln_in_parallel_attn", newer ? 2 : 1);
 	if (one)
 		s->kv_heads = newer ? key_heads : json_is_true(one) ? 1 : key_heads;
+	if (s->kv_heads < 1 || s->heads % s->kv_heads)
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys", (long long)s->heads, (long long)s->kv_heads);
 	if (config_bool(c, "parallel_attn", false) || newer)
 		*(norms == 2 && newer ? &t->parallel_norms : &t->parallel) = true;
 	if (config_bool(c, "alibi", false))
@@ -291,8 +293,8 @@ static value sines(struct build *b, value positions)
 {
 	struct graph *g = b->g;
 	int64_t half = b->s->hidden_size / 2;
-	float *f = ARENA_ARRAY(graph_arena(g), (size_t)half + 1, float);
-	for (int64_t i = 0; i < half; i++)
+	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
+	for (int64_t i = 0; f && i < half; i++)
 		f[i] = (float)exp(-log(10000) / (double)(half - 1) * (double)i);
 	value angle = op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
 	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
@@ -331,7 +333,7 @@ static void body(struct build *b, struct body *io)
 	struct shared p = { 0 };
 	make_shared(b, io, x, &p);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, &p, io->cache);
 		graph_leave(g);

@@ -52,7 +52,7 @@ static void draw(struct build *b)
 	value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
 	value x = detect_zeros(b, in.pixels, d->queries, h), *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
 	int states_count = 0;
-	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers); b->layer++) {
+	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
 		x = decoder_layer(b, x, queries, memory, placed, bias);
 		graph_leave(g);

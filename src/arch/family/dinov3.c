@@ -40,8 +40,8 @@ static value angles(struct build *b, value n)
 {
 	struct graph *g = b->g;
 	int64_t count = b->s->head_width / 4;
-	float *wave = ARENA_ARRAY(graph_arena(g), (size_t)count, float);
-	for (int64_t i = 0; i < count; i++)
+	float *wave = GRAPH_TABLE(g, NULL, count, 1, float);
+	for (int64_t i = 0; wave && i < count; i++)
 		wave[i] = (float)(1 / pow(((const struct dino *)b->s->own)->theta, (double)i * 4 / (double)b->s->head_width));
 	value number = op_squeeze(g, n, 0), at = op_cast(g, op_range(g, graph_i64(g, 0), number, graph_i64(g, 1)), DTYPE_F32);
 	at = op_div(g, op_add(g, at, graph_f32(g, 0.5f)), op_cast(g, number, DTYPE_F32));
@@ -59,7 +59,7 @@ static void tables(struct build *b, value map, value *cos, value *sin)
 	value shape = op_concat(g, 3, each, 0);
 	value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape), right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
 	value all = op_reshape(g, op_concat(g, 2, (value[]){ down, right }, 2), 4, (int64_t[]){ 1, -1, 1, 2 * quarter });
-	float *zero = ARENA_ARRAY(graph_arena(g), (size_t)(special * 2 * quarter), float);
+	float *zero = GRAPH_TABLE(g, NULL, special, 2 * quarter, float);
 	all = op_concat(g, 2, (value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
 	*cos = op_cos(g, all);
 	*sin = op_sin(g, all);
@@ -103,7 +103,7 @@ static void body(struct build *b, struct body *io)
 	graph_leave(g);
 	tables(b, map, &cos, &sin);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, cos, sin);
 		graph_leave(g);

@@ -174,7 +174,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	e->causal = config_knows(c, "is_decoder") && config_bool(c, "is_decoder", false);
 	e->norm_first = s->traits.norm_first || config_bool(c, "pre_norm", false);
 	e->qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "use_bias", true));
-	e->inner = s->traits.shared_layers ? config_size(c, "inner_group_num", 1) : 1;
+	e->inner = s->traits.shared_layers ? config_count(c, "inner_group_num", 1) : 1;
 	e->question_token = config_size(c, "question_token_id", 0);
 	e->out_size = config_size(c, "out_size", 0);
 	s->lm_size = config_size(c, "lm_size", 0);
@@ -252,11 +252,11 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	extras.turn_value = e->rotary_value;
 	double layers_a_group = (double)s->layers_in_config / (double)s->layer_groups;
 	states_begin(b, io, x);
-	for (int64_t i = 0; i < s->layers; i++) {
+	for (int64_t i = 0; i < s->layers && !graph_failed(g); i++) {
 		graph_enter(g, "layers.%lld", (long long)i);
 		b->stage = (int64_t)((double)i / layers_a_group);
 		b->item_name = e->language;
-		for (int64_t k = 0; k < e->inner; k++) {
+		for (int64_t k = 0; k < e->inner && !graph_failed(g); k++) {
 			b->layer = s->traits.shared_layers ? k : i;
 			x = layer(b, x, &extras);
 		}

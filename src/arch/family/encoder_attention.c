@@ -39,7 +39,7 @@ value encoder_span_attention(struct build *b, value x, value bias)
 	value near = op_reshape(g, linear(b, "layers.conv.value", x, n, width, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 	near = op_pad(g, near, 1, kernel / 2, kernel / 2);
 	value length = op_dim(g, x, 1), sum = NO_VALUE;
-	for (int64_t i = 0; i < kernel; i++) {
+	for (int64_t i = 0; i < kernel && !graph_failed(g); i++) {
 		value begin = graph_i64s(g, 1, (int64_t[]){ i });
 		value part = op_slice_to(g, near, 1, begin, op_add(g, length, begin));
 		graph_assume(g, part, 1, value_dim(g, x, 1));
@@ -54,8 +54,8 @@ value encoder_span_attention(struct build *b, value x, value bias)
 static value waves_of_distance(struct build *b, int64_t farthest, int64_t width)
 {
 	int64_t rows = 2 * farthest + 1;
-	float *table = ARENA_ARRAY(graph_arena(b->g), (size_t)(rows * width), float);
-	for (int64_t i = 0; i < rows; i++)
+	float *table = GRAPH_TABLE(b->g, NULL, rows, width, float);
+	for (int64_t i = 0; table && i < rows; i++)
 		for (int64_t k = 0; k < width; k++) {
 			float slow = expf((float)(k / 2 * 2) * (float)(-log(10000.0) / (double)width)), angle = (float)i * slow;
 			table[i * width + k] = k % 2 ? cosf(angle) : sinf(angle);

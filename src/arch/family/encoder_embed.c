@@ -42,7 +42,7 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->shape_width = config_size(c, "shape_embed_dim", 0);
 	e->sound_width = config_size(c, "pronunciation_embed_dim", 0);
 	config_get(c, "shape_vocab_size"), config_get(c, "pronunciation_vocab_size");
-	e->depth = config_size(c, "max_depth", 0);
+	e->depth = config_count(c, "max_depth", 0);
 	e->tags = config_size(c, "max_xpath_tag_unit_embeddings", 0);
 	e->numbers = config_size(c, "max_xpath_subs_unit_embeddings", 0);
 	e->unit = config_size(c, "xpath_unit_hidden_size", 0);
@@ -132,8 +132,10 @@ static value in_the_tree(struct build *b, value tags, value numbers)
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
 	int64_t n = b->s->hidden_size;
-	value *parts = ARENA_ARRAY(graph_arena(g), (size_t)e->depth + 1, value);
-	for (b->item = 0; b->item < e->depth; b->item++)
+	value *parts = GRAPH_TABLE(g, NULL, e->depth + 1, 1, value);
+	if (!parts)
+		return NO_VALUE;
+	for (b->item = 0; b->item < e->depth && !graph_failed(b->g); b->item++)
 		parts[b->item] = op_add(g, embedding(b, "embed.tag", numbered(b, tags, b->item), e->tags, e->unit),
 			embedding(b, "embed.number", numbered(b, numbers, b->item), e->numbers, e->unit));           // [batch, seq, unit]
 	value x = e->depth > 1 ? op_concat(g, (int)e->depth, parts, 2) : parts[0];
@@ -162,7 +164,7 @@ static value types(struct build *b, const struct body *io, value x)
 		return op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->embedding_size));
 	if (s->type_vocab_size == 1)                                                                         // a constant row
 		return op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->embedding_size));
-	for (b->item = 0; b->item < e->type_count; b->item++)
+	for (b->item = 0; b->item < e->type_count && !graph_failed(b->g); b->item++)
 		x = op_add(g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
 	return x;
 }

@@ -18,13 +18,15 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct mobilebert *m = s->own = ARENA_NEW(a, struct mobilebert);
 	resolve_transformer(c, s, false);
+	if (c->error.status)
+		return;
 	m->narrow = config_size(c, "intra_bottleneck_size", 128);
 	m->bottleneck = config_bool(c, "use_bottleneck", true);
 	m->width = m->bottleneck ? m->narrow : s->hidden_size;
 	static const char *const unused[] = { "*bottleneck.attention.*", NULL };
 	s->unused = config_bool(c, "use_bottleneck_attention", false) ? unused : NULL;
 	config_get(c, "true_hidden_size");                   // follows from these
-	m->blocks = config_size(c, "num_feedforward_networks", 4);
+	m->blocks = config_count(c, "num_feedforward_networks", 4);
 	m->trigram = config_bool(c, "trigram_input", true);
 	m->attention_narrow = config_bool(c, "use_bottleneck_attention", false);
 	m->shared_narrow = config_bool(c, "key_query_shared_bottleneck", true);
@@ -87,7 +89,7 @@ static value layer(struct build *b, value x, value mask)
 	y = scaled(b, "layers.attn.norm", op_add(g, linear(b, "layers.attn.o", y, n, n, true), in), n);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	for (b->item = 0; b->item < m->blocks - 1; b->item++)
+	for (b->item = 0; b->item < m->blocks - 1 && !graph_failed(b->g); b->item++)
 		y = feed_forward(b, "layers.block.up", "layers.block.down", "layers.block.norm", s->norm_eps, y);
 	y = feed_forward(b, "layers.ffn.up", "layers.ffn.down", "layers.ffn.norm", 1e-5, y);
 	if (m->bottleneck)
@@ -128,7 +130,7 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	value x = embed(b, io), mask = mask_bidirectional(b, io->mask);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, mask);
 		graph_leave(g);

@@ -132,7 +132,7 @@ static void body_v2(struct build *b, struct body *io)
 	x = step(b, "stem.middle", x, (struct conv){ .out = m->inner, .kernel = 3, .group = m->inner }, true);
 	x = step(b, "stem.narrow", x, (struct conv){ .out = m->width[0], .kernel = 1 }, false);
 	graph_leave(g);
-	for (b->layer = 0; b->layer < V2_LAYERS; b->layer++) {
+	for (b->layer = 0; b->layer < V2_LAYERS && !graph_failed(b->g); b->layer++) {
 		int64_t i = b->layer, wide = m->expanded[i];
 		graph_enter(g, "layers.%lld", (long long)i);
 		value y = step(b, "layers.wide", x, (struct conv){ .out = wide, .kernel = 1 }, true);

@@ -50,8 +50,8 @@ static void turns(struct build *b, value places, value *cos, value *sin)
 	struct graph *g = b->g;
 	const struct moonshine *m = b->s->own;
 	int64_t half = (m->turned + 1) / 2;
-	float *f = ARENA_ARRAY(graph_arena(g), (size_t)half + 1, float);
-	for (int64_t i = 0; i < half; i++)
+	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
+	for (int64_t i = 0; f && i < half; i++)
 		f[i] = (float)(1 / pow(m->theta, (double)(2 * i) / (double)m->turned));
 	value angle = op_mul(g, op_cast(g, places, DTYPE_F32), graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
 	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 1), 0);
@@ -100,7 +100,7 @@ static void stack(struct build *b, struct body *io)
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
 		x = op_add(g, x, self(b, plain_norm(b, "layers.attn.norm", x), own, cos, sin, io->cache));
@@ -139,6 +139,8 @@ static void encode(struct build *b, struct body *io)
 static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
+	if (graph_failed(g))                                 // the encoder's states may be missing, and there may be no cache instead
+		return;
 	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
 	if (b->which == ARCH_DECODER_MERGED)                 // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
@@ -154,11 +156,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->ffn_size = config_size(c, "intermediate_size", -1);
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	s->max_positions = config_size(c, "max_position_embeddings", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
+	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	s->heads = s->kv_heads = config_size(c, "encoder_num_attention_heads", -1);
 	s->act = config_activation(c, "encoder_hidden_act", ACT_GELU);
 	s->norm_eps = 1e-5;
-	struct halves_sizes d = { config_size(c, "num_decoder_layers", -1), config_size(c, "decoder_num_attention_heads", -1), s->ffn_size, s->vocab_size };
+	struct halves_sizes d = { config_count(c, "num_decoder_layers", -1), config_size(c, "decoder_num_attention_heads", -1), s->ffn_size, s->vocab_size };
 	enum activation decoder_act = config_activation(c, "decoder_hidden_act", ACT_SILU);
 	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads || config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
 	m->bias = config_bool(c, "attention_bias", false);

@@ -30,7 +30,7 @@ static const int64_t *list(struct config *c, struct arena *a, const char *key, i
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct poolformer *n = ARENA_NEW(a, struct poolformer);
-	*n = (struct poolformer){ .stages = config_size(c, "num_encoder_blocks", 4), .pool = config_size(c, "pool_size", 3), .ratio = config_real(c, "mlp_ratio", 4),
+	*n = (struct poolformer){ .stages = config_count(c, "num_encoder_blocks", 4), .pool = config_size(c, "pool_size", 3), .ratio = config_real(c, "mlp_ratio", 4),
 		.scaled = config_bool(c, "use_layer_scale", true) };
 	n->depths = list(c, a, "depths", n->stages);
 	n->widths = list(c, a, "hidden_sizes", n->stages);
@@ -72,12 +72,12 @@ static void body(struct build *b, struct body *io)
 	const int64_t kernel[] = { k, k }, one[] = { 1, 1 }, pad[] = { edge, edge, edge, edge };
 	value x = io->pixels;
 	states_begin(b, io, x);
-	for (b->stage = 0; b->stage < b->s->layers; b->stage++) {
+	for (b->stage = 0; b->stage < b->s->layers && !graph_failed(b->g); b->stage++) {
 		int64_t i = b->stage, w = n->widths[i], inner = (int64_t)((double)w * n->ratio);
 		graph_enter(g, "stages.%lld", (long long)i);
 		b->layer = i;
 		x = conv(b, "patch", x, (struct conv){ .out = w, .kernel = n->patches[i], .stride = n->strides[i], .pad = n->pads[i] ? n->pads[i] : PAD_NONE, .bias = true });
-		for (b->layer = 0; b->layer < n->depths[i]; b->layer++) {
+		for (b->layer = 0; b->layer < n->depths[i] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			value y = whole_norm(b, "layers.pool.norm", x, w);
 			y = op_sub(g, op_average_pool(g, y, 2, kernel, one, pad, false, false), y);

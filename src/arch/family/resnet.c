@@ -172,7 +172,7 @@ static void body(struct build *b, struct body *io)
 	graph_leave(g);
 	states_begin(b, io, r->stem_is_state ? stem : x);
 	int64_t reached = 4, dilation = 1, before = 1;
-	for (int64_t i = 0; i < s->layers; i++) {
+	for (int64_t i = 0; i < s->layers && !graph_failed(g); i++) {
 		int64_t stride = i ? 2 : r->first_stride;
 		b->stage = i + r->first;
 		if (r->output_stride && reached >= r->output_stride) {
@@ -180,7 +180,7 @@ static void body(struct build *b, struct body *io)
 			stride = 1;
 		} else
 			reached *= stride;
-		for (b->layer = 0; b->layer < r->depths[i]; b->layer++) {
+		for (b->layer = 0; b->layer < r->depths[i] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "stages.%lld.%lld", (long long)i, (long long)b->layer);
 			x = layer(b, x, r->widths[i], b->layer ? 1 : stride, before, dilation);
 			before = dilation;

@@ -127,7 +127,7 @@ static void body(struct build *b, struct body *io)
 		e->bias = s->sliding[i] ? mask_window_both(b, io->mask, x, s->sliding_window + 1) : mask_bidirectional(b, io->mask);
 	}
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, &extras[s->sliding[b->layer]]);
 		graph_leave(g);

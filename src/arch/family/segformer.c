@@ -33,7 +33,7 @@ static const int64_t *list(struct config *c, struct arena *a, const char *key, i
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct segformer *n = ARENA_NEW(a, struct segformer);
-	*n = (struct segformer){ .stages = config_size(c, "num_encoder_blocks", 4), .decoder = config_size(c, "decoder_hidden_size", 256) };
+	*n = (struct segformer){ .stages = config_count(c, "num_encoder_blocks", 4), .decoder = config_size(c, "decoder_hidden_size", 256) };
 	n->depths = list(c, a, "depths", n->stages);
 	n->widths = list(c, a, "hidden_sizes", n->stages);
 	n->heads = list(c, a, "num_attention_heads", n->stages);
@@ -86,7 +86,7 @@ static void body(struct build *b, struct body *io)
 		b->layer = b->stage;
 		map = conv(b, "patch", map, (struct conv){ .out = w, .kernel = p, .stride = n->strides[b->stage], .pad = p / 2 ? p / 2 : PAD_NONE, .bias = true });
 		value x = layer_norm_eps(b, "patch.norm", tokens_of(b, map), 1e-5);
-		for (b->layer = 0; b->layer < n->depths[b->stage]; b->layer++) {
+		for (b->layer = 0; b->layer < n->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			x = op_add(g, x, attention(b, layer_norm_eps(b, "layers.attn.norm", x, 1e-5), map));
 			value y = linear(b, "layers.ffn.up", layer_norm_eps(b, "layers.ffn.norm", x, 1e-5), w, inner, true);
@@ -109,7 +109,7 @@ static void draw_segments(struct build *b, const struct body *io)
 	const struct segformer *n = b->s->own;
 	value *parts = ARENA_ARRAY(graph_arena(g), (size_t)n->stages, value), first = io->states[1];
 	graph_enter(g, "head");
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		value map = io->states[b->layer + 1], x = linear(b, "head.each", tokens_of(b, map), n->widths[b->layer], n->decoder, true);
 		parts[b->s->layers - 1 - b->layer] = resized_like(b, map_of(b, x, map), first, "linear");
 	}

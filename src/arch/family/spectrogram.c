@@ -48,7 +48,7 @@ static void body(struct build *b, struct body *io)
 	x = op_add(g, op_concat(g, 3, special, 1), WEIGHT(b, "embed.position", "", 1, rows * cols + 2, h));
 	graph_leave(g);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x);
 		graph_leave(g);

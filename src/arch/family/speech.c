@@ -78,7 +78,7 @@ static void resolve_positions(struct config *c, struct spec *s, struct sound *o)
 static void resolve_adapter(struct config *c, struct spec *s, struct sound *o)
 {
 	bool add = config_bool(c, "add_adapter", false);
-	int64_t layers = config_size(c, "num_adapter_layers", 0), size = config_size(c, "output_hidden_size", s->hidden_size);
+	int64_t layers = config_count(c, "num_adapter_layers", 0), size = config_size(c, "output_hidden_size", s->hidden_size);
 	o->adapter_kernel = config_size(c, "adapter_kernel_size", 0);
 	o->adapter_stride = config_size(c, "adapter_stride", 1);
 	o->adapter_act = config_activation(c, "adapter_act", ACT_RELU);
@@ -205,7 +205,7 @@ static value adapter(struct build *b, value x)
 	struct graph *g = b->g;
 	int64_t n = o->out_size, stride = o->adapter_stride;
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
-	for (b->layer = 0; b->layer < o->adapter_layers; b->layer++) {
+	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		value w = WEIGHT(b, "adapter.conv", "weight", 2 * n, n, o->adapter_kernel);
 		x = op_conv(g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), 1, &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 		x = sound_glu(g, x, 1, n);
@@ -231,7 +231,7 @@ static value attending_adapter(struct build *b, value x, value lengths)
 	struct graph *g = b->g;
 	int64_t n = o->out_size;
 	float scale = (float)(1 / sqrt((double)n / (double)s->heads));
-	for (b->layer = 0; b->layer < o->adapter_layers; b->layer++) {
+	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "adapter.%lld", (long long)b->layer);
 		value residual = shortened(b, "adapter.residual_conv", layer_norm(b, "adapter.residual_norm", x, n));
 		x = shortened(b, "adapter.attn.conv", layer_norm(b, "adapter.attn.norm", x, n));
@@ -271,7 +271,7 @@ static void conformer_body(struct build *b, struct body *io, value x, value mask
 	if (o->positions == POSITIONS_ROTARY)
 		rotary(b, x, &cos, &sin);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(b->g, "layers.%lld", (long long)b->layer);
 		x = conformer_layer(b, x, mask, frames, positions, cos, sin);
 		graph_leave(b->g);
@@ -296,7 +296,7 @@ static void transformer_body(struct build *b, struct body *io, value x, value ma
 		x = layer_norm(b, "norm", x, h);
 	value bias = o->buckets ? sound_bias(b, x) : NO_VALUE;
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, mask, bias);
 		graph_leave(g);

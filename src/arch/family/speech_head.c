@@ -45,12 +45,12 @@ static void head_xvector(struct build *b, struct body *io, value x)
 	struct graph *g = b->g;
 	int64_t in = o->tdnn_dim[0], taken = 0;
 	x = linear(b, "head.projector", x, b->s->hidden_size, in, true);
-	for (b->layer = 0; b->layer < o->tdnn_count; b->layer++) {
+	for (b->layer = 0; b->layer < o->tdnn_count && !graph_failed(b->g); b->layer++) {
 		int64_t k = o->tdnn_kernel[b->layer], step = o->tdnn_dilation[b->layer], out = o->tdnn_dim[b->layer];
-		value *part = ARENA_ARRAY(graph_arena(g), (size_t)k + 1, value);
-		for (int64_t i = 0; i < k; i++)
+		value *part = GRAPH_TABLE(g, NULL, k + 1, 1, value);
+		for (int64_t i = 0; part && i < k && !graph_failed(g); i++)
 			part[i] = op_slice(g, x, 1, i * step, i == k - 1 ? INT64_MAX : -(k - 1 - i) * step);
-		x = op_relu(g, linear(b, "head.tdnn", op_concat(g, (int)k, part, 2), k * in, out, true));
+		x = op_relu(g, linear(b, "head.tdnn", graph_failed(g) ? NO_VALUE : op_concat(g, (int)k, part, 2), k * in, out, true));
 		in = out, taken += k - 1;
 	}
 	value lengths = op_sub(g, lengths_of(b, io), graph_f32(g, (float)taken));
@@ -75,7 +75,9 @@ static void head_pretraining(struct build *b, struct body *io)
 	graph_output(g, "projected_states", linear(b, "head.project_states", io->last, b->s->hidden_size, o->code_out, true));
 	value x = linear(b, "head.quantizer", io->pooled, o->feature_size, groups * codes, true);
 	x = op_argmax(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, groups, codes }), 3, false);           // [batch, frames, groups]
-	int64_t *first = ARENA_ARRAY(graph_arena(g), (size_t)(groups + codes), int64_t), *each = first + groups;
+	int64_t *first = GRAPH_TABLE(g, NULL, groups, 1, int64_t), *each = GRAPH_TABLE(g, NULL, codes, 1, int64_t);
+	if (!first || !each)
+		return;
 	for (int64_t i = 0; i < groups; i++)
 		first[i] = i * codes;
 	for (int64_t i = 0; i < codes; i++)

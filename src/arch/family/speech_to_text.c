@@ -41,7 +41,7 @@ static void encode(struct build *b, struct body *io)
 	const struct speech_to_text *o = s->own;
 	graph_enter(g, "stem");
 	value x = op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 });                                      // [batch, bins, frames]
-	for (b->layer = 0; b->layer < o->convolutions; b->layer++) {
+	for (b->layer = 0; b->layer < o->convolutions && !graph_failed(b->g); b->layer++) {
 		int64_t in = b->layer ? o->channels / 2 : o->bins, out = b->layer < o->convolutions - 1 ? o->channels : 2 * s->hidden_size, k = o->kernel[b->layer];
 		value w = WEIGHT(b, "stem.conv", "weight", out, in, k);
 		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), 1, (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 }, (int64_t[]){ 1 }, 1);

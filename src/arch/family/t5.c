@@ -102,7 +102,7 @@ static void stack(struct build *b, struct body *io)
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);                      // [batch, 1, 1, source]
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
 		if (b->layer == 0 || s->traits.relative_each_layer)                  // [batch or 1, heads, seq, keys]
@@ -155,8 +155,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct t5 *t = ARENA_NEW(a, struct t5);
 	s->own = t;
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_size(c, "num_hidden_layers", -1);
-	int64_t decoder_layers = config_size(c, "num_decoder_layers", s->layers);
+	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
+	int64_t decoder_layers = config_count(c, "num_decoder_layers", s->layers);
 	s->heads = s->kv_heads = config_size(c, "num_attention_heads", -1);
 	s->head_width = config_size(c, "head_dim", 64);
 	s->ffn_size = config_size(c, "intermediate_size", -1);
@@ -184,6 +184,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->sparse_step = sparse_step(c, "encoder_sparse_step", "num_sparse_encoder_layers", s->layers);
 	if (!t->experts)
 		t->sparse_step = decoder_step = 0;
+	resolve_experts(c, s, t->experts, (t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) + (decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
 	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype", "router_ignore_padding_tokens",
 		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
 	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)

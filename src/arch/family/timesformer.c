@@ -89,7 +89,7 @@ static void draw(struct build *b)
 	value token = op_add(g, WEIGHT(b, "embed.class", "", 1, 1, h), op_slice(g, positions, 1, 0, 1));
 	x = op_concat(g, 2, (value[]){ each_image(b, token, pixels), x }, 1);
 	graph_leave(g);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x);
 		graph_leave(g);

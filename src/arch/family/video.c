@@ -68,7 +68,9 @@ static value sines(struct build *b, int64_t count)
 	int64_t width = b->s->hidden_size, far = (count + STEP - 1) / STEP;
 	float *t[4];                                 // of 64 a: sine, cosine; of b: sine (cosine in odd columns), cosine (minus sine)
 	for (int k = 0; k < 4; k++)
-		t[k] = ARENA_ARRAY(graph_arena(g), (size_t)((k < 2 ? far : STEP) * width), float);
+		t[k] = GRAPH_TABLE(g, NULL, k < 2 ? far : STEP, width, float);
+	if (graph_failed(g))
+		return NO_VALUE;
 	for (int64_t i = 0; i < (far > STEP ? far : STEP); i++)
 		for (int64_t j = 0; j < width; j++) {
 			double angle = (double)i / pow(10000, (double)(2 * (j / 2)) / (double)width);
@@ -107,7 +109,7 @@ static void body(struct build *b, struct body *io)
 	}
 	graph_leave(g);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = vit_layer(b, x, NO_VALUE);
 		graph_leave(g);

@@ -142,7 +142,7 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	value x = embed(b, io->pixels);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < b->s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = vit_layer(b, x, NO_VALUE);
 		graph_leave(g);

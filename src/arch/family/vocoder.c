@@ -82,7 +82,7 @@ static value stack(struct build *b, value x, int64_t width, int64_t which)
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
 	int64_t kernel = v->stack_kernels[which];
-	for (b->layer = 0; b->layer < v->dilation_count[which]; b->layer++) {
+	for (b->layer = 0; b->layer < v->dilation_count[which] && !graph_failed(b->g); b->layer++) {
 		value y = conv1(b, "stacks.dilated", leaky(g, x, v->slope), width, width, kernel, v->dilations[which][b->layer]);
 		x = op_add(g, conv1(b, "stacks.plain", leaky(g, y, v->slope), width, width, kernel, 1), x);
 	}
@@ -102,14 +102,14 @@ static void draw(struct build *b)
 		x = op_div(g, op_sub(g, x, WEIGHT(b, "mean", "", v->bins)), WEIGHT(b, "scale", "", v->bins));
 	x = conv1(b, "first", op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), v->bins, v->width, 7, 1);
 	int64_t width = v->width;
-	for (int64_t i = 0; i < v->steps; i++, width /= 2) {
+	for (int64_t i = 0; i < v->steps && !graph_failed(g); i++, width /= 2) {
 		int64_t pad = (v->kernels[i] - v->rates[i]) / 2;
 		graph_enter(g, "steps.%lld", (long long)i);
 		b->layer = i;
 		value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]), bias = WEIGHT(b, "longer", "bias", width / 2);
 		x = op_conv_transpose(g, leaky(g, x, v->slope), w, bias, 1, &v->rates[i], (int64_t[]){ pad, pad }, 1);
 		value sum = NO_VALUE;
-		for (int64_t k = 0; k < v->stacks; k++) {
+		for (int64_t k = 0; k < v->stacks && !graph_failed(g); k++) {
 			b->stage = i * v->stacks + k;
 			value y = stack(b, x, width / 2, k);
 			sum = sum.id ? op_add(g, sum, y) : y;

@@ -36,7 +36,7 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	mit->prefix = "mit.";
 	mit->hidden_size = config_size(c, "mit_hidden_size", -1);
 	mit->ffn_size = config_size(c, "mit_intermediate_size", -1);
-	mit->layers = mit->layers_in_config = config_size(c, "mit_num_hidden_layers", -1);
+	mit->layers = mit->layers_in_config = config_count(c, "mit_num_hidden_layers", -1);
 	mit->heads = mit->kv_heads = config_size(c, "mit_num_attention_heads", -1);
 	if (c->error.status)
 		return;
@@ -91,7 +91,7 @@ static void body_vision(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	value x = layer_norm(b, "embed.norm", clip_patches(b, io->pixels), s->hidden_size);
 	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = vision_layer(b, x);
 		graph_leave(g);
@@ -125,7 +125,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	const struct spec *text = s->part[PART_TEXT], *mit = s->part[PART_VISION]->part[PART_ENCODER];
 	s->hidden_size = config_size(c, "projection_dim", -1);
-	s->layers = s->layers_in_config = config_size(c, "prompt_layers", -1);
+	s->layers = s->layers_in_config = config_count(c, "prompt_layers", -1);
 	s->heads = s->kv_heads = config_size(c, "prompt_num_attention_heads", -1);
 	s->act = config_activation(c, "prompt_hidden_act", ACT_QUICK_GELU);
 	s->ffn_size = 4 * s->hidden_size;
@@ -165,7 +165,7 @@ static value prompt(struct build *b, value text, value seen)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	value x = text;
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "prompt.%lld", (long long)b->layer);
 		value q = linear(b, "layers.attn.q", layer_norm(b, "layers.attn.norm", x, h), h, h, false);
 		value k = linear(b, "layers.attn.k", seen, h, h, false), v = linear(b, "layers.attn.v", seen, h, h, false);

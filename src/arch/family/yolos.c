@@ -50,7 +50,7 @@ static void draw(struct build *b)
 	value x = op_add(g, op_concat(g, 3, tokens, 1), placed(b, WEIGHT(b, "embed.position", "", 1, count, h), pixels));
 	graph_leave(g);
 	value middle = y->middle && s->layers_in_config > 1 ? WEIGHT(b, "layers.position", "", s->layers_in_config - 1, 1, count, h) : NO_VALUE;
-	for (b->layer = 0; b->layer < s->layers; b->layer++) {
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = vit_layer(b, x, NO_VALUE);
 		if (middle.id && b->layer < s->layers_in_config - 1)

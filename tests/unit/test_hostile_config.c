@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1, 10^18 or a list. Whatever
+// it says, it is drawn or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of them take half an hour with sanitizers
+// (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are tried each time.
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "arch/arch.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+
+enum { SHARE = 100, SECONDS_MOST = 120, MIB_MOST = 700 };
+
+static size_t tried, drawn;
+static bool all;
+
+// The kernel's high-water mark of this process, begun anew.
+static void begin_peak(void)
+{
+	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "5", 1) == 1)
+		close(fd);
+}
+
+static long peak_mib(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	long kib = 0;
+
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, "VmHWM:", 6))
+			kib = strtol(line + 6, NULL, 10);
+	if (f)
+		fclose(f);
+	return kib / 1024;
+}
+
+static void try(const char *what, const json_t *config, bool must_refuse)
+{
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	struct weight *weights;
+	struct spec *spec;
+	size_t count = 0;
+	char *text = json_dumps(config, JSON_COMPACT);
+
+	begin_peak();
+	long before = peak_mib();
+	alarm(SECONDS_MOST);                 // a hang ends the program
+	enum status s = checkpoint_open_config(&c, what, text, strlen(text), &e);
+	if (!s && !(s = arch_resolve(&spec, &c.arena, &c, &e)))
+		s = arch_plan_weights(spec, &c.arena, DTYPE_F32, &weights, &count, &e);
+	checkpoint_close(&c);
+	alarm(0);
+	long took = peak_mib() - before;
+	tried++;
+	drawn += s == STATUS_OK;
+	if (s ? e.status != s || !e.text[0] : !count)
+		fail_msg("%s: %s '%s', %zu weights", what, status_word(s), e.text, count);
+	if (took > MIB_MOST)
+		fail_msg("%s: %ld MiB", what, took);
+	if (must_refuse && !s)
+		fail_msg("%s: drawn", what);
+	free(text);
+}
+
+static bool is_chosen(const char *what)
+{
+	return all || splitmix64(fnv1a64(what, strlen(what)), 0) % SHARE == 0;
+}
+
+static void change(const char *path, const json_t *root, json_t *object, const char *key, int64_t was)
+{
+	static const int64_t numbers[] = { 2147483647, 100000, 1000, 0, -1, 1000000000000000000, 33 };
+	bool layers = strstr(key, "layers") && was > 0 && was < 64;
+	char what[512];
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		snprintf(what, sizeof what, "%s=%lld", path, (long long)numbers[i]);
+		json_object_set_new(object, key, json_integer(numbers[i]));
+		if (is_chosen(what) || (layers && i == 0))
+			try(what, root, false);
+	}
+	json_t *list = json_array();
+	for (int i = 0; i < 1000; i++)
+		json_array_append_new(list, json_integer(was));
+	json_object_set_new(object, key, list);
+	snprintf(what, sizeof what, "%s=[1000 times]", path);
+	if (is_chosen(what))
+		try(what, root, false);
+	json_object_set_new(object, key, json_integer(was));
+}
+
+static void change_list(const char *path, const json_t *root, json_t *object, const char *key, const json_t *was)
+{
+	static const int64_t numbers[] = { 2147483647, 1000, 0 };
+	json_t *kept = json_deep_copy(was);
+	char what[512];
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		json_t *list = json_deep_copy(kept);
+
+		json_array_set_new(list, json_array_size(list) - 1, json_integer(numbers[i]));
+		json_object_set_new(object, key, list);
+		snprintf(what, sizeof what, "%s ends %lld", path, (long long)numbers[i]);
+		if (is_chosen(what))
+			try(what, root, false);
+	}
+	json_t *list = json_array();
+	for (int i = 0; i < 4000; i++)
+		json_array_append_new(list, json_integer(2));
+	json_object_set_new(object, key, list);
+	snprintf(what, sizeof what, "%s=[4000 times]", path);
+	if (is_chosen(what))
+		try(what, root, false);
+	json_object_set_new(object, key, kept);
+}
+
+static void walk(const char *path, const json_t *root, json_t *object)
+{
+	const char *key;
+	json_t *v;
+	void *next;
+
+	json_object_foreach_safe(object, next, key, v) {
+		char deeper[400];
+
+		snprintf(deeper, sizeof deeper, "%s.%s", path, key);
+		if (json_is_object(v))
+			walk(deeper, root, v);
+		else if (json_is_array(v) && json_is_integer(json_array_get(v, 0)))
+			change_list(deeper, root, object, key, v);
+		else if (json_is_integer(v))
+			change(deeper, root, object, key, json_integer_value(v));
+	}
+}
+
+static void every_number_in_turn(void **state)
+{
+	(void)state;
+	struct dirent **names;
+	int n = scandir(TEST_SOURCE "/tests/conform/cases", &names, NULL, alphasort);
+	json_t *seen = json_object();
+
+	assert_true(n > 2);
+	all = getenv("ASSAY_LONG") != NULL;
+	for (int i = 0; i < n; free(names[i]), i++) {
+		char path[4096];
+		json_t *config;
+
+		snprintf(path, sizeof path, TEST_SOURCE "/tests/conform/cases/%s/config.json", names[i]->d_name);
+		if (names[i]->d_name[0] == '.' || json_file(path, 1 << 20, &config, NULL))
+			continue;
+		const char *type = json_string_value(json_object_get(config, "model_type"));
+		if (type && (all || !json_object_get(seen, type))) {
+			json_object_set_new(seen, type, json_true());
+			walk(names[i]->d_name, config, config);
+		}
+		json_decref(config);
+	}
+	free(names);
+	print_message("%zu configurations of %zu types, %zu drawn\n", tried, json_object_size(seen), drawn);
+	assert_true(tried > 500 && drawn > 50);
+	json_decref(seen);
+}
+
+// Those of the attack, and what the sweep of all of them has found since.
+static void known(void **state)
+{
+	(void)state;
+	static const struct { const char *of, *key; int64_t number; } cases[] = {
+		{ "bert", "num_hidden_layers", 100000 }, { "whisper", "encoder_layers", 2147483647 }, { "whisper", "decoder_layers", 2147483647 },
+		{ "falcon-new-decoder", "num_kv_heads", 0 }, { "mobilebert", "num_attention_heads", 0 }, { "moonshine", "encoder_num_hidden_layers", 1000 },
+		{ "albert", "num_hidden_layers", 2147483647 }, { "t5", "relative_attention_max_distance", 2147483647 }, { "swin", "window_size", 1000 },
+		{ "mixtral", "num_local_experts", 100000 }, { "switch_transformers", "num_experts", 100000 }, { "vit", "image_size", 2147483647 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char path[4096], what[256];
+		json_t *config;
+
+		snprintf(path, sizeof path, TEST_SOURCE "/tests/conform/cases/%s/config.json", cases[i].of);
+		snprintf(what, sizeof what, "%s.%s=%lld", cases[i].of, cases[i].key, (long long)cases[i].number);
+		if (json_file(path, 1 << 20, &config, NULL))
+			fail_msg("%s", path);
+		json_object_set_new(config, cases[i].key, json_integer(cases[i].number));
+		try(what, config, true);
+		json_decref(config);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(known), cmocka_unit_test(every_number_in_turn) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
