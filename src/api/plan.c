@@ -25,6 +25,11 @@ static const double default_timeout_s = 600;
 enum { MARKED_MOST = 100 };
 static const uint64_t gib = 1024u * 1024u * 1024u;
 
+double plan_timeout_s(const struct question *q)
+{
+	return q->timeout_s > 0 ? q->timeout_s : default_timeout_s;
+}
+
 uint64_t plan_cache_limit(void)
 {
 	double limit = 20;
@@ -123,17 +128,19 @@ static enum status resolve(
 }
 
 // Does a file that a graph names beside it carry the mark of synthetic weights? What leads out of the folder is not looked at.
-static bool is_marked(struct arena *a, const char *onnx, const char *location)
+static bool is_marked(const char *onnx, const char *location)
 {
-	const char *slash = strrchr(onnx, '/'), *folder = slash ? arena_strndup(a, onnx, (size_t)(slash - onnx + 1)) : "";
+	struct arena a = { 0 };
+	const char *slash = strrchr(onnx, '/'), *folder = slash ? arena_strndup(&a, onnx, (size_t)(slash - onnx + 1)) : "";
 	struct shard shard = { 0 };
 	struct weight *weights;
 	size_t count;
 	struct error ignored = { 0 };        // not a safetensors file
 
-	if (*location == '/' || strstr(location, "..") || !text_ends(location, ".safetensors"))
-		return false;
-	return safetensors_open(a, arena_printf(a, "%s%s", folder, location), &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
+	bool marked = *location != '/' && !strstr(location, "..") && text_ends(location, ".safetensors") &&
+		safetensors_open(&a, arena_printf(&a, "%s%s", folder, location), &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
+	arena_done(&a);
+	return marked;
 }
 
 // Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse. What assay
@@ -151,7 +158,7 @@ static void look_into(struct plan_model *m)
 		m->weight_bytes = weights.nbytes;
 		onnx_external_locations(map, nbytes, &passing, &locations, &count);
 		for (size_t i = 0; i < count && count <= MARKED_MOST; i++)
-			m->synthetic = m->synthetic || is_marked(&passing, m->path, locations[i]);
+			m->synthetic = m->synthetic || is_marked(m->path, locations[i]);
 	}
 	arena_done(&passing);
 }
@@ -261,7 +268,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.is_dynamic = q->is_dynamic,
 		.no_fallback = q->no_fallback, .allow_fallback = q->allow_fallback,
 		.no_explain = q->no_explain, .profile = q->profile,
-		.timeout_s = q->timeout_s > 0 ? q->timeout_s : default_timeout_s,
+		.timeout_s = plan_timeout_s(q),
 		.quiet_wait_s = q->quiet_wait_s,
 		.memory_bytes = q->memory_bytes,
 		.force = q->force,
@@ -523,8 +530,11 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 	const struct target *t = task->target;
 	const struct plan_memory *memory = task->memory;
 	const struct cell *c = &task->cell;
+	struct cell planned = *c;               // with the time that planning took
 	enum status s = STATUS_OK;
 
+	if (memory)
+		planned.planned_s = memory->took_ms / 1000;
 	*out = (struct cell_result){ 0 };
 	row_init(&out->row);
 	if (m->refused)
@@ -532,9 +542,9 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 	else if (t->absent)
 		refused_row(c, t->absent_verdict, t->absent, a, out);
 	else if (memory && memory->refused)
-		refused_row(c, VERDICT_NO_MEMORY, memory->refused, a, out);
+		refused_row(c, memory->refused_as, memory->refused, a, out);
 	else
-		s = cell_run(c, watch, a, out, err);
+		s = cell_run(&planned, watch, a, out, err);
 	if (s != STATUS_OK)
 		return s;
 	fill_row(&out->row, m, c, task->question, out->verdict, task->key);

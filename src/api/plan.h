@@ -28,7 +28,7 @@ struct question {                            // zero is the default of every mem
 	bool allow_fallback;                 // the platform may take no node at all
 	bool no_explain;                     // leave placement out: a cell before has told it
 	bool no_conform;                     // leave type_conformance empty
-	double timeout_s;                    // 0: 600
+	double timeout_s;                    // 0: 600; of a cell, planning included
 	double quiet_wait_s;                 // 0: do not wait for a calm machine
 	int64_t memory_bytes;
 	bool force;                          // try what does not fit
@@ -74,7 +74,10 @@ struct plan_memory {
 	uint64_t predicted_bytes;            // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
 	uint64_t anonymous_bytes;            // of it
 	const char *refused;                 // NULL, or why it is not tried and what would fit; in the arena given
+	enum verdict refused_as;
+	double took_ms;                      // of the cell's timeout
 };
+// Within the question's timeout; a single drawing, which takes some seconds at most, is not interrupted.
 void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
 
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down to the
@@ -138,6 +141,8 @@ json_t *detect_some(const char *const *names, size_t count);         // of platf
 json_t *detect_platforms(const struct target *targets, size_t count, bool fallback);
 // How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
 enum status detect_bandwidth(json_t **out, struct error *err);
+
+double plan_timeout_s(const struct question *q);     // what was asked for, or 600
 
 // $ASSAY_CACHE_LIMIT in GiB, else 20 GiB.
 uint64_t plan_cache_limit(void);

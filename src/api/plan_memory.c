@@ -6,14 +6,18 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "base/clock.h"
 #include "measure/predict.h"
+#include "measure/reference.h"
 
 struct asking {
 	struct arena arena;
 	const struct checkpoint *c;
 	const struct question *q;
 	const struct target *target;
+	const char *golden;                  // where inputs come from: named, or of the folder itself; NULL: they are synthetic
 	struct machine machine;
+	double deadline_ms;                  // no more is looked for then
 };
 
 // With `layers` of the model; 0: all. UNSUPPORTED when it has fewer.
@@ -26,6 +30,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct spec *spec;
 	struct target t = *x->target;
 	struct precise precise = { 0 };
+	const char *golden = layers > 0 && !x->q->golden ? NULL : x->golden;
 	enum status s = precision_parse(&precise, x->q->variant.precision, err);
 
 	if (s == STATUS_OK)
@@ -39,11 +44,12 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK) {
 		arch_input_hints(spec, &hints);
 		bool generates = x->q->new_tokens > 0;
-		s = inputs_shape(&shape, &hints, x->q->batch, generates ? x->q->prompt_tokens + x->q->new_tokens : x->q->golden ? 0 : x->q->sequence, err);
+		s = inputs_shape(&shape, &hints, x->q->batch, generates ? x->q->prompt_tokens + x->q->new_tokens : golden ? 0 : x->q->sequence, err);
 	}
 	shape.image_size = x->q->variant.image_size;
-	if (s == STATUS_OK && x->q->golden)
-		s = inputs_file_shape(&shape, x->q->golden, err);
+	shape.file = golden;
+	if (s == STATUS_OK && golden)
+		s = inputs_file_shape(&shape, golden, err);
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	if (s == STATUS_OK)
@@ -54,7 +60,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 
 static bool fits(struct asking *x, int64_t layers, const char *options, struct prediction *p)
 {
-	return predict(p, x, layers, options, NULL) == STATUS_OK && predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
+	return clock_ms() < x->deadline_ms && predict(p, x, layers, options, NULL) == STATUS_OK && predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
 }
 
 // The most layers that fit; 0 when not even one does.
@@ -102,25 +108,48 @@ static const char *offer(struct asking *x, struct arena *a, const char *options)
 	return arena_printf(a, "%s; --force tries it all the same", out);
 }
 
+// The file that a cell's inputs come from; NULL: they are synthetic.
+static const char *golden_of(struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
+{
+	struct cell c;
+
+	plan_cell(&c, m, t, q);
+	return q->new_tokens > 0 ? NULL : reference_golden(&c, a);
+}
+
+static void refuse(struct plan_memory *out, enum verdict why, const char *words)
+{
+	out->refused_as = why;
+	out->refused = words;
+}
+
 void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
 {
-	struct asking x = { .q = q, .target = t };
+	const double begin = clock_ms(), timeout_s = plan_timeout_s(q);
+	struct asking x = { .q = q, .target = t, .deadline_ms = begin + timeout_s * 1000 };
 	struct checkpoint c = { 0 };
-	struct prediction p;
+	struct prediction p = { 0 };
 	struct error why = { 0 };
 
 	*out = (struct plan_memory){ 0 };
-	if (m->refused || t->absent || m->hub.kind == HUB_ONNX_FILE || plan_checkpoint(&c, &m->hub, NULL) != STATUS_OK)
+	if (m->refused || t->absent)
 		return;
+	x.golden = golden_of(&x.arena, m, t, q);
+	bool drawn = m->hub.kind != HUB_ONNX_FILE && plan_checkpoint(&c, &m->hub, NULL) == STATUS_OK;
 	x.c = &c;
 	machine_detect(&x.machine, &x.arena);
-	// What cannot be drawn or shaped is told by the cell itself.
-	if (predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
+	// What cannot be drawn or shaped is told by the cell itself; what its inputs take is known without that.
+	if (drawn && predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
 		out->predicted_bytes = p.resident_bytes;
 		out->anonymous_bytes = p.anonymous_bytes;
-		if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
-			out->refused = arena_printf(a, "%s%s", why.text, offer(&x, a, t->options));
+	} else if (x.golden) {
+		p.anonymous_bytes = p.required_bytes = inputs_file_nbytes(x.golden);
 	}
+	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
+		refuse(out, VERDICT_NO_MEMORY, arena_printf(a, "%s%s", why.text, out->predicted_bytes ? offer(&x, a, t->options) : "; --force tries it all the same"));
+	out->took_ms = clock_ms() - begin;
+	if (clock_ms() >= x.deadline_ms)
+		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));
 	checkpoint_close(&c);
 	arena_done(&x.arena);
 }

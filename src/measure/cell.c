@@ -323,7 +323,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 {
 	// A golden file holds the outputs of one forward pass.
 	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
-	struct child_limits limits = { .timeout_s = c->timeout_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
+	struct child_limits limits = { .timeout_s = c->timeout_s, .spent_s = c->planned_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
 	struct reference ref = { 0 };

@@ -44,6 +44,7 @@ struct cell {
 	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
 	bool allow_fallback;                 // the platform may take no node at all: then the outputs are judged as if it had
 	double timeout_s;                    // wall, for the whole cell
+	double planned_s;                    // of it, before the cell was run
 	double quiet_wait_s;                 // wait at most so long for a calm machine before it begins
 	int64_t memory_bytes;                // limit; 0: none
 	int64_t second_bytes;                // anonymous memory that opening it once more would take (predicted); 0: not known

@@ -15,6 +15,7 @@
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/sealed.h"
 #include "measure/scratch.h"
 

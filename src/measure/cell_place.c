@@ -52,17 +52,17 @@ static const char *place_word(const struct refusal *r, size_t count)
 	return strcasestr(r->where, "cpu") ? "cpu" : r->where;
 }
 
-static void say_nodes(const struct placement *p)
+static bool say_placed(const struct placement *p)
 {
 	json_t *nodes = json_array();
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct placed_node *n = &p->nodes[i];
 
-		json_array_append_new(nodes, json_pack("{s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o}", "name", n->name, "op", n->op, "dtype", n->dtype, "where",
-			n->where, "kernel", n->kernel, "reason", n->reason, "fused", (int)n->fused_away, "elsewhere", (int)n->elsewhere, "ms", n->ms > 0 ? json_real(n->ms) : json_null()));
+		json_array_append_new(nodes, json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:o*}", "name", n->name, "op", n->op, "dtype", n->dtype, "where",
+			n->where, "kernel", n->kernel, "reason", n->reason, "fused", (int)n->fused_away, "elsewhere", (int)n->elsewhere, "ms", n->ms > 0 ? json_real(n->ms) : NULL));
 	}
-	say(json_pack("{s:s, s:o}", "event", "placement", "nodes", nodes));
+	return say_nodes("placement", nodes);
 }
 
 // What the processor computes in: the type of the graph, as its floating-point outputs have it.
@@ -80,16 +80,17 @@ static void say_placement(struct work *w, const struct session *session, const s
 	struct refusal *refused;
 	size_t count = gather(&w->arena, p, &refused);
 	json_t *list = json_array();
+	const char *note = p->note;
 
-	if (p->count)
-		say_nodes(p);
+	if (p->count && !say_placed(p))
+		note = arena_printf(&w->arena, "%s%sthe list of %zu nodes is too long to be kept", note ? note : "", note ? "; " : "", p->count);
 	if (!w->part->artifact.summary.node_count && p->count)         // a user's .onnx: the engine has counted them
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)p->count));
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
 			(json_int_t)refused[i].count, "first", refused[i].first, "where", refused[i].where, "reason", refused[i].reason));
 	say_row(placed_columns(p));
-	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", p->note));
+	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", note));
 	json_decref(list);
 	if (p->on_platform == 0 && p->elsewhere > 0) {
 		const char *place = place_word(refused, count);

@@ -297,7 +297,8 @@ static void say_profile(const struct profile *p, const struct mapped_node *nodes
 			"weight_bytes", known ? json_integer((json_int_t)n->weight_nbytes) : json_null(), "roof_ms", number(ms), "roof",
 			isnan(ms) ? NULL : by_memory ? "memory" : "compute"));
 	}
-	say(json_pack("{s:s, s:o}", "event", "profile", "nodes", list));
+	if (!say_nodes("profile", list))
+		say_notice("the profile's list of nodes is too long to be kept");
 	if (on_device > 0)
 		say_row(json_pack("{s:f}", "device_ms", on_device));
 	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),

@@ -424,7 +424,7 @@ enum status child_run(char *const argv[], const char *request, const struct chil
 	r.request_left = whole.length;
 	r.started = clock_ms();
 	if (limits->timeout_s > 0)
-		r.deadline = r.started + limits->timeout_s * 1000;
+		r.deadline = r.started + (limits->timeout_s - limits->spent_s) * 1000;
 	if (limits->silence_s > 0)
 		r.silence = r.started + limits->silence_s * 1000;
 	st = start(&r, argv, err);

@@ -17,10 +17,11 @@
 // take a line, or one was longer than CHILD_LINE_LIMIT.
 enum child_end { CHILD_EXITED, CHILD_SIGNALLED, CHILD_TIMEOUT, CHILD_MEMORY, CHILD_OOM, CHILD_STOPPED, CHILD_SILENT, CHILD_REFUSED };
 
-#define CHILD_LINE_LIMIT ((size_t)64 << 20)
+#define CHILD_LINE_LIMIT ((size_t)16 << 20)
 
 struct child_limits {
 	double timeout_s;                    // 0: none
+	double spent_s;                      // of it, before the child was started
 	double silence_s;                    // longest time without a line; 0: none
 	int64_t memory_bytes;                // of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private
 	                                     // memory alone) and the sampler; 0: none

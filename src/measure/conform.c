@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of a conformance run.
-#include "base/file.h"
 #include "measure/conform.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "measure/conform_case.h"
 #include "measure/hear.h"
 #include "measure/scratch.h"
@@ -46,7 +46,7 @@ static void set_answer(struct listening *l, enum verdict verdict, const char *re
 static enum child_watch on_line(void *context, const char *line, size_t length)
 {
 	struct listening *l = context;
-	json_t *event = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+	json_t *event = json_line(line, length);
 	const char *name = json_string_value(json_object_get(event, "event"));
 	size_t index = (size_t)json_integer_value(json_object_get(event, "index"));
 	enum child_watch result = CHILD_WATCH;

@@ -11,14 +11,16 @@
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/sealed.h"
 #include "measure/cell.h"
 #include "measure/scratch.h"
 
-#define FILE_LIMIT ((size_t)64 << 20)
-#define WEIGHTS_LIMIT ((uint64_t)1 << 30)        // a case is tiny; a damaged weights.tsv must not fill the disk
+// A case is tiny: a damaged weights.tsv must not fill memory and disk.
+enum { WEIGHTS_MOST = 1 << 16 };
+#define FILE_LIMIT ((size_t)4 << 20)
+#define WEIGHTS_LIMIT ((uint64_t)128 << 20)
 
 // One line of weights.tsv: "NAME\tF32\t2,11,99".
 static enum status parse_line(struct weight *w, struct arena *a, char *line, struct error *err)
@@ -35,7 +37,7 @@ static enum status parse_line(struct weight *w, struct arena *a, char *line, str
 		w->rank++;
 	}
 	if (!tensor_count(w->rank, w->dim, &count) || count > WEIGHTS_LIMIT / dtype_size(w->dtype))
-		return error_set(err, STATUS_BAD_INPUT, "%s: larger than 1 GiB", name);
+		return error_set(err, STATUS_BAD_INPUT, "%s: larger than %llu MiB", name, (unsigned long long)(WEIGHTS_LIMIT >> 20));
 	w->nbytes = count * dtype_size(w->dtype);
 	return STATUS_OK;
 }
@@ -48,13 +50,15 @@ static enum status parse_weights(struct arena *a, char *text, struct weight **ou
 
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
+	if (lines > WEIGHTS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "more than %d weights", WEIGHTS_MOST);
 	*out = ARENA_ARRAY(a, lines, struct weight);
 	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if ((st = parse_line(&(*out)[n], a, line, err)))
 			return st;
 		sum += (*out)[n++].nbytes;
 		if (sum > WEIGHTS_LIMIT)
-			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than 1 GiB");
+			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than %llu MiB", (unsigned long long)(WEIGHTS_LIMIT >> 20));
 	}
 	*count = n;
 	return STATUS_OK;

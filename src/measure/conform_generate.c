@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "measure/conform_case.h"
 #include "measure/generate.h"
@@ -44,7 +43,8 @@ static enum status take_rows(struct tensor *out, const struct weight *from, cons
 		count = from->rank ? (size_t)from->dim[0] : 0;
 	out->dim[0] = (int64_t)count;
 	out->nbytes = count * each;
-	out->data = arena_alloc(a, out->nbytes + 1);
+	if (!(out->data = arena_try(a, out->nbytes)))
+		return error_set(err, STATUS_NO_MEMORY, "gen.json: not enough memory for the rows of %s", from->name);
 	for (size_t i = 0; i < count; i++) {
 		int64_t row = rows ? json_integer_value(json_array_get(rows, i)) : (int64_t)i;
 		if (row < 0 || row >= from->dim[0])

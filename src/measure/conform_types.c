@@ -9,6 +9,7 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/sealed.h"
 #include "measure/cell.h"
 #include "measure/conform_case.h"

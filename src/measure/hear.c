@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 static void drop_json(void *json)
 {
 	json_decref(json);
@@ -153,15 +155,28 @@ static const char *excerpt(struct arena *a, const char *line, size_t length, siz
 	return result;
 }
 
+// What a child says is kept, and a child may say anything: all its lines share one budget.
+static bool within_budget(struct heard *h, const char *line, size_t length)
+{
+	h->weight += json_weight(line, length, HEARD_MOST - h->weight);
+	if (h->weight <= HEARD_MOST)
+		return true;
+	h->weight = HEARD_MOST;
+	h->rubbish = arena_printf(h->arena, "%s: more events came from the engine's process than fit into the %zu MiB of memory that they are given", h->phase, HEARD_MOST >> 20);
+	return false;
+}
+
 enum child_watch heard_line(void *context, const char *line, size_t length)
 {
 	struct heard *h = context;
-	json_t *event = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+	if (h->rubbish || !within_budget(h, line, length))
+		return CHILD_REFUSE;
+	json_t *event = json_line(line, length);
 	const char *name = json_string_value(json_object_get(event, "event"));
 	bool known = name && hear_event(h, name, event);
 
 	json_decref(event);
-	if (!known && !h->rubbish)
+	if (!known)
 		h->rubbish = arena_printf(h->arena, "%s: a line that is no event came from the engine's process: '%s'", h->phase,
 			excerpt(h->arena, line, length, 80));
 	return known ? watch_in(h->phase) : CHILD_REFUSE;
@@ -207,7 +222,7 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			r->memory_limit_by) : arena_printf(a, "%s: the kernel ended it because the machine was out of memory", h->phase);
 		return VERDICT_NO_MEMORY;
 	case CHILD_REFUSED:
-		*cause = arena_printf(a, "%s: a line of more than 64 MiB came from the engine's process", h->phase);
+		*cause = arena_printf(a, "%s: a line of more than %zu MiB came from the engine's process", h->phase, CHILD_LINE_LIMIT >> 20);
 		return VERDICT_FAILED;
 	case CHILD_SIGNALLED:
 		if (strstr(text_get(&r->output), "bad_alloc")) {

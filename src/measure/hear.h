@@ -7,6 +7,9 @@
 #include "measure/cell.h"
 #include "measure/child.h"
 
+// Bytes that all lines of a child and their trees may take in its parent.
+#define HEARD_MOST ((size_t)96 << 20)
+
 struct heard {
 	struct arena *arena;                 // the caller's; everything heard lives in it
 	const struct cell_watch *watch;      // may be NULL
@@ -24,6 +27,7 @@ struct heard {
 	enum status status;                  // of its error event
 	const char *error;
 	const char *rubbish;                 // a sentence about the first line that is not an event; NULL
+	size_t weight;                       // of all lines (json_weight)
 };
 
 void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch);

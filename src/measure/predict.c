@@ -70,8 +70,10 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	const struct platform_memory *e = platform_memory(t->route);
 
 	*out = (struct prediction){ .graph = *g };
-	if (!e)
+	if (!e) {                                                // whatever it does, it is given inputs and gives outputs
+		out->anonymous_bytes = out->required_bytes = g->input_nbytes + g->output_nbytes;
 		return;
+	}
 	struct weights w = copies(g, e, t->options);
 	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
 	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
@@ -85,12 +87,33 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	out->required_bytes = (uint64_t)((run + w.read > load ? run + w.read : load) + libraries);
 }
 
+// The inputs of the graph with its dimensions open, to learn what their symbols are in a file of inputs.
+static enum status symbols_of_file(struct arena *a, struct input_symbol **out, size_t *count, const struct spec *s, const struct checkpoint *c, enum arch_graph which,
+	const char *file, struct error *err)
+{
+	const struct tensor_type *types;
+	struct graph *g = graph_new(NULL);
+	enum status st = arch_draw(s, c, which, g, err);
+
+	if (!st) {
+		size_t n = graph_inputs(g, &types);
+
+		st = inputs_file_symbols(a, types, n, file, out, count, err);
+	}
+	graph_free(g);
+	return st;
+}
+
 static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct target *t,
 	const struct precise *precise, const struct input_shape *shape, struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
+	struct input_symbol *symbols = NULL;
 	struct input_hints hints;
 	struct graph_memory m;
+	struct arena a = { 0 };
+	size_t symbol_count = 0;
+	enum status st = shape->file ? symbols_of_file(&a, &symbols, &symbol_count, s, c, which, shape->file, err) : STATUS_OK;
 
 	if (precise)
 		form.precise = *precise;
@@ -98,7 +121,11 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	arch_input_hints(s, &hints);
 	struct graph *g = graph_new(&form);
 	inputs_bind(g, &hints, shape);
-	enum status st = arch_draw(s, c, which, g, err);
+	for (size_t i = 0; i < symbol_count; i++)
+		graph_bind(g, symbols[i].name, symbols[i].number);
+	arena_done(&a);
+	if (!st)
+		st = arch_draw(s, c, which, g, err);
 	if (!st) {
 		graph_memory(g, &m);
 		sum->peak_nbytes += m.peak_nbytes;               // an engine keeps for the next run what it needed

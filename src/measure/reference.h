@@ -22,7 +22,7 @@ struct reference {
 	const struct tensor *mask;           // golden's in.attention_mask, or NULL
 };
 
-// The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder; NULL when there is none.
+// The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder, unless that is a download; NULL when there is none.
 // A shortened model and one with synthetic weights has none but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 

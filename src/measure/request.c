@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "measure/child.h"
 
@@ -52,8 +53,7 @@ static int64_t take_INTEGER(struct arena *a, const json_t *given)
 
 enum status request_parse(struct request *out, struct arena *a, const char *text, size_t length, struct error *err)
 {
-	json_error_t why;
-	json_t *object = json_loadb(text, length, 0, &why);
+	json_t *object = json_line(text, length);
 
 	if (!json_is_object(object)) {
 		json_decref(object);
@@ -75,6 +75,20 @@ void say(json_t *event)
 		child_say(text, strlen(text));
 	free(text);
 	json_decref(event);
+}
+
+bool say_nodes(const char *name, json_t *nodes)
+{
+	json_t *event = json_pack("{s:s, s:o}", "event", name, "nodes", nodes);
+	char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+	size_t length = text ? strlen(text) : 0;
+	bool light = text && length <= CHILD_LINE_LIMIT && json_weight(text, length, NODES_MOST) <= NODES_MOST;
+
+	if (light)
+		child_say(text, length);
+	free(text);
+	json_decref(event);
+	return light;
 }
 
 void say_phase(const char *phase)

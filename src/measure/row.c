@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/visible.h"
 
 #define ABSENT_TEXT NULL
@@ -50,7 +51,7 @@ static json_t *put_TEXT(const char *text)
 
 static json_t *put_JSON(const char *text)
 {
-	return text ? or_null(json_loads(text, JSON_DECODE_ANY, NULL)) : json_null();
+	return text ? or_null(json_parse(text)) : json_null();
 }
 
 static json_t *put_REAL(double x)

@@ -105,6 +105,14 @@ int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn
 	return all ? asked : -1;
 }
 
+static const struct weight *find(const struct weight *tensors, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_starts(tensors[i].name, "in.") && text_is(tensors[i].name + 3, name))
+			return &tensors[i];
+	return NULL;
+}
+
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err)
 {
 	int best = 0;
@@ -127,6 +135,53 @@ enum status inputs_file_shape(struct input_shape *out, const char *path, struct 
 			out->sequence = tensors[i].dim[1];
 	}
 	arena_done(&a);
+	return st;
+}
+
+uint64_t inputs_file_nbytes(const char *path)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	uint64_t sum = 0;
+
+	if (!safetensors_open(&a, path, &shard, &tensors, &count, NULL))
+		for (size_t i = 0; i < count; i++)
+			sum += text_starts(tensors[i].name, "in.") ? tensors[i].nbytes : 0;     // no two overlap: at most the file
+	arena_done(&a);
+	return sum;
+}
+
+enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct input_symbol **out, size_t *n,
+	struct error *err)
+{
+	struct arena passing = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t tensor_count_in_file, kept = 0;
+	enum status st = safetensors_open(&passing, path, &shard, &tensors, &tensor_count_in_file, err);
+
+	struct input_symbol *all = ARENA_ARRAY(a, count * TENSOR_MAX_RANK + 1, struct input_symbol);
+	for (size_t i = 0; i < count && !st; i++) {
+		const struct weight *w = find(tensors, tensor_count_in_file, types[i].name);
+
+		for (int k = 0; w && w->rank == types[i].rank && k < w->rank; k++) {
+			size_t at = 0;
+
+			if (!types[i].symbol[k])
+				continue;
+			while (at < kept && !text_is(all[at].name, types[i].symbol[k]))
+				at++;
+			if (at == kept)
+				all[kept++] = (struct input_symbol){ arena_strdup(a, types[i].symbol[k]), 0 };
+			if (w->dim[k] > all[at].number)
+				all[at].number = w->dim[k];
+		}
+	}
+	arena_done(&passing);
+	*out = all;
+	*n = kept;
 	return st;
 }
 
@@ -336,6 +391,11 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 	}
 }
 
+static enum status no_memory(const struct tensor *t, struct error *err)
+{
+	return error_set(err, STATUS_NO_MEMORY, "not enough memory for the %zu bytes of input %s", t->nbytes, t->name);
+}
+
 // All that hold the states of an encoder hold as many.
 static enum status check_states(const struct tensor_type *types, const struct tensor *in, size_t count, struct error *err)
 {
@@ -374,7 +434,8 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 	if ((st = check_states(types, out, count, err)))
 		return st;
 	for (size_t i = 0; i < count; i++) {
-		out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
+		if (!(out[i].data = arena_try(a, out[i].nbytes)))
+			return no_memory(&out[i], err);
 		fill(&out[i], role_of(&types[i]), hints, shape, seed);
 	}
 	return STATUS_OK;
@@ -472,14 +533,6 @@ const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t
 	return note;
 }
 
-static const struct weight *find(const struct weight *tensors, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text_starts(tensors[i].name, "in.") && text_is(tensors[i].name + 3, name))
-			return &tensors[i];
-	return NULL;
-}
-
 static double read_number(const struct weight *w, size_t i)
 {
 	struct tensor t = { .dtype = w->dtype, .rank = w->rank, .data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
@@ -514,7 +567,8 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name, dtype_word(w->dtype), dtype_word(type->dtype));
 	*out = (struct tensor){ .name = type->name, .dtype = type->dtype, .rank = w->rank, .nbytes = count * dtype_size(type->dtype) };
 	memcpy(out->dim, w->dim, sizeof out->dim);
-	out->data = arena_alloc(a, out->nbytes ? out->nbytes : 1);
+	if (!(out->data = arena_try(a, out->nbytes)))
+		return no_memory(out, err);
 	if (type->dtype == w->dtype) {
 		memcpy(out->data, w->data, out->nbytes);
 		return STATUS_OK;
@@ -580,10 +634,10 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 			st = pixels ? check_filled(pixels, path, err) : sound ? check_filled(sound, path, err) : STATUS_OK;
 			if (!st)
 				st = shape_of(&type, NULL, &shape, &out[i], err);
-			if (!st) {
-				out[i].data = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
+			if (!st && !(out[i].data = arena_try(a, out[i].nbytes)))
+				st = no_memory(&out[i], err);
+			if (!st)
 				fill(&out[i], role, NULL, &shape, 0);
-			}
 		} else {
 			st = error_set(err, STATUS_BAD_INPUT, "%s has no tensor in.%s, which the graph takes", path, types[i].name);
 		}

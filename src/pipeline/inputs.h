@@ -12,7 +12,10 @@
 // `past`: how many tokens a cache holds already. The other lengths of tokens follow from these. `image_size`: height and width of
 // images; 0: what the model says.
 // `encoder`: how many states of an encoder a decoder is given; 0: `sequence`.
-struct input_shape { int64_t batch, sequence, past, image_size, encoder; };
+struct input_shape {
+	int64_t batch, sequence, past, image_size, encoder;
+	const char *file;            // a safetensors file that inputs come from; NULL: they are synthetic. For predictions.
+};
 
 // The number that a symbol stands for: batch, image_batch (a picture a text), *sequence* (sequence, decoder_sequence, ...), past* and
 // total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
@@ -27,6 +30,11 @@ int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn
 bool inputs_names_batch(const char *symbol);
 // Batch and sequence of the inputs in a file: the batch of token ids, else of a mask, pixels or sound, else of the first tensor that has one.
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
+// How many bytes the inputs in a file take; 0 where it cannot be read.
+uint64_t inputs_file_nbytes(const char *path);
+// The numbers that the symbols of a graph's inputs have in a file, each the largest one; [*n] of them, in `a`.
+enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct input_symbol **out, size_t *n,
+	struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
 // In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend on it.
