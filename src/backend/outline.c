@@ -22,6 +22,12 @@ struct field {
 	uint64_t varint;
 	struct wire bytes;
 };
+// One pass over a file. Fields may be two bytes long, and a file gigabytes: a pass that has seen FIELDS_MOST is as bad as one over a broken file.
+struct reading {
+	bool bad;
+	uint32_t fields;
+};
+enum { FIELDS_MOST = 1 << 23, NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
 
 static bool varint(struct wire *w, uint64_t *out)
 {
@@ -39,14 +45,16 @@ static bool varint(struct wire *w, uint64_t *out)
 	return false;
 }
 
-// The next field; false at the end. A broken one sets *bad.
-static bool next(struct wire *w, struct field *f, bool *bad)
+// The next field; false at the end. A broken one sets r->bad.
+static bool next(struct wire *w, struct field *f, struct reading *r)
 {
 	uint64_t key, length = 0;
 
-	if (w->at >= w->end || *bad)
+	if (w->at >= w->end || r->bad)
 		return false;
-	*bad = true;
+	r->bad = true;
+	if (++r->fields > FIELDS_MOST)
+		return false;
 	if (!varint(w, &key))
 		return false;
 	f->number = (unsigned)(key >> 3);
@@ -54,8 +62,8 @@ static bool next(struct wire *w, struct field *f, bool *bad)
 	f->varint = 0;
 	f->bytes = (struct wire){ w->at, w->at };
 	if (f->kind == 0) {
-		*bad = !varint(w, &f->varint);
-		return !*bad;
+		r->bad = !varint(w, &f->varint);
+		return !r->bad;
 	}
 	if (f->kind == 2 ? !varint(w, &length) : f->kind != 1 && f->kind != 5)
 		return false;
@@ -65,7 +73,7 @@ static bool next(struct wire *w, struct field *f, bool *bad)
 		return false;
 	f->bytes = (struct wire){ w->at, w->at + length };
 	w->at += length;
-	*bad = false;
+	r->bad = false;
 	return true;
 }
 
@@ -74,24 +82,24 @@ static const char *string(struct arena *a, struct wire w)
 	return arena_strndup(a, (const char *)w.at, (size_t)(w.end - w.at));
 }
 
-static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, bool *bad)
+static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, struct reading *r)
 {
 	struct field f, g;
 
-	while (next(&w, &f, bad)) {
+	while (next(&w, &f, r)) {
 		int64_t dim = -1;
 		const char *symbol = NULL;
 
 		if (f.number != 1 || f.kind != 2)
 			continue;
-		while (next(&f.bytes, &g, bad)) {
+		while (next(&f.bytes, &g, r)) {
 			if (g.number == 1 && g.kind == 0)
 				dim = (int64_t)g.varint;
 			if (g.number == 2 && g.kind == 2)
 				symbol = string(a, g.bytes);
 		}
 		if (t->rank == TENSOR_MAX_RANK) {
-			*bad = true;
+			r->bad = true;
 		} else {
 			t->symbol[t->rank] = symbol;
 			t->dim[t->rank++] = dim < 0 ? -1 : dim;
@@ -99,37 +107,48 @@ static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, bo
 	}
 }
 
-static void read_value(struct tensor_type *t, struct arena *a, struct wire w, bool *bad)
+static void read_value(struct tensor_type *t, struct arena *a, struct wire w, struct reading *r)
 {
 	struct field f, g, h;
 
 	t->name = "";
-	while (next(&w, &f, bad)) {
+	while (next(&w, &f, r)) {
 		if (f.number == 1 && f.kind == 2)
 			t->name = string(a, f.bytes);
 		if (f.number != 2 || f.kind != 2)
 			continue;
-		while (next(&f.bytes, &g, bad)) {
+		while (next(&f.bytes, &g, r)) {
 			if (g.number != 1 || g.kind != 2)
 				continue;
-			while (next(&g.bytes, &h, bad)) {
+			while (next(&g.bytes, &h, r)) {
 				if (h.number == 1 && h.kind == 0)
 					t->dtype = dtype_of_onnx((int)h.varint);
 				if (h.number == 2 && h.kind == 2)
-					read_shape(t, a, h.bytes, bad);
+					read_shape(t, a, h.bytes, r);
 			}
 		}
 	}
 }
 
-static const char *text_field(struct arena *a, struct wire w, unsigned number, bool *bad)
+// Makes of a message its first field of this number that has bytes; false when it has none.
+static bool field_of(struct wire *w, unsigned number, struct reading *r)
 {
 	struct field f;
 
-	while (next(&w, &f, bad))
-		if (f.number == number && f.kind == 2)
-			return string(a, f.bytes);
-	return "";
+	while (next(w, &f, r))
+		if (f.number == number && f.kind == 2) {
+			*w = f.bytes;
+			return true;
+		}
+	return false;
+}
+
+static const char *text_field(struct arena *a, struct wire w, unsigned number, struct reading *r)
+{
+	if (!field_of(&w, number, r))
+		return "";
+	r->bad = r->bad || w.end - w.at > NAME_MOST;
+	return r->bad ? "" : string(a, w);
 }
 
 // ---- names --------------------------------------------------------------------------------------------------------------
@@ -142,24 +161,27 @@ struct known {
 	size_t input;                        // the input whose numbers these are, counted from 1; 0: of none
 	int64_t dim[2];                      // of a table: its first two dimensions; 0: no table
 };
-// Open addressing; never full. A file that is made to let its names collide loses what is known of them, not our time.
+// Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not our time.
 struct names { struct known *slots; size_t mask; struct known lost; };
-enum { PROBES_MOST = 256 };
+enum { PROBES_MOST = 256, NAMES_MOST = 1 << 20 };
 
 static void names_init(struct names *t, struct arena *a, size_t count)
 {
-	for (t->mask = 63; t->mask < 2 * count; t->mask = 2 * t->mask + 1)
+	for (t->mask = 63; t->mask < 2 * count && t->mask < NAMES_MOST; t->mask = 2 * t->mask + 1)
 		;
 	t->slots = ARENA_ARRAY(a, t->mask + 1, struct known);
 }
 
-static struct known *slot(struct names *t, struct wire name)
+// The place of a name, which is added where it is new; without `add` NULL then.
+static struct known *look(struct names *t, struct wire name, bool add)
 {
 	size_t length = (size_t)(name.end - name.at), i = (size_t)splitmix64(fnv1a64(name.at, length), length) & t->mask;
 
 	for (int tries = 0; tries < PROBES_MOST; tries++, i = (i + 1) & t->mask) {
 		struct known *k = &t->slots[i];
 
+		if (!k->name && !add)
+			return NULL;
 		if (!k->name) {
 			k->name = name.at;
 			k->length = length;
@@ -169,7 +191,12 @@ static struct known *slot(struct names *t, struct wire name)
 			return k;
 	}
 	t->lost = (struct known){ 0 };
-	return &t->lost;
+	return add ? &t->lost : NULL;
+}
+
+static struct known *slot(struct names *t, struct wire name)
+{
+	return look(t, name, true);
 }
 
 static struct wire wire_of(const char *text)
@@ -177,36 +204,48 @@ static struct wire wire_of(const char *text)
 	return (struct wire){ (const uint8_t *)text, (const uint8_t *)text + strlen(text) };
 }
 
-static void read_graph(struct outline *o, struct arena *a, struct wire graph, bool *bad)
+static void read_graph(struct outline *o, struct arena *a, struct wire graph, struct reading *r)
 {
 	size_t count[16] = { 0 }, inputs = 0;
-	struct names filled = { 0 };
+	struct names names = { 0 };
 	struct wire w = graph;
 	struct field f;
 
-	while (next(&w, &f, bad))
+	while (next(&w, &f, r))
 		if (f.number < 16 && f.kind == 2)
 			count[f.number]++;
+	r->bad = r->bad || count[1] > NODES_MOST || count[11] > VALUES_MOST || count[12] > VALUES_MOST;
+	if (r->bad)
+		return;
 	o->nodes = ARENA_ARRAY(a, count[1] + 1, struct outline_node);
 	o->inputs = ARENA_ARRAY(a, count[11] + 1, struct tensor_type);
 	o->outputs = ARENA_ARRAY(a, count[12] + 1, struct tensor_type);
-	names_init(&filled, a, count[11] ? count[5] + count[11] : 0);
+	names_init(&names, a, count[11]);
 	w = graph;
-	while (next(&w, &f, bad)) {
+	while (next(&w, &f, r)) {
 		if (f.kind != 2)
 			continue;
 		if (f.number == 1)
 			o->nodes[o->node_count++] =
-				(struct outline_node){ text_field(a, f.bytes, 3, bad), text_field(a, f.bytes, 4, bad) };
-		else if (f.number == 5 && count[11])
-			slot(&filled, wire_of(text_field(a, f.bytes, 8, bad)))->input = 1;
+				(struct outline_node){ text_field(a, f.bytes, 3, r), text_field(a, f.bytes, 4, r) };
 		else if (f.number == 11)
-			read_value(&o->inputs[inputs++], a, f.bytes, bad);
+			read_value(&o->inputs[inputs++], a, f.bytes, r);
 		else if (f.number == 12)
-			read_value(&o->outputs[o->output_count++], a, f.bytes, bad);
+			read_value(&o->outputs[o->output_count++], a, f.bytes, r);
 	}
-	for (size_t i = 0; i < inputs; i++)              // before IR 4 every initializer was an input too
-		if (!slot(&filled, wire_of(o->inputs[i].name))->input)
+	for (size_t i = 0; i < inputs; i++)
+		slot(&names, wire_of(o->inputs[i].name));
+	for (w = graph; inputs && next(&w, &f, r);) {            // before IR 4 every initializer was an input too
+		struct wire name = f.bytes;
+		struct known *k = NULL;
+
+		if (f.number == 5 && f.kind == 2 && field_of(&name, 8, r))
+			k = look(&names, name, false);
+		if (k)
+			k->input = 1;
+	}
+	for (size_t i = 0; i < inputs; i++)
+		if (!slot(&names, wire_of(o->inputs[i].name))->input)
 			o->inputs[o->input_count++] = o->inputs[i];
 }
 
@@ -214,16 +253,17 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct outline o = { 0 };
-	bool bad = nbytes == 0, found = false;
+	struct reading r = { .bad = nbytes == 0 };
+	bool found = false;
 	struct field f;
 
-	while (next(&w, &f, &bad)) {
+	while (next(&w, &f, &r)) {
 		if (f.number != 7 || f.kind != 2 || found)
 			continue;
 		found = true;
-		read_graph(&o, a, f.bytes, &bad);
+		read_graph(&o, a, f.bytes, &r);
 	}
-	if (bad || !found)
+	if (r.bad || !found)
 		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 	*out = o;
 	return STATUS_OK;
@@ -245,11 +285,11 @@ static bool is(struct wire w, const char *words)
 	return false;
 }
 
-static void tensor_fields(struct wire tensor, struct wire *name, enum dtype *dtype, bool *bad)
+static void tensor_fields(struct wire tensor, struct wire *name, enum dtype *dtype, struct reading *r)
 {
 	struct field f;
 
-	while (next(&tensor, &f, bad)) {
+	while (next(&tensor, &f, r)) {
 		if (f.number == 2 && f.kind == 0)
 			*dtype = dtype_of_onnx((int)f.varint);
 		if (f.number == 8 && f.kind == 2)
@@ -269,14 +309,14 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 	return is(op, "Where CastLike") ? second : first;
 }
 
-static void type_node(struct names *t, struct outline_node *n, struct wire node, bool *bad)
+static void type_node(struct names *t, struct outline_node *n, struct wire node, struct reading *r)
 {
 	struct wire w = node, op = { 0 }, name = { 0 };
 	enum dtype in[2] = { DTYPE_NONE, DTYPE_NONE }, named = DTYPE_NONE, out;
 	struct field f, g;
 	size_t inputs = 0;
 
-	while (next(&w, &f, bad)) {
+	while (next(&w, &f, r)) {
 		if (f.number == 4 && f.kind == 2)
 			op = f.bytes;
 		if (f.number == 1 && f.kind == 2) {
@@ -286,19 +326,19 @@ static void type_node(struct names *t, struct outline_node *n, struct wire node,
 		}
 		if (f.number != 5 || f.kind != 2)
 			continue;
-		for (struct wire a = f.bytes; next(&a, &g, bad);) {
+		for (struct wire a = f.bytes; next(&a, &g, r);) {
 			if (g.number == 1 && g.kind == 2)
 				name = g.bytes;
 			if (g.number == 3 && g.kind == 0 && is(name, "to dtype"))
 				named = dtype_of_onnx((int)g.varint);
 			if (g.number == 5 && g.kind == 2 && is(name, "value"))
-				tensor_fields(g.bytes, &(struct wire){ 0 }, &named, bad);
+				tensor_fields(g.bytes, &(struct wire){ 0 }, &named, r);
 		}
 	}
 	n->dtype = in[0];
 	out = gives(op, in[0], in[1], named);
 	w = node;
-	for (size_t outputs = 0; next(&w, &f, bad);)
+	for (size_t outputs = 0; next(&w, &f, r);)
 		if (f.number == 2 && f.kind == 2 && f.bytes.at < f.bytes.end)
 			slot(t, f.bytes)->dtype = outputs++ && is(op, "TopK MaxPool Dropout LayerNormalization") ? DTYPE_NONE : out;
 }
@@ -308,37 +348,37 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 }, at;
 	size_t names = 0, node = 0;
 	struct names t = { 0 };
-	bool bad = false;
+	struct reading r = { 0 };
 	struct field f, g;
 
-	while (next(&w, &f, &bad))
+	while (next(&w, &f, &r))
 		if (f.number == 7 && f.kind == 2 && !graph.at)
 			graph = f.bytes;
 	at = graph;
-	while (next(&at, &f, &bad)) {                            // an upper bound of the names in it
+	while (next(&at, &f, &r)) {                            // an upper bound of the names in it
 		names++;
 		if (f.number == 1 && f.kind == 2)
-			for (struct wire n = f.bytes; next(&n, &g, &bad);)
+			for (struct wire n = f.bytes; next(&n, &g, &r);)
 				names++;
 	}
 	names_init(&t, a, names);
 	for (size_t i = 0; i < o->input_count; i++)
 		slot(&t, wire_of(o->inputs[i].name))->dtype = o->inputs[i].dtype;
 	at = graph;
-	while (next(&at, &f, &bad)) {
+	while (next(&at, &f, &r)) {
 		struct wire name = { 0 };
 		enum dtype dtype = DTYPE_NONE;
 
 		if (f.number != 5 || f.kind != 2)
 			continue;
-		tensor_fields(f.bytes, &name, &dtype, &bad);
+		tensor_fields(f.bytes, &name, &dtype, &r);
 		if (name.at)
 			slot(&t, name)->dtype = dtype;
 	}
 	at = graph;
-	while (next(&at, &f, &bad))
+	while (next(&at, &f, &r))
 		if (f.number == 1 && f.kind == 2 && node < o->node_count)
-			type_node(&t, &o->nodes[node++], f.bytes, &bad);
+			type_node(&t, &o->nodes[node++], f.bytes, &r);
 }
 
 enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
@@ -362,13 +402,13 @@ static uint64_t plus(uint64_t x, uint64_t y)
 	return x + y < y ? UINT64_MAX : x + y;
 }
 
-static void weigh_tensor(struct weigher *w, struct wire tensor, bool *bad)
+static void weigh_tensor(struct weigher *w, struct wire tensor, struct reading *r)
 {
 	uint64_t count = 1, raw = 0, nbytes, dim;
 	int onnx = 0;
 	struct field f;
 
-	while (next(&tensor, &f, bad)) {
+	while (next(&tensor, &f, r)) {
 		if (f.number == 1 && f.kind == 0)
 			count = times(count, f.varint);
 		if (f.number == 1 && f.kind == 2)
@@ -385,33 +425,33 @@ static void weigh_tensor(struct weigher *w, struct wire tensor, bool *bad)
 	w->of[t] = plus(w->of[t], nbytes);
 }
 
-static void weigh_graph(struct weigher *w, struct wire graph, int depth, bool *bad);
+static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct reading *r);
 
-static void weigh_node(struct weigher *w, struct wire node, int depth, bool *bad)
+static void weigh_node(struct weigher *w, struct wire node, int depth, struct reading *r)
 {
 	struct field f, g;
 
-	while (next(&node, &f, bad)) {
+	while (next(&node, &f, r)) {
 		if (f.number != 5 || f.kind != 2)
 			continue;
-		while (next(&f.bytes, &g, bad)) {
+		while (next(&f.bytes, &g, r)) {
 			if (g.number == 5 && g.kind == 2)
-				weigh_tensor(w, g.bytes, bad);
+				weigh_tensor(w, g.bytes, r);
 			if ((g.number == 6 || g.number == 11) && g.kind == 2 && depth < GRAPHS_DEEP)
-				weigh_graph(w, g.bytes, depth + 1, bad);
+				weigh_graph(w, g.bytes, depth + 1, r);
 		}
 	}
 }
 
-static void weigh_graph(struct weigher *w, struct wire graph, int depth, bool *bad)
+static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct reading *r)
 {
 	struct field f;
 
-	while (next(&graph, &f, bad)) {
+	while (next(&graph, &f, r)) {
 		if (f.number == 5 && f.kind == 2)
-			weigh_tensor(w, f.bytes, bad);
+			weigh_tensor(w, f.bytes, r);
 		if (f.number == 1 && f.kind == 2)
-			weigh_node(w, f.bytes, depth, bad);
+			weigh_node(w, f.bytes, depth, r);
 	}
 }
 
@@ -419,14 +459,14 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct weigher weigher = { 0 };
-	bool bad = nbytes == 0;
+	struct reading r = { .bad = nbytes == 0 };
 	struct field f;
 
 	*out = (struct outline_weights){ 0 };
-	while (next(&w, &f, &bad))
+	while (next(&w, &f, &r))
 		if (f.number == 7 && f.kind == 2)
-			weigh_graph(&weigher, f.bytes, 0, &bad);
-	if (bad)
+			weigh_graph(&weigher, f.bytes, 0, &r);
+	if (r.bad)
 		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		out->nbytes = plus(out->nbytes, weigher.of[t]);
@@ -444,22 +484,22 @@ static const char keeps_rows[] = "Cast CastLike Identity Dropout DequantizeLinea
 struct tables {
 	struct names names;
 	int64_t *rows;
-	bool bad;
+	struct reading reading;
 };
 
 // An upper bound of the names in a graph and its branches.
-static size_t count_names(struct wire graph, int depth, bool *bad)
+static size_t count_names(struct wire graph, int depth, struct reading *r)
 {
 	struct field f, g, h;
 	size_t names = 0;
 
-	while (next(&graph, &f, bad)) {
+	while (next(&graph, &f, r)) {
 		names++;
-		for (struct wire node = f.bytes; f.number == 1 && f.kind == 2 && next(&node, &g, bad);) {
+		for (struct wire node = f.bytes; f.number == 1 && f.kind == 2 && next(&node, &g, r);) {
 			names++;
-			for (struct wire at = g.bytes; g.number == 5 && g.kind == 2 && next(&at, &h, bad);)
+			for (struct wire at = g.bytes; g.number == 5 && g.kind == 2 && next(&at, &h, r);)
 				if (h.number == 6 && h.kind == 2 && depth < GRAPHS_DEEP)
-					names += count_names(h.bytes, depth + 1, bad);
+					names += count_names(h.bytes, depth + 1, r);
 		}
 	}
 	return names;
@@ -473,7 +513,7 @@ static void read_table(struct tables *t, struct wire tensor, struct wire name)
 	uint64_t n;
 	struct field f;
 
-	while (next(&tensor, &f, &t->bad)) {
+	while (next(&tensor, &f, &t->reading)) {
 		if (f.number == 8 && f.kind == 2)
 			name = f.bytes;
 		if (f.number == 1 && f.kind == 0) {
@@ -509,7 +549,7 @@ static void follow_node(struct tables *t, struct wire node, int depth)
 	int64_t axis = 0;
 	struct field f, g;
 
-	while (next(&w, &f, &t->bad)) {
+	while (next(&w, &f, &t->reading)) {
 		if (f.number == 4 && f.kind == 2)
 			op = f.bytes;
 		if (f.number == 1 && f.kind == 2) {
@@ -519,7 +559,7 @@ static void follow_node(struct tables *t, struct wire node, int depth)
 			if (inputs < INPUTS_MOST)
 				in[inputs++] = *k;
 		}
-		for (struct wire at = f.bytes; f.number == 5 && f.kind == 2 && next(&at, &g, &t->bad);) {
+		for (struct wire at = f.bytes; f.number == 5 && f.kind == 2 && next(&at, &g, &t->reading);) {
 			if (g.number == 1 && g.kind == 2)
 				name = g.bytes;
 			if (g.number == 3 && g.kind == 0 && (is(name, "axis") || is(name, "gather_axis")))
@@ -541,7 +581,7 @@ static void follow_node(struct tables *t, struct wire node, int depth)
 		made.input = origin;
 	if (is(op, keeps_rows))
 		memcpy(made.dim, in[0].dim, sizeof made.dim);
-	for (w = node; next(&w, &f, &t->bad);) {
+	for (w = node; next(&w, &f, &t->reading);) {
 		if (f.number != 2 || f.kind != 2 || f.bytes.at >= f.bytes.end)
 			continue;
 		if (value.at && is(op, "Constant")) {
@@ -559,10 +599,10 @@ static void follow_graph(struct tables *t, struct wire graph, int depth)
 	struct wire at = graph;
 	struct field f;
 
-	while (next(&at, &f, &t->bad))           // weights may stand behind the nodes that read them
+	while (next(&at, &f, &t->reading))           // weights may stand behind the nodes that read them
 		if (f.number == 5 && f.kind == 2)
 			read_table(t, f.bytes, (struct wire){ 0 });
-	for (at = graph; next(&at, &f, &t->bad);)
+	for (at = graph; next(&at, &f, &t->reading);)
 		if (f.number == 1 && f.kind == 2)
 			follow_node(t, f.bytes, depth);
 }
@@ -575,10 +615,10 @@ void outline_tables(const struct outline *o, const void *onnx, size_t nbytes, in
 	struct field f;
 
 	memset(rows, 0, o->input_count * sizeof *rows);
-	while (next(&w, &f, &t.bad))
+	while (next(&w, &f, &t.reading))
 		if (f.number == 7 && f.kind == 2 && !graph.at)
 			graph = f.bytes;
-	names_init(&t.names, &a, o->input_count + count_names(graph, 0, &t.bad));
+	names_init(&t.names, &a, o->input_count + count_names(graph, 0, &t.reading));
 	for (size_t i = 0; i < o->input_count; i++)
 		slot(&t.names, wire_of(o->inputs[i].name))->input = i + 1;
 	follow_graph(&t, graph, 0);

@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
-enum { MOST_DEPTH = 64, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+enum { MOST_DEPTH = 64, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, ENTRY_KEY = 1, ENTRY_VALUE = 2,
+	NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 
 // Field numbers of onnx.proto3.
 static const struct { enum message within; uint64_t field; enum message is; } table[] = {
@@ -80,6 +81,8 @@ static bool take_field(struct span *s, uint64_t *field, struct span *value)
 
 static void add_name(struct found *f, struct span name)
 {
+	if (f->count == NAMES_MOST || name.end - name.at > NAME_MOST)
+		return;
 	if (f->count == f->capacity) {
 		f->capacity = f->capacity ? 2 * f->capacity : 16;
 		const char **more = ARENA_ARRAY(f->arena, f->capacity, const char *);
