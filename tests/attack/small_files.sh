@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+# Small files that need much: each refusal is quick and small, whatever the file. The commands are those that a person gives a stranger's
+# model.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+need_python
+# What is freed is given back, or the figures would be the sanitizer's.
+export ASAN_OPTIONS="quarantine_size_mb=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+cd "$work" || exit 1
+python3 - "$SOURCE" <<'PY' || exit 1
+import json, os, struct, sys, zipfile
+BERT = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 8, "vocab_size": 16, "max_position_embeddings": 8}
+MIB = 1 << 20
+EMPTY = b'{},'
+
+
+def folder(name, config=BERT):
+    os.makedirs(name, exist_ok=True)
+    json.dump(config, open(name + "/config.json", "w"))
+    return name + "/"
+
+
+def write(path, *parts):
+    with open(path, "wb") as f:
+        for part in parts:
+            f.write(part)
+
+
+def safetensors(path, header, data=b""):
+    write(path, struct.pack("<Q", len(header)), header, data)
+
+
+# ---- JSON: a tree is 75 times its text
+empties = b"[" + EMPTY * (6 * MIB) + b"{}]"
+safetensors(folder("header-value") + "model.safetensors", b'{"a":' + empties + b"}")
+members = b"{" + b",".join(b'"%x":{}' % i for i in range(2000000)) + b"}"
+safetensors(folder("header-members") + "model.safetensors", members)
+write(folder("index") + "model.safetensors.index.json", b'{"metadata":', empties, b',"weight_map":{"a":"b"}}')
+write(folder("index-members") + "model.safetensors.index.json", b'{"weight_map":', b"{" + b",".join(b'"%x":"a"' % i for i in range(2000000)) + b"}", b"}")
+write(folder("config") + "config.json", b'{"model_type":"bert","a":[' + EMPTY * (5 * MIB // 2) + b"{}]}")
+os.makedirs("hub/api/models/a/b/revision")
+write("hub/api/models/a/b/revision/main", b'{"sha":"%s","siblings":[' % (b"0" * 40), EMPTY * (5 * MIB), b"{}]}")
+write("llama.json", b'[{"avg_ns":1,"n_prompt":1,"model_filename":"m"},', EMPTY * (6 * MIB), b"{}]")
+write("llama-short.json", b'[{"avg_ns":1,"n_prompt":1,"n_gen":0,"model_filename":"m"},', EMPTY * 200000, b"{}]")
+safetensors("golden.safetensors", b'{"__metadata__":{"a":' + empties + b"}}")
+
+# ---- pickles
+TENSOR = (b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x10tQK\0K\x10\x85K\x01\x85\x89"
+          b"ccollections\nOrderedDict\n)RtR")
+
+
+def zipped(name, pickle):
+    with zipfile.ZipFile(folder(name) + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
+        z.writestr("archive/data.pkl", pickle)
+        z.writestr("archive/data/0", b"\0" * 64)
+
+
+zipped("pickle-key", b"\x80\x02}q\0" + TENSOR + b"q\x010X" + struct.pack("<I", MIB) + b"k" * MIB + b"q\x020(" + b"h\x02h\x01" * 8000 + b"u.")
+inner = b"}q\x05(" + b"K\x01K\x01" * 200000 + b"u0"
+zipped("pickle-nested", b"\x80\x02" + inner + b"}(" + b"K\x01h\x05" * 200000 + b"u.")
+part = b"\x80\x02(" + b"]" * 700000 + b"1"
+write(folder("pickle-legacy") + "pytorch_model.bin", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.",
+      part, b"}X\x0d\0\0\0little_endian\x88s.", part, b"}.", part, b"].")
+count = 1 << 20
+directory = b"PK\x01\x02" + b"\0" * 42
+write(folder("zip") + "pytorch_model.bin", b"PK\x03\x04" + b"\0" * 26, directory * count,
+      b"PK\x06\x06" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, count, count, len(directory) * count, 30),
+      b"PK\x06\x07" + struct.pack("<IQI", 0, 30 + len(directory) * count, 1), b"PK\x05\x06" + b"\0" * 4 + b"\xff" * 12 + b"\0\0")
+
+# ---- configurations
+cases = sys.argv[1] + "/tests/conform/cases/"
+read = lambda name: json.load(open(cases + name + "/config.json"))
+folder("layers", dict(BERT, num_hidden_layers=100000))
+folder("whisper", dict(read("whisper"), encoder_layers=2147483647))
+folder("whisper-decoder", dict(read("whisper"), decoder_layers=2147483647))
+folder("experts", dict(read("mixtral"), num_local_experts=100000, num_hidden_layers=1000))
+folder("window", dict(read("swin-pad"), window_size=1000, image_size=65536))
+folder("distances", dict(read("t5"), relative_attention_max_distance=1 << 20, num_layers=200))
+folder("deep", dict(read("deepseek_v3"), num_hidden_layers=1000))
+
+# ---- a folder's own golden file, and holes
+os.makedirs("own/.cache/huggingface")
+folder("own")
+header = json.dumps({"in.input_ids": {"dtype": "I64", "shape": [1, 115 * MIB], "data_offsets": [0, 920 * MIB]}}).encode()
+safetensors("large.safetensors", header)
+os.truncate("large.safetensors", 8 + len(header) + 920 * MIB)
+header = json.dumps({"in.input_ids": {"dtype": "I64", "shape": [1, 1 << 40], "data_offsets": [0, 1 << 43]}}).encode()
+safetensors(folder("holes") + "model.safetensors", header)
+os.truncate("holes/model.safetensors", 8 + len(header) + (1 << 43))
+
+# ---- a graph: inputs that are initializers, by pairs
+number = lambda n: (bytes([n & 127 | 128]) + number(n >> 7)) if n > 127 else bytes([n])
+field = lambda key, data: bytes([key << 3 | 2]) + number(len(data)) + data
+n = 40000
+graph = b"".join(field(11, field(1, b"i%d" % i)) + field(5, field(8, b"i%d" % (n - 1 - i))) for i in range(n)) + field(12, field(1, b"out"))
+write("pairs.onnx", field(7, graph))
+write("empties.onnx", field(7, b"\x0a\0" * (8 * MIB) + b"\x5a\0" * (8 * MIB)))
+PY
+run="run --on null --runs 1 --no-conform"
+
+# Checkpoints that cannot be opened.
+for name in header-value header-members index index-members config pickle-legacy zip holes; do
+	bounded 1 8 300 "$ASSAY" inspect "$name"
+done
+has err 'holes.*never written'
+for name in pickle-key pickle-nested; do                 # the tensor is there, and nothing reads it
+	bounded 0 8 300 "$ASSAY" inspect "$name"
+done
+bounded 2 20 300 "$ASSAY" $run header-value --json
+json 'd[0]["verdict"] == "failed" and "its header" in d[0]["cause"]'
+
+# The Hub's list, and results of other tools.
+(cd hub && exec python3 -m http.server --bind 127.0.0.1 0) >"$work/port" 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do grep -q 'port [1-9]' "$work/port" && break; sleep 0.1; done
+hub=http://127.0.0.1:$(grep -o 'port [0-9]*' "$work/port" | head -1 | cut -d' ' -f2)/
+HF_HUB_OFFLINE='' no_proxy=127.0.0.1 HF_ENDPOINT=$hub bounded 1 8 300 "$ASSAY" fetch a/b
+has err 'the list of files'
+bounded 1 8 300 "$ASSAY" import llama.json
+has err 'MiB of memory'
+bounded 1 8 300 "$ASSAY" import llama-short.json
+
+# Configurations: a row, no abort.
+refused()
+{
+	bounded 2 20 400 "$ASSAY" $run --synthetic "$1" --json
+	json "d[0][\"verdict\"] == \"unsupported\" and \"$2\" in d[0][\"cause\"]"
+}
+refused layers 'num_hidden_layers: 100000; at most 1024'
+refused whisper 'encoder_layers: 2147483647; at most 1024'
+refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
+refused experts '1000 layers of 100000 experts'
+refused window 'tables of more than 64 MiB'
+bounded 0 20 400 "$ASSAY" $run --synthetic distances          # 200 layers share one table of 8 MiB
+# Planning is inside the timeout: a thousand layers of experts are drawn, and drawn again for what would fit.
+bounded 2 60 1000 "$ASSAY" $run --synthetic deep --timeout 0.1 --memory 0.01 --json
+json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("plan: ")'
+
+# A child that says much: its parent keeps what fits, and ends it.
+cat >talker <<'SH'
+#!/usr/bin/env python3
+import os
+os.read(0, 1 << 20)
+line = b'{"event":"placement","nodes":[' + b'{},' * (3 << 20) + b'{}]}\n'
+for _ in range(3):
+    for at in range(0, len(line), 65536):
+        os.write(3, line[at:at + 65536])
+os.write(3, b'{"event":"error","status":"failed","text":"the end"}\n{"event":"done"}\n')
+SH
+chmod +x talker
+"$ASSAY" conform --on null "$SOURCE/tests/conform/cases/bert" >/dev/null 2>&1          # writes the case's weights, which are nobody's synthetic ones
+cp -r "$(dirname "$(ls "$ASSAY_CACHE"/conform/*/model.safetensors)")" bert || fail "no weights"
+ASSAY_PROGRAM=$work/talker bounded 2 20 400 "$ASSAY" $run bert --json
+json 'd[0]["verdict"] == "failed" and "memory" in d[0]["cause"]'
+
+# What a download says of its own answers is not asked; what a file of inputs needs is predicted.
+mkdir -p bert/.cache/huggingface && echo '{}' >bert/case.json && cp "$SOURCE/tests/conform/cases/bert/io.safetensors" bert/
+bounded 0 20 400 "$ASSAY" $run bert --json
+json 'd[0]["golden_file"] is None and d[0]["reference"] != "golden"'
+rm -r bert/.cache
+bounded 0,2,3 20 400 "$ASSAY" $run bert --json
+json 'd[0]["golden_file"] == "io.safetensors"'
+bounded 2 20 400 "$ASSAY" $run bert --golden large.safetensors --memory 0.25 --json
+json 'd[0]["verdict"] == "no_memory" and d[0]["cause"].startswith("not tried")'
+bounded 1 20 400 "$ASSAY" $run bert --golden golden.safetensors
+
+# Graphs.
+bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
+bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
+finish
