@@ -10,7 +10,7 @@
 #include "command.h"
 #include "emit.h"
 #include "measure/standing.h"
-#include "progress.h"
+#include "reading.h"
 #include "report/report.h"
 #include "report/summary.h"
 #include "show.h"
@@ -38,7 +38,7 @@ static void split_side(struct arena *a, const char *text, const char *db, const 
 
 static enum status take_side(struct side *out, struct arena *a, const char *text, const char *db, struct error *err)
 {
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	const char *path, *words;
 
 	split_side(a, text, db, &path, &words);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"
-#include "progress.h"
+#include "reading.h"
 #include "show.h"
 #include "store/store.h"
 
@@ -257,7 +257,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct explained x = { 0 };
 	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);

@@ -6,14 +6,16 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "emit.h"
-#include "progress.h"
+#include "reading.h"
 #include "store/transfer.h"
 
 static int run_export(int argc, char **argv)
 {
 	const char *db = cli_default_db(), *format = "parquet", *to = NULL;
+	bool raw = false;
 	const struct cli_option options[] = {
 		{ "format", CLI_TEXT, &format, "FORMAT", "parquet (the default), csv, or json: an object a line" },
+		{ "raw", CLI_FLAG, &raw, NULL, "of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
 		{ "o", CLI_TEXT, &to, "PATH", "the file for one table; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
@@ -27,7 +29,7 @@ static int run_export(int argc, char **argv)
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
 		.options = options, .min_words = 0, .max_words = -1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct error err = { 0 };
 	struct table t = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
@@ -38,13 +40,15 @@ static int run_export(int argc, char **argv)
 		return cli_bad_use("-o PATH says where to");
 	if (!text_is(format, "parquet") && !text_is(format, "csv") && !text_is(format, "json"))
 		return cli_bad_use("unknown format '%s': parquet, csv or json", format);
+	if (raw && !text_is(format, "csv"))
+		return cli_bad_use("--raw goes with --format csv");
 	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) || (words != 1 && file_mkdirs(to, &err)))
 		goto failed;
 	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {
 		const char *table = words > 0 ? argv[1 + i] : t.cells[i];
 		const char *path = words == 1 ? to : arena_printf(&s.arena, "%s/%s.%s", to, table, format);
 		int64_t rows = 0;
-		if (store_export(&s, table, format, path, &rows, &err))
+		if (store_export(&s, table, format, raw, path, &rows, &err))
 			goto failed;
 		emit("%s: %lld row%s\n", path, (long long)rows, rows == 1 ? "" : "s");
 	}
@@ -61,7 +65,7 @@ static bool is_ours(const char *path)
 	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db");
 }
 
-static enum status absorb(struct store *s, const char *db, const char *path, struct error *err)
+static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, struct error *err)
 {
 	struct store_absorbed got;
 	enum status status = !file_exists(path) && !file_is_dir(path) ? error_set(err, STATUS_BAD_INPUT, "%s: no such file or folder", path) : STATUS_OK;
@@ -69,7 +73,7 @@ static enum status absorb(struct store *s, const char *db, const char *path, str
 	if (status == STATUS_OK && !s->duckdb)
 		status = store_open(s, db, false, err);
 	if (status == STATUS_OK)
-		status = store_absorb(s, path, &got, err);
+		status = store_absorb(s, path, most, &got, err);
 	if (status == STATUS_OK)
 		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells, got.cells == 1 ? "" : "s", (long long)got.new_cells,
 			(long long)got.new_runs, got.new_runs == 1 ? "" : "s");
@@ -79,7 +83,9 @@ static enum status absorb(struct store *s, const char *db, const char *path, str
 static int run_import(int argc, char **argv)
 {
 	const char *db = cli_default_db();
+	int64_t most = 5000000;
 	const struct cli_option options[] = {
+		{ "rows", CLI_INTEGER, &most, "N", "of a database of assay: one whose tables hold more rows is refused; default 5000000", 1, 1e12 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database, made where it is not there; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};
@@ -97,7 +103,7 @@ static int run_import(int argc, char **argv)
 			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
 		.options = options, .min_words = 1, .max_words = -1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
@@ -109,7 +115,7 @@ static int run_import(int argc, char **argv)
 		struct store_import added = { 0 };
 		err = (struct error){ 0 };
 		if (is_ours(argv[i])) {
-			if (absorb(&s, db, argv[i], &err) != STATUS_OK)
+			if (absorb(&s, db, argv[i], most, &err) != STATUS_OK)
 				code = cli_error(&err);
 			continue;
 		}

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"
-#include "progress.h"
+#include "reading.h"
 #include "report/summary.h"
 #include "show.h"
 
@@ -110,7 +110,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct arena a = { 0 };
 	struct side side;
 	struct history *items;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay query: named questions and SQL over the rows. The file is opened read-only for it, so nothing can be changed this way.
+// assay query: named questions and SQL over the rows. SQL is one SELECT, which changes nothing and reads nothing but the database; its rows
+// and its time are bounded.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,16 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "base/csv.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "emit.h"
 #include "progress.h"
+#include "reading.h"
 #include "report/report.h"
 #include "store/questions.h"
+
+enum { ROWS_MOST = 100000 };
 
 static bool is_integer(const char *type)
 {
@@ -92,13 +97,18 @@ static void print_table(struct arena *a, const struct table *t)
 
 // ---- csv, json, md -------------------------------------------------------------------------------------------------
 
+static bool raw_csv;                                     // --raw
+
 // RFC 4180; NULL is an empty field and an empty text is "". Line ends and tabs stay within quotes, other control characters are escaped.
-static void add_csv_field(struct text *t, const char *s)
+// A number may begin with a minus, a text may not: base/csv.h.
+static void add_csv_field(struct text *t, const char *s, bool number)
 {
 	struct text field = { 0 };
 
 	if (!s)
 		return;
+	if (!number && !raw_csv && csv_is_formula(s))
+		text_add(&field, "'");
 	visible_add_lines(&field, s);
 	s = text_get(&field);
 	if (*s && !s[strcspn(s, "\",\n")]) {
@@ -119,7 +129,7 @@ static void print_csv(struct arena *a, const struct table *t)
 	(void)a;
 	for (size_t r = 0; r <= t->row_count; r++)
 		for (size_t c = 0; c < t->column_count; c++) {
-			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c]);
+			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c], r > 0 && is_number(t->types[c]));
 			text_add(&out, c + 1 == t->column_count ? "\n" : ",");
 		}
 	emit_bytes(text_get(&out), out.length);
@@ -225,14 +235,19 @@ static int run(int argc, char **argv)
 	};
 	const char *db = cli_default_db(), *format = "table", *left_out = NULL;
 	struct store_asking with = { 0 };
+	int64_t most = 0;
+	double timeout_s = 60;
 	bool json = false, listed = false;
 	const struct cli_option options[] = {
 		{ "list", CLI_FLAG, &listed, NULL, "the names, with what each answers" },
 		{ "on", CLI_TEXT, &with.platform, "PLATFORM", "of a named question: this platform only" },
 		{ "model", CLI_TEXT, &with.model, "MODEL", "of a named question: this model only (its name, or what is behind the last '/')" },
 		{ "limit", CLI_INTEGER, &with.limit, "N", "of a named question: N rows at most", 1, 1000000000 },
+		{ "rows", CLI_INTEGER, &most, "N", "of SQL: an answer of more rows is an error; default 100000", 1, 1000000000 },
+		{ "timeout", CLI_REAL, &timeout_s, "S", "seconds for the answer; default 60", 0.01, 1e7 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), csv, json or md" },
+		{ "raw", CLI_FLAG, &raw_csv, NULL, "of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
 		{ "json", CLI_FLAG, &json, NULL, "the same as --format json" },
 		{ .kind = CLI_END },
 	};
@@ -241,18 +256,19 @@ static int run(int argc, char **argv)
 		.text = "NAME is one of `assay query --list`: fastest, by-hardware, by-architecture, memory, failures,\n"
 			"fallbacks, slower-than-cpu, unstable, wrong, untested, regressions, coverage. Times are of rows that\n"
 			"ran on the hardware that was asked for; what was left out is counted on standard error.\n\n"
-			"SQL: the view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists all tables,\n"
-			"and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, and changes nothing.\n\n"
+			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
+			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes nothing,\n"
+			"and reads nothing but the database: no file, no network, no extension.\n\n"
 			"  assay query fastest\n"
 			"  assay query failures --on webgpu --format md\n"
 			"  assay query 'SELECT model, requested, verdict, latency_ms FROM result ORDER BY latency_ms'\n"
 			"  assay query --format csv 'SELECT * FROM hardware_results WHERE success'\n\n"
-			"Exit codes: 0 answered, an empty answer too; 1 bad use, or the database cannot be read.\n",
+			"Exit codes: 0 answered, an empty answer too; 1 bad use, a limit, or the database cannot be read.\n",
 		.options = options,
 		.min_words = 0,
 		.max_words = 1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct error err = { 0 };
 	struct table t = { 0 };
 	const struct store_question *question = NULL;
@@ -279,9 +295,15 @@ static int run(int argc, char **argv)
 	}
 	if (!question && (with.model || with.platform || with.limit))
 		return cli_bad_use("--on, --model and --limit go with a named query; in SQL they are WHERE and LIMIT");
+	if (question && most)
+		return cli_bad_use("--rows goes with SQL; a named query has --limit");
+	if (raw_csv && !text_is(format, "csv"))
+		return cli_bad_use("--raw goes with --format csv");
+	s.limits.seconds = timeout_s;
+	s.limits.option = "--timeout";
 	if (store_open_settled(&s, db, &err) != STATUS_OK)
 		return cli_error(&err);
-	if (question ? store_ask(&s, question, &with, &t, &left_out, &err) : store_query(&s, argv[1], &t, &err)) {
+	if (question ? store_ask(&s, question, &with, &t, &left_out, &err) : store_select(&s, argv[1], most ? most : ROWS_MOST, &t, &err)) {
 		store_close(&s);
 		return cli_error(&err);
 	}

@@ -9,7 +9,7 @@
 #include "command.h"
 #include "emit.h"
 #include "fetching.h"
-#include "progress.h"
+#include "reading.h"
 #include "report/recommend.h"
 #include "show.h"
 
@@ -188,7 +188,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store s = { .notice = progress_notice };
+	struct store s = cli_reading();
 	struct report_options how = { 0 };
 	struct error err = { 0 };
 	struct machine machine;

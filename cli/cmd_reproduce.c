@@ -7,6 +7,7 @@
 #include "cells.h"
 #include "emit.h"
 #include "progress.h"
+#include "reading.h"
 #include "show.h"
 
 static void show_phase(void *context, const char *phase)
@@ -95,7 +96,7 @@ static int run(int argc, char **argv)
 		.min_words = 1,
 		.max_words = 1,
 	};
-	struct store store = { .notice = progress_notice };
+	struct store store = cli_reading();
 	struct machine machine;
 	struct reproduce r;
 	struct cell_result now;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: a table of commands. It finds the command and hands over; what a command does lies in cmd_*.c.
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN);                // at a limit of file sizes a write fails with a sentence; the signal would end the program in silence
 	cli_watch_pages(argc > 1 && strcmp(argv[1], "cell") == 0);
 	int code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)

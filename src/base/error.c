@@ -73,7 +73,7 @@ enum status error_prefix(struct error *err, const char *format, ...)
 enum status error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno;
-	enum status status = code == ENOSPC || code == EDQUOT ? STATUS_NO_SPACE : code == ENOMEM ? STATUS_NO_MEMORY
+	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE : code == ENOMEM ? STATUS_NO_MEMORY
 		: code == EMFILE || code == ENFILE ? STATUS_NOT_ASKED : STATUS_FAILED;
 	if (!err)
 		return status;
@@ -83,7 +83,7 @@ enum status error_errno(struct error *err, const char *format, ...)
 	if (vsnprintf(text, sizeof text, format, ap) < 0)
 		text[0] = 0;
 	va_end(ap);
-	error_set(err, status, "%s: %s", text, strerror_r(code, reason, sizeof reason));
+	error_set(err, status, "%s: %s%s", text, strerror_r(code, reason, sizeof reason), code == EFBIG ? " (a limit of this process: ulimit -f)" : "");
 	errno = code;
 	return status;
 }

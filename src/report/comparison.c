@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "measure/standing.h"
+#include "report/gather.h"
 #include "report/summary.h"
 
 static bool same_question(const struct store_comparison *x, const struct store_comparison *y)
@@ -88,7 +89,7 @@ enum status report_comparisons(struct store *s, struct report_comparison **out, 
 {
 	struct store_comparison *lines;
 	size_t n, kept = 0;
-	enum status st = store_comparison_list(s, &lines, &n, err);
+	enum status st = store_comparison_list(s, REPORT_OTHERS, &lines, &n, err);
 
 	*count = 0;
 	if (st)

@@ -64,6 +64,16 @@ static struct report_fallback *add(struct summary *out, struct arena *a, struct 
 	return f;
 }
 
+// Rows of one question stand behind each other.
+static size_t tries_of(const struct table *t, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < t->row_count && table_integer(t, first + n, "fallback_of") == table_integer(t, first, "fallback_of"))
+		n++;
+	return n;
+}
+
 static bool is_silent(const struct report_cell *c)
 {
 	return !c->is_running && c->row.actual != NULL && !text_is(c->row.actual, c->row.requested);
@@ -73,11 +83,12 @@ static bool is_silent(const struct report_cell *c)
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"SELECT * FROM result WHERE fallback_of IS NOT NULL QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt"
-		" ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1 ORDER BY fallback_of, attempt";
+		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN ")"
+		" QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1)"
+		" ORDER BY id DESC LIMIT %d) ORDER BY fallback_of, attempt";
 	struct arena *a = &s->arena;
 	struct table t;
-	enum status status = store_query(s, sql, &t, err);
+	enum status status = store_query(s, arena_printf(a, sql, REPORT_QUESTIONS), &t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -88,7 +99,7 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 		if (c == NULL)
 			continue;
 		if (c->fallback == NULL)
-			add(out, a, c, t.row_count);
+			add(out, a, c, tries_of(&t, i));
 		f = &out->fallbacks[c->fallback - out->fallbacks];
 		struct report_try *y = &f->tries[f->try_count++];
 		table_row(&t, i, &y->row);

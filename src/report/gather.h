@@ -9,6 +9,12 @@
 #define QUESTION_SQL "r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source," \
 	" nullif(r.precision, 'stored'), r.threads, r.image_size, nullif(r.scenario, 'single-stream'), r.rate_per_s, r.latency_bound_ms, r.streams"
 
+// Most of what a report takes from a database, however much is in it; the newest. Questions are compared with each
+// other, name by name, and a matrix has lines x columns.
+enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000, REPORT_NAME = 4096 };
+// Ids of the questions that it takes: a temporary table that take_cells makes, there while the store is being read.
+#define REPORT_CHOSEN "report_chosen"
+
 void summary_place_cells(struct summary *out, struct arena *a);                       // lines.c: lines and columns
 void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a);   // the fastest of a line
 void summary_count_models(struct summary *out, struct arena *a);

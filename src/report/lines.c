@@ -50,9 +50,9 @@ static bool same_number(int64_t x, int64_t y)
 // What was asked of every cell of a line alike; effort and cycles change how long is measured, not what.
 static bool same_asked(const struct variant *v, const struct row *r)
 {
-	return text_is(precision_of(v->precision), precision_of(r->precision)) && same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size)
-		&& text_is(scenario_of(v->scenario), scenario_of(r->scenario)) && same_real(v->rate_per_s, r->rate_per_s)
-		&& same_real(v->latency_bound_ms, r->latency_bound_ms) && same_number(v->streams, r->streams);
+	return same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size) && same_real(v->rate_per_s, r->rate_per_s)
+		&& same_real(v->latency_bound_ms, r->latency_bound_ms) && same_number(v->streams, r->streams)
+		&& text_is(precision_of(v->precision), precision_of(r->precision)) && text_is(scenario_of(v->scenario), scenario_of(r->scenario));
 }
 
 const char *report_computed_in(const struct row *r)
@@ -66,10 +66,10 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	const struct row *r = &c->row;
 	int64_t sequence = row_question_sequence(r);
 
-	return text_is(l->model, r->model) && text_is(l->machine, c->machine) && same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r)
-		&& text_is(l->source, r->source) && l->layers == r->layers
-		&& (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE)
-		&& (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->new_tokens == r->new_tokens;
+	// Numbers first: every question is held against every line.
+	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) && (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE)
+		&& l->layers == r->layers && l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine)
+		&& same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -216,9 +216,9 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 		.image_size = but & BUT_IMAGE ? q->image_size : r->image_size, .scenario = r->scenario, .rate_per_s = r->rate_per_s,
 		.latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
 
-	return text_is(x->name, y->name) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && r->layers == q->layers && r->new_tokens == q->new_tokens
-		&& text_is(r->source, q->source) && same_asked(&v, q) && (but & BUT_PLATFORM || text_is(x->platform, y->platform))
-		&& (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence);
+	return (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence) && r->layers == q->layers && r->new_tokens == q->new_tokens
+		&& text_is(x->name, y->name) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights)
+		&& text_is(r->source, q->source) && same_asked(&v, q) && (but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }
 
 bool report_is_unstable(const struct report_cell *c)

@@ -7,7 +7,7 @@
 void summary_gather_notes(struct summary *out, struct arena *a)
 {
 	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0, foreign = 0, predicted = 0;
-	const char **n = out->notes = ARENA_ARRAY(a, 16, const char *);
+	const char **n = out->notes = ARENA_ARRAY(a, 20, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct row *r = &out->cells[i].row;
@@ -26,6 +26,8 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE && r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
 	}
 #define NOTE(count, ...) if ((count) > 0) n[out->note_count++] = arena_printf(a, __VA_ARGS__)
+	NOTE(out->questions - (int64_t)out->cell_count, "The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the others.",
+		(long long)out->questions, out->cell_count);
 	NOTE(out->synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
 		out->synthetic, out->cell_count);
 	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.", shortened, out->cell_count);

@@ -34,9 +34,9 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	const char *sql = arena_printf(a,
 		"WITH q AS (SELECT r.id, first_value(r.id) OVER w AS latest, row_number() OVER w AS nth FROM result r JOIN cell c ON c.id = r.id"
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
-		" WINDOW w AS (PARTITION BY " QUESTION_SQL ", r.engine, r.engine_version, CAST(r.options AS VARCHAR), r.form ORDER BY r.id DESC))"
+		" WINDOW w AS (PARTITION BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form ORDER BY r.id DESC))"
 		" SELECT q.latest, q.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM q JOIN sample s ON s.cell = q.id"
-		" WHERE q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", PROCESSES_MOST, SAMPLES_MOST);
+		" WHERE q.latest IN (SELECT id FROM " REPORT_CHOSEN ") AND q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", PROCESSES_MOST, SAMPLES_MOST);
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);
 

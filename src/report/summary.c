@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers the facts of a report from the rows. Of every question the latest answer counts; an interrupted or running row
-// hides no finished one. Latencies are compared within a line only: same model, weights, layers, batch, length and type.
+// Gathers the facts of a report from the rows, of so many at most that its size has a bound. Of every question the latest answer counts; an
+// interrupted or running row hides no finished one. Latencies are compared within a line only: same model, weights, layers, batch, length and type.
 #include "report/gather.h"
 
 #include <math.h>
@@ -54,16 +54,69 @@ static void take_standing(struct report_cell *c)
 		&& (c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
 }
 
-static enum status take_cells(struct store *s, struct summary *out, struct error *err)
+// The latest row of every question, of the newest questions. Found by the few columns that tell questions apart: a row has 150.
+static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
+		"CREATE TEMP TABLE report_question AS SELECT id FROM (SELECT r.id FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
 		" QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
-		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, r.id DESC) = 1 ORDER BY r.id";
+		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, r.id DESC) = 1);"
+		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
+		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
+	struct table t;
+	enum status status = store_query(s, arena_printf(&s->arena, sql, REPORT_QUESTIONS), &t, err);
+
+	if (status != STATUS_OK)
+		return status;
+	out->questions = table_integer(&t, 0, "questions");
+	out->rows = table_integer(&t, 0, "cells");
+	if (out->questions > REPORT_QUESTIONS && s->notice != NULL)
+		s->notice(arena_printf(&s->arena, "%s has answers to %lld questions; the report has the newest %d", s->path, (long long)out->questions, REPORT_QUESTIONS));
+	return STATUS_OK;
+}
+
+static bool is_long(const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+	const char *const names[] = { r->model, r->requested, r->actual, r->engine, r->weights, r->compute_dtype, r->precision, r->scenario, r->source, c->machine, c->asked_device };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (names[i] != NULL && strnlen(names[i], REPORT_NAME + 1) > REPORT_NAME)
+			return true;
+	}
+	return false;
+}
+
+// A database of assay has some dozens of platforms and devices; a matrix has a column for each.
+static enum status check_names(const struct summary *out, struct error *err)
+{
+	const struct report_cell *seen[REPORT_COLUMNS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const struct report_cell *c = &out->cells[i];
+		size_t k = 0;
+		if (is_long(c))
+			return error_set(err, STATUS_BAD_INPUT, "row %lld has a name of more than %d characters", (long long)c->row.row, REPORT_NAME);
+		while (k < count && !(text_is(seen[k]->row.requested, c->row.requested) && text_is(seen[k]->asked_device, c->asked_device)))
+			k++;
+		if (k == REPORT_COLUMNS)
+			return error_set(err, STATUS_BAD_INPUT, "its rows name more than %d platforms and devices, and no report has room for them", REPORT_COLUMNS);
+		if (k == count)
+			seen[count++] = c;
+	}
+	return STATUS_OK;
+}
+
+static enum status take_cells(struct store *s, struct summary *out, struct error *err)
+{
+	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t;
-	enum status status = store_query(s, sql, &t, err);
+	enum status status = choose(s, out, err);
 
+	if (status == STATUS_OK)
+		status = store_query(s, sql, &t, err);
 	if (status != STATUS_OK)
 		return status;
 	out->cell_count = t.row_count;
@@ -88,10 +141,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		c->p90 = verdict_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
 		c->times_cpu = c->against_cpu.times = (double)NAN;
 	}
-	status = store_query(s, "SELECT count(*) AS n FROM cell", &t, err);
-	if (status == STATUS_OK)
-		out->rows = table_integer(&t, 0, "n");
-	return status;
+	return check_names(out, err);
 }
 
 // ---- machine, platforms, runs ------------------------------------------------------------------------------------
@@ -99,8 +149,8 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 static enum status take_machines(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, "SELECT * FROM machine WHERE id IN (SELECT machine FROM run) ORDER BY (SELECT max(r.id) FROM run r WHERE r.machine = machine.id) DESC",
-		&t, err);
+	enum status status = store_query(s, arena_printf(&s->arena, "SELECT machine.* FROM machine JOIN (SELECT machine, max(id) AS last FROM run GROUP BY machine) r"
+		" ON r.machine = machine.id ORDER BY r.last DESC LIMIT %d", REPORT_OTHERS), &t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -139,7 +189,8 @@ static const char *capabilities_of(struct arena *a, const char *devices, bool *e
 static enum status take_platforms(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, "SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id", &t, err);
+	enum status status = store_query(s, arena_printf(&s->arena, "SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id LIMIT %d",
+		REPORT_OTHERS), &t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -160,8 +211,8 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 static enum status take_runs(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, "SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%Y-%m-%d %H:%M') AS started,"
-		" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells FROM run r ORDER BY r.id DESC", &t, err);
+	enum status status = store_query(s, arena_printf(&s->arena, "SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%%Y-%%m-%%d %%H:%%M') AS started,"
+		" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells FROM run r ORDER BY r.id DESC LIMIT %d", REPORT_OTHERS), &t, err);
 
 	if (status != STATUS_OK)
 		return status;

@@ -166,6 +166,7 @@ struct summary {
 	const char **methods;                            // how memory was sampled, distinct
 	size_t method_count;
 	int64_t rows;                                    // in the database; cell_count of them are shown
+	int64_t questions;                               // that have an answer; above cell_count: older ones are left out
 };
 
 // Everything in the store's arena.

@@ -296,6 +296,7 @@ static void become(char *const *argv, char *const *environment, int null, int lo
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	dup2(null, 0);
 	dup2(log, 1);
 	dup2(log, 2);

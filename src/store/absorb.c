@@ -2,10 +2,13 @@
 // Rows of another database of assay into this one: a folder that `assay export` wrote, or the file itself. A run is known again by
 // who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not added again, what it
 // gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds nothing.
+#include <string.h>
 #include <sys/stat.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "store/guard.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
@@ -71,12 +74,16 @@ static enum status exec(struct db *d, struct text *sql, struct error *err)
 	return status;
 }
 
+// ---- what is there -----------------------------------------------------------------------------------------------
+
+// A table of the other database: where its rows are read from. NULL: it has none of that name.
+struct source { const char *file, *from; };
+
 // ", columns = {'id': 'VARCHAR', ...}": a reader of JSON that looks for itself makes times of texts.
 static enum status as_texts(struct db *d, struct arena *a, const char *table, struct text *out, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a, "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = ? ORDER BY column_index",
-		&(struct db_parameter){ .text = table }, 1, &t, err);
+	enum status status = db_query(d, a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = arena_printf(a, "main.%s", table) }, 1, &t, err);
 
 	text_add(out, ", format = 'newline_delimited', columns = {");
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
@@ -88,68 +95,147 @@ static enum status as_texts(struct db *d, struct arena *a, const char *table, st
 	return status;
 }
 
-// A table source_TABLE for each table, with the types that it has here: of a file that `assay export` wrote.
-static enum status open_exported(struct db *d, struct arena *a, const char *folder, const char *table, struct error *err)
+// The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe nowhere.
+static enum status find_exported(struct arena *a, const char *folder, struct source *sources, struct error *err)
 {
-	static const struct { const char *ending, *reader; } formats[] = { { "parquet", "read_parquet" }, { "csv", "read_csv" }, { "json", "read_json" } };
-	struct text sql = { 0 };
+	static const char *const endings[] = { "parquet", "csv", "json" };
 	struct stat st;
-	size_t f = 0;
+
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		for (size_t f = 0; f < 3 && sources[i].file == NULL; f++) {
+			const char *file = arena_printf(a, "%s/%s.%s", folder, tables[i].table, endings[f]);
+			sources[i].file = lstat(file, &st) == 0 ? file : NULL;
+		}
+		if (sources[i].file == NULL)
+			return error_set(err, STATUS_BAD_INPUT, "it has no %s.parquet, .csv or .json; `assay export -o FOLDER` writes all tables", tables[i].table);
+		if (!S_ISREG(st.st_mode))
+			return error_set(err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
+		if (st.st_size == 0 && text_ends(sources[i].file, ".json"))
+			sources[i].file = "";                        // no lines of JSON are a table without rows
+	}
+	return STATUS_OK;
+}
+
+static enum status exported_rows(struct db *d, struct arena *a, const char *table, struct source *s, struct error *err)
+{
+	struct text from = { 0 };
 	enum status status = STATUS_OK;
 
-	while (f < 3 && !file_exists(arena_printf(a, "%s/%s.%s", folder, table, formats[f].ending)))
-		f++;
-	if (f == 3)
-		return error_set(err, STATUS_BAD_INPUT, "it has no %s.parquet, .csv or .json; `assay export -o FOLDER` writes all tables", table);
-	const char *file = arena_printf(a, "%s/%s.%s", folder, table, formats[f].ending);
-	text_addf(&sql, "CREATE TEMP TABLE source_%s AS FROM main.%s LIMIT 0;", table, table);
-	if (stat(file, &st) != 0 || st.st_size > 0) {                        // no lines of JSON are a table without rows
-		text_addf(&sql, "INSERT INTO source_%s BY NAME SELECT * FROM %s(", table, formats[f].reader);
-		sql_add_text(&sql, file);
-		if (f == 1)
-			text_add(&sql, ", header = true, all_varchar = true");
-		if (f == 2)
-			status = as_texts(d, a, table, &sql, err);
-		text_add(&sql, ")");
-	}
-	if (status == STATUS_OK)
-		return exec(d, &sql, err);
-	text_done(&sql);
+	if (*s->file == '\0')
+		return status;
+	text_add(&from, text_ends(s->file, ".parquet") ? "read_parquet(" : text_ends(s->file, ".csv") ? "read_csv(" : "read_json(");
+	sql_add_text(&from, s->file);
+	if (text_ends(s->file, ".csv"))
+		text_add(&from, ", header = true, all_varchar = true");
+	if (text_ends(s->file, ".json"))
+		status = as_texts(d, a, table, &from, err);
+	text_add(&from, ")");
+	s->from = arena_strdup(a, text_get(&from));
+	text_done(&from);
 	return status;
 }
 
-static enum status open_folder(struct db *d, const char *path, struct error *err)
+static enum status attached_rows(struct db *d, struct arena *a, const char *table, struct source *s, struct error *err)
 {
-	struct arena a = { 0 };
+	struct table have;
+	enum status status = db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = ?",
+		&(struct db_parameter){ .text = table }, 1, &have, err);
+
+	if (status == STATUS_OK && have.row_count > 0)                       // an older file has fewer
+		s->from = arena_printf(a, "source.main.%s", table);
+	return status;
+}
+
+// A file of 3 MB may hold 150 million rows that are all the same: they are counted before they are copied.
+static enum status count_rows(struct db *d, struct arena *a, const struct source *sources, int64_t most, struct error *err)
+{
+	int64_t rows = 0;
+
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		struct table t;
+		if (sources[i].from == NULL)
+			continue;
+		enum status status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", sources[i].from), NULL, 0, &t, err);
+		if (status != STATUS_OK)
+			return status;
+		int64_t n = table_integer(&t, 0, "n");
+		if (n == ROW_NONE || n > most - rows)
+			return error_set(err, STATUS_BAD_INPUT, "its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)most, tables[i].table,
+				(long long)n);
+		rows += n;
+	}
+	return STATUS_OK;
+}
+
+// source_TABLE, with the columns and types that the table has here. What has types is read where it lies, texts are made tables once.
+static enum status name_source(struct db *d, const char *table, const struct source *s, struct error *err)
+{
+	struct text sql = { 0 };
+
+	if (s->file == NULL || text_ends(s->file, ".parquet")) {
+		text_addf(&sql, "CREATE TEMP VIEW source_%s AS (FROM main.%s LIMIT 0)", table, table);
+		if (s->from != NULL)
+			text_addf(&sql, " UNION ALL BY NAME (FROM %s)", s->from);
+	} else {
+		text_addf(&sql, "CREATE TEMP TABLE source_%s AS FROM main.%s LIMIT 0;", table, table);
+		if (s->from != NULL && text_ends(s->file, ".csv"))
+			text_addf(&sql, "INSERT INTO source_%s BY NAME SELECT " CSV_PLAIN_SQL("COLUMNS('(.*)')") " AS '\\1' FROM %s", table, s->from);
+		else if (s->from != NULL)
+			text_addf(&sql, "INSERT INTO source_%s BY NAME FROM %s", table, s->from);
+	}
+	return exec(d, &sql, err);
+}
+
+static enum status name_sources(struct db *d, struct arena *a, struct source *sources, int64_t most, struct error *err)
+{
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
-		status = open_exported(d, &a, path, tables[i].table, err);
-	arena_done(&a);
+		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err) : attached_rows(d, a, tables[i].table, &sources[i], err);
+	if (status == STATUS_OK)
+		status = count_rows(d, a, sources, most, err);
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
+		status = name_source(d, tables[i].table, &sources[i], err);
 	return status;
 }
 
-static enum status open_file(struct db *d, const char *path, struct error *err)
+// ---- into this one -----------------------------------------------------------------------------------------------
+
+// Rows come over so many numbers at a time: a row of `measurement` has 150 columns, and whole rows are kept while the numbers that are put in
+// the place of theirs are looked up. `map`: of these numbers.
+static enum status find_parts(struct db *d, struct arena *a, const char *map, struct table *out, struct error *err)
+{
+	enum { PART = 20000 };
+
+	return db_query(d, a, arena_printf(a, "SELECT CAST(min(old) AS VARCHAR) AS first, CAST(max(old) AS VARCHAR) AS last FROM"
+		" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part ORDER BY part", PART, map), NULL, 0, out, err);
+}
+
+static enum status take_part(struct db *d, const struct absorbed *t, const char *number, const struct table *parts, size_t i, struct error *err)
 {
 	struct text sql = { 0 };
-	struct arena a = { 0 };
-	struct table have;
-	enum status status;
 
-	text_add(&sql, "ATTACH ");
-	sql_add_text(&sql, path);
-	text_add(&sql, " AS source (READ_ONLY)");
-	status = exec(d, &sql, err);
+	text_addf(&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", t->table, t->select, t->table, t->where);
+	if (number != NULL)
+		text_addf(&sql, " AND s.%s BETWEEN %s AND %s", number, table_get(parts, i, "first"), table_get(parts, i, "last"));
+	return exec(d, &sql, err);
+}
+
+static enum status take_tables(struct db *d, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table cells, events;
+	enum status status = find_parts(d, &a, "cell_map", &cells, err);
+
+	if (status == STATUS_OK)
+		status = find_parts(d, &a, "event_map", &events, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
-		status = db_query(d, &a, "SELECT 1 FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = ?",
-			&(struct db_parameter){ .text = tables[i].table }, 1, &have, err);
-		text_addf(&sql, "CREATE TEMP TABLE source_%s AS FROM main.%s LIMIT 0;", tables[i].table, tables[i].table);
-		if (status == STATUS_OK && have.row_count > 0)               // an older file has fewer
-			text_addf(&sql, "INSERT INTO source_%s BY NAME SELECT * FROM source.main.%s", tables[i].table, tables[i].table);
-		if (status == STATUS_OK)
-			status = exec(d, &sql, err);
+		const struct absorbed *t = &tables[i];
+		const char *number = text_is(t->table, "cell") || text_is(t->table, "event") ? "id" : text_is(t->where, OF_NEW_EVENT) ? "event" : NULL;
+		const struct table *parts = text_is(t->table, "cell") ? &cells : &events;
+		for (size_t k = 0; k < (number != NULL ? parts->row_count : 1) && status == STATUS_OK; k++)
+			status = take_part(d, t, number, parts, k, err);
 	}
-	text_done(&sql);
 	arena_done(&a);
 	return status;
 }
@@ -183,25 +269,39 @@ static enum status check(struct db *d, struct error *err)
 	return status;
 }
 
-enum status store_absorb(struct store *s, const char *path, struct store_absorbed *out, struct error *err)
+enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
+	struct source sources[TABLE_COUNT] = { 0 };
+	const char *files[TABLE_COUNT + 1] = { 0 };
+	struct db_opening how = { 0 };
+	struct arena a = { 0 };
 	struct db d = { 0 };
-	enum status status = transaction_begin(s, true, &d, err);
+	enum status status = STATUS_OK;
 
-	if (status != STATUS_OK)
-		return status;
-	status = file_is_dir(path) ? open_folder(&d, path, err) : open_file(&d, path, err);
-	if (status == STATUS_OK)
-		status = check(&d, err);
-	if (status == STATUS_OK)
-		status = db_exec(&d, maps, err);
-	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
-		struct text sql = { 0 };
-		text_addf(&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", tables[i].table, tables[i].select, tables[i].table, tables[i].where);
-		status = exec(&d, &sql, err);
+	if (file_is_dir(path)) {
+		status = find_exported(&a, path, sources, err);
+		for (size_t i = 0; i < TABLE_COUNT; i++)
+			files[i] = sources[i].file;
+		how.files = files;
+	} else {
+		how.source = path;
 	}
 	if (status == STATUS_OK)
-		status = count_new(&d, out, err);
-	status = transaction_end(s, &d, status, err);
+		status = transaction_begin_with(s, true, how, &d, err);
+	if (status == STATUS_OK) {
+		status = guard_look(&d, err);
+		if (status == STATUS_OK)
+			status = name_sources(&d, &a, sources, most, err);
+		if (status == STATUS_OK)
+			status = check(&d, err);
+		if (status == STATUS_OK)
+			status = db_exec(&d, maps, err);
+		if (status == STATUS_OK)
+			status = take_tables(&d, err);
+		if (status == STATUS_OK)
+			status = count_new(&d, out, err);
+		status = transaction_end(s, &d, status, err);
+	}
+	arena_done(&a);
 	return status != STATUS_OK ? error_prefix(err, "%s", path) : status;
 }

@@ -129,7 +129,7 @@ static int boolean_of(const struct table *t, size_t row, const char *column)
 	return text ? text_is(text, "true") : -1;
 }
 
-enum status store_comparison_list(struct store *s, struct store_comparison **out, size_t *count, struct error *err)
+enum status store_comparison_list(struct store *s, size_t most, struct store_comparison **out, size_t *count, struct error *err)
 {
 	struct table t;
 	enum status st = store_query(s, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'comparison' AND schema_name = 'main'", &t, err);
@@ -138,7 +138,7 @@ enum status store_comparison_list(struct store *s, struct store_comparison **out
 	*out = NULL;
 	if (st || table_integer(&t, 0, "n") == 0)
 		return st;
-	if ((st = store_query(s, "SELECT * FROM comparison ORDER BY id", &t, err)))
+	if ((st = store_query(s, arena_printf(&s->arena, "SELECT * FROM (FROM comparison ORDER BY id DESC LIMIT %zu) ORDER BY id", most), &t, err)))
 		return st;
 	*out = ARENA_ARRAY(&s->arena, t.row_count + 1, struct store_comparison);
 	*count = t.row_count;

@@ -69,7 +69,7 @@ const char *comparison_qualifiers(struct arena *a, const struct store_comparison
 json_t *comparison_json(const struct store_comparison *c);           // all keys, null where absent; owned by the caller
 // In one transaction, as numbers that follow each other; fills id and run of each.
 enum status store_comparisons(struct store *s, struct store_comparison *items, size_t count, struct error *err);
-// All of them in the order of their numbers, in the store's arena; none in a file whose schema is older.
-enum status store_comparison_list(struct store *s, struct store_comparison **out, size_t *count, struct error *err);
+// In the order of their numbers, the newest `most`, in the store's arena; none in a file whose schema is older.
+enum status store_comparison_list(struct store *s, size_t most, struct store_comparison **out, size_t *count, struct error *err);
 
 #endif

@@ -1,109 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening DuckDB and running statements. Extensions are neither installed nor loaded: nothing here reaches for a network.
-// One thread a connection and blocks of 16 KiB: a file of few rows stays below 1 MiB and opens in about 15 ms, and no
-// worker thread of the database exists while a cell is timed (the store closes the file between transactions anyway).
+// Statements, their results and inserts on an open database. How one is opened: db_open.c.
 #include "store/db.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/visible.h"
+#include "store/db_watch.h"
+#include "store/sql_name.h"
 
-static enum status load(struct arena *a, struct db_api *api, struct error *err)
+enum status db_error(struct error *err, const char *what, const char *message)
 {
-	void *handle = NULL;
-	const char *path = NULL;
-
-	if (library_open(a, "duckdb", "libduckdb.so*", &handle, &path, err) != STATUS_OK)
-		return error_prefix(err, "the database library");
-#define X(name)                                                                                                            \
-	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name);                                                 \
-	if (api->name == NULL)                                                                                             \
-		return error_set(err, STATUS_UNAVAILABLE, "%s has no duckdb_%s: assay needs DuckDB %d.%d or newer", path,  \
-			#name, DUCKDB_API_VERSION_MAJOR, DUCKDB_API_VERSION_MINOR);
-	DB_FUNCTIONS(X)
-#undef X
-	api->library = path;
-	return STATUS_OK;
-}
-
-enum status db_load(const struct db_api **out, struct error *err)
-{
-	static struct arena arena;           // of the process: never ends
-	static struct db_api api;
-	static bool loaded;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	enum status status = STATUS_OK;
-
-	pthread_mutex_lock(&lock);
-	if (!loaded)
-		status = load(&arena, &api, err);
-	loaded = status == STATUS_OK;
-	pthread_mutex_unlock(&lock);
-	if (loaded)
-		*out = &api;
-	return status;
-}
-
-// DuckDB's message, with a full disk told apart from everything else.
-static enum status db_error(struct error *err, const char *what, const char *message)
-{
-	bool full = message != NULL && (strstr(message, "No space left on device") != NULL || strstr(message, "Disk quota exceeded") != NULL);
-
-	return error_set(err, full ? STATUS_NO_SPACE : STATUS_FAILED, "%s%s%s", what, *what != '\0' ? ": " : "",
-		message != NULL ? message : "DuckDB gave no reason");
-}
-
-enum status db_open(struct db *d, const struct db_api *api, const char *path, bool write, bool *locked, struct error *err)
-{
-	static const char *const settings[][2] = {
-		{ "threads", "1" }, { "default_block_size", "16384" },
-		{ "autoinstall_known_extensions", "false" }, { "autoload_known_extensions", "false" },
+	static const struct { const char *words; enum status status; } known[] = {
+		{ "No space left on device", STATUS_NO_SPACE }, { "Disk quota exceeded", STATUS_NO_SPACE }, { "File too large", STATUS_NO_SPACE },
+		{ "Out of Memory Error", STATUS_NO_MEMORY },
 	};
-	duckdb_config config = NULL;
-	char *message = NULL;
-	struct db opened = { .api = api };
+	enum status status = STATUS_FAILED;
 
-	*locked = false;
-	if (api->create_config(&config) == DuckDBError)
-		return error_set(err, STATUS_NO_MEMORY, "DuckDB makes no configuration");
-	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-		if (api->set_config(config, settings[i][0], settings[i][1]) == DuckDBError) {
-			api->destroy_config(&config);
-			return error_set(err, STATUS_UNAVAILABLE, "%s does not know the setting %s", api->library, settings[i][0]);
-		}
+	for (size_t i = 0; message != NULL && i < sizeof known / sizeof known[0]; i++) {
+		if (strstr(message, known[i].words) != NULL)
+			status = known[i].status;
 	}
-	api->set_config(config, "access_mode", write ? "READ_WRITE" : "READ_ONLY");
-	duckdb_state state = api->open_ext(path, &opened.database, config, &message);
-	api->destroy_config(&config);
-	if (state == DuckDBError) {
-		*locked = message != NULL && (strstr(message, "Could not set lock") != NULL || strstr(message, "Conflicting lock") != NULL);
-		enum status status = db_error(err, path, message);
-		api->free(message);
-		return status;
-	}
-	if (api->connect(opened.database, &opened.connection) == DuckDBError) {
-		api->close(&opened.database);
-		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection", path);
-	}
-	*d = opened;
-	return STATUS_OK;
+	if (status == STATUS_NO_MEMORY)      // DuckDB's words are a paragraph about settings, which are locked
+		message = "the database takes more than " DB_MEMORY " of memory for it: ask for less at once";
+	return error_set(err, status, "%s%s%s", what, *what != '\0' ? ": " : "", message != NULL ? message : "DuckDB gave no reason");
 }
 
-void db_close(struct db *d)
+// Of a statement: what was stopped at a limit says which.
+static enum status statement_error(const struct db *d, struct error *err, const char *message)
 {
-	if (d->api == NULL)
-		return;
-	if (d->connection != NULL)
-		d->api->disconnect(&d->connection);
-	if (d->database != NULL)
-		d->api->close(&d->database);
-	*d = (struct db){ 0 };
+	enum status status = db_watch_look(d->watch, err);
+
+	return status != STATUS_OK ? status : db_error(err, "", message);
 }
 
 enum status db_exec(struct db *d, const char *sql, struct error *err)
@@ -112,7 +42,7 @@ enum status db_exec(struct db *d, const char *sql, struct error *err)
 	enum status status = STATUS_OK;
 
 	if (d->api->query(d->connection, sql, &result) == DuckDBError)
-		status = db_error(err, "", d->api->result_error(&result));
+		status = statement_error(d, err, d->api->result_error(&result));
 	d->api->destroy_result(&result);
 	return status;
 }
@@ -184,11 +114,11 @@ static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t colum
 		status = db_error(err, "turning the result into text", api->appender_error(appender));
 	while (status == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
 		if (api->append_data_chunk(appender, chunk) == DuckDBError)
-			status = db_error(err, "turning the result into text", api->appender_error(appender));
+			status = statement_error(d, err, api->appender_error(appender));
 		api->destroy_data_chunk(&chunk);
 	}
 	if (status == STATUS_OK && api->appender_close(appender) == DuckDBError)
-		status = db_error(err, "turning the result into text", api->appender_error(appender));
+		status = statement_error(d, err, api->appender_error(appender));
 	if (appender != NULL)
 		api->appender_destroy(&appender);
 	for (idx_t i = 0; i < columns; i++)
@@ -199,13 +129,15 @@ static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t colum
 }
 
 // The chunks of a result that holds nothing but VARCHAR, row-major.
-static void take_text(const struct db_api *api, duckdb_result *result, struct arena *a, struct table *t)
+static enum status take_text(const struct db *d, duckdb_result *result, struct arena *a, struct table *t, struct error *err)
 {
+	const struct db_api *api = d->api;
 	size_t capacity = 0, columns = t->column_count;
 	const char **cells = NULL;           // grown by doubling; the final array goes to the arena
+	enum status status = STATUS_OK;
 	duckdb_data_chunk chunk;
 
-	while ((chunk = api->fetch_chunk(*result)) != NULL) {
+	while ((status = db_watch_look(d->watch, err)) == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
 		size_t rows = (size_t)api->data_chunk_get_size(chunk);
 		if (t->row_count + rows > capacity) {
 			capacity = 2 * (t->row_count + rows);
@@ -230,11 +162,12 @@ static void take_text(const struct db_api *api, duckdb_result *result, struct ar
 		t->row_count += rows;
 		api->destroy_data_chunk(&chunk);
 	}
-	if (t->row_count > 0) {
+	if (t->row_count > 0 && status == STATUS_OK) {
 		t->cells = ARENA_ARRAY(a, t->row_count * columns, const char *);
 		memcpy(t->cells, cells, t->row_count * columns * sizeof *cells);
 	}
 	free(cells);
+	return status;
 }
 
 static enum status bind(const struct db_api *api, duckdb_prepared_statement statement, const struct db_parameter *parameters, size_t count)
@@ -265,16 +198,16 @@ static enum status execute(struct db *d, const char *sql, const struct db_parame
 	const char *message;
 
 	if (statement_count == 0 && (message = api->extract_statements_error(statements)) != NULL)
-		status = db_error(err, "", message);
+		status = statement_error(d, err, message);
 	for (idx_t i = 0; i < statement_count && status == STATUS_OK; i++) {
 		duckdb_prepared_statement statement = NULL;
 		api->destroy_result(out);
 		if (api->prepare_extracted_statement(d->connection, statements, i, &statement) == DuckDBError)
-			status = db_error(err, "", api->prepare_error(statement));
+			status = statement_error(d, err, api->prepare_error(statement));
 		else if (bind(api, statement, parameters, count) != STATUS_OK)
 			status = error_set(err, STATUS_BAD_INPUT, "the database does not take the parameters of: %s", sql);
 		else if (api->execute_prepared(statement, out) == DuckDBError)
-			status = db_error(err, "", api->result_error(out));
+			status = statement_error(d, err, api->result_error(out));
 		api->destroy_prepare(&statement);
 	}
 	api->destroy_extracted(&statements);
@@ -300,13 +233,13 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 			all_text = all_text && api->column_type(&result, i) == DUCKDB_TYPE_VARCHAR;
 		}
 		if (all_text) {
-			take_text(api, &result, a, &t);
+			status = take_text(d, &result, a, &t, err);
 		} else {
 			status = cast_to_text(d, &result, t.column_count, err);
 			if (status == STATUS_OK)
 				status = execute(d, "SELECT * FROM assay_as_text", NULL, 0, &text, err);
 			if (status == STATUS_OK)
-				take_text(api, &text, a, &t);
+				status = take_text(d, &text, a, &t, err);
 			api->destroy_result(&text);
 		}
 	}
@@ -314,6 +247,81 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 	if (status == STATUS_OK)
 		*out = t;
 	return status;
+}
+
+static const char *statement_word(duckdb_statement_type type)
+{
+	static const char *const words[] = {
+		[DUCKDB_STATEMENT_TYPE_INSERT] = "INSERT", [DUCKDB_STATEMENT_TYPE_UPDATE] = "UPDATE", [DUCKDB_STATEMENT_TYPE_EXPLAIN] = "EXPLAIN",
+		[DUCKDB_STATEMENT_TYPE_DELETE] = "DELETE", [DUCKDB_STATEMENT_TYPE_PREPARE] = "PREPARE", [DUCKDB_STATEMENT_TYPE_CREATE] = "CREATE",
+		[DUCKDB_STATEMENT_TYPE_EXECUTE] = "EXECUTE", [DUCKDB_STATEMENT_TYPE_ALTER] = "ALTER", [DUCKDB_STATEMENT_TYPE_TRANSACTION] = "transaction",
+		[DUCKDB_STATEMENT_TYPE_COPY] = "COPY", [DUCKDB_STATEMENT_TYPE_ANALYZE] = "ANALYZE", [DUCKDB_STATEMENT_TYPE_VARIABLE_SET] = "SET",
+		[DUCKDB_STATEMENT_TYPE_CREATE_FUNC] = "CREATE", [DUCKDB_STATEMENT_TYPE_DROP] = "DROP", [DUCKDB_STATEMENT_TYPE_EXPORT] = "EXPORT",
+		[DUCKDB_STATEMENT_TYPE_PRAGMA] = "PRAGMA", [DUCKDB_STATEMENT_TYPE_VACUUM] = "VACUUM", [DUCKDB_STATEMENT_TYPE_CALL] = "CALL",
+		[DUCKDB_STATEMENT_TYPE_SET] = "SET", [DUCKDB_STATEMENT_TYPE_LOAD] = "LOAD or INSTALL", [DUCKDB_STATEMENT_TYPE_ATTACH] = "ATTACH",
+		[DUCKDB_STATEMENT_TYPE_DETACH] = "DETACH", [DUCKDB_STATEMENT_TYPE_COPY_DATABASE] = "COPY", [DUCKDB_STATEMENT_TYPE_MERGE_INTO] = "MERGE",
+	};
+
+	return (size_t)type < sizeof words / sizeof words[0] && words[type] != NULL ? words[type] : "statement of another kind";
+}
+
+// Is it one SELECT? DuckDB's own parser says so. *names: of its columns, which the statement around it may have to change.
+static enum status look_at_select(struct db *d, struct arena *a, const char *sql, const char ***names, size_t *count, struct error *err)
+{
+	const struct db_api *api = d->api;
+	duckdb_extracted_statements statements = NULL;
+	duckdb_prepared_statement statement = NULL;
+	idx_t n = api->extract_statements(d->connection, sql, &statements);
+	const char *message = n == 0 ? api->extract_statements_error(statements) : NULL;
+	enum status status = STATUS_OK;
+
+	if (message != NULL)
+		status = statement_error(d, err, message);
+	else if (n != 1)
+		status = error_set(err, STATUS_BAD_INPUT, "one read-only SELECT is taken at a time, and these are %llu statements", (unsigned long long)n);
+	else if (api->prepare_extracted_statement(d->connection, statements, 0, &statement) == DuckDBError)
+		status = statement_error(d, err, api->prepare_error(statement));
+	else if (api->prepared_statement_type(statement) != DUCKDB_STATEMENT_TYPE_SELECT)
+		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is a %s", statement_word(api->prepared_statement_type(statement)));
+	if (status == STATUS_OK) {
+		*count = (size_t)api->prepared_statement_column_count(statement);
+		*names = ARENA_ARRAY(a, *count + 1, const char *);
+		for (size_t i = 0; i < *count; i++) {
+			const char *name = api->prepared_statement_column_name(statement, i);
+			(*names)[i] = arena_strdup(a, name != NULL ? name : "");
+			api->free((void *)name);
+		}
+	}
+	api->destroy_prepare(&statement);
+	api->destroy_extracted(&statements);
+	return status;
+}
+
+// A result that nobody asked to bound is not made whole first: it stands within a statement that takes only so many rows of it. DuckDB's
+// function `query` takes a text that is one SELECT and nothing else, so no bracket in it can end that statement.
+enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err)
+{
+	struct text bounded = { 0 };
+	struct table t = { 0 };
+	const char **names = NULL;
+	size_t count = 0;
+	enum status status = look_at_select(d, a, sql, &names, &count, err);
+
+	if (status != STATUS_OK)
+		return status;
+	text_add(&bounded, "SELECT * FROM system.main.query(");
+	sql_add_text(&bounded, sql);
+	text_addf(&bounded, ") LIMIT %lld", (long long)most + 1);
+	status = db_query(d, a, text_get(&bounded), NULL, 0, &t, err);
+	text_done(&bounded);
+	if (status != STATUS_OK)
+		return status;
+	if (t.row_count > (size_t)most)
+		return error_set(err, STATUS_BAD_INPUT, "the answer has more than %lld rows; a LIMIT takes fewer, --rows allows more", (long long)most);
+	if (t.column_count == count)
+		t.columns = names;
+	*out = t;
+	return STATUS_OK;
 }
 
 void insert_begin(struct insert *in, struct db *d, const char *table)

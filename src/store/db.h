@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DuckDB, as far as the store needs it: the library by dlopen, one open database, statements, typed inserts and results
 // as text. Values go in through an appender with named columns, never as part of a statement's text. Knows no table.
+// A file may be a stranger's. db_open is the only place that opens one: what runs in it reaches no file but those that are named, no network
+// and no extension, cannot change a setting, and has a limit of time and memory. What the file itself brings is looked at in guard.h.
 #ifndef ASSAY_STORE_DB_H
 #define ASSAY_STORE_DB_H
 
@@ -11,6 +13,8 @@
 
 #include "store/store.h"
 
+#define DB_MEMORY "1GiB"                 // of buffers, hash tables, sorted rows: DuckDB's own limit
+
 #define DB_FUNCTIONS(X)                                                                                                    \
 	X(library_version) X(create_config) X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect)  \
 	X(query) X(destroy_result) X(result_error) X(column_count) X(column_name) X(column_type) X(column_logical_type)    \
@@ -18,6 +22,7 @@
 	X(data_chunk_get_size) X(data_chunk_get_vector) X(vector_get_data) X(vector_get_validity) X(free)                  \
 	X(result_return_type) X(extract_statements) X(extract_statements_error) X(prepare_extracted_statement)              \
 	X(destroy_extracted) X(destroy_prepare) X(prepare_error) X(bind_varchar_length) X(bind_int64)                \
+	X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name) X(interrupt)  \
 	X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) X(appender_begin_row)       \
 	X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) X(append_null) X(append_bool)          \
 	X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) X(append_data_chunk)             \
@@ -35,19 +40,38 @@ struct db {                              // all zero is closed
 	const struct db_api *api;
 	duckdb_database database;
 	duckdb_connection connection;
+	struct db_watch *watch;              // db_watch.h
+};
+
+struct db_opening {
+	const char *path;                    // NULL: a database in memory
+	bool write;
+	const char *source;                  // another DuckDB file, which is then attached as `source`, for reading; NULL: none
+	const char *const *files;            // files besides these that statements may read and write; ends with NULL; NULL: none
+	struct store_limits limits;          // of everything until db_close
 };
 
 // Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.
 enum status db_load(const struct db_api **out, struct error *err);
 
+// BAD_INPUT with a sentence: the path names no file (an extension's word, memory, a folder, a pipe), or a file that is not DuckDB's. A file that
+// is not there is fine.
+enum status db_check_path(const char *path, struct error *err);
 // One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
-enum status db_open(struct db *d, const struct db_api *api, const char *path, bool write, bool *locked, struct error *err);
+// The paths are checked as above first.
+enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);
 enum status db_exec(struct db *d, const char *sql, struct error *err);
 // The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.
 struct db_parameter { const char *text; int64_t integer; };          // text NULL: the integer
 enum status db_query(struct db *d, struct arena *a, const char *sql, const struct db_parameter *parameters, size_t count,
 	struct table *out, struct error *err);
+// What a person typed: one SELECT, which changes nothing by itself and in what it calls. More than `most` rows is BAD_INPUT, as is any other
+// statement; nothing of such a one is executed.
+enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err);
 void db_close(struct db *d);             // rolls back what was not committed
+
+// DuckDB's message as an error: a full disk, a limit of file sizes and too much memory are told apart from everything else. Inside src/store.
+enum status db_error(struct error *err, const char *what, const char *message);
 
 // A value with its column: which member counts is `kind`. Absent: NULL text, NaN, ROW_NONE, flag -1.
 enum db_kind { DB_TEXT, DB_REAL, DB_INTEGER, DB_BOOLEAN, DB_TIME };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One table or view into a file, by DuckDB's own writers (all three are linked into the library). Reads only.
+#include <string.h>
+
+#include "base/csv.h"
 #include "base/text.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
@@ -10,13 +13,71 @@ enum status store_tables(struct store *s, struct table *out, struct error *err)
 	return store_query(s, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary AND NOT internal ORDER BY table_oid", out, err);
 }
 
-enum status store_export(struct store *s, const char *table, const char *format, const char *path, int64_t *rows, struct error *err)
+// A type whose text has no letters of its own, so that a spreadsheet finds a number or a time in it.
+static bool is_plain(const char *type)
+{
+	static const char *const types[] = { "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT",
+		"FLOAT", "DOUBLE", "TIMESTAMP", "DATE", "TIME", "UUID" };
+
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+		if (text_is(types[i], type))
+			return true;
+	}
+	return text_starts(type, "DECIMAL");
+}
+
+// "SELECT "a", regexp_replace("b", ...) AS "b" FROM "table"", with no cell and no name of a column that is a formula.
+static enum status without_formulas(struct db *d, struct arena *a, const char *quoted, struct text *sql, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", quoted), NULL, 0, &t, err);
+
+	text_add(sql, "(SELECT ");
+	for (size_t i = 0; status == STATUS_OK && i < t.column_count; i++) {
+		struct text name = { 0 };
+		sql_add_name(&name, t.columns[i]);
+		if (is_plain(t.types[i]))
+			text_addf(sql, "%s%s AS ", i > 0 ? ", " : "", text_get(&name));
+		else
+			text_addf(sql, "%s" CSV_SAFE_SQL("CAST(%s AS VARCHAR)") " AS ", i > 0 ? ", " : "", text_get(&name));
+		sql_add_name(sql, csv_is_formula(t.columns[i]) ? arena_printf(a, "'%s", t.columns[i]) : t.columns[i]);
+		text_done(&name);
+	}
+	text_addf(sql, " FROM %s)", quoted);
+	return status;
+}
+
+static enum status copy(struct db *d, struct arena *a, const char *quoted, const char *options, bool as_it_is, const char *path, int64_t *rows, struct error *err)
+{
+	struct text sql = { 0 };
+	struct table t;
+	enum status status = STATUS_OK;
+
+	text_add(&sql, "COPY ");
+	if (as_it_is)
+		text_add(&sql, quoted);
+	else
+		status = without_formulas(d, a, quoted, &sql, err);
+	text_add(&sql, " TO ");
+	sql_add_text(&sql, path);
+	text_addf(&sql, " (%s)", options);
+	if (status == STATUS_OK)
+		status = db_query(d, a, text_get(&sql), NULL, 0, &t, err);
+	text_done(&sql);
+	if (status == STATUS_OK)
+		status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", quoted), NULL, 0, &t, err);
+	if (status == STATUS_OK)
+		*rows = table_integer(&t, 0, "n");
+	return status;
+}
+
+enum status store_export(struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
 {
 	static const struct { const char *name, *options; } formats[] = {
 		{ "parquet", "FORMAT parquet, COMPRESSION zstd" }, { "csv", "FORMAT csv, HEADER" }, { "json", "FORMAT json" },
 	};
-	const char *options = NULL;
-	struct text sql = { 0 };
+	const char *options = NULL, *slash = strrchr(path, '/');
+	struct text quoted = { 0 };
 	struct table t = { 0 };
 	struct db d = { 0 };
 	enum status status;
@@ -27,29 +88,21 @@ enum status store_export(struct store *s, const char *table, const char *format,
 	}
 	if (options == NULL)
 		return error_set(err, STATUS_BAD_INPUT, "unknown format '%s': parquet, csv or json", format);
-	status = transaction_begin(s, false, &d, err);
+	// With a slash the name is a file's and no server's. One that is there already is written beside and put in place whole.
+	path = slash != NULL ? path : arena_printf(&s->arena, "./%s", path);
+	slash = strrchr(path, '/');
+	const char *beside = arena_printf(&s->arena, "%.*stmp_%s", (int)(slash + 1 - path), path, slash + 1);
+	status = transaction_begin_with(s, false, (struct db_opening){ .files = (const char *const[]){ path, beside, NULL } }, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = db_query(&d, &s->arena, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?",
 		&(struct db_parameter){ .text = table }, 1, &t, err);
 	if (status == STATUS_OK && t.row_count == 0)
 		status = error_set(err, STATUS_BAD_INPUT, "there is no table or view '%s'; docs/SCHEMA.md lists them", table);
-	if (status == STATUS_OK) {
-		text_add(&sql, "COPY ");
-		sql_add_name(&sql, table);
-		text_add(&sql, " TO ");
-		sql_add_text(&sql, path);
-		text_addf(&sql, " (%s)", options);
-		status = db_query(&d, &s->arena, text_get(&sql), NULL, 0, &t, err);
-		text_done(&sql);
-	}
-	if (status == STATUS_OK) {
-		text_add(&sql, "SELECT count(*) AS n FROM ");
-		sql_add_name(&sql, table);
-		status = db_query(&d, &s->arena, text_get(&sql), NULL, 0, &t, err);
-		text_done(&sql);
-		*rows = table_integer(&t, 0, "n");
-	}
+	sql_add_name(&quoted, table);
+	if (status == STATUS_OK)
+		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), path, rows, err);
+	text_done(&quoted);
 	db_close(&d);
 	return status;
 }

@@ -385,7 +385,7 @@ static enum status read_csv(struct foreign_result *out, const char *path, const 
 	enum status status = db_load(&api, err);
 
 	if (status == STATUS_OK)
-		status = db_open(&d, api, ":memory:", true, &locked, err);
+		status = db_open(&d, api, &(struct db_opening){ .files = (const char *const[]){ path, NULL } }, &locked, err);
 	if (status == STATUS_OK)
 		status = db_query(&d, &out->arena, is_llama ? llama : perf, &(struct db_parameter){ .text = path }, 1, &t, err);
 	db_close(&d);

@@ -6,6 +6,8 @@
 #include "store/schema.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -78,25 +80,50 @@ static const struct column columns[] = {
 };
 
 // What a cell without a measurement (running, interrupted) still knows: what was asked. Columns of `cell`.
-static const struct { const char *name, *asked; } asked[] = {
+// `later`: the column came in a later version of the schema and has the same name.
+static const struct { const char *name, *asked; bool later; } asked[] = {
 	{ "model", "c.model" }, { "revision", "c.revision" }, { "requested", "c.requested" }, { "device", "NULLIF(c.device, '')" },
 	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
 	{ "batch", "NULLIF(c.batch, 0)" }, { "sequence", "NULLIF(c.sequence, 0)" },
-	{ "attempt", "c.attempt" }, { "fallback_of", "c.fallback_of" }, { "fallback_reason", "c.fallback_reason" },
+	{ "attempt", "c.attempt", true }, { "fallback_of", "c.fallback_of", true }, { "fallback_reason", "c.fallback_reason", true },
 	{ "started_at", "strftime(c.started_at, '%Y-%m-%dT%H:%M:%SZ')" },
 };
 
-static const char *asked_of(const char *name)
+// The columns of a file that may be of an older schema; all zero: of this one.
+struct columns_there { struct table measurement, cell; };
+
+static bool has_column(const struct table *have, const char *name)
+{
+	for (size_t i = 0; i < have->row_count; i++) {
+		if (text_is(have->cells[i], name))
+			return true;
+	}
+	return have->row_count == 0;
+}
+
+static const char *asked_of(const char *name, const struct columns_there *have)
 {
 	for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
 		if (text_is(asked[i].name, name))
-			return asked[i].asked;
+			return asked[i].later && !has_column(&have->cell, name) ? "NULL" : asked[i].asked;
 	}
 	return "NULL";
 }
 
-static const char original_views[] =
-	"CREATE OR REPLACE VIEW hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
+static const char *const view_names[] = { "result", "hardware_results", "hardware_detection" };
+#define VIEW_NAMES "'result', 'hardware_results', 'hardware_detection'"
+
+bool schema_has_view(const char *name)
+{
+	for (size_t i = 0; i < sizeof view_names / sizeof view_names[0]; i++) {
+		if (strcasecmp(view_names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char hardware_results[] =
+	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
 	"  " ROW_COUNTS_SQL("") " AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
 	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
@@ -107,14 +134,15 @@ static const char original_views[] =
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
 	"       ELSE verdict END AS error,"
-	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';"
-	"CREATE OR REPLACE VIEW hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
+	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';";
+static const char hardware_detection[] =
+	" hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
 	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, detected_at AS \"timestamp\" FROM platform_detection;";
 
 // One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.
-static void result_view(struct text *sql)
+static void result_view(struct text *sql, const struct columns_there *have)
 {
-	text_add(sql, "CREATE OR REPLACE VIEW result AS SELECT c.id AS id");
+	text_add(sql, " result AS SELECT c.id AS id");
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
 		const char *name = columns[i].name;
 		if (text_is(name, "row"))
@@ -125,9 +153,11 @@ static void result_view(struct text *sql)
 			text_add(sql, ", e.cause AS \"cause\"");
 		else if (text_is(name, "cell_key"))
 			text_add(sql, ", c.cell_key AS \"cell_key\"");     // the question as it was asked, whoever measured
-		else
-			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"", asked_of(name),
+		else if (has_column(&have->measurement, name))
+			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"", asked_of(name, have),
 				columns[i].type, name, name);
+		else
+			text_addf(sql, ", CAST(%s AS %s) AS \"%s\"", asked_of(name, have), columns[i].type, name);
 	}
 	text_add(sql, ", c.run AS run, r.machine AS machine, CASE WHEN e.id IS NULL THEN 'running' ELSE 'finished' END AS state, e.happened_at AS finished_at"
 		" FROM cell c JOIN run r ON r.id = c.run"
@@ -135,12 +165,19 @@ static void result_view(struct text *sql)
 		" LEFT JOIN event e ON e.id = last.id LEFT JOIN measurement m ON m.event = last.id AND m.cell = c.id;");
 }
 
-// Views and comments are the program's, not the file's: a file where they were made by other text gets them anew. The comment of
-// `result` tells which text that was.
-static void views(struct text *sql, char mark[32])
+// `kind`: VIEW, or TEMP VIEW, which stands before a file's own of the same name.
+static void views(struct text *sql, const char *kind, const struct columns_there *have)
 {
-	result_view(sql);
-	text_add(sql, original_views);
+	text_addf(sql, "CREATE OR REPLACE %s", kind);
+	result_view(sql, have);
+	text_addf(sql, "CREATE OR REPLACE %s%sCREATE OR REPLACE %s%s", kind, hardware_results, kind, hardware_detection);
+}
+
+// Comments are the program's, not the file's: a file where they were made by other text gets them anew, and its views too. The comment of
+// `result` tells which text that was.
+static void views_and_mark(struct text *sql, char mark[32])
+{
+	views(sql, "VIEW", &(struct columns_there){ 0 });
 	struct text all = { 0 };
 	text_add(&all, text_get(sql));
 	schema_comments(&all);
@@ -149,32 +186,67 @@ static void views(struct text *sql, char mark[32])
 	text_addf(sql, "COMMENT ON VIEW result IS '%s';", mark);
 }
 
-static enum status look_at_views(struct db *d, struct arena *a, bool *current, struct error *err)
+static enum status look_at_mark(struct db *d, struct arena *a, bool *current, struct error *err)
 {
 	struct text sql = { 0 };
 	struct table t;
 	char mark[32];
 
-	views(&sql, mark);
+	views_and_mark(&sql, mark);
 	text_done(&sql);
 	enum status status = db_query(d, a, "SELECT comment FROM duckdb_views() WHERE view_name = 'result' AND schema_name = 'main' AND NOT internal", NULL, 0, &t, err);
 	*current = status == STATUS_OK && t.row_count == 1 && text_is(t.cells[0], mark);
 	return status;
 }
 
-static enum status measurement_columns(struct db *d, struct arena *a, struct table *have, struct error *err)
+// Behind "CREATE TEMPORARY VIEW ", or wherever the name is.
+static const char *behind_kind(const char *sql)
 {
-	return db_query(d, a, "SELECT column_name FROM duckdb_columns() WHERE table_name = 'measurement' AND schema_name = 'main' AND NOT internal",
-		NULL, 0, have, err);
+	const char *p = sql != NULL ? strstr(sql, "VIEW ") : NULL;
+
+	return p != NULL ? p + strlen("VIEW ") : "";
 }
 
-static bool has_column(const struct table *have, const char *name)
+// A type that is a keyword is quoted in the text of a view that was made by this connection, and is not in that of one that was stored.
+static const char *as_stored(struct arena *a, const char *sql)
 {
-	for (size_t i = 0; i < have->row_count; i++) {
-		if (text_is(have->cells[i], name))
-			return true;
+	static const char made[] = " AS \"DOUBLE\")", stored[] = " AS DOUBLE)";
+	struct text out = { 0 };
+
+	for (const char *p; (p = strstr(sql, made)) != NULL; sql = p + strlen(made)) {
+		text_add_bytes(&out, sql, (size_t)(p - sql));
+		text_add(&out, stored);
 	}
-	return false;
+	text_add(&out, sql);
+	const char *copy = arena_strdup(a, text_get(&out));
+	text_done(&out);
+	return copy;
+}
+
+// Anybody can write a comment: the views are ours if DuckDB says of them what it says of ours, made here and now.
+static enum status compare_views(struct db *d, struct arena *a, bool *ours, struct error *err)
+{
+	struct text sql = { 0 };
+	struct table t;
+	size_t alike = 0;
+
+	views(&sql, "TEMP VIEW", &(struct columns_there){ 0 });
+	enum status status = db_exec(d, text_get(&sql), err);
+	text_done(&sql);
+	if (status == STATUS_OK)
+		status = db_query(d, a, "SELECT f.view_name AS name, f.sql AS there, t.sql AS ours FROM duckdb_views() f JOIN duckdb_views() t ON t.view_name = f.view_name"
+			" WHERE f.schema_name = 'main' AND t.temporary AND NOT f.temporary AND f.view_name IN (" VIEW_NAMES ")", NULL, 0, &t, err);
+	if (status == STATUS_OK)
+		status = db_exec(d, "DROP VIEW temp.hardware_results; DROP VIEW temp.hardware_detection; DROP VIEW temp.result", err);
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
+		alike += text_is(as_stored(a, behind_kind(table_get(&t, i, "there"))), as_stored(a, behind_kind(table_get(&t, i, "ours"))));
+	*ours = alike == sizeof view_names / sizeof view_names[0];
+	return status;
+}
+
+static enum status columns_of(struct db *d, struct arena *a, const char *table, struct table *have, struct error *err)
+{
+	return db_query(d, a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = table }, 1, have, err);
 }
 
 static size_t missing_columns(const struct table *have)
@@ -203,9 +275,9 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 	}
 	status = db_query(d, a, "SELECT max(version) AS version FROM schema_version", NULL, 0, &t, err);
 	if (status == STATUS_OK)
-		status = measurement_columns(d, a, &have, err);
+		status = columns_of(d, a, "main.measurement", &have, err);
 	if (status == STATUS_OK)
-		status = look_at_views(d, a, &views_current, err);
+		status = look_at_mark(d, a, &views_current, err);
 	if (status != STATUS_OK)
 		return status;
 	const char *text = table_get(&t, 0, "version");
@@ -213,6 +285,10 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 		return error_set(err, STATUS_BAD_INPUT, "its table schema_version holds no version: the file is not one of assay's, or is damaged");
 	*version = (int)number;
 	int newest = count > 0 ? steps[count - 1].version : 0;
+	if (views_current && *version == newest && missing_columns(&have) == 0)
+		status = compare_views(d, a, &views_current, err);
+	if (status != STATUS_OK)
+		return status;
 	*out = *version > newest ? SCHEMA_NEWER : *version < newest || missing_columns(&have) > 0 || !views_current ? SCHEMA_OLD : SCHEMA_CURRENT;
 	return STATUS_OK;
 }
@@ -223,6 +299,26 @@ enum status schema_look(struct db *d, const struct migration *steps, size_t coun
 	enum status status = look(d, &a, steps, count, out, version, err);
 
 	arena_done(&a);
+	return status;
+}
+
+enum status schema_views(struct db *d, struct arena *a, enum schema_state state, const char **sql, struct error *err)
+{
+	struct columns_there have = { 0 };
+	struct text made = { 0 };
+	enum status status = STATUS_OK;
+
+	*sql = NULL;
+	if (state == SCHEMA_CURRENT || state == SCHEMA_EMPTY)
+		return status;
+	status = columns_of(d, a, "main.measurement", &have.measurement, err);
+	if (status == STATUS_OK)
+		status = columns_of(d, a, "main.cell", &have.cell, err);
+	if (status != STATUS_OK)
+		return status;
+	views(&made, "TEMP VIEW", &have);
+	*sql = arena_strdup(a, text_get(&made));
+	text_done(&made);
 	return status;
 }
 
@@ -272,7 +368,7 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 			return error_prefix(err, "bringing the schema to version %d", steps[i].version);
 	}
 	if (status == STATUS_OK)
-		status = measurement_columns(d, a, &have, err);
+		status = columns_of(d, a, "main.measurement", &have, err);
 	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -281,7 +377,7 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	}
 	struct text view_sql = { 0 };
 	char mark[32];
-	views(&view_sql, mark);
+	views_and_mark(&view_sql, mark);
 	text_add(&sql, text_get(&view_sql));
 	text_done(&view_sql);
 	if (steps == schema_migrations && count == schema_migration_count)       // an unfinished schema has not all that they speak of

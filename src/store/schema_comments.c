@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tables and columns mean: the comments of the database itself, from which tools/schema makes docs/SCHEMA.md. Columns of
 // `measurement` and `comparison` have theirs in ROW_LIST and COMPARISON_LIST. Applied with the views: a changed text reaches older files.
+#include <strings.h>
+
 #include "base/text.h"
 #include "store/comparison.h"
 #include "store/schema.h"
@@ -187,6 +189,15 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 	{ "import", "cells", "cells that it added" },
 	{ "import", "imported_at", "when" },
 };
+
+bool schema_has_table(const char *name)
+{
+	for (size_t i = 0; i < sizeof comments / sizeof comments[0]; i++) {
+		if (comments[i].column == NULL && strcasecmp(comments[i].table, name) == 0)
+			return true;
+	}
+	return false;
+}
 
 static void add_quoted(struct text *sql, const char *s)              // COMMENT takes no parameter; our own texts only
 {

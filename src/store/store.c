@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "store/guard.h"
 #include "store/objects.h"
 #include "store/run_lock.h"
 #include "store/schema.h"
@@ -52,8 +53,9 @@ static const char *lock_holder(const struct error *err, char out[32])
 }
 
 // Opens, waiting for the lock with growing, random pauses: two programs that wait for each other must not keep step.
-static enum status open_waiting(struct store *s, const char *path, bool write, struct db *d, struct error *err)
+static enum status open_waiting_with(struct store *s, const struct db_opening *how, struct db *d, struct error *err)
 {
+	const char *path = how->path;
 	double begin = clock_ms(), wait_ms = 1e3 * (s->lock_wait_s > 0 ? s->lock_wait_s : LOCK_WAIT_S), pause_ms = 1;
 	unsigned seed = (unsigned)clock_ns() ^ (unsigned)getpid();
 	bool noticed = false, locked;
@@ -61,7 +63,7 @@ static enum status open_waiting(struct store *s, const char *path, bool write, s
 
 	for (;;) {
 		struct error attempt = { 0 };
-		enum status status = db_open(d, s->duckdb, path, write, &locked, &attempt);
+		enum status status = db_open(d, s->duckdb, how, &locked, &attempt);
 		if (status == STATUS_OK)
 			return status;
 		if (!locked)
@@ -79,6 +81,11 @@ static enum status open_waiting(struct store *s, const char *path, bool write, s
 		nanosleep(&(struct timespec){ .tv_sec = (time_t)(ms / 1e3), .tv_nsec = (long)(ms * 1e6) % 1000000000 }, NULL);
 		pause_ms = pause_ms * 1.5 > BACK_OFF_MS ? BACK_OFF_MS : pause_ms * 1.5;
 	}
+}
+
+static enum status open_waiting(struct store *s, const char *path, bool write, struct db *d, struct error *err)
+{
+	return open_waiting_with(s, &(struct db_opening){ .path = path, .write = write, .limits = s->limits }, d, err);
 }
 
 static const char *folder_of(struct arena *a, const char *path)
@@ -107,11 +114,19 @@ static enum status explain_space(const struct store *s, struct error *err, enum 
 		return status;
 	char text[sizeof err->text];
 	snprintf(text, sizeof text, "%s", err->text);
+	if (strstr(text, strerror(EFBIG)) != NULL)
+		return error_set(err, STATUS_NO_SPACE, "a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that was stored is lost (%s)",
+			s->path, text);
 	return error_set(err, STATUS_NO_SPACE, "the disk that holds %s is full (%.1f MiB free): make room or name another database with --db or ASSAY_DB; nothing that was stored is lost (%s)",
 		s->path, (double)file_free_bytes(s->path) / 1048576.0, text);
 }
 
 enum status transaction_begin(struct store *s, bool write, struct db *d, struct error *err)
+{
+	return transaction_begin_with(s, write, (struct db_opening){ 0 }, d, err);
+}
+
+enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err)
 {
 	enum status status = STATUS_OK;
 
@@ -119,10 +134,13 @@ enum status transaction_begin(struct store *s, bool write, struct db *d, struct 
 		return error_set(err, STATUS_BAD_INPUT, "%s was opened for reading only", s->path);
 	if (write)
 		status = check_writable(s, err);
+	how.path = s->path;
+	how.write = write;
+	how.limits = s->limits;
 	if (status == STATUS_OK)
-		status = open_waiting(s, s->path, write, d, err);
-	if (status == STATUS_OK && write) {
-		status = db_exec(d, "BEGIN", err);
+		status = open_waiting_with(s, &how, d, err);
+	if (status == STATUS_OK && (write || s->views != NULL)) {
+		status = db_exec(d, write ? "BEGIN" : s->views, err);
 		if (status != STATUS_OK)
 			db_close(d);
 	}
@@ -307,6 +325,8 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 		status = error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
 	else if (access(path, F_OK) != 0 && errno != ENOENT)
 		status = error_errno(err, "%s", path);
+	else if ((status = db_check_path(path, err)) != STATUS_OK)
+		;
 	else if (read_only && !file_exists(path))
 		status = error_set(err, STATUS_BAD_INPUT, "there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
 	else if (!file_exists(path))
@@ -314,7 +334,11 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	if (status == STATUS_OK)
 		status = open_waiting(s, path, false, &d, err);
 	if (status == STATUS_OK) {
-		status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
+		status = guard_look(&d, err);
+		if (status == STATUS_OK)
+			status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
+		if (status == STATUS_OK && read_only && state != SCHEMA_EMPTY)
+			status = schema_views(&d, &s->arena, state, &s->views, err);
 		if (status == STATUS_OK && state == SCHEMA_CURRENT && !read_only)
 			status = count_orphans(s, &d, &orphans, err);
 		db_close(&d);
@@ -348,13 +372,14 @@ enum status store_open_settled(struct store *s, const char *path, struct error *
 void store_close(struct store *s)
 {
 	void (*notice)(const char *) = s->notice;
+	struct store_limits limits = s->limits;
 	double lock_wait_s = s->lock_wait_s;
 
 	store_read_end(s);
 	if (s->lock > 0)
 		close(s->lock);
 	arena_done(&s->arena);
-	*s = (struct store){ .notice = notice, .lock_wait_s = lock_wait_s };
+	*s = (struct store){ .notice = notice, .limits = limits, .lock_wait_s = lock_wait_s };
 }
 
 enum status store_read_begin(struct store *s, struct error *err)
@@ -384,6 +409,18 @@ enum status store_query(struct store *s, const char *sql, struct table *out, str
 	if (status != STATUS_OK)
 		return status;
 	status = db_query(&d, &s->arena, sql, NULL, 0, out, err);
+	db_close(&d);
+	return status;
+}
+
+enum status store_select(struct store *s, const char *sql, int64_t most, struct table *out, struct error *err)
+{
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = db_select(&d, &s->arena, sql, most, out, err);
 	db_close(&d);
 	return status;
 }

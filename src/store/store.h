@@ -10,15 +10,25 @@
 #include "measure/compare.h"
 #include "platform/platform.h"
 
-struct store {                                       // all zero but for `notice` before store_open
+// Of one look at the file, or one transaction. All zero: 10 minutes, and of memory only what DuckDB itself counts.
+struct store_limits {
+	double seconds;
+	int64_t memory_bytes;                        // that this process may grow by meanwhile, whoever in it does
+	const char *option;                          // that gives more seconds, for the sentence; may be NULL
+	void (*give_up)(const char *sentence);       // from another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for
+};
+
+struct store {                                       // all zero but for `notice`, `limits` and `lock_wait_s` before store_open
 	struct arena arena;
 	const char *path;
+	struct store_limits limits;
 	void (*notice)(const char *sentence);        // may be NULL
 	int64_t run;                                 // id after store_begin_run, else 0
 	const void *duckdb;                          // table of functions
 	bool read_only;
 	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
 	void *reading;                               // between store_read_begin and _end: the open file
+	const char *views;                           // SQL that puts assay's views in the place of the file's; NULL: the file's are those
 	int lock;                                    // of run_lock.h since store_begin_run; 0 or below: none
 };
 
@@ -58,9 +68,11 @@ int64_t table_integer(const struct table *t, size_t row, const char *column);   
 double table_real(const struct table *t, size_t row, const char *column);       // NaN
 int table_boolean(const struct table *t, size_t row, const char *column);       // -1
 void table_row(const struct table *t, size_t row, struct row *out);             // of "SELECT * FROM result"
-// One statement or several; the last one's result. The file is opened read-only for it: nothing can be changed this way.
+// One statement or several of the program's own; the last one's result. The file is opened read-only for it: nothing can be changed this way.
 // The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
+// What a person typed: one SELECT of at most `most` rows, else BAD_INPUT. It reads the database and no file.
+enum status store_select(struct store *s, const char *sql, int64_t most, struct table *out, struct error *err);
 
 // Several queries that see one moment of the file: it is opened once, which is most of the time of a small query. Nothing may be written
 // between the two. end accepts a store that is not reading.

@@ -5,8 +5,11 @@
 
 #include "store/db.h"
 
-// Opens the file, waiting for a held lock. Writing begins a transaction; reading sees one moment of the file.
+// Opens the file, waiting for a held lock. Writing begins a transaction; reading sees one moment of the file, and `result` and its like are
+// assay's views, whatever the file has under these names.
 enum status transaction_begin(struct store *s, bool write, struct db *d, struct error *err);
+// The same, with another database or other files at hand: `how` says which; path, write and limits are filled in.
+enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err);
 // Commits when `status` is OK, else rolls back; closes the file; the result of both.
 enum status transaction_end(struct store *s, struct db *d, enum status status, struct error *err);
 

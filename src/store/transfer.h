@@ -7,14 +7,16 @@
 #include "store/store.h"
 
 // "parquet", "csv" or "json" (one object a line). One table or view into the file `path`; the name is looked up, never pasted.
-enum status store_export(struct store *s, const char *table, const char *format, const char *path, int64_t *rows, struct error *err);
+// CSV: cells that a spreadsheet would take for a formula have a ' before them (base/csv.h), unless `raw`.
+enum status store_export(struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
 // Names of the tables (not the views), in the order in which they were made; in the store's arena.
 enum status store_tables(struct store *s, struct table *out, struct error *err);
 
 // absorb.c. Rows of another database of assay: its file, or a folder of all its tables as store_export wrote them. Runs and cells that are here
 // already are not added again; what they gained since is. BAD_INPUT with DuckDB's words for what is no such thing; then nothing is added.
+// `most`: rows of all its tables together, counted before anything is copied.
 struct store_absorbed { int64_t cells, new_cells, new_runs; };
-enum status store_absorb(struct store *s, const char *path, struct store_absorbed *out, struct error *err);
+enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err);
 
 // A result of another tool.
 struct foreign_result {

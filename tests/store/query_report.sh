@@ -42,14 +42,19 @@ refused "too few arguments" "$ASSAY" query
 expect "$("$ASSAY" query --format csv 'SELECT count(*) FROM hardware_results' | tail -1)" 2
 # Every query that docs/SCHEMA.md shows runs.
 awk '/^```sql/ { on = 1; next } /^```/ { on = 0 } on' "$SOURCE/docs/SCHEMA.md" >all.sql
-"$ASSAY" query "$(cat all.sql)" >/dev/null || fail "a query of docs/SCHEMA.md does not run"
+while IFS= read -r -d ';' sql; do
+	"$ASSAY" query "$sql" >/dev/null || fail "a query of docs/SCHEMA.md does not run: $sql"
+	asked=$((${asked:-0} + 1))
+done <all.sql
+[ "$asked" -ge 5 ] || fail "only $asked queries were found in docs/SCHEMA.md"
 
 "$ASSAY" report >report.md
 head -1 report.md | grep -q '^# ' || fail "the Markdown report has no title"
 "$ASSAY" report -o report.html
 grep -q '^<!doctype html>' report.html || fail "no HTML"
 "$ASSAY" report --format json -o report.json
-expect "$("$ASSAY" query --format csv "SELECT rows FROM read_json('report.json')" | tail -1)" 2
+ask() { "$BUILD/tests/duckdb_shell" :memory: "$1"; }
+expect "$(ask "SELECT rows FROM read_json('report.json')")" 2
 # Each other format is what its name says: readers of the format take it, and YAML says what JSON says.
 for format in yaml junit matrix matrix-yaml; do
 	"$ASSAY" report --format $format -o report.$format
@@ -61,7 +66,7 @@ for name in report.yaml report.yml; do
 done
 "$ASSAY" report -o report.xml
 grep -q '^<testsuites name="assay" tests="2" failures="1" errors="0" skipped="0"' report.xml || fail "$(sed -n 2p report.xml)"
-expect "$("$ASSAY" query --format csv "SELECT json_extract_string(content, '$.encoder-only.null.performance'), json_extract(content, '$.encoder-only.null.rows') FROM read_text('report.matrix')" | tail -1)" "n/a,2"
+expect "$(ask "SELECT json_extract_string(content, '$.encoder-only.null.performance'), json_extract(content, '$.encoder-only.null.rows') FROM read_text('report.matrix')")" "n/a|2"
 refused "is no price" "$ASSAY" report --price cpu
 refused "no platform 'abacus'" "$ASSAY" report --price abacus=1
 "$ASSAY" report --price null=0.36EUR >priced.md

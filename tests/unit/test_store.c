@@ -276,7 +276,7 @@ static void other_program(struct fixture *f, const char *sql)
 	bool locked;
 
 	OK(f, db_load(&api, &f->err));
-	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
 	OK(f, db_exec(&d, sql, &f->err));
 	db_close(&d);
 }
@@ -328,6 +328,83 @@ static void test_views_are_renewed(void **state)
 	expect(f, "SELECT max(version) FROM schema_version", newest_version());
 }
 
+// A view that bears the comment of assay's and is another: where the file is only read, and then for good.
+static void test_views_are_ours(void **state)
+{
+	struct fixture *f = *state;
+	char sql[512];
+
+	open_with_run(f);
+	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
+	snprintf(sql, sizeof sql, "CREATE OR REPLACE VIEW result AS SELECT *, 'forged' AS model FROM cell; COMMENT ON VIEW result IS '%s';"
+		"CREATE OR REPLACE VIEW hardware_detection AS SELECT 'forged' AS name", one(f, "SELECT comment FROM duckdb_views() WHERE view_name = 'result'"));
+	store_close(&f->store);
+	other_program(f, sql);
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	expect(f, "SELECT model_id FROM hardware_results", "m");
+	expect(f, "SELECT verdict FROM result", "right");
+	expect(f, "SELECT count(*) FROM hardware_detection", "0");
+	store_close(&f->store);
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	expect(f, "SELECT count(*) FROM duckdb_views() WHERE contains(sql, 'forged')", "0");
+	expect(f, "SELECT verdict FROM result", "right");
+	store_close(&f->store);
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	assert_null(f->store.views);                                         // the file's own are assay's again
+}
+
+static void test_one_select(void **state)
+{
+	static const char *const refused[] = { "DELETE FROM cell", "CREATE TEMP TABLE t AS SELECT 1", "SELECT 1; SELECT 2", "", "PRAGMA database_list; SELECT 1", "EXPLAIN SELECT 1",
+		"SET threads = 4", "ATTACH 'x'", "CALL pragma_version()", "CHECKPOINT" };
+	struct fixture *f = *state;
+	struct table t;
+
+	open_with_run(f);
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+		REFUSED(f, store_select(&f->store, refused[i], 10, &t, &f->err), "read-only SELECT");
+	OK(f, store_select(&f->store, "WITH a AS (SELECT i FROM range(10) r(i)) SELECT i, i AS i, 'it''s' AS t FROM a ORDER BY i DESC; -- the end", 10, &t, &f->err));
+	assert_true(t.row_count == 10 && t.column_count == 3 && text_is(t.columns[0], "i") && text_is(t.columns[1], "i") && text_is(t.cells[0], "9") && text_is(t.cells[2], "it's"));
+	REFUSED(f, store_select(&f->store, "FROM range(11)", 10, &t, &f->err), "more than 10 rows");
+	OK(f, store_select(&f->store, "DESCRIBE result", 1000, &t, &f->err));
+	OK(f, store_select(&f->store, "SHOW TABLES", 1000, &t, &f->err));
+	assert_true(t.row_count > 10);
+	REFUSED(f, store_select(&f->store, "SELECT 1) UNION (SELECT 2", 10, &t, &f->err), "syntax error");
+	REFUSED(f, store_select(&f->store, "COPY (SELECT 1) TO 'x'", 10, &t, &f->err), "disabled by configuration");      // found out before what kind of statement it is
+	REFUSED(f, store_select(&f->store, "FROM read_text('/etc/hostname')", 10, &t, &f->err), "disabled by configuration");
+	f->store.limits.seconds = 0.2;
+	REFUSED(f, store_select(&f->store, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", 10, &t, &f->err), "not done within 0.2 s");
+	f->store.limits.seconds = 60;
+	OK(f, store_select(&f->store, "SELECT 1", 10, &t, &f->err));
+}
+
+// A table of assay's that is anything but plain columns is not looked into; tests/attack/database.sh does the same to the program.
+static void test_altered_tables(void **state)
+{
+#define SAMPLE "DROP TABLE IF EXISTS sample; CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, "
+	static const struct { const char *sql, *words; } altered[] = {
+		{ SAMPLE "ms DOUBLE DEFAULT (random()))", "ms DOUBLE DEFAULT" }, { SAMPLE "ms DOUBLE AS (pi()))", "ms DOUBLE GENERATED" }, { SAMPLE "ms DOUBLE CHECK (ms < 1))", "CHECK" },
+		{ SAMPLE "ms DOUBLE PRIMARY KEY)", "ms DOUBLE PRIMARY KEY" }, { SAMPLE "ms DOUBLE UNIQUE)", "ms DOUBLE UNIQUE" }, { SAMPLE "ms DOUBLE, UNIQUE (cell, event))", "UNIQUE" },
+		{ SAMPLE "ms VARCHAR COLLATE nocase)", "ms VARCHAR COLLATE" }, { SAMPLE "ms DOUBLE[])", "ms DOUBLE[]" }, { SAMPLE "ms STRUCT(a DOUBLE))", "ms STRUCT" },
+		{ "CREATE TYPE kind AS ENUM ('a');" SAMPLE "ms kind)", "ms " }, { SAMPLE "\"a \"\" b\" DOUBLE, \"c, ms DOUBLE)\" DOUBLE DEFAULT 1)", "DEFAULT" },
+		{ SAMPLE "ms DOUBLE); CREATE INDEX i ON sample ((ms + 1))", "has an index" }, { "DROP INDEX i;" SAMPLE "ms DOUBLE); ALTER TABLE sample RENAME TO \"SAMPLE\"; ALTER TABLE sample ALTER ms SET DEFAULT 7", "DEFAULT" },
+		{ "DROP TABLE sample; CREATE VIEW sample AS SELECT 1 AS cell", "its sample is a view" },
+		{ "DROP VIEW sample;" SAMPLE "ms DOUBLE); CREATE MACRO f(x) AS x", "the macro f" }, { "DROP MACRO f; CREATE MACRO duckdb_tables() AS TABLE SELECT 1", "the macro duckdb_tables" },
+	};
+	struct fixture *f = *state;
+
+	OK(f, store_open(&f->store, f->path, false, &f->err));
+	store_close(&f->store);
+	for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
+		other_program(f, altered[i].sql);
+		REFUSED(f, store_open(&f->store, f->path, true, &f->err), altered[i].words);
+		REFUSED(f, store_open(&f->store, f->path, false, &f->err), altered[i].words);
+	}
+	other_program(f, "DROP MACRO TABLE duckdb_tables;" SAMPLE "\"a \"\" b\" DOUBLE, ms DOUBLE); CREATE SCHEMA other; CREATE TABLE other.cell(x INTEGER PRIMARY KEY DEFAULT 7)");
+	OK(f, store_open(&f->store, f->path, false, &f->err));               // further columns and schemas are nobody's harm
+#undef SAMPLE
+}
+
 static void test_migration_steps(void **state)
 {
 	struct fixture *f = *state;
@@ -352,12 +429,12 @@ static void test_migration_steps(void **state)
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
 	store_close(&f->store);
 	OK(f, db_load(&api, &f->err));
-	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
 	OK(f, schema_look(&d, steps, n + 2, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_OLD);
 	REFUSED(f, schema_migrate(&d, broken, n + 1, &f->err), refusal);
 	db_close(&d);
-	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));           // a step that fails leaves nothing behind
+	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));           // a step that fails leaves nothing behind
 	OK(f, schema_look(&d, schema_migrations, n, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
 	assert_int_equal(version, newest);
@@ -400,20 +477,21 @@ static void test_comparisons_come_to_an_old_file(void **state)
 	bool locked;
 
 	OK(f, db_load(&api, &f->err));
-	OK(f, db_open(&d, api, f->path, true, &locked, &f->err));
+	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
 	OK(f, schema_migrate(&d, schema_migrations, 2, &f->err));         // comparisons are version 3
 	OK(f, db_exec(&d, "INSERT INTO model VALUES (1, 'kept', NULL, NULL, NULL, NULL, TIMESTAMP '2026-01-01')", &f->err));
 	db_close(&d);
 	OK(f, store_open(&f->store, f->path, true, &f->err));
-	OK(f, store_comparison_list(&f->store, &found, &count, &f->err));
+	OK(f, store_comparison_list(&f->store, 1000, &found, &count, &f->err));
 	assert_int_equal(count, 0);
+	expect(f, "SELECT count(*) FROM result WHERE attempt IS NULL", "0");     // a view over the columns that it has
 	store_close(&f->store);
 	open_with_run(f);
 	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_text);
 	expect(f, "SELECT name FROM model", "kept");
 	OK(f, store_comparisons(&f->store, two, 2, &f->err));
 	OK(f, store_comparisons(&f->store, two, 2, &f->err));
-	OK(f, store_comparison_list(&f->store, &found, &count, &f->err));
+	OK(f, store_comparison_list(&f->store, 1000, &found, &count, &f->err));
 	assert_int_equal(count, 4);
 	assert_int_equal(found[3].id, 4);
 	assert_int_equal(found[0].run, 1);
@@ -458,6 +536,10 @@ static void test_queries(void **state)
 
 static void test_use_and_files(void **state)
 {
+	static const struct { const char *name, *words; } no_files[] = {
+		{ "", "is empty" }, { ":memory:", "gone when the program ends" }, { "md:x", "names no file" }, { "s3://a/b.duckdb", "names no file" }, { "a:b.duckdb", "names no file" },
+		{ "/dev/null", "is a device" },
+	};
 	struct fixture *f = *state;
 	struct cell c = test_cell("m", "cpu");
 	struct cell_result r = test_result(99, "m", "cpu", VERDICT_RIGHT);
@@ -465,6 +547,10 @@ static void test_use_and_files(void **state)
 
 	store_close(&f->store);                                              // a zeroed store is fine
 	REFUSED(f, store_open(&f->store, f->folder, false, &f->err), "is a folder");
+	for (size_t i = 0; i < sizeof no_files / sizeof no_files[0]; i++)
+		REFUSED(f, store_open(&f->store, no_files[i].name, false, &f->err), no_files[i].words);
+	OK(f, file_write(f->path, "SQLite format 3\0 and more of it", 32, &f->err));
+	REFUSED(f, store_open(&f->store, f->path, true, &f->err), "not a valid DuckDB database file");
 	OK(f, file_write(f->path, "junk that is no database", 24, &f->err));
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "not a valid DuckDB database file");
 	unlink(f->path);
@@ -596,7 +682,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
-		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state), TEST(test_what_float32_took),
+		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_views_are_ours), TEST(test_one_select), TEST(test_altered_tables), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state), TEST(test_what_float32_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

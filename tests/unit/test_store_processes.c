@@ -36,7 +36,7 @@ static int role_hold(const char *path, const char *argument)
 	struct db d = { 0 };
 	bool locked;
 
-	if (db_load(&api, &err) || db_open(&d, api, path, true, &locked, &err))
+	if (db_load(&api, &err) || db_open(&d, api, &(struct db_opening){ .path = path, .write = true }, &locked, &err))
 		return complain(&err);
 	dprintf(1, "held\n");
 	sleep_ms(atof(argument));

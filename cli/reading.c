@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reading.h"
+
+#include <unistd.h>
+
+#include "command.h"
+#include "emit.h"
+#include "progress.h"
+
+#define READING_MEMORY ((int64_t)1536 << 20)     // DuckDB's own (DB_MEMORY), a result and what is made of it
+
+static void give_up(const char *sentence)
+{
+	emit_error("assay: %s\n", sentence);
+	_exit(EXIT_USE);
+}
+
+struct store cli_reading(void)
+{
+	return (struct store){ .notice = progress_notice, .limits = { .memory_bytes = READING_MEMORY, .give_up = give_up } };
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library, and opening a database with it: the only place that does. Every opened one is shut in (db.h): extensions are neither
+// installed nor loaded, files and the network are out of reach, settings are locked, nothing is put aside on a disk.
+// One thread a connection and blocks of 16 KiB: a file of few rows stays below 1 MiB and opens in about 15 ms, and no
+// worker thread of the database exists while a cell is timed (the store closes the file between transactions anyway).
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "store/db.h"
+#include "store/db_watch.h"
+#include "store/sql_name.h"
+
+static enum status load(struct arena *a, struct db_api *api, struct error *err)
+{
+	void *handle = NULL;
+	const char *path = NULL;
+
+	if (library_open(a, "duckdb", "libduckdb.so*", &handle, &path, err) != STATUS_OK)
+		return error_prefix(err, "the database library");
+#define X(name)                                                                                                            \
+	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name);                                                 \
+	if (api->name == NULL)                                                                                             \
+		return error_set(err, STATUS_UNAVAILABLE, "%s has no duckdb_%s: assay needs DuckDB %d.%d.%d or newer", path,  \
+			#name, DUCKDB_API_VERSION_MAJOR, DUCKDB_API_VERSION_MINOR, DUCKDB_API_VERSION_PATCH);
+	DB_FUNCTIONS(X)
+#undef X
+	api->library = path;
+	return STATUS_OK;
+}
+
+enum status db_load(const struct db_api **out, struct error *err)
+{
+	static struct arena arena;           // of the process: never ends
+	static struct db_api api;
+	static bool loaded;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	enum status status = STATUS_OK;
+
+	pthread_mutex_lock(&lock);
+	if (!loaded)
+		status = load(&arena, &api, err);
+	loaded = status == STATUS_OK;
+	pthread_mutex_unlock(&lock);
+	if (loaded)
+		*out = &api;
+	return status;
+}
+
+// ---- which file --------------------------------------------------------------------------------------------------
+
+// "md:name" loads an extension that reaches for a network, "sqlite:name" another, and ":memory:" is no file.
+static enum status check_name(const char *path, struct error *err)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)path[n]) || path[n] == '_')
+		n++;
+	if (*path == '\0')
+		return error_set(err, STATUS_BAD_INPUT, "the name of the database is empty");
+	if (text_is(path, ":memory:"))
+		return error_set(err, STATUS_BAD_INPUT, ":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if it has that name)");
+	if (n > 0 && path[n] == ':')
+		return error_set(err, STATUS_BAD_INPUT, "%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and assay loads none (./%s if that is its name)",
+			path, (int)n, path, path);
+	return STATUS_OK;
+}
+
+static const char *kind_of(mode_t mode)
+{
+	return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISDIR(mode) ? "a folder" : "a device";
+}
+
+// A file that is there is a regular one and begins as DuckDB's do: DuckDB opens other forms by extensions, and waits for a pipe for ever.
+static enum status check_file(const char *path, struct error *err)
+{
+	enum { MAGIC_AT = 8, MAGIC_LENGTH = 4 };
+	char begin[MAGIC_AT + MAGIC_LENGTH];
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return STATUS_OK;
+	if (fd < 0 && errno == ENXIO)        // a socket
+		return error_set(err, STATUS_BAD_INPUT, "%s is no file; a database is a regular file", path);
+	if (fd < 0)
+		return error_errno(err, "%s", path);
+	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool is_duckdb = is_regular && (st.st_size == 0 || (pread(fd, begin, sizeof begin, 0) == sizeof begin && memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0));
+	close(fd);
+	if (!is_regular)
+		return error_set(err, STATUS_BAD_INPUT, "%s is %s; a database is a regular file", path, kind_of(st.st_mode));
+	if (!is_duckdb)
+		return error_set(err, STATUS_BAD_INPUT, "%s is not a valid DuckDB database file", path);
+	return STATUS_OK;
+}
+
+// A log that is a link or a pipe would be written to, or waited for, as the database is opened.
+static enum status check_log(const char *path, struct error *err)
+{
+	struct text log = { 0 };
+	struct stat st;
+	enum status status = STATUS_OK;
+
+	text_addf(&log, "%s.wal", path);
+	if (lstat(text_get(&log), &st) == 0 && !S_ISREG(st.st_mode))
+		status = error_set(err, STATUS_BAD_INPUT, "%s is no regular file, and the log of %s belongs there", text_get(&log), path);
+	text_done(&log);
+	return status;
+}
+
+enum status db_check_path(const char *path, struct error *err)
+{
+	enum status status = check_name(path, err);
+
+	if (status == STATUS_OK)
+		status = check_file(path, err);
+	return status == STATUS_OK ? check_log(path, err) : status;
+}
+
+// With a slash in it a name is nothing but a file's.
+static const char *as_file(struct arena *a, const char *path)
+{
+	return *path == '/' ? path : arena_printf(a, "./%s", path);
+}
+
+// ---- opening -----------------------------------------------------------------------------------------------------
+
+static enum status set(const struct db_api *api, duckdb_config config, const char *name, const char *to, struct error *err)
+{
+	if (api->set_config(config, name, to) == DuckDBError)
+		return error_set(err, STATUS_UNAVAILABLE, "%s does not know the setting %s", api->library, name);
+	return STATUS_OK;
+}
+
+static enum status configure(const struct db_api *api, duckdb_config config, const struct db_opening *how, struct error *err)
+{
+	static const char *const settings[][2] = {
+		{ "threads", "1" }, { "default_block_size", "16384" }, { "memory_limit", DB_MEMORY }, { "temp_directory", "" },
+		{ "autoinstall_known_extensions", "false" }, { "autoload_known_extensions", "false" }, { "allow_community_extensions", "false" },
+		{ "allow_persistent_secrets", "false" },
+	};
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0] && status == STATUS_OK; i++)
+		status = set(api, config, settings[i][0], settings[i][1], err);
+	if (status == STATUS_OK)
+		status = set(api, config, "access_mode", how->write || how->path == NULL ? "READ_WRITE" : "READ_ONLY", err);
+	if (status == STATUS_OK && how->files == NULL && how->source == NULL) {
+		status = set(api, config, "enable_external_access", "false", err);
+		if (status == STATUS_OK)
+			status = set(api, config, "lock_configuration", "true", err);
+	}
+	return status;
+}
+
+// What is allowed besides the database can only be said to one that is open; after this nothing more can be.
+static enum status shut_in(struct db *d, struct arena *a, const struct db_opening *how, struct error *err)
+{
+	struct text sql = { 0 };
+	enum status status;
+
+	if (how->files == NULL && how->source == NULL)
+		return STATUS_OK;
+	if (how->source != NULL) {
+		text_add(&sql, "ATTACH ");
+		sql_add_text(&sql, as_file(a, how->source));
+		text_add(&sql, " AS source (TYPE duckdb, READ_ONLY);");
+	}
+	for (size_t i = 0; how->files != NULL && how->files[i] != NULL; i++) {
+		text_add(&sql, i == 0 ? "SET allowed_paths = [" : ", ");
+		sql_add_text(&sql, how->files[i]);
+		text_add(&sql, how->files[i + 1] == NULL ? "];" : "");
+	}
+	text_add(&sql, "SET enable_external_access = false; SET lock_configuration = true");
+	status = db_exec(d, text_get(&sql), err);
+	text_done(&sql);
+	return status;
+}
+
+static enum status open_checked(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)
+{
+	const struct db_api *api = d->api;
+	duckdb_config config = NULL;
+	char *message = NULL;
+	enum status status;
+
+	if (api->create_config(&config) == DuckDBError)
+		return error_set(err, STATUS_NO_MEMORY, "DuckDB makes no configuration");
+	status = configure(api, config, how, err);
+	duckdb_state state = status != STATUS_OK ? DuckDBSuccess : api->open_ext(how->path != NULL ? as_file(a, how->path) : ":memory:", &d->database, config, &message);
+	api->destroy_config(&config);
+	if (status != STATUS_OK)
+		return status;
+	if (state == DuckDBError) {
+		*locked = message != NULL && (strstr(message, "Could not set lock") != NULL || strstr(message, "Conflicting lock") != NULL);
+		status = db_error(err, how->path != NULL ? how->path : "a database in memory", message);
+		api->free(message);
+		return status;
+	}
+	if (api->connect(d->database, &d->connection) == DuckDBError)
+		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection", how->path != NULL ? how->path : ":memory:");
+	db_watch_connection(d->watch, d->connection);
+	return shut_in(d, a, how, err);
+}
+
+enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err)
+{
+	struct db opened = { .api = api };
+	struct arena a = { 0 };
+	enum status status = how->path != NULL ? db_check_path(how->path, err) : STATUS_OK;
+
+	*locked = false;
+	if (status == STATUS_OK && how->source != NULL)
+		status = db_check_path(how->source, err);
+	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK)
+		status = open_checked(&opened, &a, how, locked, err);
+	arena_done(&a);
+	if (status == STATUS_OK)
+		*d = opened;
+	else
+		db_close(&opened);
+	return status;
+}
+
+void db_close(struct db *d)
+{
+	db_watch_end(d->watch);
+	if (d->connection != NULL)
+		d->api->disconnect(&d->connection);
+	if (d->database != NULL)
+		d->api->close(&d->database);
+	*d = (struct db){ 0 };
+}

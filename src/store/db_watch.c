@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// db_watch.h: a thread that wakes every few milliseconds. DuckDB looks at an interrupt between chunks of rows and forgets it when the next
+// statement begins, so it is said again at every wake; one long function call (a list of 2^30 values) does not look at all, and then
+// `give_up` is asked.
+#include "store/db_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600 };
+
+enum passed { WITHIN, TOO_LONG, TOO_MUCH };
+
+struct db_watch {
+	pthread_t thread;
+	pthread_mutex_t lock;                // of the following
+	pthread_cond_t end;
+	struct store_limits limits;
+	void (*interrupt)(duckdb_connection);
+	duckdb_connection connection;        // NULL: none yet
+	double begin_ms, passed_ms;
+	int64_t begin_bytes;
+	int statm;                           // descriptor, below 0: memory cannot be read
+	enum passed passed;
+	bool ending;
+};
+
+// Memory of this process that no file stands behind.
+static int64_t anonymous_bytes(const struct db_watch *w)
+{
+	char text[128];
+	long long resident, shared;
+	ssize_t n = w->statm >= 0 ? pread(w->statm, text, sizeof text - 1, 0) : -1;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%*d %lld %lld", &resident, &shared) == 2 ? (int64_t)(resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+static enum status say(const struct db_watch *w, struct error *err)
+{
+	const char *option = w->limits.option;
+
+	if (w->passed == TOO_LONG)
+		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds, option != NULL ? "; " : "", option != NULL ? option : "",
+			option != NULL ? " allows more" : "");
+	return error_set(err, STATUS_NO_MEMORY, "the database takes more than %lld MiB of memory for it: ask for less at once", (long long)(w->limits.memory_bytes >> 20));
+}
+
+// With the lock held.
+static void look(struct db_watch *w)
+{
+	double now = clock_ms();
+	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;
+
+	if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
+		w->passed = TOO_LONG;
+	else if (w->passed == WITHIN && w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes)
+		w->passed = TOO_MUCH;
+	else if (w->passed == WITHIN)
+		return;
+	if (w->passed_ms <= 0)
+		w->passed_ms = now;
+	if (w->connection != NULL)
+		w->interrupt(w->connection);
+	bool stuck = now - w->passed_ms > GRACE_MS || (w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes + w->limits.memory_bytes / 2);
+	if (stuck && w->limits.give_up != NULL) {
+		struct error why = { 0 };
+		say(w, &why);
+		w->limits.give_up(why.text);
+	}
+}
+
+static void *watch(void *context)
+{
+	struct db_watch *w = context;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->ending) {
+		struct timespec until;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += WAKE_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&w->end, &w->lock, &until);
+		if (!w->ending)
+			look(w);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void release(struct db_watch *w)
+{
+	pthread_cond_destroy(&w->end);
+	pthread_mutex_destroy(&w->lock);
+	if (w->statm >= 0)
+		close(w->statm);
+	free(w);
+}
+
+struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interrupt)(duckdb_connection), struct error *err)
+{
+	struct db_watch *w = calloc(1, sizeof *w);
+	pthread_condattr_t attributes;
+	sigset_t all, before;
+
+	if (w == NULL)
+		abort();                     // as an arena does
+	w->limits = *limits;
+	if (!(w->limits.seconds > 0))
+		w->limits.seconds = DEFAULT_S;
+	w->interrupt = interrupt;
+	w->begin_ms = clock_ms();
+	w->statm = w->limits.memory_bytes > 0 ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
+	w->begin_bytes = anonymous_bytes(w);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->end, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sigfillset(&all);                    // signals are the other threads'
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failed = pthread_create(&w->thread, NULL, watch, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failed == 0)
+		return w;
+	errno = failed;
+	error_errno(err, "no thread for the limits of the database");
+	release(w);
+	return NULL;
+}
+
+void db_watch_connection(struct db_watch *w, duckdb_connection connection)
+{
+	pthread_mutex_lock(&w->lock);
+	w->connection = connection;
+	pthread_mutex_unlock(&w->lock);
+}
+
+enum status db_watch_look(struct db_watch *w, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	if (w == NULL)
+		return status;
+	pthread_mutex_lock(&w->lock);
+	if (w->passed != WITHIN)
+		status = say(w, err);
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}
+
+void db_watch_end(struct db_watch *w)
+{
+	if (w == NULL)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->ending = true;
+	pthread_cond_signal(&w->end);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	release(w);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits of one opened database: a thread that looks at the clock and at this process's memory while statements run, and stops the
+// statement that is past them. DuckDB knows no limit of time, and its limit of memory does not count results and single long values.
+#ifndef ASSAY_STORE_DB_WATCH_H
+#define ASSAY_STORE_DB_WATCH_H
+
+#include <duckdb.h>
+
+#include "store/store.h"
+
+struct db_watch;
+
+// From here on time and memory count. NULL and the error where no thread can be had.
+struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interrupt)(duckdb_connection), struct error *err);
+// Whose statements are stopped, once there is one.
+void db_watch_connection(struct db_watch *w, duckdb_connection connection);
+// OK while within the limits, else the error that says which one was passed. A NULL watch is always OK.
+enum status db_watch_look(struct db_watch *w, struct error *err);
+// Before the connection is closed. Accepts NULL.
+void db_watch_end(struct db_watch *w);
+
+#endif

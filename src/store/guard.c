@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// guard.h. The statements here call no function and no operator that is one (a macro may be called "+"), and name where the table functions
+// are: those of the file come first otherwise. The columns are read from the text that DuckDB itself makes of a table:
+//     CREATE TABLE cell(id BIGINT NOT NULL, cell_key VARCHAR NOT NULL, "row" BIGINT);
+// Anything that is not a name, a plain type and NOT NULL is a default, a check, a key, a generated column, a collation.
+#include "store/guard.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "store/schema.h"
+
+static bool eat(const char **at, const char *words)
+{
+	size_t n = strlen(words);
+
+	if (strncmp(*at, words, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+// Behind a name as DuckDB writes it, quoted where it must be; NULL: there is none.
+static const char *behind_name(const char *at)
+{
+	if (*at != '"') {
+		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+		return n > 0 ? at + n : NULL;
+	}
+	for (at++; *at != '\0'; at++) {
+		if (*at == '"' && *++at != '"')
+			return at;
+	}
+	return NULL;
+}
+
+static bool eat_type(const char **at)
+{
+	static const char *const types[] = { "BIGINT", "INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "TIMESTAMP" };
+
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+		const char *end = *at;
+		if (eat(&end, types[i]) && (*end == ' ' || *end == ',' || *end == ')')) {
+			*at = end;
+			return true;
+		}
+	}
+	return false;
+}
+
+// NULL: nothing but plain columns; else where the first other thing begins.
+static const char *first_odd(const char *sql)
+{
+	const char *column = strchr(sql, '(');
+
+	while (column != NULL) {
+		const char *at = behind_name(++column);
+		if (at == NULL || !eat(&at, " ") || !eat_type(&at))
+			return column;
+		eat(&at, " NOT NULL");
+		if (text_is(at, ");"))
+			return NULL;
+		if (!eat(&at, ", "))
+			return column;
+		column = at - 1;
+	}
+	return sql;
+}
+
+static enum status look_at_table(const struct table *t, size_t i, struct error *err)
+{
+	const char *name = table_get(t, i, "name"), *sql = table_get(t, i, "sql"), *odd = sql != NULL ? first_odd(sql) : "";
+
+	if (odd != NULL) {
+		const char *behind = behind_name(odd);               // a quoted name may have commas
+		int length = (int)((behind != NULL ? behind - odd : 0) + (ptrdiff_t)strcspn(behind != NULL ? behind : odd, ",;"));
+		return error_set(err, STATUS_BAD_INPUT, "its table %s is not one that assay makes, which have plain columns only: %.*s", name, length, odd);
+	}
+	if (!text_is(table_get(t, i, "indexes"), "0"))
+		return error_set(err, STATUS_BAD_INPUT, "its table %s has an index, and assay makes none: DROP INDEX takes it away", name);
+	return STATUS_OK;
+}
+
+static enum status look_at_tables(struct db *d, struct arena *a, struct error *err)
+{
+	struct table t;
+	bool is_assays = false;
+	enum status status = db_query(d, a, "SELECT table_name AS name, sql, CAST(index_count AS VARCHAR) AS indexes FROM system.main.duckdb_tables()"
+		" WHERE internal = FALSE AND schema_name = 'main'", NULL, 0, &t, err);
+
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
+		is_assays = is_assays || strcasecmp(table_get(&t, i, "name"), "schema_version") == 0;
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
+		const char *name = table_get(&t, i, "name");
+		if (schema_has_table(name))
+			status = look_at_table(&t, i, err);
+		else if (is_assays && schema_has_view(name))                 // a file of the original system has tables of these names
+			status = error_set(err, STATUS_BAD_INPUT, "its %s is a table, and assay makes a view of that name", name);
+	}
+	return status;
+}
+
+static enum status look_at_views(struct db *d, struct arena *a, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a, "SELECT view_name AS name FROM system.main.duckdb_views() WHERE internal = FALSE AND schema_name = 'main'", NULL, 0, &t, err);
+
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
+		const char *name = table_get(&t, i, "name");
+		if (schema_has_table(name))
+			status = error_set(err, STATUS_BAD_INPUT, "its %s is a view, and assay makes a table of that name", name);
+	}
+	return status;
+}
+
+static enum status look_at_macros(struct db *d, struct arena *a, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a, "SELECT function_name AS name FROM system.main.duckdb_functions()"
+		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1", NULL, 0, &t, err);
+
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(err, STATUS_BAD_INPUT, "it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO takes it away",
+			t.cells[0]);
+	return status;
+}
+
+enum status guard_look(struct db *d, struct error *err)
+{
+	struct arena a = { 0 };
+	enum status status = look_at_macros(d, &a, err);
+
+	if (status == STATUS_OK)
+		status = look_at_tables(d, &a, err);
+	if (status == STATUS_OK)
+		status = look_at_views(d, &a, err);
+	arena_done(&a);
+	return status;
+}
