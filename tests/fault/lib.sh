@@ -104,12 +104,22 @@ in_cell()
 	return 1
 }
 
-# Nothing of a run is left: no outputs, no half-made reference, no control group. A group whose lock is held belongs to a test that runs beside this one.
+# left_over PID|*: outputs, half-made references, control groups. A group whose lock is held belongs to a test that runs beside this one.
+left_over()
+{
+	find "$ASSAY_CACHE/run" -type f 2>/dev/null
+	find "$ASSAY_CACHE" -name '*.part' 2>/dev/null
+	find /sys/fs/cgroup -type d -name "assay-$1-*" -exec flock -n '{}' true \; -print 2>/dev/null || true
+}
+
+# Nothing of a run is left. Tests beside this one kill assay, and what they leave goes with the next run of theirs: so some seconds are given.
 nothing_left()
 {
-	local left
-	left=$(find "$ASSAY_CACHE/run" -type f 2>/dev/null; find "$ASSAY_CACHE" -name '*.part' 2>/dev/null
-		find /sys/fs/cgroup -type d -name "assay-$1-*" -exec flock -n '{}' true \; -print 2>/dev/null || true)
+	local i=0 left
+	while left=$(left_over "$1") && [ -n "$left" ] && [ $i -lt 100 ]; do
+		sleep 0.1
+		i=$((i + 1))
+	done
 	[ -z "$left" ] || fail "left behind: $left"
 }
 
