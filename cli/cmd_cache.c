@@ -76,8 +76,10 @@ static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena
 		print_usage(&usage, folder, problem, limit, a);
 		if (trim)
 			emit("  removed      %s\n", show_size(a, removed));
-		if (verify)
-			emit("%s%zu do not match\n", text_get(&report), bad);
+		if (verify) {
+			emit_lines(text_get(&report));
+			emit("%zu do not match\n", bad);
+		}
 	}
 	text_done(&report);
 	return bad ? EXIT_VERDICT : EXIT_GOOD;

@@ -52,8 +52,10 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	json_t *routes = json_array();
 	bool many = !asked->chosen && p->routes[1].engine;
 
+	if (!d->json && d->asked)
+		emit("\n");                          // in the format: an argument's line ends are shown as escapes
 	if (!d->json)
-		emit("%s%s%s%s: %s\n", d->asked ? "\n" : "", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "", p->summary);
+		emit("%s%s%s: %s\n", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "", p->summary);
 	d->asked++;
 	for (const struct route *r = asked->chosen ? asked->route : p->routes; r->engine && !served && !cli_stop; r++) {
 		struct target t = *asked;

@@ -138,7 +138,8 @@ static void print_help(const struct cli_usage *usage)
 	if (usage->text) {
 		emit("\n");
 		emit_lines(usage->text);
-		emit("%s", text_ends(usage->text, "\n") ? "" : "\n");
+		if (!text_ends(usage->text, "\n"))
+			emit("\n");
 	}
 }
 

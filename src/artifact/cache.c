@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "hub/hub.h"
 
 enum { STALE_S = 60, DEAD_S = 3600, READ_NBYTES = 1 << 20 };
@@ -489,7 +490,7 @@ static enum status verify_file(struct verify *v, const char *path, const char *e
 	v->checked++;
 	if (strcmp(hex, etag)) {
 		v->bad++;
-		text_addf(v->report, "%s: its SHA-256 is %s, it should be %s: remove it and download it again\n", path, hex, etag);
+		visible_addf(v->report, "%s: its SHA-256 is %s, it should be %s: remove it and download it again\n", path, hex, etag);
 	}
 	return STATUS_OK;
 }

@@ -100,4 +100,10 @@ json '"--options precision=bf16" not in d[0]["cause"] and d[1]["predicted_mib"] 
 [ -z "$(ls -A "$ASSAY_CACHE/synthetic" 2>/dev/null)" ] || fail "weights were written for what is not tried"
 "$ASSAY" report --format md | grep -q '| [0-9]* MiB | not tried |' || fail "the report does not say what was predicted"
 
+# Line ends end lines; escapes are for text from outside.
+code 0 "$ASSAY" cache --verify
+has out '^0 do not match$'
+code 0 "$ASSAY" doctor null null
+lacks out '\\n'
+
 finish
