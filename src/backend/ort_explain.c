@@ -83,9 +83,10 @@ static int64_t count_stretches(const struct placement *p, const char *provider)
 	return n;
 }
 
-static void join(const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
+// False: nodes of the file have no name, and only numbers are known.
+static bool join(const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
 {
-	size_t elsewhere = 0, unnamed = 0;
+	size_t elsewhere = 0, unnamed = 0, taken = 0;
 
 	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
 	p->count = drawn->node_count;
@@ -109,13 +110,16 @@ static void join(const struct outline *drawn, const struct assigned *nodes, size
 	}
 	// Nodes that ONNX Runtime made of ours count too: a fused one on the processor is on the processor.
 	for (size_t i = 0; i < count; i++)
-		elsewhere += !text_is(nodes[i].provider, provider);
+		*(text_is(nodes[i].provider, provider) ? &taken : &elsewhere) += 1;
 	p->elsewhere = (int64_t)elsewhere;
 	if (unnamed) {
-		p->on_platform = -1;
-		p->note = arena_printf(
-			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
+		// Whichever they are: where the provider has none of those that run, it took none.
+		p->on_platform = count && !taken ? 0 : -1;
+		p->fused = -1;
+		p->note = arena_printf(p->arena, "%scannot be joined: %zu of %zu nodes of the file have no name", p->on_platform < 0 ? "" : "none on the provider; ",
+			unnamed, drawn->node_count);
 	}
+	return !unnamed;
 }
 
 // ---- a second session that tells more -----------------------------------------------------------------------------------
@@ -132,7 +136,8 @@ static void listen(struct session *s, const struct artifact *a, struct arena *ar
 		api->ReleaseSession(session);
 }
 
-static void read_log(struct arena *a, const char *provider, struct assigned **out, size_t *count, int64_t *every)
+// Every: all nodes that run are on one provider, `by`, and only their number is told.
+static void read_log(struct arena *a, struct assigned **out, size_t *count, int64_t *every, const char **by)
 {
 	struct assigned *nodes;
 	size_t n = 0;
@@ -143,29 +148,33 @@ static void read_log(struct arena *a, const char *provider, struct assigned **ou
 	n = 0;
 	*every = 0;
 	for (const struct ort_logged *l = ort_log_placed(); l; l = l->next) {
-		if (l->name)
+		if (l->name) {
 			nodes[n++] = (struct assigned){ l->name, l->op, l->provider };
-		else if (text_is(l->provider, provider))
+		} else {
 			*every = l->every;
+			*by = l->provider;
+		}
 	}
 	qsort(nodes, n, sizeof *nodes, by_name);
 	*out = nodes;
 	*count = n;
 }
 
-// All that run are on the provider, and they are not listed: the others were folded or merged, whichever they are.
-static void all_on(const struct outline *drawn, const char *provider, int64_t every, struct placement *p)
+// All that run are on one provider, `by`, and they are not listed: the others were folded or merged, whichever they are.
+static void all_on(const struct outline *drawn, const char *provider, const char *by, int64_t every, struct placement *p)
 {
+	int64_t run = every < (int64_t)drawn->node_count ? every : (int64_t)drawn->node_count;
+
 	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
 	p->count = drawn->node_count;
 	for (size_t i = 0; i < p->count; i++) {
-		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op, .where = provider };
+		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op, .where = by };
 		if (drawn->nodes[i].dtype)
 			p->nodes[i].dtype = dtype_word(drawn->nodes[i].dtype);
 	}
-	p->on_platform = every < (int64_t)p->count ? every : (int64_t)p->count;
-	p->fused = (int64_t)p->count - p->on_platform;
-	p->elsewhere = 0;
+	p->on_platform = text_is(by, provider) ? run : 0;
+	p->elsewhere = text_is(by, provider) ? 0 : every;
+	p->fused = (int64_t)p->count - run;
 }
 
 static void give_reasons(struct placement *p, const char *provider)
@@ -219,20 +228,19 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 {
 	struct ort *o = s->state;
 	const struct ort_provider *own = s->provider->detail;
+	const char *by = NULL;
 	int64_t every = 0;
 	bool listened = own->unrecorded && o->recorded;
 
 	if (listened) {
 		listen(s, a, p->arena);
-		read_log(p->arena, own->ep, &nodes, &count, &every);
+		read_log(p->arena, &nodes, &count, &every, &by);
 	}
 	for (size_t i = 0; listened && i < count; i++)
 		p->copies += text_starts(nodes[i].op, "Memcpy");
-	if (every)
-		all_on(drawn, own->ep, every, p);
-	else
-		join(drawn, nodes, count, own->ep, p);
-	if (p->on_platform < 0) {
+	if (every) {
+		all_on(drawn, own->ep, by, every, p);
+	} else if (!join(drawn, nodes, count, own->ep, p)) {
 		p->partitions = -1;
 		return;
 	}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a cell does where a platform refuses, leaves nodes to others, emulates or only compiles: the form that ran and why, the
-# row's placement, the verdict; `assay explain` of such rows. On the null engine, so on any machine.
+# row's placement, the verdict; `assay explain` of such rows. On the null engine, but for what two engines say in words of their own.
 . "$SOURCE/tests/fault/lib.sh"
 
 run()
@@ -174,5 +174,27 @@ code 1 "$ASSAY" build "$model" --platform qnn --form 9 --text
 code 0 "$ASSAY" build "$model" --platform webnn --form 3 --static --seq 16 --text
 grep -Eq 'Cast\(.*: i32' "$work/out" || fail "no int32 indices"
 
+# engine DEVICE: is it here?
+engine()
+{
+	"$ASSAY" detect --json 2>/dev/null | grep -q "\"name\": \"$1\"" || { skip_part "$1 is not here"; return 1; }
+}
+# A provider that takes no node at all: ONNX Runtime says so in one line for all of them, and a node may have no name. None is none.
+nowhere()
+{
+	code 2 "$ASSAY" run "$work/$1" --on "$2" --no-conform --runs 1 --json
+	is verdict fell_back
+	is nodes_on_platform 0
+	is nodes_elsewhere 1
+	code 2 "$ASSAY" run "$work/$1" --on "$2" --no-conform --runs 1 --json --no-fallback
+	is verdict unsupported
+}
+# y = Det(x), x float32 [4,4]; y = Exp(x), x float64 [1,4], in a node without a name.
+base64 -d >"$work/det.onnx" <<<CAg6PQoOCgF4EgF5GgFkIgNEZXQSAWdaFwoBeBISChAIARIMCgIIAgoCCAQKAggEYg8KAXkSCgoICAESBAoCCAJCBAoAEBE=
+base64 -d >"$work/exp.onnx" <<<CAg6OgoLCgF4EgF5IgNFeHASAWdaEwoBeBIOCgwICxIICgIIAQoCCARiEwoBeRIOCgwICxIICgIIAQoCCARCBAoAEBE=
+! engine native || nowhere det.onnx webgpu:native
+! engine 57 || nowhere exp.onnx qnn:57
+
 nothing_left '*'
 echo good
+[ "$skipped_parts" = 0 ] || exit 77
