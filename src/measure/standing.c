@@ -33,6 +33,11 @@ bool row_is_brief(const struct row *r)
 	return r->asked_sequence != ROW_NONE && r->asked_sequence != r->sequence;
 }
 
+bool row_is_success(const struct row *r)
+{
+	return row_counts(r) && r->emulated != 1 && !row_is_shortened(r) && !row_is_brief(r);
+}
+
 int64_t row_question_sequence(const struct row *r)
 {
 	return r->asked_sequence != ROW_NONE ? r->asked_sequence : r->sequence;

@@ -19,6 +19,8 @@ bool row_runs_on(const struct row *r, const char *platform);
 bool row_is_shortened(const struct row *r);                          // fewer layers than the model has
 // Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to compare with theirs.
 bool row_is_brief(const struct row *r);
+// It counts, and it is the whole model with inputs of the length that was asked for, on hardware: `success` of hardware_results.
+bool row_is_success(const struct row *r);
 // The length by which rows answer one question: asked_sequence, else sequence; ROW_NONE unknown, or no length.
 int64_t row_question_sequence(const struct row *r);
 
@@ -42,8 +44,12 @@ const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t 
 // Of two sides: the words of both where they are the same, else "A: 2 layers; B: emulated", a side without any left out; NULL: none has any.
 const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b);
 
-// row_is_right_on(requested) and row_counts as conditions, never null; `o` is the prefix of the columns: "", "r.".
+// row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief and row_is_success as conditions, never null; `o` is the prefix of the columns: "", "r.".
 #define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
 #define ROW_COUNTS_SQL(o) "(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), FALSE))"
+#define ROW_EMULATED_SQL(o) "COALESCE(" o "emulated, FALSE)"
+#define ROW_SHORTENED_SQL(o) "COALESCE(" o "shortened, " o "layers > 0, FALSE)"
+#define ROW_BRIEF_SQL(o) "(" o "asked_sequence IS NOT NULL AND " o "asked_sequence IS DISTINCT FROM " o "sequence)"
+#define ROW_SUCCESS_SQL(o) "(" ROW_COUNTS_SQL(o) " AND NOT " ROW_EMULATED_SQL(o) " AND NOT " ROW_SHORTENED_SQL(o) " AND NOT " ROW_BRIEF_SQL(o) ")"
 
 #endif

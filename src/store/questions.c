@@ -10,7 +10,7 @@
 #define OF_MODEL "($1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1)"
 // A time of outputs that were not found wrong, which no ranking has.
 #define HAS_TIME "verdict IN ('right', 'unjudged') AND latency_ms > 0 AND NOT (" TIMED ")"
-#define EMULATED "COALESCE(emulated, FALSE)"
+#define EMULATED ROW_EMULATED_SQL("")
 // The null engine computes nothing: its times count only where it is asked for by name.
 #define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
 static const char relations[] =

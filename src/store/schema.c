@@ -124,12 +124,15 @@ bool schema_has_view(const char *name)
 
 static const char hardware_results[] =
 	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  " ROW_COUNTS_SQL("") " AS success,"
+	"  " ROW_SUCCESS_SQL("") " AS success,"
 	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
 	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
 	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
 	"       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
-	"       WHEN " ROW_COUNTS_SQL("") " THEN NULL"
+	"       WHEN " ROW_SUCCESS_SQL("") " THEN NULL"
+	"       WHEN " ROW_COUNTS_SQL("") " THEN concat_ws('; ', CASE WHEN " ROW_EMULATED_SQL("") " THEN 'emulated: software ran it in place of ' || requested END,"
+	"         CASE WHEN " ROW_SHORTENED_SQL("") " THEN 'shortened: ' || COALESCE(layers || ' of the model''s layers', 'fewer layers than the model has') END,"
+	"         CASE WHEN " ROW_BRIEF_SQL("") " THEN 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
 	"       WHEN verdict = 'unjudged' AND actual = requested THEN 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"

@@ -91,6 +91,46 @@ static void test_sql_says_the_same(void **state)
 	test_folder_done(folder);
 }
 
+// What a right row is besides: emulated, with fewer layers, of a shorter input. SQL says what C says, and only a plain one is a success.
+static void test_success(void **state)
+{
+	static const int emulated[] = { -1, 0, 1 }, shortened[] = { -1, 0, 1 };
+	static const int64_t layers[] = { ROW_NONE, 2 }, asked[] = { ROW_NONE, 16, 128 };
+	char *folder = test_folder(), path[4200];
+	bool expected[2 * 54];
+	struct text sql = { 0 };
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct table t;
+	size_t n = 0, good = 0;
+
+	(void)state;
+	text_add(&sql, "SELECT " ROW_SUCCESS_SQL("r.") " AS good FROM (VALUES ");
+	for (; n < 2 * 54; n++) {
+		struct row r = made(n % 2 ? VERDICT_WRONG : VERDICT_RIGHT, "qnn", "qnn", "ort", NULL);
+		const int flags[] = { r.emulated = emulated[n / 2 % 3], r.shortened = shortened[n / 6 % 3] };
+		const int64_t numbers[] = { r.layers = layers[n / 18 % 2], r.asked_sequence = asked[n / 36], r.sequence = 16 };
+		text_addf(&sql, "%s(%zu, '%s', 'qnn', 'qnn', 'ort', CAST(NULL AS VARCHAR)", n > 0 ? ", " : "", n, r.verdict);
+		for (size_t k = 0; k < 2; k++)
+			text_addf(&sql, ", CAST(%s AS BOOLEAN)", flags[k] < 0 ? "NULL" : flags[k] > 0 ? "TRUE" : "FALSE");
+		for (size_t k = 0; k < 3; k++)
+			text_addf(&sql, numbers[k] == ROW_NONE ? ", CAST(NULL AS BIGINT)" : ", CAST(%lld AS BIGINT)", (long long)numbers[k]);
+		text_add(&sql, ")");
+		good += expected[n] = row_is_success(&r);
+	}
+	text_add(&sql, ") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) ORDER BY n");
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(t.row_count, n);
+	assert_int_equal(good, 2 * 3 * 2);                       // not emulated or unknown; all layers, or 2 that are all; the length that was asked for
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(table_get(&t, i, "good"), expected[i] ? "true" : "false");
+	text_done(&sql);
+	store_close(&s);
+	test_folder_done(folder);
+}
+
 static void test_qualifiers(void **state)
 {
 	struct arena a = { 0 };
@@ -132,7 +172,8 @@ static void test_qualifiers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same), cmocka_unit_test(test_qualifiers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same), cmocka_unit_test(test_success),
+		cmocka_unit_test(test_qualifiers) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

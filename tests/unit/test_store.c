@@ -220,6 +220,7 @@ static void test_original_tables(void **state)
 	};
 	struct fixture *f = *state;
 	struct cell_result fallback = test_result(0, "m", "cuda", VERDICT_RIGHT), wrong = test_result(0, "m", "openvino", VERDICT_WRONG);
+	struct cell_result soft = test_result(0, "m", "qnn", VERDICT_RIGHT), part = test_result(0, "m", "cpu", VERDICT_RIGHT);
 	struct cell c = test_cell("running", "cpu");
 	struct table t;
 	int64_t row;
@@ -231,16 +232,22 @@ static void test_original_tables(void **state)
 	add(f, "m", "cuda", fallback);
 	wrong.row.cause = "logits differ";
 	add(f, "m", "openvino", wrong);
+	soft.row.emulated = 1;
+	soft.row.sequence = 16;
+	soft.row.asked_sequence = 128;
+	add(f, "m", "qnn", soft);
+	part.row.layers = part.row.shortened = 1;
+	add(f, "m", "cpu", part);
 	OK(f, store_started(&f->store, &c, "k", &row, &f->err));             // still running: no result yet
 	OK(f, store_query(&f->store, "SELECT * FROM hardware_results ORDER BY id", &t, &f->err));
-	assert_int_equal(t.row_count, 4);
+	assert_int_equal(t.row_count, 6);
 	assert_int_equal(t.column_count, sizeof results / sizeof results[0]);
 	for (size_t i = 0; i < t.column_count; i++) {
 		assert_string_equal(t.columns[i], results[i][0]);
 		assert_string_equal(t.types[i], results[i][1]);
 	}
-	static const char *const success[] = { "true", "false", "false", "false" };           // unjudged is no success
-	for (size_t i = 0; i < 4; i++)
+	static const char *const success[] = { "true", "false", "false", "false", "false", "false" };         // unjudged is no success
+	for (size_t i = 0; i < 6; i++)
 		assert_string_equal(table_get(&t, i, "success"), success[i]);
 	assert_string_equal(table_get(&t, 0, "model_type"), "encoder-only");
 	assert_true(fabs(strtod(table_get(&t, 0, "inference_time"), NULL) - 0.012) < 1e-12);
@@ -250,6 +257,8 @@ static void test_original_tables(void **state)
 	assert_string_equal(table_get(&t, 1, "error"), "unjudged: nothing was there to compare the outputs with");
 	assert_string_equal(table_get(&t, 2, "error"), "asked for cuda, ran on cpu");
 	assert_string_equal(table_get(&t, 3, "error"), "wrong: logits differ");
+	assert_string_equal(table_get(&t, 4, "error"), "emulated: software ran it in place of qnn; shorter input: 16 tokens of the usual 128");
+	assert_string_equal(table_get(&t, 5, "error"), "shortened: 1 of the model's layers");
 	OK(f, store_query(&f->store, "SELECT * FROM hardware_detection", &t, &f->err));
 	assert_int_equal(t.column_count, sizeof detection / sizeof detection[0]);
 	for (size_t i = 0; i < t.column_count; i++) {
