@@ -306,7 +306,21 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 		return DTYPE_BOOL;
 	if (is(op, "Cast ConstantOfShape Constant RandomNormal EyeLike OneHot"))
 		return named ? named : is(op, "ConstantOfShape") ? DTYPE_F32 : DTYPE_NONE;
-	return is(op, "Where CastLike") ? second : first;
+	return is(op, "Where CastLike DequantizeLinear") ? second : first;
+}
+
+static const char moves[] = "Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather GatherElements GatherND Shape Size";
+
+static bool is_half(enum dtype t)
+{
+	return t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
+static enum dtype half_of(struct wire op, enum dtype first, enum dtype second, enum dtype out)
+{
+	if (is(op, moves))
+		return DTYPE_NONE;
+	return is_half(out) ? out : is(op, "Cast CastLike") ? DTYPE_NONE : is_half(first) ? first : is_half(second) ? second : DTYPE_NONE;
 }
 
 static void type_node(struct names *t, struct outline_node *n, struct wire node, struct reading *r)
@@ -337,6 +351,7 @@ static void type_node(struct names *t, struct outline_node *n, struct wire node,
 	}
 	n->dtype = in[0];
 	out = gives(op, in[0], in[1], named);
+	n->half = half_of(op, in[0], in[1], out);
 	w = node;
 	for (size_t outputs = 0; next(&w, &f, r);)
 		if (f.number == 2 && f.kind == 2 && f.bytes.at < f.bytes.end)
@@ -382,6 +397,97 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 }
 
 enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
+
+// ---- arithmetic ---------------------------------------------------------------------------------------------------------
+
+static const char of_weights[] = "DequantizeLinear MatMulNBits MatMulBnb4 MatMulFpQ4 GatherBlockQuantized QMoE";
+static const char of_scales[] = "QuantizeLinear QLinearMatMul QLinearConv QLinearAdd QLinearMul QLinearSoftmax QLinearSigmoid QLinearLeakyRelu"
+	" QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearReduceMean QLinearWhere QGemm QOrderedMatMul QOrderedAttention";
+static const char of_run[] = "DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 MatMulIntegerToFloat ConvInteger"
+	" QAttention QEmbedLayerNormalization";
+
+static void take_operator(struct outline_arithmetic *out, struct arena *a, struct wire op)
+{
+	unsigned of = is(op, of_run) ? OUTLINE_DYNAMIC : is(op, of_scales) ? OUTLINE_STATIC : is(op, of_weights) ? OUTLINE_WEIGHTS : 0;
+
+	out->of |= of;
+	if (of && !out->quantised)
+		out->quantised = string(a, op);
+}
+
+static void take_half(struct outline_arithmetic *out, enum dtype t)
+{
+	out->of |= t == DTYPE_F16 ? OUTLINE_F16 : t == DTYPE_BF16 ? OUTLINE_BF16 : 0;
+}
+
+static void take_nodes(struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r);
+
+// Of what is inside branches and functions the types are not followed: a tensor in 16 bits, or a cast to them, is taken for arithmetic.
+static void take_node(struct outline_arithmetic *out, struct arena *a, struct wire node, int depth, struct reading *r)
+{
+	enum dtype named = DTYPE_NONE;
+	struct field f, g;
+
+	while (next(&node, &f, r)) {
+		struct wire name = { 0 };
+
+		if (f.number == 4 && f.kind == 2)
+			take_operator(out, a, f.bytes);
+		if (f.number != 5 || f.kind != 2)
+			continue;
+		while (next(&f.bytes, &g, r)) {
+			if (g.number == 1 && g.kind == 2)
+				name = g.bytes;
+			if (depth > 0 && g.number == 3 && g.kind == 0 && is(name, "to dtype"))
+				take_half(out, dtype_of_onnx((int)g.varint));
+			if (depth > 0 && g.number == 5 && g.kind == 2)
+				tensor_fields(g.bytes, &(struct wire){ 0 }, &named, r);
+			if ((g.number == 6 || g.number == 11) && g.kind == 2 && depth < GRAPHS_DEEP)
+				take_nodes(out, a, g.bytes, 1, depth + 1, r);
+		}
+	}
+	take_half(out, named);
+}
+
+// `nodes`: the number of the field that holds them, 1 of a GraphProto, 7 of a FunctionProto.
+static void take_nodes(struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r)
+{
+	struct field f;
+
+	while (next(&graph, &f, r)) {
+		enum dtype dtype = DTYPE_NONE;
+
+		if (f.kind != 2)
+			continue;
+		if (f.number == nodes)
+			take_node(out, a, f.bytes, depth, r);
+		else if (depth > 0 && nodes == 1 && f.number == 5)
+			tensor_fields(f.bytes, &(struct wire){ 0 }, &dtype, r);
+		take_half(out, dtype);
+	}
+}
+
+void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struct arena *a, const void *onnx, size_t nbytes)
+{
+	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
+	struct reading r = { 0 };
+	struct field f;
+
+	*out = (struct outline_arithmetic){ 0 };
+	outline_types(o, a, onnx, nbytes);
+	for (size_t i = 0; i < o->node_count; i++) {
+		take_half(out, o->nodes[i].half);
+		out->f32 = out->f32 || (o->nodes[i].dtype == DTYPE_F32 && !is(wire_of(o->nodes[i].op), moves) && !is(wire_of(o->nodes[i].op), "Cast CastLike"));
+	}
+	for (size_t i = 0; i < o->output_count; i++)
+		take_half(out, o->outputs[i].dtype);
+	while (next(&w, &f, &r)) {
+		if (f.number == 7 && f.kind == 2)
+			take_nodes(out, a, f.bytes, 1, 0, &r);
+		if (f.number == 25 && f.kind == 2)       // ModelProto.functions
+			take_nodes(out, a, f.bytes, 7, 1, &r);
+	}
+}
 
 // ---- weights ------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
-struct outline_node { const char *name, *op; enum dtype dtype; };     // dtype: see outline_types
+struct outline_node { const char *name, *op; enum dtype dtype, half; };       // see outline_types
 struct outline {
 	struct outline_node *nodes;          // in the file's order; a node without a name has ""
 	size_t node_count;
@@ -18,7 +18,7 @@ struct outline {
 // Weights inside the file are stepped over, never copied. Memory in `a`.
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
 // Gives each node the type of its first input, DTYPE_NONE where it cannot be told: followed from inputs and weights through operators
-// that keep a type or name another.
+// that keep a type or name another. half: F16 or BF16 where the node rounds to it; NONE where it only moves such values or widens them.
 void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes);
 
 struct outline_weights {
@@ -27,6 +27,21 @@ struct outline_weights {
 };
 // Initializers and constants, those of nested graphs too; no weight is read. Which files they lie in: onnx/external.h.
 enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err);
+
+// What a file rounds to besides float32, branches and functions of the model too.
+enum {
+	OUTLINE_F16 = 1, OUTLINE_BF16 = 2,
+	OUTLINE_WEIGHTS = 4,                 // weights are integers, activations are not, or as the engine likes (MatMulNBits, DequantizeLinear alone)
+	OUTLINE_STATIC = 8,                  // activations are integers by scales of the file
+	OUTLINE_DYNAMIC = 16,                // ... by scales of the run
+};
+struct outline_arithmetic {
+	unsigned of;                         // 0: float32 alone
+	bool f32;                            // some of it is
+	const char *quantised;               // the first operator on integers that stand for real numbers; NULL: none
+};
+// `o`: as outline_read gave it; gets its types.
+void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struct arena *a, const void *onnx, size_t nbytes);
 
 // For each of o->inputs, how many rows the table has that its numbers index: the smallest one where there are several, 0 where none was
 // found. An input is followed to the indices of Gather (also GatherElements, com.microsoft.GatherBlockQuantized and

@@ -5,10 +5,16 @@
 //     graph        the same form in float32 --float32's bound--> golden outputs, else a second engine in float32
 //     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph itself
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a verdict of them
+//
+// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the bound of the
+// arithmetic that the file itself holds. A file of float32 alone is held to float32's.
 #include "measure/cell_judge.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "backend/outline.h"
 #include "measure/loss.h"
 #include "platform/platform.h"
 
@@ -184,8 +190,54 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 
 // ---- one ----------------------------------------------------------------------------------------------------------------
 
-static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct cell_result *out,
-	struct error *err)
+static const struct { unsigned of; enum precision precision; const char *words; } given_arithmetic[] = {
+	{ OUTLINE_F16, PRECISION_FLOAT16, "float16" },
+	{ OUTLINE_BF16, PRECISION_BFLOAT16, "bfloat16" },
+	{ OUTLINE_WEIGHTS, PRECISION_INT8_WEIGHTS, "integer weights" },
+	{ OUTLINE_STATIC, PRECISION_INT8_STATIC, "integer activations" },
+	{ OUTLINE_DYNAMIC, PRECISION_INT8_DYNAMIC, "integer activations, scaled as they come" },
+};
+
+static struct bound bound_of_given(unsigned given, enum dtype compute)
+{
+	struct bound out = bound_for(compute);
+
+	for (size_t i = 0; i < sizeof given_arithmetic / sizeof *given_arithmetic; i++) {
+		struct bound more = bound_of(given_arithmetic[i].precision, compute, ACTIVATIONS_AS_BUILT);
+
+		if (given & given_arithmetic[i].of)
+			out = bound_wider(&out, &more);
+	}
+	return out;
+}
+
+static const char *words_of_given(unsigned given, struct arena *a)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < sizeof given_arithmetic / sizeof *given_arithmetic; i++)
+		if (given & given_arithmetic[i].of)
+			out = out ? arena_printf(a, "%s and %s", out, given_arithmetic[i].words) : given_arithmetic[i].words;
+	return out;
+}
+
+// What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not known: numbers that are
+// too far away are then no verdict. Other shapes, types and values that are not finite are.
+static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct cell_result *out)
+{
+	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
+	struct row ignored;
+
+	row_init(&ignored);
+	if (out->verdict != VERDICT_WRONG || ref->by != BY_GOLDEN || !(j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC)) ||
+	    reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
+		return;
+	out->verdict = VERDICT_UNJUDGED;
+	out->row.cause = arena_printf(a, "not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s", out->row.cause);
+}
+
+static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a,
+	struct cell_result *out, struct error *err)
 {
 	enum status st;
 
@@ -196,18 +248,32 @@ static enum status judge_once(const struct judging *j, struct reference *ref, co
 		out->verdict = VERDICT_INTERRUPTED;
 		return STATUS_OK;
 	}
-	out->verdict = reference_judge(ref, outputs, count, bound_for(DTYPE_F32), a, &out->row, &out->checks);
+	out->verdict = reference_judge(ref, outputs, count, bound, a, &out->row, &out->checks);
+	if (j->given && out->row.bound)
+		out->row.bound = arena_printf(a, "of the file's own arithmetic (%s): %s", words_of_given(j->given, a), out->row.bound);
+	excuse_loss(j, ref, outputs, count, a, out);
 	return STATUS_OK;
+}
+
+// "f32", also of "f32, quantised (MatMulNBits)".
+static enum dtype compute_of(const char *word)
+{
+	char first[16];
+
+	if (!word)
+		return DTYPE_F32;
+	snprintf(first, sizeof first, "%.*s", (int)strcspn(word, ","), word);
+	return dtype_find(first);
 }
 
 enum status cell_judge(const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct row *r = &out->row;
 	enum precision p = precision_find(j->cell->variant.precision);
-	enum dtype compute = r->compute_dtype ? dtype_find(r->compute_dtype) : DTYPE_F32;
+	enum dtype compute = compute_of(r->compute_dtype);
 	const struct platform *platform = platform_find(j->cell->platform);
 	const struct route *route = platform ? platform_route(platform, j->cell->device) : NULL;
-	struct bound bound = bound_of(p, compute, activations_of(j->cell, route));
+	struct bound bound = j->given ? bound_of_given(j->given, compute) : bound_of(p, compute, activations_of(j->cell, route));
 	struct error why = { 0 };
 	struct tensor *outputs;
 	size_t count;
@@ -221,8 +287,9 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 	}
 	if (j->watch && j->watch->phase)
 		j->watch->phase(j->watch->context, "judge");
-	st = precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16 ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
-		judge_once(j, ref, outputs, count, a, out, err);
+	bool twice = !j->given && (precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16);
+	st = twice ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
+		judge_once(j, ref, outputs, count, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
 	if (!st)
 		check_uncached(out, outputs, count, bound, a);
 	return st;

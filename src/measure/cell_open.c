@@ -208,6 +208,8 @@ static void find_tables(struct work *w)
 	w->hints.table_count = o.input_count;
 	w->hints.pad_token_id = -1;
 	w->hints.max_sequence = inputs_positions(&w->hints);
+	outline_arithmetic(&w->given, &o, &w->arena, art->graph, art->graph_nbytes);
+	say(json_pack("{s:s, s:I}", "event", "given", "arithmetic", (json_int_t)w->given.of));
 	if (!w->ask.golden)
 		say_row(json_pack("{s:s?}", "inputs_note", inputs_note(&w->arena, o.inputs, o.input_count, &w->hints)));
 }
@@ -386,7 +388,7 @@ enum status work_load(struct work *w, struct error *err)
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
 	compute = session_option(&w->part->session, "compute_dtype");
 	say_row(json_pack("{s:f, s:O?, s:s, s:s?, s:s}", "load_ms", load_took(w, clock_ms() - begin), "options", w->part->session.options, "compute_dtype",
-		compute ? compute : "f32", "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
+		work_computes_in(w, &w->part->session, compute ? compute : "f32"), "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	if (w->part->session.adapter)

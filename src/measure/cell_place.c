@@ -65,15 +65,6 @@ static bool say_placed(const struct placement *p)
 	return say_nodes("placement", nodes);
 }
 
-// What the processor computes in: the type of the graph, as its floating-point outputs have it.
-static const char *graph_dtype(const struct session *s)
-{
-	for (size_t i = 0; i < s->output_count; i++)
-		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16 || s->outputs[i].dtype == DTYPE_BF16 || s->outputs[i].dtype == DTYPE_F64)
-			return dtype_word(s->outputs[i].dtype);
-	return "f32";
-}
-
 // `session`: whose outputs have the type that the processor computes in.
 static void say_placement(struct work *w, const struct session *session, const struct placement *p, bool ran)
 {
@@ -100,7 +91,7 @@ static void say_placement(struct work *w, const struct session *session, const s
 				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "", count && refused->dtype ? " " : "",
 				count && refused->dtype ? refused->dtype : "")));
 		if (ran && text_is(place, "cpu"))
-			say_row(json_pack("{s:s}", "compute_dtype", graph_dtype(session)));     // and is judged by that, not by the device's
+			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));     // and is judged by that, not by the device's
 	}
 }
 

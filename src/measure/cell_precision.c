@@ -59,6 +59,26 @@ static json_t *left_out(struct graph *const *graphs, size_t count)
 	return all;
 }
 
+// Of a graph of float32 by its floating-point outputs, which have another type where a checkpoint's has no other.
+static const char *graph_dtype(const struct session *s)
+{
+	for (size_t i = 0; i < s->output_count; i++)
+		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16 || s->outputs[i].dtype == DTYPE_BF16 || s->outputs[i].dtype == DTYPE_F64)
+			return dtype_word(s->outputs[i].dtype);
+	return "f32";
+}
+
+const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed)
+{
+	const struct outline_arithmetic *g = &w->given;
+	const char *half = g->of & OUTLINE_F16 ? g->of & OUTLINE_BF16 ? "f16 and bf16" : "f16" : g->of & OUTLINE_BF16 ? "bf16" : NULL;
+	const char *out = confirmed ? confirmed : graph_dtype(s);
+
+	if (half && (!confirmed || text_is(w->backend->name, "ort")) && text_is(out, graph_dtype(s)))        // no word of the engine's own
+		out = g->f32 || g->quantised ? arena_printf(&w->arena, "f32 and %s mixed", half) : half;
+	return g->quantised && !text_is(out, "none") ? arena_printf(&w->arena, "%s, quantised (%s)", out, g->quantised) : out;
+}
+
 enum status work_check_precision(struct work *w, struct error *err)
 {
 	enum precision asked = precision_find(w->ask.variant.precision);

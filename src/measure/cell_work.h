@@ -3,6 +3,7 @@
 #ifndef ASSAY_MEASURE_CELL_WORK_H
 #define ASSAY_MEASURE_CELL_WORK_H
 
+#include "backend/outline.h"
 #include "measure/cell.h"
 #include "measure/form.h"
 #include "measure/request.h"
@@ -45,6 +46,7 @@ struct work {
 	struct tensor *in, *out;             // order of part->session.inputs and .outputs
 	char inputs_hash[65];
 	const char *made_from;               // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
+	struct outline_arithmetic given;     // of a user's .onnx
 	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms;                     // of a generation
@@ -56,6 +58,8 @@ void say_row(json_t *fields);
 void say_samples(const int64_t *ns, size_t count);
 
 // cell_precision.c
+// What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in integers it says so.
+const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed);
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
 enum status work_check_precision(struct work *w, struct error *err);         // behind the load: does the engine compute in what it was asked to?
 // Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.

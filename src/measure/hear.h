@@ -23,6 +23,7 @@ struct heard {
 	bool memory_beside;                  // those are of the engine's own processes too
 	bool outputs, compiled, done;
 	int64_t sequence;                    // of the inputs; 0: not told
+	int64_t given;                       // what a user's .onnx rounds to: OUTLINE_F16, ...; 0: float32 alone
 	int64_t form;                        // index of the platform's graph form that was opened
 	enum status status;                  // of its error event
 	const char *error;

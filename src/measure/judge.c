@@ -73,11 +73,17 @@ static struct bound bound_of_precision(enum precision p, enum activations how)
 	return (struct bound){ 0, 0, 0, 0, 1 };
 }
 
+struct bound bound_wider(const struct bound *x, const struct bound *y)
+{
+	return (struct bound){ fmax(x->max_abs, y->max_abs), fmax(x->nmse, y->nmse), fmax(x->rounding, y->rounding), fmax(x->derived, y->derived),
+		fmin(x->agreement, y->agreement) };
+}
+
 struct bound bound_of(enum precision p, enum dtype compute, enum activations how)
 {
 	struct bound x = bound_for(compute), y = bound_of_precision(p, how);
 
-	return (struct bound){ fmax(x.max_abs, y.max_abs), fmax(x.nmse, y.nmse), fmax(x.rounding, y.rounding), fmax(x.derived, y.derived), fmin(x.agreement, y.agreement) };
+	return bound_wider(&x, &y);
 }
 
 const char *bound_text(const struct bound *b, struct arena *a)

@@ -28,6 +28,8 @@ enum activations {
 	ACTIVATIONS_FLOAT,                   // weights alone are integers
 };
 struct bound bound_of(enum precision p, enum dtype compute, enum activations how);
+// Each figure the wider of the two.
+struct bound bound_wider(const struct bound *x, const struct bound *y);
 // "max abs 0.0001 x max(1, largest reference value), NMSE 1e-08 (root mean square error above 4.8e-07)"; in the arena.
 const char *bound_text(const struct bound *b, struct arena *a);
 

@@ -62,7 +62,7 @@
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
 	X(TEXT, weights_dtype, "what lies in the file")                                                                    \
-	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed")                                             \
+	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed; of an .onnx file that holds quantised operators it says so") \
 	X(TEXT, precision_by, "who makes the precision: graph (as drawn), engine (an option); null: nothing was asked")    \
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration")      \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache")                                           \

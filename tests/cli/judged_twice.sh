@@ -33,6 +33,15 @@ json 'd[0]["verdict"] == "unjudged" and "perplexity" in d[0]["cause"]'
 code 1 "$ASSAY" run "$work/bert" $quick --max-loss cos=1
 has err 'max-loss cos=1.*words: cosine, top1, perplexity, nmse'
 
+# A file of a reduced precision is its own graph: held to the bound of its own arithmetic, and called what it is. A plain one stays under float32's.
+for file in 'int8-weights:f32, quantised (MatMulNBits):integer weights' 'float16:f32 and f16 mixed:float16' 'float32:f32:'; do
+	precision=${file%%:*} bound=${file##*:} computes=${file#*:} computes=${computes%:*}
+	code 0 "$ASSAY" build "$work/bert" -o "$work/$precision" --precision "$precision"
+	code 0 "$ASSAY" run "$work/$precision/model.onnx" --seq 16 $quick --json
+	json "d[0]['verdict'] == 'right' and d[0]['compute_dtype'] == '$computes'"
+	json "('own arithmetic ($bound)' in d[0]['bound']) == ('$bound' != '') and d[0]['bound'].startswith('max abs 0.0001 x') == ('$bound' == '')"
+done
+
 # Both engines give NaN everywhere, which once was: max 0, NMSE 0, cosine 1.
 cp -r "$work/bert" "$work/nan"
 python3 - "$work/nan" <<'P'

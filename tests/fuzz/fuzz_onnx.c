@@ -41,7 +41,7 @@ static void look(const uint8_t *data, size_t size)
 		return;
 	}
 	fuzz_memory_begin();
-	outline_types(&o, &a, data, size);
+	outline_arithmetic(&(struct outline_arithmetic){ 0 }, &o, &a, data, size);       // with outline_types
 	fuzz_memory_end(size, FIXED, EACH);
 	for (size_t i = 0; i < o.node_count; i++) {
 		if (o.nodes[i].dtype >= DTYPE_COUNT)

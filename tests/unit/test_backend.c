@@ -242,6 +242,11 @@ static void test_outline_tables(void **state)
 		assert_string_equal(o.inputs[i].name, names[i]);
 		assert_int_equal(rows[i], expected[i]);
 	}
+	// Weights of 16 bits that are widened before anything is computed are float32's arithmetic.
+	struct outline_arithmetic arithmetic;
+	outline_arithmetic(&arithmetic, &o, &a, bytes, n);
+	assert_int_equal(arithmetic.of, 0);
+	assert_true(arithmetic.f32 && !arithmetic.quantised);
 	for (size_t i = 0; i < n; i++) {                         // any byte changed: never beyond the end
 		uint8_t *copy = malloc(n);
 		struct arena other = { 0 };
@@ -250,6 +255,8 @@ static void test_outline_tables(void **state)
 		copy[i] ^= 0xff;
 		if (!outline_read(&o, &other, copy, n, NULL) && o.input_count <= 8)
 			outline_tables(&o, copy, n, rows);
+		if (!outline_read(&o, &other, copy, n, NULL))
+			outline_arithmetic(&arithmetic, &o, &other, copy, n);
 		arena_done(&other);
 		free(copy);
 	}
@@ -291,6 +298,46 @@ static void test_outline_of_circles(void **state)
 	assert_int_equal(o.node_count, 3);
 	outline_tables(&o, bytes, n + 3, rows);
 	assert_int_equal(rows[0], 0);
+	arena_done(&a);
+}
+
+// What a file rounds to, at the top, in a branch and in a function of the model: such a file is not held to float32's bound, and a plain one is.
+static void test_outline_arithmetic(void **state)
+{
+	// graph (7) { node (1) { op_type (4): DynamicQuantizeLinear } }, the same within an attribute's graph, and in a function (25)
+	static const char of_run[] = "\x22\x15" "DynamicQuantizeLinear", of_weights[] = "\x22\x0b" "MatMulNBits", of_scales[] = "\x22\x0e" "QuantizeLinear",
+		plain[] = "\x22\x06" "MatMul", to_half[] = "\x22\x04" "Cast" "\x2a\x06" "\x0a\x02" "to" "\x18\x0a";
+	static const struct { const char *node; size_t length; unsigned of; } files[] = {
+		{ of_run, sizeof of_run - 1, OUTLINE_DYNAMIC }, { of_weights, sizeof of_weights - 1, OUTLINE_WEIGHTS }, { of_scales, sizeof of_scales - 1, OUTLINE_STATIC },
+		{ plain, sizeof plain - 1, 0 }, { to_half, sizeof to_half - 1, OUTLINE_F16 },
+	};
+	struct outline_arithmetic found;
+	struct arena a = { 0 };
+	uint8_t bytes[256];
+	struct outline o;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		for (int inside = 0; inside < 3; inside++) {
+			memcpy(bytes, files[i].node, files[i].length);
+			n = wrap(bytes, inside == 2 ? 7 : 1, files[i].length);
+			if (inside == 1)
+				n = wrap(bytes, 1, wrap(bytes, 5, wrap(bytes, 6, n)));
+			if (inside == 2) {               // functions = 25: a key of two bytes; and an empty graph
+				memmove(bytes + 5, bytes, n);
+				memcpy(bytes, "\x3a\x00\xca\x01", 4);
+				bytes[4] = (uint8_t)n;
+				n += 5;
+			} else {
+				n = wrap(bytes, 7, n);
+			}
+			assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+			outline_arithmetic(&found, &o, &a, bytes, n);
+			assert_int_equal(found.of, files[i].of);
+			assert_int_equal(found.quantised != NULL, files[i].of != 0 && files[i].of != OUTLINE_F16);
+		}
+	}
 	arena_done(&a);
 }
 
@@ -616,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_outline),
 		cmocka_unit_test(test_outline_tables),
+		cmocka_unit_test(test_outline_arithmetic),
 		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_ort),
