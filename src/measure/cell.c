@@ -278,6 +278,23 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 		"`assay doctor` looks for what the platform lacks";
 }
 
+// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to meanwhile nothing can
+// be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the other.
+static void check_files(const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
+{
+	struct row *r = &out->row;
+	char now[65];
+
+	if (!c->path || !verdict_ran(out->verdict))
+		return;
+	model_fingerprint(now, c->path);
+	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
+		return;
+	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
+	out->verdict = VERDICT_NOT_ASKED;
+	r->cause = "the model's files were changed while it was measured: which of their contents an answer would be of is not known";
+}
+
 // A device that is not here: is there anything that was compiled for it?
 static void check_compiled(struct cell_result *out, struct arena *a)
 {
@@ -333,8 +350,12 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct state_sample before, after;
 	struct calm calm = { 0 };
 	double begin = clock_ms();
+	const char *identity = identity_of(c, a);
+	char fingerprint[65] = "";
 	enum status st;
 
+	if (c->path)
+		model_fingerprint(fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
 	// A golden file that cannot be read is the caller's mistake, told before anything runs.
@@ -416,6 +437,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if (st)
 		return st;
 	check_placement(c, &result, a);
+	check_files(c, fingerprint, identity, &result, a);
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);
