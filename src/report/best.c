@@ -25,6 +25,14 @@ static void model_words(struct report_value *v, const struct report_line *l)
 	v[1] = value_noted(value_text(l->variant), l->warning);
 }
 
+// A figure that a cell's times gave, with its note, and marked where they are unstable.
+static struct report_value timed_by(const struct report_cell *c, struct report_value v, const char *note, struct arena *a)
+{
+	if (!report_is_unstable(c))
+		return value_noted(v, note);
+	return value_flagged(value_noted(v, note != NULL ? arena_printf(a, "%s, unstable", note) : "unstable"));
+}
+
 // ---- latency -----------------------------------------------------------------------------------------------------
 
 static const struct report_column latency_columns[] = {
@@ -104,8 +112,8 @@ static void best_throughput(struct summary *out, struct arena *a)
 		double per_s = row_per_s(&best->row), cpu_per_s = cpu != NULL ? row_per_s(&cpu->row) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
-		v[3] = value_noted(value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL);
-		v[4] = cpu != NULL ? value_noted(value_per_s(a, cpu_per_s), report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers)) : value_text(NULL);
+		v[3] = timed_by(best, value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL, a);
+		v[4] = cpu != NULL ? timed_by(cpu, value_per_s(a, cpu_per_s), report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers), a) : value_text(NULL);
 		if (cpu == NULL || cpu == best)
 			continue;
 		v[5] = value_times(a, per_s / cpu_per_s);
@@ -179,10 +187,10 @@ static void best_cost(struct summary *out, struct arena *a)
 				struct report_value *v = section_row(s);
 				model_words(v, &out->lines[i]);
 				v[2] = value_text(report_qualified(a, c->platform, c->own_qualifiers));
-				v[3] = value_noted(value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
-					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL);
+				v[3] = timed_by(c, value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
+					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL, a);
 				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
-				v[5] = value_text(c == best ? "cheapest" : NULL);
+				v[5] = value_text(c != best ? NULL : report_is_unstable(c) ? "cheapest, by an unstable time" : "cheapest");
 			}
 		}
 	}

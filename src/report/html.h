@@ -7,6 +7,7 @@
 
 // html_words.c
 const char *html_esc(struct arena *a, const char *s);
+const char *html_prose(struct arena *a, const char *s);      // as html_esc, and `what stands so` is code; not for attributes
 // The names, or how many there are.
 const char *html_names(struct arena *a, const char *const *items, size_t count, size_t limit, const char *noun);
 const char *html_verdict_class(enum verdict v, bool elsewhere);

@@ -38,7 +38,8 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	text_addf(out, "<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s %s</span>%s<span class=\"right\">%s</span></summary><dl>",
 		(long long)r->row, html_esc(a, report_model_name(r->model)), html_esc(a, c->platform), html_cell_class(c), report_verdict_mark(c), report_verdict_word(c), c->qualifiers != NULL ? arena_printf(a, "<span class=\"tag warn\">%s</span>", html_esc(a, c->qualifiers)) : "", latency != NULL ? latency : "");
 	html_fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));
-	html_fact(out, a, "Cause", c->cause != NULL && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)) ? c->cause : NULL);
+	if (c->cause != NULL && *c->cause != '\0' && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)))
+		text_addf(out, "<dt>Cause</dt><dd>%s</dd>", html_prose(a, c->cause));
 	html_fact(out, a, "Agreement", html_with(a, c->agreement, "; reference: ", r->reference));
 	html_fact(out, a, "Errors", r->max_abs_error == r->max_abs_error ? arena_printf(a, "max abs %s%s%s%s%s", report_error(a, r->max_abs_error),
 		isnan(r->nmse) ? "" : ", NMSE ", isnan(r->nmse) ? "" : report_error(a, r->nmse), isnan(r->cosine) ? "" : ", cosine ",

@@ -13,7 +13,7 @@ void html_fallbacks(const struct summary *s, struct arena *a, struct text *out)
 		const struct report_cell *c = f->cell;
 		text_addf(out, "<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td data-label=\"Asked for\"><span><span class=\"strong\">%s</span><span class=\"sub\">%s</span></span></td><td data-label=\"Tries\"><div>"
 			"<span class=\"sub\">1. %s: %s%s%s</span>", html_esc(a, report_qualified(a, report_model_name(c->row.model), c->qualifiers)), html_esc(a, c->platform), html_esc(a, f->chain),
-			html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ": " : "", html_esc(a, c->cause));
+			html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ": " : "", html_prose(a, c->cause));
 		for (size_t k = 0; k < f->try_count; k++)
 			text_addf(out, "<span class=\"sub\">%lld. %s</span>", (long long)f->tries[k].row.attempt, html_esc(a, report_try_words(a, &f->tries[k])));
 		text_addf(out, "</div></td><td data-label=\"Got\"><span><span class=\"chip %s\">%s</span><span class=\"sub\">%s</span></span></td></tr>\n",

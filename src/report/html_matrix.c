@@ -34,7 +34,7 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	if (c->fallback != NULL && c->fallback->try_count > 0)
 		text_addf(out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
 	if (c->cause != NULL)
-		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px\">%s</span>", html_esc(a, c->cause));
+		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px\">%s</span>", html_prose(a, c->cause));
 	text_add(out, "</div></td>");
 }
 
@@ -79,6 +79,8 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			const char *flag = c->is_good ? "" : arena_printf(a, ", %s", report_verdict_word(c));
 			if (c->own_qualifiers != NULL)
 				flag = arena_printf(a, "%s, %s", flag, c->own_qualifiers);
+			if (report_is_unstable(c))
+				flag = arena_printf(a, "%s, unstable", flag);
 			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms", c->row.latency_ms, "text",
 				json_string(arena_printf(a, "%s%s", report_ms(a, c->row.latency_ms), flag)));
 			if (c->row.latency_min_ms > 0 && !isnan(c->row.latency_max_ms)) {

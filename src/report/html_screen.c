@@ -87,13 +87,18 @@ static const struct report_cell *best_of(const struct summary *s, const struct r
 
 // ---- what runs -----------------------------------------------------------------------------------------------------
 
+static bool has_time(const struct summary *s, const struct report_line *l, const struct report_cell *c)
+{
+	return c->is_good && c->row.latency_ms > 0 && &s->lines[c->line] == l;
+}
+
 static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c, const struct report_cell *best, struct arena *a, struct text *out)
 {
 	if (c == NULL) {
 		text_add(out, "<td><span class=\"mk none\" aria-label=\"not asked\"> </span></td>");
 		return;
 	}
-	bool is_other = &s->lines[c->line] != l, is_timed = c->is_good && c->row.latency_ms > 0 && !is_other, is_software = report_software(&c->row) != NULL;
+	bool is_other = &s->lines[c->line] != l, is_timed = has_time(s, l, c), is_software = report_software(&c->row) != NULL;
 	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : c->verdict == VERDICT_NO_MEMORY ? "no memory" : report_verdict_word(c);
 	const char *beside = is_other ? c->qualifiers : c->own_qualifiers;
 	const char *variant = is_other ? arena_printf(a, "; asked otherwise: %s", s->lines[c->line].variant) : "";
@@ -110,11 +115,11 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 static void overview(const struct summary *s, struct arena *a, struct text *out)
 {
 	size_t models = 0, timed = 0;
-	bool is_unstable = false;
+	bool is_bold = false, is_unstable = false, is_best_unstable = false;
 
 	for (size_t i = 0; i < s->line_count; i++)
 		models += speaks_for_model(s, i);
-	text_addf(out, "<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>", s->column_count <= FEW_COLUMNS ? "few" : "many");
+	text_addf(out, "<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>", s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
 	text_add(out, "<th scope=\"col\" class=\"who\">lowest median</th></tr></thead><tbody>\n");
@@ -125,21 +130,31 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 		const struct report_cell *best = best_of(s, l);
 		shown++;
 		timed += best != NULL;
+		is_bold = is_bold || (best != NULL && best->is_fastest);
+		is_best_unstable = is_best_unstable || (best != NULL && report_is_unstable(best));
 		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s%s</th>", html_esc(a, l->name), html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)),
 			l->warning != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, l->warning)) : "");
 		for (size_t k = 0; k < s->column_count; k++) {
 			const struct report_cell *c = answer_of(s, l, k);
 			overview_cell(s, l, c, best, a, out);
-			is_unstable = is_unstable || (c != NULL && c->is_good && report_is_unstable(c));
+			is_unstable = is_unstable || (c != NULL && has_time(s, l, c) && report_is_unstable(c));
 		}
-		text_addf(out, "<td class=\"who\">%s%s%s</td></tr>\n", best != NULL ? report_ms(a, best->row.latency_ms) : "", best != NULL ? " <span>" : "",
-			best != NULL ? arena_printf(a, "%s</span>", html_esc(a, best->platform)) : "");
+		text_addf(out, "<td class=\"who%s\">", best != NULL && best->is_fastest ? " top" : "");
+		if (best != NULL)
+			text_addf(out, "%s%s <span>%s</span>", report_ms(a, best->row.latency_ms), report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform));
+		if (best != NULL && best->own_qualifiers != NULL)
+			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, best->own_qualifiers));
+		text_add(out, "</td></tr>\n");
 	}
-	text_add(out, "</tbody></table>");
+	text_add(out, "</tbody></table></div>");
 	text_add(out, "<p class=\"more\">");
 	if (models > SCREEN_MODELS)
 		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
-	text_addf(out, "%s%s.</p></section>\n", timed > 0 ? "Medians; bold: lowest, where it can be told" : "Nothing was timed on hardware", timed > 0 && is_unstable ? "; <sup>~</sup> unstable" : "");
+	// Of many columns a narrow page has the lowest medians only: what it does not mark, it does not explain.
+	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware", is_bold ? "; bold: lowest, where it can be told" : "");
+	if (is_unstable)
+		text_add(out, is_best_unstable || s->column_count <= FEW_COLUMNS ? "; <sup>~</sup> unstable" : "<span class=\"only-wide\">; <sup>~</sup> unstable</span>");
+	text_add(out, ".</p></section>\n");
 }
 
 // ---- what is fastest -----------------------------------------------------------------------------------------------
@@ -278,7 +293,7 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 		}
 		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
 			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in),
-			report_failure_word(f), html_esc(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "",
+			report_failure_word(f), html_prose(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "",
 			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "");
 	}
 	text_add(out, s->failure_count > 0 ? "</ul>" : "");

@@ -8,7 +8,7 @@ void html_section(const struct report_section *t, struct arena *a, struct text *
 		return;
 	text_addf(out, "<h2 id=\"%s\">%s</h2>\n", t->id, html_esc(a, t->title));
 	if (t->hint != NULL)
-		text_addf(out, "<p class=\"hint\">%s</p>\n", html_esc(a, t->hint));
+		text_addf(out, "<p class=\"hint\">%s</p>\n", html_prose(a, t->hint));
 	text_addf(out, "<div class=\"scroll stack facts\"><table aria-labelledby=\"%s\"><thead><tr>", t->id);
 	for (size_t k = 0; k < t->column_count; k++)
 		text_addf(out, "<th scope=\"col\"%s>%s</th>", t->columns[k].is_number ? " class=\"number\"" : "", html_esc(a, t->columns[k].title));

@@ -12,7 +12,7 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "<tr><td data-label=\"Model\"><span><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
 			html_names(a, f->models, f->model_count, f->model_count, ""),
 			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "", html_names(a, f->platforms, f->platform_count, f->platform_count, ""),
-			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f), html_esc(a, f->cause));
+			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f), html_prose(a, f->cause));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }
@@ -23,7 +23,7 @@ void html_notes(const struct summary *s, struct arena *a, struct text *out)
 		return;
 	text_add(out, "<h2 id=\"notes\">Before quoting a number</h2>\n<ul class=\"notes\">");
 	for (size_t i = 0; i < s->note_count; i++)
-		text_addf(out, "<li>%s</li>", html_esc(a, s->notes[i]));
+		text_addf(out, "<li>%s</li>", html_prose(a, s->notes[i]));
 	text_add(out, "</ul>\n");
 }
 
@@ -40,7 +40,7 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 			text_addf(out, "%s<span class=\"sub\">%s</span>", html_esc(a, html_with(a, html_with(a, report_engine_name(p->engine), " ", p->engine_version), ", ", p->device)),
 				html_esc(a, p->capabilities));
 		else
-			text_add(out, html_esc(a, p->reason));
+			text_add(out, html_prose(a, p->reason));
 		text_add(out, "</span></td></tr>\n");
 	}
 	text_add(out, "</tbody></table></div>\n");

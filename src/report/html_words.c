@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of the HTML report: escaping, classes of verdicts, facts of a list. No verdict is told by colour alone.
+#include <string.h>
+
 #include "base/visible.h"
 #include "report/html.h"
 
@@ -20,6 +22,19 @@ const char *html_esc(struct arena *a, const char *s)
 	}
 	const char *copy = arena_strdup(a, text_get(&out));
 	text_done(&lines);
+	text_done(&out);
+	return copy;
+}
+
+const char *html_prose(struct arena *a, const char *s)
+{
+	const char *from, *to;
+	struct text out = { 0 };
+
+	for (s = html_esc(a, s); (from = strchr(s, '`')) != NULL && (to = strchr(from + 1, '`')) != NULL; s = to + 1)
+		text_addf(&out, "%.*s<code>%.*s</code>", (int)(from - s), s, (int)(to - from - 1), from + 1);
+	text_add(&out, s);
+	const char *copy = arena_strdup(a, text_get(&out));
 	text_done(&out);
 	return copy;
 }

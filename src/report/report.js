@@ -7,21 +7,16 @@
 	var host = document.getElementById("latency-chart");
 	if (!host || typeof uPlot === "undefined")
 		return;
-	var data = JSON.parse(document.getElementById("latency-data").textContent), text;
-	var HEAD = 30, BAR = 24, GAP = 16, AXIS = 34;
-	var rows = [], y = 0, low = Infinity, high = 0;
+	var data = JSON.parse(document.getElementById("latency-data").textContent);
+	var LINE = 20, BAR = 24, GAP = 14, AXIS = 34, PAD = 2;
+	var rows = [], column = 0, low = Infinity, high = 0, pen = document.createElement("canvas").getContext("2d");
 	data.forEach(function (group) {
-		rows.push({ y: y, name: group.name, note: group.note });
-		y += HEAD;
 		group.bars.forEach(function (bar) {
-			rows.push({ y: y, bar: bar });
 			low = Math.min(low, bar.min || bar.ms, bar.ms);
 			high = Math.max(high, bar.max || bar.ms, bar.ms);
-			y += BAR;
 		});
-		y += GAP;
 	});
-	var height = y, log = high / low > 100, chart = null;
+	var log = high / low > 100, chart = null;
 
 	function css(name) {
 		return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -30,36 +25,84 @@
 		var unit = ms >= 1000 ? "s" : ms < 1 ? "µs" : "ms", x = ms >= 1000 ? ms / 1000 : ms < 1 ? ms * 1000 : ms;
 		return String(+x.toPrecision(3)) + " " + unit;
 	}
+	function font(weight, size) {
+		return weight + size + "px " + getComputedStyle(document.body).fontFamily;
+	}
+	function measure(text, weight) {
+		pen.font = font(weight, 13);
+		return pen.measureText(text).width;
+	}
+	// Lines no wider than that, broken where a word, or a part of a path, ends; inside one only where it alone is wider.
+	function wrap(text, weight, width) {
+		var lines = [], line = "";
+		(text.match(/[^\s\/_-]*[\s\/_-]+|[^\s\/_-]+/g) || []).forEach(function (word) {
+			if (line && measure((line + word).trimEnd(), weight) > width) {
+				lines.push(line.trimEnd());
+				line = "";
+			}
+			line += word;
+			while (line.length > 1 && measure(line.trimEnd(), weight) > width) {
+				var n = line.length - 1;
+				while (n > 1 && measure(line.slice(0, n), weight) > width)
+					n--;
+				lines.push(line.slice(0, n));
+				line = line.slice(n);
+			}
+		});
+		return line.trim() ? lines.concat(line.trimEnd()) : lines;
+	}
+	function words(bar) {
+		return bar.platform + "  " + bar.text;
+	}
+	// Where everything stands on a chart this wide; its height. Labels have a column of their own where the widest takes less than
+	// half, else lines above their bar: none is ever cut, as what qualifies a number is in it.
+	function lay(width) {
+		var y = 0, widest = 0;
+		data.forEach(function (group) {
+			group.bars.forEach(function (bar) { widest = Math.max(widest, measure(words(bar), "")); });
+		});
+		column = widest < width * .45 ? Math.ceil(widest) + 14 : 0;
+		rows = [];
+		data.forEach(function (group) {
+			var name = wrap(group.name, "600 ", width), used = measure(name[name.length - 1] + "  ", "600 ");
+			var beside = used + measure(group.note, "") <= width, note = beside ? [group.note] : wrap(group.note, "", width);
+			rows.push({ y: y, lines: name, weight: "600 ", ink: "--ink", x: 0 });
+			rows.push({ y: y + LINE * (beside ? name.length - 1 : name.length), lines: note, weight: "", ink: "--soft", x: beside ? used : 0 });
+			y += LINE * (name.length + (beside ? 0 : note.length)) + 4;
+			group.bars.forEach(function (bar) {
+				var label = column ? [words(bar)] : wrap(words(bar), "", width), above = column ? 0 : LINE * label.length;
+				rows.push({ y: y + (column ? (BAR - LINE) / 2 : 0), lines: label, weight: "", ink: "--ink", x: 0 });
+				rows.push({ y: y + above, bar: bar });
+				y += above + BAR;
+			});
+			y += GAP;
+		});
+		return y;
+	}
 	function draw(u) {
-		var c = u.ctx, r = uPlot.pxRatio, left = u.bbox.left, top = u.bbox.top, right = left + u.bbox.width;
-		var font = r * 13 + "px " + getComputedStyle(document.body).fontFamily;
+		var c = u.ctx, r = uPlot.pxRatio, left = u.bbox.left, top = u.bbox.top;
 		c.save();
 		c.textBaseline = "middle";
+		c.textAlign = "left";
 		rows.forEach(function (row) {
 			var at = top + row.y * r;
-			if (row.name !== undefined) {
-				c.font = "600 " + font;
-				c.fillStyle = css("--ink");
-				c.textAlign = "left";
-				var room = right - left;
-				text = row.name;
-				while (text.length > 4 && c.measureText(text + "…").width > room)
-					text = text.slice(0, -1);
-				c.fillText(text === row.name ? text : text + "…", left, at + HEAD * r / 2);
-				var used = c.measureText(text + "  ").width;
-				c.font = font;
-				c.fillStyle = css("--soft");
-				if (row.note && used + c.measureText(row.note).width < room)
-					c.fillText(row.note, left + used, at + HEAD * r / 2);
+			if (row.lines) {
+				c.font = font(row.weight, r * 13);
+				row.lines.forEach(function (line, i) {
+					var mid = at + LINE * (i + .5) * r;
+					c.fillStyle = css("--panel");             // no line of the grid through the words
+					c.fillRect((PAD + row.x) * r, mid - 9 * r, c.measureText(line).width, 18 * r);
+					c.fillStyle = css(row.ink);
+					c.fillText(line, (PAD + row.x) * r, mid);
+				});
 				return;
 			}
-			var b = row.bar, mid = at + BAR * r / 2, x = u.valToPos(b.ms, "x", true), thick = 14 * r, end = x;
-			c.fillStyle = c.strokeStyle = css("--p" + b.color % 8);
+			var b = row.bar, mid = at + BAR * r / 2, x = u.valToPos(b.ms, "x", true), thick = 14 * r;
+			c.fillStyle = css("--p" + b.color % 8);
 			if (log) {
 				c.beginPath();
 				c.arc(x, mid, 5 * r, 0, 2 * Math.PI);
 				c.fill();
-				end = x + 5 * r;
 			} else {
 				c.fillRect(left, mid - thick / 2, Math.max(x - left, 2 * r), thick);
 			}
@@ -72,55 +115,37 @@
 				c.moveTo(x0, mid - cap); c.lineTo(x0, mid + cap);
 				c.moveTo(x1, mid - cap); c.lineTo(x1, mid + cap);
 				c.stroke();
-				end = Math.max(end, x1);
-			}
-			c.font = font;
-			c.fillStyle = css("--ink");
-			text = b.platform + "  " + b.text;
-			// Behind the whisker where there is room, else left of it on a ground of its own.
-			var width = c.measureText(text).width;
-			if (end + 8 * r + width <= right) {
-				c.textAlign = "left";
-				c.fillText(text, end + 8 * r, mid);
-			} else {
-				var from = Math.min(x, b.min ? u.valToPos(b.min, "x", true) : x) - 8 * r;
-				c.fillStyle = css("--panel");
-				c.globalAlpha = .88;
-				c.fillRect(from - width - 5 * r, mid - 9 * r, width + 10 * r, 18 * r);
-				c.globalAlpha = 1;
-				c.textAlign = "right";
-				c.fillStyle = css("--ink");
-				c.fillText(text, from, mid);
 			}
 		});
 		c.restore();
 	}
-	// How much farther the axis must reach so that the widest label fits behind the longest whisker.
-	function room(width) {
-		var c = document.createElement("canvas").getContext("2d"), widest = 0;
-		c.font = "13px " + getComputedStyle(document.body).fontFamily;
-		rows.forEach(function (row) {
-			if (row.bar)
-				widest = Math.max(widest, c.measureText(row.bar.platform + "  " + row.bar.text).width);
-		});
-		return width / Math.max(width * .4, width - widest - 14);
+	// The powers of ten, as many as there is room for; 1, 2 and 5 of each where there are fewer than three.
+	function decades(u, axis, from, to) {
+		var first = Math.ceil(Math.log10(from) - 1e-9), last = Math.floor(Math.log10(to) + 1e-9), out = [], k;
+		var step = Math.max(1, Math.ceil((last - first + 1) * 62 / Math.max(62, u.width - column - 44)));
+		for (k = first - 1; k <= last && last - first < 2; k++)
+			[1, 2, 5].forEach(function (m) { if (m * Math.pow(10, k) >= from && m * Math.pow(10, k) <= to) out.push(m * Math.pow(10, k)); });
+		for (k = first; k <= last && last - first >= 2; k += step)
+			out.push(Math.pow(10, k));
+		return out;
 	}
 	function make() {
 		if (chart)
 			chart.destroy();
-		var factor = room(host.clientWidth - 16);
-		var grid = { stroke: css("--rule"), width: 1 };
+		var width = host.clientWidth, height = lay(width - 2 * PAD), grid = { stroke: css("--rule"), width: 1 };
+		var axis = { scale: "x", size: AXIS, stroke: css("--soft"), grid: grid, ticks: { show: false }, font: font("", 12), space: 70,
+			values: function (u, ticks) { return ticks.map(function (t) { return t === 0 ? "0" : label(t); }); } };
+		if (log) {
+			axis.splits = decades;
+			axis.filter = function (u, ticks) { return ticks; };
+		}
 		chart = new uPlot({
-			width: host.clientWidth, height: height + AXIS + 8, padding: [8, 14, 0, 2], cursor: { show: false }, legend: { show: false }, select: { show: false },
+			width: width, height: height + AXIS + 8, padding: [8, 26, 0, PAD + (column || 16)], cursor: { show: false }, legend: { show: false }, select: { show: false },
 			scales: {
-				x: { time: false, distr: log ? 3 : 1, range: log ? [low / 1.25, low / 1.25 * Math.pow(high * 1.25 / low, factor)] : [0, high * factor] },
+				x: { time: false, distr: log ? 3 : 1, range: log ? [low / 1.25, high * 1.25] : [0, high * 1.02] },
 				y: { range: [0, 1] }
 			},
-			axes: [
-				{ scale: "x", size: AXIS, stroke: css("--soft"), grid: grid, ticks: { show: false }, font: "12px " + getComputedStyle(document.body).fontFamily, space: 70,
-					values: function (u, ticks) { return ticks.map(function (t) { return t === null ? "" : t === 0 ? "0" : label(t); }); } },
-				{ show: false }
-			],
+			axes: [axis, { show: false }],
 			series: [{}, { show: true, paths: function () { return null; }, points: { show: false } }],
 			hooks: { draw: [draw] }
 		}, [log ? [low, high] : [0, high], [0, 1]], host);

@@ -84,6 +84,9 @@ static void test_fastest(void **state)
 	says(&f->html, "2.00× the speed of cpu over 3 models (geometric mean)");
 	says(&f->html, "<span>too near or too unstable to tell</span><span>2 of 3 models</span>");
 	says(&f->html, "Fewer than 6 processes a side: no claim.");
+	says(&f->html, "<td class=\"who top\">50.0 ms <span>openvino</span></td>");
+	says(&f->html, "\"text\":\"100 ms, unstable\"");
+	says(&f->html, "Medians; bold: lowest, where it can be told; <sup>~</sup> unstable.");
 	says(&f->md, "cpu (the only one that was timed)");
 }
 
@@ -267,11 +270,12 @@ static void test_a_part_is_no_model(void **state)
 		r.row.shortened = 1;
 		add(f, *m, "cpu", r);
 	}
-	add_failed(f, "c", "cuda", VERDICT_UNAVAILABLE, "no card");
+	add_failed(f, "c", "cuda", VERDICT_UNAVAILABLE, "no card: `assay setup cuda` brings <it>");
 	write_all(f);
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")),
 		"None of the 2 models was run whole and found right here, of 2 a part (2 layers, synthetic weights); 1 was asked only of platforms that are not here");
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
+	says(&f->html, "no card: <code>assay setup cuda</code> brings &lt;it&gt;");
 	says(&f->html, "2 of 3 cells have fewer layers than the model: their times are not the model's.");
 	never_says(&f->html, "their times hold");
 }

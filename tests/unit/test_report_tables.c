@@ -318,6 +318,7 @@ static void test_prices(void **state)
 
 	add_timed(f, "m", "cpu", 100, 95, 105);
 	add_timed(f, "m", "openvino", 50, 45, 55);
+	add_unstable(f, "unsteady", "cpu", 100, 95, 120);
 	assert_int_equal(report_prices(&f->store.arena, two, 2, &options, &f->err), STATUS_BAD_INPUT);
 	assert_int_equal(report_prices(&f->store.arena, none, 1, &options, &f->err), STATUS_BAD_INPUT);
 	assert_int_equal(report_prices(&f->store.arena, negative, 1, &options, &f->err), STATUS_BAD_INPUT);
@@ -326,8 +327,10 @@ static void test_prices(void **state)
 	written(f, REPORT_MD, &options, &md);
 	says(&md, "| cpu | 10 EUR |  | cheapest |");                   // 0.36 an hour is 1e-4 a second, ten inferences a second
 	says(&md, "| openvino | 50 EUR | 5.00× |  |");
+	says(&md, "cheapest, by an unstable time");
 	text_done(&md);
 	write_all(f);
+	assert_string_equal(text_in(section(f, "best_throughput", 1), "per_s_note"), "batch over median, unstable");
 	never_says(&f->md, "## Cost");
 }
 
