@@ -89,7 +89,7 @@ static enum status make_side(struct command_line *l, struct ab_side *side, const
 	return STATUS_OK;
 }
 
-static struct question question_of(const struct command_line *l)
+static struct question common_question(const struct command_line *l)
 {
 	struct question q = l->cells.question;
 
@@ -105,7 +105,7 @@ static int typed_job(struct command_line *l, struct job *j)
 	struct error err = { 0 };
 
 	j->what = "A/B";
-	a->question = b->question = question_of(l);
+	a->question = b->question = common_question(l);
 	int code = take_words(l, "--a", l->a, &a->question, &options_a);
 	if (code < 0)
 		code = take_words(l, "--b", l->b, &b->question, &options_b);
@@ -123,7 +123,7 @@ static void preset_side(struct command_line *l, struct job *j, int k, const stru
 	const char *on = preset_on(&l->cells.arena, s, j->browser);
 	struct error err = { 0 };
 
-	side->question = question_of(l);
+	side->question = common_question(l);
 	side->question.is_static = s->is_static || side->question.is_static;
 	side->question.is_dynamic = s->is_dynamic || side->question.is_dynamic;
 	if (s->precision)

@@ -41,8 +41,14 @@ static const char *interval(struct arena *a, const struct forecast *f)
 
 static const char *command_of(const struct recommend *x, struct arena *a, const struct recommend_prediction *p)
 {
-	return arena_printf(a, "assay run %s --on %s%s%s%s", x->ask.model, p->platform, p->precision ? " --precision " : "", p->precision ? p->precision : "",
-		x->ask.sequence > 0 ? arena_printf(a, " --seq %lld", (long long)x->ask.sequence) : "");
+	struct store_question q = { .cell = { .model = x->ask.model, .platform = p->platform, .batch = x->ask.batch, .sequence = x->ask.sequence } };
+	struct row r;
+
+	row_init(&r);
+	r.type_conformance = "";             // conformance cases are asked as always
+	q.cell.variant.precision = p->precision;
+	q.cell.variant.threads = p->threads > 0 ? p->threads : 0;
+	return question_command(a, &q, &r);
 }
 
 static void print_choice(const char *label, const struct recommend_choice *c)

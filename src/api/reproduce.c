@@ -50,7 +50,7 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	if (!platform_find(c->platform))
 		return error_set(err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
 	out->model = model_now(a, q, &out->moved);
-	out->on = c->device && *c->device ? arena_printf(a, "%s:%s", c->platform, c->device) : c->platform;
+	out->on = question_target(a, q);
 	out->options = q->own_options;
 	out->question = (struct question){
 		.batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
@@ -68,92 +68,13 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	return STATUS_OK;
 }
 
-// ---- the command line --------------------------------------------------------------------------------------------
-
-static void add_word(struct text *t, const char *flag, const char *word)
-{
-	if (!word || !*word)
-		return;
-	text_addf(t, " %s%s", flag, *flag ? " " : "");
-	if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
-		text_add(t, word);
-		return;
-	}
-	text_add(t, "'");
-	for (const char *p = word; *p; p++)
-		text_add_bytes(t, *p == '\'' ? "'\\''" : p, *p == '\'' ? 4 : 1);
-	text_add(t, "'");
-}
-
-static void add_number(struct text *t, const char *flag, int64_t n)
-{
-	if (n > 0)
-		text_addf(t, " %s %lld", flag, (long long)n);
-}
-
-static void add_real(struct text *t, const char *flag, double x)
-{
-	if (x > 0)
-		text_addf(t, " %s %.17g", flag, x);
-}
-
-static void add_flag(struct text *t, const char *flag, bool is)
-{
-	text_addf(t, is ? " %s" : "", flag);
-}
-
-// "latency_bound_ms" is --latency-bound.
-static const char *flag_of(struct arena *a, const char *name)
-{
-	size_t n = strlen(name) - (text_ends(name, "_per_s") ? 6 : text_ends(name, "_ms") ? 3 : 0);
-	char *out = arena_printf(a, "--%.*s", (int)n, name);
-
-	for (char *p = out; *p; p++)
-		*p = *p == '_' ? '-' : *p;
-	return out;
-}
-
 const char *reproduce_command(struct arena *a, const struct reproduce *r)
 {
-	const struct question *q = &r->question;
-	struct text t = { 0 };
+	struct store_question now = r->old.question;
 
-	text_add(&t, "assay run");
-	add_word(&t, "", r->model);
-	add_word(&t, "--on", r->on);
-	add_word(&t, "--options", r->options);
-	if (q->new_tokens > 0) {
-		text_add(&t, " --task generate");
-		add_number(&t, "--prompt-tokens", q->prompt_tokens);
-		add_number(&t, "--new-tokens", q->new_tokens);
-	} else {
-		add_number(&t, "--seq", q->sequence);
-	}
-	add_number(&t, "--batch", q->batch > 1 ? q->batch : 0);
-	add_number(&t, "--runs", q->runs);
-	add_number(&t, "--layers", q->layers);
-	add_number(&t, "--seed", (int64_t)q->seed);
-	add_flag(&t, "--synthetic", q->synthetic);
-	add_flag(&t, "--static", q->is_static);
-	add_flag(&t, "--dynamic", q->is_dynamic);
-	add_flag(&t, "--no-fallback", q->no_fallback);
-	add_flag(&t, "--allow-fallback", q->allow_fallback);
-	add_flag(&t, "--no-conform", q->no_conform);
-	add_flag(&t, "--force", q->force);
-	add_real(&t, "--timeout", fabs(q->timeout_s - 600) < 1e-9 ? 0 : q->timeout_s);
-	add_real(&t, "--quiet-wait", q->quiet_wait_s);
-	add_real(&t, "--memory", (double)q->memory_bytes / 1073741824.0);
-	add_word(&t, "--golden", q->golden);
-	// The options of VARIANT_LIST have its names without their units, with - for _.
-#define ADD_TEXT add_word
-#define ADD_INTEGER add_number
-#define ADD_REAL add_real
-#define X(kind, name, meaning) ADD_##kind(&t, flag_of(a, #name), q->variant.name);
-	VARIANT_LIST(X)
-#undef X
-	const char *out = arena_strdup(a, text_get(&t));
-	text_done(&t);
-	return out;
+	now.cell.model = r->model;
+	now.cell.golden = r->question.golden;
+	return question_command(a, &now, &r->old.row);
 }
 
 // ---- then and now ------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ static const struct signature table[] = {
 
 	// ---- Qualcomm
 	{ "ort", "qnn", "QNN_COMMON_ERROR_MEM_ALLOC|[Cc]ode: ?1002", STATUS_FAILED, FORM, "QNN's compiler gives QNN_COMMON_ERROR_MEM_ALLOC: an operator that it cannot make for this chip, or a chip that it was not told; it is not the host's memory",
-		"name a SoC: --on qnn:57; `assay detect` lists those that are known to work" },
+		"name another SoC, as --on qnn:57; `assay detect` lists those that are known to work" },
 	{ "ort", "qnn", "[Dd]ynamic shape", STATUS_UNSUPPORTED, FORM, "QNN takes no dynamic shapes", "draw the graph with --static" },
 	{ "ort", "qnn", "Failed to finalize QNN graph.*([Ee]rror code:? ?[0-9]+)", STATUS_UNSUPPORTED, FORM, "QNN's compiler refuses the graph (\\1)", NULL },
 	{ "ort", "qnn", "QNN graph execute error\\. Error code: ([0-9]+)", STATUS_FAILED, FORM, "QNN took the graph and fails to run it (error \\1): mostly an operator that it should have refused", NULL },

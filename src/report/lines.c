@@ -60,6 +60,21 @@ const char *report_computed_in(const struct row *r)
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
+// Options over the platform's own, and shapes that were asked to be fixed or open: as much a part of the question as the precision.
+static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
+{
+	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static && x->cell.is_dynamic == y->cell.is_dynamic;
+}
+
+const char *report_asked_beside(struct arena *a, const struct store_question *q)
+{
+	const char *shapes = q->cell.is_static ? "fixed shapes" : q->cell.is_dynamic ? "open shapes" : NULL;
+
+	if (shapes == NULL || q->own_options == NULL)
+		return shapes != NULL ? shapes : q->own_options;
+	return arena_printf(a, "%s, %s", shapes, q->own_options);
+}
+
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
@@ -69,13 +84,15 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	// Numbers first: every question is held against every line.
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) && (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE)
 		&& l->layers == r->layers && l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine)
-		&& same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source);
+		&& same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source)
+		&& same_graph_and_options(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 
+	l->question = &c->question;
 	l->model = r->model;
 	l->name = report_model_name(r->model);
 	l->machine = c->machine;
@@ -93,7 +110,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
 }
 
-static const char *variant_of(struct arena *a, const struct report_line *l, bool many_machines)
+static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, bool many_machines)
 {
 	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
 
@@ -115,6 +132,9 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "%s at %g queries/s", out, l->asked.rate_per_s);
 	if (l->asked.latency_bound_ms > 0)
 		out = arena_printf(a, "%s within %s", out, report_ms(a, l->asked.latency_bound_ms));
+	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
+	if (beside != NULL)
+		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
 	if (many_machines)
 		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
 	return out;
@@ -140,12 +160,23 @@ static const char *warning_of(struct arena *a, const struct report_line *l)
 	return row_qualifiers(a, &r, QUALIFY_ALL);
 }
 
-// A platform's name says its device only where cells asked for more than one.
+// A device that nobody has to name: that of the platform's first route, of a stand-in's, or what another tool calls its own.
+static bool is_usual_device(const struct report_cell *c)
+{
+	const struct platform *p = c->row.requested != NULL ? platform_find(c->row.requested) : NULL;
+
+	return c->asked_device == NULL || !*c->asked_device || c->is_foreign || p == NULL || text_is(c->row.engine, "null")
+		|| text_is(c->asked_device, p->routes[0].device);
+}
+
+// A platform's name says its device where that is not the usual one, or cells asked for more than one.
 static void name_platforms(struct summary *out, struct arena *a)
 {
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
 		c->platform = c->row.requested != NULL ? c->row.requested : "?";
+		if (!is_usual_device(c))
+			c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *o = &out->cells[k];
 			if (text_is(o->row.requested, c->row.requested) && !text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
@@ -169,7 +200,7 @@ void summary_place_cells(struct summary *out, struct arena *a)
 	}
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
-		// Two answers of one line and column differ in something that has no place in a line (options): each has its own.
+		// Two answers of one line and column differ in something that has no place in a line: each has its own.
 		while (c->line < out->line_count && (!fits_line(&out->lines[c->line], c) || out->lines[c->line].cell[c->column] != 0))
 			c->line++;
 		struct report_line *l = &out->lines[c->line];
@@ -184,7 +215,8 @@ void summary_place_cells(struct summary *out, struct arena *a)
 		count_cell(&out->column_counts[c->column], c);
 	}
 	for (size_t i = 0; i < out->line_count; i++) {
-		out->lines[i].variant = variant_of(a, &out->lines[i], out->machine_count > 1);
+		out->lines[i].variant = variant_of(a, &out->lines[i], true, out->machine_count > 1);
+		out->lines[i].variant_but_options = variant_of(a, &out->lines[i], false, out->machine_count > 1);
 		out->lines[i].warning = warning_of(a, &out->lines[i]);
 	}
 	for (size_t i = 0; i < out->cell_count; i++)
@@ -218,7 +250,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 
 	return (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence) && r->layers == q->layers && r->new_tokens == q->new_tokens
 		&& text_is(x->name, y->name) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights)
-		&& text_is(r->source, q->source) && same_asked(&v, q) && (but & BUT_PLATFORM || text_is(x->platform, y->platform));
+		&& text_is(r->source, q->source) && same_asked(&v, q)
+		&& (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) && (but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }
 
 bool report_is_unstable(const struct report_cell *c)

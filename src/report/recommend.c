@@ -46,10 +46,10 @@ static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
 		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence);
 }
 
-// One question but for platform, precision, threads, and batch where that may be any.
+// One question but for platform, precision, threads, options, and batch where that may be any.
 static bool same_question(const struct recommend_ask *ask, const struct report_cell *x, const struct report_cell *y)
 {
-	unsigned but = BUT_PLATFORM | BUT_PRECISION | BUT_THREADS;
+	unsigned but = BUT_PLATFORM | BUT_PRECISION | BUT_THREADS | BUT_OPTIONS;
 
 	return report_alike(x, y, any_batch(ask) ? but | BUT_BATCH : but);
 }
@@ -92,6 +92,9 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 		out = arena_printf(a, "%s, %s", out, r->precision);
 	if (r->threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)r->threads, r->threads == 1 ? "" : "s");
+	const char *beside = report_asked_beside(a, &c->question);
+	if (beside != NULL)
+		out = arena_printf(a, "%s, %s", out, beside);
 	if (with_batch && r->batch > 0)
 		out = arena_printf(a, "%s, batch %lld", out, (long long)r->batch);
 	return out;
@@ -208,8 +211,12 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 	}
 	if (out->choice_count > 0)
 		qsort(out->choices, out->choice_count, sizeof *out->choices, ask->goal == RECOMMEND_THROUGHPUT ? more_first : less_first);
-	if (question != NULL)
-		out->question = report_line_words(a, &s->lines[question->line]);
+	if (question != NULL) {
+		struct report_line l = s->lines[question->line];
+
+		l.variant = l.variant_but_options;       // which options is the answer
+		out->question = report_line_words(a, &l);
+	}
 	return STATUS_OK;
 }
 
@@ -252,7 +259,7 @@ void recommend_unmeasured(const struct summary *s, const struct recommend_ask *a
 	out->proof_words = forecast_proof_words(a, &out->proof);
 	for (size_t i = 0; i < count; i++) {
 		const struct forecast_group *g = &s->forecasts[i];
-		struct recommend_prediction p = { g->words, g->platform, g->precision, { 0 }, NULL };
+		struct recommend_prediction p = { g->words, g->platform, g->precision, g->threads, { 0 }, NULL };
 		struct forecast_point asked = { 0 };
 		struct error why = { 0 };
 		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))

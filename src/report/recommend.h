@@ -59,6 +59,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 struct recommend_prediction {
 	const char *use;
 	const char *platform, *precision;    // NULL: as stored
+	int64_t threads;                     // ROW_NONE: the engine's default
 	struct forecast forecast;
 	const char *like;                    // the measured model that is most alike
 };

@@ -36,7 +36,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" WINDOW w AS (PARTITION BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form ORDER BY r.id DESC))"
 		" SELECT q.latest, q.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM q JOIN sample s ON s.cell = q.id"
-		" WHERE q.latest IN (SELECT id FROM " REPORT_CHOSEN ") AND q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", PROCESSES_MOST, SAMPLES_MOST);
+		" WHERE q.latest IN (SELECT id FROM " REPORT_CHOSEN ") AND q.nth <= %d AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY q.latest, q.id", out->open_shapes, PROCESSES_MOST, SAMPLES_MOST);
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);
 
@@ -82,7 +82,8 @@ static const struct store_comparison *paired(const struct summary *s, const stru
 		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence && l->layers == c->row.layers
 			&& (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
 		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike || !text_is(l->metric, "latency_ms") || !(l->ratio > 0)
-			|| c->row.precision != NULL || c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE)
+			|| c->row.precision != NULL || c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE
+			|| c->question.own_options != NULL || c->question.cell.is_static || c->question.cell.is_dynamic)
 			continue;
 		found = l;
 		*swapped = ba;

@@ -64,8 +64,13 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
-	enum status status = store_query(s, arena_printf(&s->arena, sql, REPORT_QUESTIONS), &t, err);
+	enum status status = store_query(s, "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'", &t, err);
 
+	if (status != STATUS_OK)
+		return status;
+	// Text in JSON has its quotes behind backslashes: this stands nowhere but where it means it.
+	out->open_shapes = table_integer(&t, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"is_dynamic\":true'), FALSE)" : "FALSE";
+	status = store_query(s, arena_printf(&s->arena, sql, out->open_shapes, REPORT_QUESTIONS), &t, err);
 	if (status != STATUS_OK)
 		return status;
 	out->questions = table_integer(&t, 0, "questions");
@@ -112,11 +117,13 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 {
 	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY r.id";
 	struct arena *a = &s->arena;
-	struct table t;
+	struct table t, asked;
 	enum status status = choose(s, out, err);
 
 	if (status == STATUS_OK)
 		status = store_query(s, sql, &t, err);
+	if (status == STATUS_OK)
+		status = store_query(s, "SELECT * FROM cell WHERE id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY id", &asked, err);
 	if (status != STATUS_OK)
 		return status;
 	out->cell_count = t.row_count;
@@ -124,6 +131,9 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	for (size_t i = 0; i < t.row_count; i++) {
 		struct report_cell *c = &out->cells[i];
 		table_row(&t, i, &c->row);
+		status = question_of(&c->question, a, &asked, i, err);
+		if (status != STATUS_OK)
+			return status;
 		c->machine = table_get(&t, i, "machine");
 		c->name = c->row.model != NULL ? hub_full_name(c->row.model) : NULL;
 		c->asked_device = table_get(&t, i, "asked_device");

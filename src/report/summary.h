@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "report/section.h"
 #include "store/comparison.h"
+#include "store/question.h"
 
 // This one against another that answered the same question: how many times as fast, between which bounds. speed.c.
 struct report_speed {
@@ -21,8 +22,9 @@ struct report_speed {
 // One answered question: the latest of its rows.
 struct report_cell {
 	struct row row;
+	struct store_question question;      // as it was asked
 	const char *name;                    // row.model in full: hub_full_name
-	const char *platform;                // "openvino", or "openvino:GPU" where a platform has several devices
+	const char *platform;                // "openvino"; "openvino:GPU" where that is not the device that it takes unasked, or cells asked for several
 	const char *machine;                 // id
 	const char *asked_device;
 	bool is_running;                     // no verdict yet
@@ -51,7 +53,7 @@ struct report_try { struct row row; const char *platform; enum verdict verdict; 
 struct report_fallback {
 	const struct report_cell *cell;      // what was asked for: the first try
 	const char *chain;                   // as the platform's row has it: "cuda, openvino, cpu"
-	struct report_try *tries;            // the second on; none: a silent fallback that nobody followed
+	struct report_try *tries;            // the second on; none: a fallback that was silent, or allowed by --allow-fallback
 	size_t try_count;
 	const struct report_try *answer;     // the try that answered; NULL: none did
 	const char *got;                     // "cpu: right, 12.3 ms, 1.40x the time of cuda's row 17 (one process each: no claim)"
@@ -71,9 +73,11 @@ struct report_line {
 	const char *weights, *compute_dtype;             // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                              // ROW_NONE: one forward pass
+	const struct store_question *question;           // of one of its cells: options and shapes are those of all
 	struct variant asked;                            // precision, threads, image size, scenario: as asked, of every cell alike
 	const char *source;                              // NULL: measured by assay
-	const char *variant;                             // "batch 1, 128 tokens, f32"
+	const char *variant;                             // "batch 1, 128 tokens, f32, prepacking=off"
+	const char *variant_but_options;                 // "batch 1, 128 tokens, f32"
 	const char *warning;                             // what qualifies each cell: "2 layers, synthetic weights"; NULL: nothing
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
 };
@@ -165,6 +169,7 @@ struct summary {
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
 	size_t method_count;
+	const char *open_shapes;                         // SQL over cell c: was --dynamic asked? A file of an older assay has no column that says it
 	int64_t rows;                                    // in the database; cell_count of them are shown
 	int64_t questions;                               // that have an answer; above cell_count: older ones are left out
 };

@@ -152,44 +152,9 @@ const char *report_placement(struct arena *a, const struct row *r)
 	return r->nodes_fused != ROW_NONE && r->nodes_fused > 0 ? arena_printf(a, "%s, %lld more fused away", out, (long long)r->nodes_fused) : out;
 }
 
-// A word for a shell: as it is when nothing in it has a meaning there.
-static const char *shell_word(struct arena *a, const char *s)
-{
-	struct text out = { 0 };
-
-	if (*s != '\0' && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")] == '\0')
-		return s;
-	text_add(&out, "'");
-	for (; *s != '\0'; s++)
-		text_add_bytes(&out, *s == '\'' ? "'\\''" : s, *s == '\'' ? 4 : 1);
-	text_add(&out, "'");
-	const char *word = arena_strdup(a, text_get(&out));
-	text_done(&out);
-	return word;
-}
-
 const char *report_command(struct arena *a, const struct report_cell *c)
 {
-	const struct row *r = &c->row;
-	const char *out = arena_printf(a, "assay run %s --on %s", r->model != NULL ? shell_word(a, r->model) : "?", shell_word(a, c->platform));
-
-	if (r->batch != ROW_NONE)
-		out = arena_printf(a, "%s --batch %lld", out, (long long)r->batch);
-	if (r->new_tokens != ROW_NONE)
-		out = arena_printf(a, "%s --task generate --prompt-tokens %lld --new-tokens %lld", out, (long long)r->prompt_tokens, (long long)r->new_tokens);
-	else if (r->sequence != ROW_NONE && !row_is_brief(r))        // no length was asked for
-		out = arena_printf(a, "%s --seq %lld", out, (long long)r->sequence);
-	if (r->layers != ROW_NONE && r->layers > 0)
-		out = arena_printf(a, "%s --layers %lld", out, (long long)r->layers);
-	if (r->precision != NULL)
-		out = arena_printf(a, "%s --precision %s", out, shell_word(a, r->precision));
-	if (r->threads > 0)
-		out = arena_printf(a, "%s --threads %lld", out, (long long)r->threads);
-	if (r->image_size > 0)
-		out = arena_printf(a, "%s --image-size %lld", out, (long long)r->image_size);
-	if (r->scenario != NULL)
-		out = arena_printf(a, "%s --scenario %s", out, shell_word(a, r->scenario));
-	return text_is(r->weights, "synthetic") ? arena_printf(a, "%s --synthetic", out) : out;
+	return question_command(a, &c->question, &c->row);
 }
 
 const char *report_verdict_mark(const struct report_cell *c)

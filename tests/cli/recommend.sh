@@ -12,7 +12,7 @@ code 0 env ASSAY_NULL="cuda" "$ASSAY" run "$bert" --on cuda --synthetic --runs 1
 code 0 "$ASSAY" recommend "$bert"
 has out "^$bert, for latency: batch 1, "
 has out '^  use +cpu: .*; row 1$'
-has out "^  measure it +assay run $bert --on cpu --batch 1"
+has out "^  measure it +assay run $bert --on cpu:CPU --runs 11 --synthetic --no-conform$"
 has out '^  left out +cuda: the null engine stood in for it: nothing was computed$'
 lacks out PREDICTED
 code 0 "$ASSAY" recommend "$bert" --json

@@ -10,6 +10,7 @@ export ASSAY_NULL="cpu:clock=told,sleep_ms=10,noise_ms=0.5"
 code 0 "$ASSAY" run bert --no-conform --runs 9 --seq 8 --batch 2 --seed 3 --static --on cpu --options keeps_quiet=on
 code 0 "$ASSAY" reproduce 1 --command
 has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --seq 8 --batch 2 --runs 9 --seed 3 --synthetic --static --no-conform$'
+asked=$(<"$work/out")
 command=$(sed "s|^assay|$ASSAY|" "$work/out")
 code 0 bash -c "$command"
 code 0 "$ASSAY" reproduce 1
@@ -18,6 +19,11 @@ has out '^  verdict +holds: (right|unjudged) then and now$'
 has out '^  latency +holds: 10\.[0-9]+ ms \(.*\) then, 10\.[0-9]+ ms .* now, 1\.000 times: the intervals overlap$'
 has out '^holds$'
 lacks out 'another now'
+# Whatever prints the command prints just this one.
+for format in junit html; do
+	code 0 "$ASSAY" report --format $format -o "$work/report"
+	grep -Fq "$asked<" "$work/report" || fail "the report as $format does not have the command '$asked'"
+done
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS keys, count(DISTINCT question) AS questions, count(*) AS rows FROM cell"
 has out '^1,1,3$'                      # the same question, word for word
 

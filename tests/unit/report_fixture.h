@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "measure/standing.h"
 #include "report/html.h"
 #include "store/comparison.h"
 #include "store_rows.h"
@@ -53,17 +54,27 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-static inline void add(struct fixture *f, const char *model, const char *platform, struct cell_result r)
+// `c`: what was asked over what the row says.
+static inline void add_asked(struct fixture *f, struct cell c, struct cell_result r)
 {
-	struct cell c = test_cell(model, platform);
 	int64_t row;
 
 	c.synthetic = true;
+	c.layers = r.row.layers == ROW_NONE ? 0 : r.row.layers;
+	c.batch = r.row.batch == ROW_NONE ? 0 : r.row.batch;
+	c.variant.precision = r.row.precision;
+	c.variant.threads = r.row.threads == ROW_NONE ? 0 : r.row.threads;
+	c.sequence = row_is_brief(&r.row) ? 0 : c.sequence;      // no length was asked for
 	if (store_started(&f->store, &c, "k", &row, &f->err))
 		fail_msg("%s", f->err.text);
 	r.row.row = row;
 	if (store_finished(&f->store, &r, &f->err))
 		fail_msg("%s", f->err.text);
+}
+
+static inline void add(struct fixture *f, const char *model, const char *platform, struct cell_result r)
+{
+	add_asked(f, test_cell(model, platform), r);
 }
 
 static inline void add_timed(struct fixture *f, const char *model, const char *platform, double ms, double min, double max)

@@ -380,7 +380,39 @@ static void test_what_to_know(void **state)
 	says(&f->md, "some nodes ran elsewhere");
 	says(&f->md, "7 of 10 nodes on the platform, 2 more fused away");
 	says(&f->html, "<span class=\"tag warn\">emulated</span>");
-	says(&f->html, "assay run m --on qnn --batch 1 --seq 128 --layers 2 --synthetic");
+	says(&f->html, "assay run m --on qnn --seq 128 --layers 2 --synthetic --no-conform");
+}
+
+// Options, fixed shapes and a device that was named are a part of the question: of what is shown, of what stands together, of the command.
+static void test_what_was_asked(void **state)
+{
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu"), chip = test_cell("m", "qnn"), usual = test_cell("m", "openvino");
+
+	c.options = "prepacking=off";
+	add_asked(f, c, test_result(0, "m", "cpu", VERDICT_RIGHT));
+	c.options = "";
+	c.is_static = true;
+	add_asked(f, c, test_result(0, "m", "cpu", VERDICT_RIGHT));
+	c.is_static = false;
+	c.is_dynamic = true;
+	add_asked(f, c, test_result(0, "m", "cpu", VERDICT_RIGHT));
+	chip.device = "30";
+	add_asked(f, chip, test_result(0, "m", "qnn", VERDICT_FAILED));
+	usual.device = platform_find("openvino")->routes[0].device;
+	add_asked(f, usual, test_result(0, "m", "openvino", VERDICT_RIGHT));
+	write_all(f);
+	assert_int_equal(line_count(f), 4);
+	says(&f->md, "128 tokens, f32, prepacking=off");
+	says(&f->md, "128 tokens, f32, fixed shapes");
+	says(&f->md, "128 tokens, f32, open shapes");
+	says(&f->html, "--options prepacking=off --seq 128");
+	says(&f->html, "--synthetic --static --no-conform");
+	says(&f->html, "--synthetic --dynamic --no-conform");
+	says(&f->html, "assay run m --on qnn:30 ");
+	says(&f->md, "| qnn:30 |");
+	assert_true(json_is_null(json_object_get(cell(f, 3, "openvino"), "times_cpu")));          // nobody asked cpu just that
+	assert_string_equal(text_in(cell(f, 3, "qnn:30"), "platform"), "qnn:30");
 }
 
 static void add_comparison(struct fixture *f, const char *preset, const char *model, double ratio, double low, double high, const char *verdict, const char *cause)
@@ -450,7 +482,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
+		TEST(test_what_was_asked), TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
 		TEST(test_a_part_is_no_model), TEST(test_nothing_failed),
 		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};

@@ -96,7 +96,7 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "measured by llama-bench, not by assay");
 	says(&f->md, "1 of 7 cells were measured by another tool");
 	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6);       // the foreign one is in no ranking
-	says(&f->html, "--on openvino --batch 1 --seq 128 --threads 2");
+	says(&f->html, "--on openvino --seq 128 --synthetic --no-conform --threads 2");
 }
 
 // What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line says which,
@@ -169,7 +169,7 @@ static void test_one_line_a_question(void **state)
 	assert_string_equal(text_in(section(f, "best_throughput", 0), "best"), "openvino");
 	assert_true(number_in(section(f, "best_memory", 0), "peak_mib") > 100);
 	assert_int_equal(json_array_size(json_object_get(f->root, "performance_by_platform")), 2);
-	says(&f->html, "assay run m --on webgpu --batch 1 --synthetic");         // its question named no length
+	says(&f->html, "assay run m --on webgpu --synthetic");         // its question named no length
 	written(f, REPORT_MATRIX, NULL, &matrix);
 	written(f, REPORT_JUNIT, NULL, &junit);
 	json_t *m = json_loads(text_get(&matrix), 0, NULL);
@@ -369,7 +369,10 @@ static void test_junit(void **state)
 	says(&xml, "<testsuites name=\"assay\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
 	says(&xml, "<testsuite name=\"cpu\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
 	says(&xml, "<failure type=\"ran elsewhere\" message=\"ran elsewhere: fell_back\">");
-	says(&xml, "&#10;cpu took none of the graph");
+	says(&xml, "&#10;ran on openvino instead of cpu, allowed by --allow-fallback&#10;cpu took none of the graph");
+	report_again(f);
+	says(&f->html, "openvino ran, allowed by --allow-fallback");
+	says(&f->md, "openvino ran, silently: nobody asked for it");
 	says(&xml, "<failure type=\"wrong\" message=\"wrong: &lt;script&gt;alert('x')&lt;/script&gt;&quot;&amp;|`*\\x01\">");
 	says(&xml, "<failure type=\"failed\" message=\"failed: failed\">");
 	says(&xml, "<error type=\"crashed\"");
