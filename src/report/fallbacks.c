@@ -119,7 +119,7 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 	for (size_t i = 0; i < out->fallback_count; i++) {
 		struct report_fallback *f = &out->fallbacks[i];
 		f->got = f->answer != NULL ? report_try_words(a, f->answer) : f->try_count > 0 ? "none of the chain answered"
-			: arena_printf(a, "%s ran, silently: nobody asked for it", f->cell->row.actual);
+			: arena_printf(a, "%s ran, %s", f->cell->row.actual, f->cell->row.fallback_allowed == 1 ? "allowed by --allow-fallback" : "silently: nobody asked for it");
 	}
 	return STATUS_OK;
 }

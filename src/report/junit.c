@@ -71,6 +71,8 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 		text_addf(out, "&#10;peak memory %s", peak);
 	if (c->agreement != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->agreement));
+	if (c->is_elsewhere && c->row.fallback_allowed == 1)
+		text_addf(out, "&#10;ran on %s instead of %s, allowed by --allow-fallback", esc(a, c->row.actual), esc(a, c->row.requested));
 	if (c->is_elsewhere && c->cause != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->cause));
 	if (c->verdict == VERDICT_UNJUDGED && !c->is_foreign)

@@ -57,9 +57,9 @@ const struct store_question store_questions[] = {
 	" arg_max(hint, id) AS hint, max(id) AS last_row FROM latest WHERE verdict NOT IN ('right', 'unjudged', 'compiles') AND source IS NULL"
 	" GROUP BY verdict, cause ORDER BY n DESC, last_row", false },
 
-	{ "fallbacks", "what ran somewhere else than it was asked to: another platform tried after, without a word, or some of the nodes",
+	{ "fallbacks", "what ran somewhere else than it was asked to: another platform tried after, without a word, allowed by --allow-fallback, or some of the nodes",
 	" SELECT model, requested AS asked_for, actual AS ran_on, CASE WHEN fallback_of IS NOT NULL THEN 'tried after row ' || fallback_of"
-	"  WHEN actual <> requested THEN 'without a word' ELSE 'some of its nodes' END AS how, nodes_elsewhere, nodes, verdict, round(latency_ms, 3) AS ms,"
+	"  WHEN actual <> requested AND fallback_allowed THEN 'allowed by --allow-fallback' WHEN actual <> requested THEN 'without a word' ELSE 'some of its nodes' END AS how, nodes_elsewhere, nodes, verdict, round(latency_ms, 3) AS ms,"
 	" round(fallback_factor, 2) AS factor, fallback_against AS against_row, COALESCE(fallback_reason, placement_note) AS reason, id AS \"row\""
 	" FROM latest WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0) ORDER BY id", false },
 

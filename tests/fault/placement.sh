@@ -98,6 +98,9 @@ grep -q ' on null (ran on cpu)$' "$work/out" || fail "people are not told where 
 code 0 "$ASSAY" report --format junit --db "$work/allowed.duckdb"
 grep -q 'failures="0".*skipped="0"' "$work/out" || fail "what was allowed is a failure in JUnit"
 grep -q 'took none of the graph' "$work/out" || fail "JUnit does not say where it ran"
+grep -q 'ran on cpu instead of null, allowed by --allow-fallback' "$work/out" || fail "JUnit does not say that it was allowed"
+code 0 "$ASSAY" query fallbacks --db "$work/allowed.duckdb"
+grep -q 'allowed by --allow-fallback' "$work/out" || fail "query fallbacks does not say that it was allowed"
 code 1 "$ASSAY" run "$model" --on null --no-fallback --allow-fallback
 # Two sides in alternation: one that took nothing ends it, unless that is allowed.
 code 2 "$ASSAY" ab "$model" --on null --a leave=Erf --b leave=all --pairs 2 --runs 3
