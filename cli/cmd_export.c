@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay export and assay import: tables out of a database, results of other tools into one.
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "base/file.h"
@@ -9,12 +10,32 @@
 #include "reading.h"
 #include "store/transfer.h"
 
+static const struct { const char *ending, *format; } endings[] = {
+	{ ".parquet", "parquet" }, { ".csv", "csv" }, { ".json", "json" }, { ".jsonl", "json" }, { ".ndjson", "json" },
+};
+
+// What the ending of a file for one table means; NULL: nothing.
+static const char *format_of_file(const char *path)
+{
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (text_ends(path, endings[i].ending))
+			return endings[i].format;
+	return NULL;
+}
+
+static bool has_ending(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strchr(slash ? slash + 1 : path, '.') != NULL;
+}
+
 static int run_export(int argc, char **argv)
 {
-	const char *db = cli_default_db(), *format = "parquet", *to = NULL;
+	const char *db = cli_default_db(), *format = NULL, *to = NULL, *by_ending = NULL;
 	bool raw = false;
 	const struct cli_option options[] = {
-		{ "format", CLI_TEXT, &format, "FORMAT", "parquet (the default), csv, or json: an object a line" },
+		{ "format", CLI_TEXT, &format, "FORMAT", "parquet, csv, or json (an object a line); default by the ending of -o, else parquet" },
 		{ "raw", CLI_FLAG, &raw, NULL, "of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
 		{ "o", CLI_TEXT, &to, "PATH", "the file for one table; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
@@ -24,7 +45,7 @@ static int run_export(int argc, char **argv)
 		.synopsis = "assay export -o PATH [TABLE...] [options]",
 		.text = "Tables and views (`result` is the one to give to others); without a name every table, each as\n"
 			"PATH/TABLE.parquet. The database is only read.\n\n"
-			"  assay export -o result.parquet result\n"
+			"  assay export -o result.csv result\n"
 			"  assay export --format csv -o tables\n\n"
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
 		.options = options, .min_words = 0, .max_words = -1,
@@ -38,10 +59,18 @@ static int run_export(int argc, char **argv)
 		return code;
 	if (!to)
 		return cli_bad_use("-o PATH says where to");
+	if (words == 1) {
+		by_ending = format_of_file(to);
+		if (!format && !by_ending && has_ending(to))
+			return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and so does --format", to);
+		if (format && by_ending && !text_is(format, by_ending))
+			return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go", to, by_ending, format);
+	}
+	format = format ? format : by_ending ? by_ending : "parquet";
 	if (!text_is(format, "parquet") && !text_is(format, "csv") && !text_is(format, "json"))
 		return cli_bad_use("unknown format '%s': parquet, csv or json", format);
 	if (raw && !text_is(format, "csv"))
-		return cli_bad_use("--raw goes with --format csv");
+		return cli_bad_use("--raw goes with CSV");
 	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) || (words != 1 && file_mkdirs(to, &err)))
 		goto failed;
 	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {

@@ -87,6 +87,17 @@ code 0 "$BUILD/tests/duckdb_shell" "$ASSAY_DB" "SELECT (SELECT count(*) FROM 'ta
 has out '^26[|]26$'
 code 0 "$ASSAY" export --format json -o two hardware_results run
 [ -s two/run.json ] || fail "no two/run.json"
+# The ending decides, as it does for a report; what contradicts it, or says nothing, is an error and no file.
+code 0 "$ASSAY" export -o by-ending.csv result
+head -1 by-ending.csv | grep -q '^row,\|,model,' || fail "x.csv is no CSV: $(head -c 40 by-ending.csv | od -c | head -2)"
+code 0 "$ASSAY" export -o by-ending.jsonl run
+head -c 1 by-ending.jsonl | grep -q '{' || fail "x.jsonl is no JSON"
+code 1 "$ASSAY" export -o by-ending.xlsx result
+has err 'by-ending.xlsx: the ending says no format: .parquet, .csv'
+code 1 "$ASSAY" export --format json -o two.csv result
+has err 'two.csv is the name of a csv file, and --format json was asked for'
+[ ! -e by-ending.xlsx ] && [ ! -e two.csv ] || fail "an export that was refused wrote a file"
+code 0 "$ASSAY" export --format csv -o by-ending.txt result
 code 1 "$ASSAY" export -o x 'cell; DROP TABLE cell'
 has err "there is no table or view"
 code 1 "$ASSAY" export --format xml -o x result
