@@ -307,6 +307,10 @@ static int run(int argc, char **argv)
 		store_close(&s);
 		return cli_error(&err);
 	}
+	if (question && t.row_count == 0 && store_asking_check(&s, &with, &err)) {
+		store_close(&s);
+		return cli_error(&err);
+	}
 	if (t.column_count > 0)
 		formats[f].print(&s.arena, &t);
 	if (left_out)

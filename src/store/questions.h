@@ -19,6 +19,8 @@ struct store_asking {
 	const char *model, *platform;        // NULL: all; a model by its whole name or what is behind its last '/'
 	int64_t limit;                       // rows at most; 0: all
 };
+// BAD_INPUT: no row is of the model, or no row of the platform, which assay does not know either. For an answer that is empty.
+enum status store_asking_check(struct store *s, const struct store_asking *with, struct error *err);
 // The answer, in the store's arena. *left_out: a sentence about rows that were not counted, and why; NULL: there were none.
 enum status store_ask(struct store *s, const struct store_question *q, const struct store_asking *with, struct table *out,
 	const char **left_out, struct error *err);

@@ -38,7 +38,12 @@ code 0 "$ASSAY" query failures --json
 json 'len(d) == 1 and d[0]["n"] == 1 and d[0]["platforms"] == "null" and d[0]["last_row"] == 2'
 code 0 "$ASSAY" query coverage --format csv
 has out '^null,2,1,1,'
-code 0 "$ASSAY" query failures --model nothing-of-that-name --json
+code 1 "$ASSAY" query failures --model nothing-of-that-name --json
+has err 'has no row of a model "nothing-of-that-name"$'
+empty out
+code 1 "$ASSAY" query fastest --on nosuch
+has err 'no platform is called "nosuch", and .* has no row of it'
+code 0 "$ASSAY" query fastest --on cpu --json          # there is one, and nobody asked it
 json 'd == []'
 for name in $names; do
 	code 0 "$ASSAY" query "$name" --format md --limit 3
