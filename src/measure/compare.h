@@ -37,7 +37,7 @@ struct compare_process {
 struct comparison {
 	double a_ms, b_ms;                                   // of each side: the median of its processes' medians
 	double ratio;                                        // B over A; above 1: B takes longer
-	double low, high;                                    // 99 %; NaN, as the next two, for one process a side
+	double low, high;                                    // 99 %; NaN, as the next two, for one process a side, and for two pairs
 	double low95, high95;
 	size_t a_count, b_count;                             // processes
 	size_t a_samples, b_samples;

@@ -139,6 +139,10 @@ static void directions_and_bounds(void **state)
 	assert_int_equal(c.verdict, COMPARE_CANNOT_TELL);    // five are too few, however clear
 	assert_int_equal(compare_paired(a, faster, 1, 1, &c, NULL), STATUS_OK);
 	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.low95) && c.verdict == COMPARE_CANNOT_TELL && fabs(c.ratio - 0.8) < 0.001);
+	assert_int_equal(compare_paired(a, unclear, 2, 1, &c, NULL), STATUS_OK);
+	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.high95) && c.verdict == COMPARE_CANNOT_TELL);         // two bound nothing
+	assert_int_equal(compare_paired(a, unclear, 3, 1, &c, NULL), STATUS_OK);
+	assert_true(c.low < c.ratio && c.ratio < c.high);
 	assert_int_equal(compare_unpaired(a, 8, faster, 6, 1, &c, NULL), STATUS_OK);
 	assert_int_equal(c.verdict, COMPARE_FASTER);
 	assert_true(c.a_count == 8 && c.b_count == 6);
