@@ -114,7 +114,7 @@
 	X(REAL, latency_p95_ms, "95th percentile; null below 130 samples")                                                 \
 	X(REAL, latency_p99_ms, "99th percentile; null below 662 samples")                                                 \
 	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean; outliers show in it")                    \
-	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over their time; of a scenario as it defines it") \
+	X(REAL, throughput_per_s, "inputs answered in a second: batch times timed runs over the sum of their times, a mean that one slow run lowers, unlike batch over the median latency_ms; of a scenario as it defines it") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells")                      \
 	X(REAL, clock_overhead_us, "median time between two looks at the clock with nothing between them; it is in every latency")                                                \
 	X(REAL, harness_overhead_us, "what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none); of a generation: for a token, between two runs of the engine (inputs prepared, the token chosen over the vocabulary, the cache kept), all of it in token_ms")                                 \

@@ -73,6 +73,16 @@ static void end_of_batches(void **state)
 	r.throughput_per_s = 1900;
 	assert_true(fabs(row_per_s(&r) - 1900) < 1e-9);
 	assert_true(text_is(sweep_take(&s, &a, 4, VERDICT_RIGHT, true, &r), "stopped at batch 4: no_memory"));
+	// One slow run in the mean ends no sweep: the medians are compared. A scenario's figure is its own.
+	s = (struct sweep_series){ 0 };
+	assert_true(!after(&s, &a, 1, VERDICT_RIGHT, 0.044));
+	row_init(&r);
+	r.batch = 2;
+	r.latency_ms = 0.058;
+	r.throughput_per_s = 2700;
+	assert_true(!sweep_take(&s, &a, 2, VERDICT_RIGHT, false, &r));
+	r.scenario = "offline";
+	assert_non_null(sweep_take(&s, &a, 4, VERDICT_RIGHT, false, &r));
 	arena_done(&a);
 }
 
