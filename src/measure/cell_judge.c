@@ -164,7 +164,7 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	struct cell_result *out, struct error *err)
 {
 	struct reference none = { .absent = "no golden outputs" }, golden = given->by == BY_GOLDEN && given->name ? *given : none;
-	struct reference graph = given->by == BY_ENGINE && given->name ? *given : none, second = none, arithmetic;
+	struct reference graph = given->by != BY_GOLDEN && given->name ? *given : none, second = none, arithmetic;
 	const char *tokens = graph.name ? reference_tokens(&graph, a) : NULL, *graph_why, *arithmetic_why;
 	enum verdict of_graph, of_arithmetic;
 	enum status st;

@@ -19,5 +19,7 @@ bool derive_output(struct tensor *out, struct arena *a, const struct tensor *lik
 
 // Whether derive_output makes `like` from the output of that name.
 bool derives_from(const char *like, const char *output);
+// An average over tokens of which the mask leaves none: there is nothing that it says of the model.
+bool derives_from_no_token(const char *like, const struct tensor *mask);
 
 #endif

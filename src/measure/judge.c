@@ -229,6 +229,11 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 		return true;
 	}
 	out->non_finite += !isfinite(x);
+	if (same && by == BY_FILE) {
+		out->alike_not_finite++;
+		out->left_out++;
+		return true;
+	}
 	sum->both_not_finite += same;
 	if (!sum->not_finite++)
 		sum->first_not_finite = i;

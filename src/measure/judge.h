@@ -40,6 +40,7 @@ struct check {
 	double top1_agreement;               // NaN where the last axis has fewer than 2 elements; of integers the share that is equal
 	int64_t non_finite;                  // in the output, where the reference is finite or an engine's
 	int64_t compared, left_out;          // elements; left out: masked by the reference (judge_tensor)
+	int64_t alike_not_finite;            // of those left out: not finite here and in the reference (BY_FILE)
 	double reference_absmax;
 	size_t worst;                        // flat index
 	double worst_value, worst_reference;
@@ -51,6 +52,7 @@ struct check {
 // Who made a reference decides what it can excuse.
 enum judged_by {
 	BY_ENGINE,                           // another run of a graph of ours: a value that is not finite is wrong even where both have it
+	BY_FILE,                             // another run of a user's file on made-up inputs: the same value that is not finite, in the same place, says nothing
 	BY_GOLDEN,                           // outputs of the model's authors' library: the same value that is not finite, in the same place, is right
 };
 

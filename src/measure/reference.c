@@ -237,7 +237,7 @@ enum status reference_ask(struct reference *out, const struct reference_question
 {
 	const char *target[2];
 
-	*out = (struct reference){ .by = BY_ENGINE };
+	*out = (struct reference){ .by = c->path && text_ends(c->path, ".onnx") ? BY_FILE : BY_ENGINE };
 	targets_of(platform_find(c->platform), q->kind, target);
 	if (!target[0]) {
 		out->absent = "nothing judges this platform";
@@ -374,6 +374,8 @@ static int64_t trivial(const struct check *c, const struct tensor *output, const
 struct total {
 	int64_t compared, left_out;
 	double of_bound;                     // the largest
+	int64_t alike_not_finite;
+	const char *of_no_token;             // outputs derived from no token
 	const char *bound_by;
 };
 
@@ -381,6 +383,7 @@ static void add_total(struct total *t, const struct check *c, struct arena *a)
 {
 	t->compared += c->compared;
 	t->left_out += c->left_out;
+	t->alike_not_finite += c->alike_not_finite;
 	if (t->bound_by && !(c->of_bound > t->of_bound) && !isnan(c->of_bound))
 		return;
 	t->of_bound = isnan(c->of_bound) ? INFINITY : c->of_bound;
@@ -394,8 +397,14 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	row->bound_by = t->bound_by;
 	if (wrong > 1)
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
+	if (!wrong && t->alike_not_finite > 0) {
+		row->cause = arena_printf(a, "not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real ones with their outputs (--golden)",
+			(long long)t->alike_not_finite);
+		return VERDICT_UNJUDGED;
+	}
 	if (!wrong && t->compared == 0) {
-		row->cause = "not judged: the reference holds no value that could be compared (masked, or the same for every model)";
+		row->cause = t->of_no_token ? arena_printf(a, "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from", t->of_no_token) :
+			"not judged: the reference holds no value that could be compared (masked, or the same for every model)";
 		return VERDICT_UNJUDGED;
 	}
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
@@ -424,6 +433,10 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
 			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
 
+		if (!o && ref->derives && derives_from_no_token(r->name, ref->mask)) {
+			total.of_no_token = total.of_no_token ? arena_printf(a, "%s, %s", total.of_no_token, r->name) : r->name;
+			continue;
+		}
 		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
 			o = &made;
 			bound.max_abs = usual.derived;
@@ -445,6 +458,8 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 	}
 	if (judge_unheld(ref, outputs, count, a, row) && !wrong++)
 		total.bound_by = "not finite";
+	if (total.of_no_token)
+		row->not_judged = row->not_judged ? arena_printf(a, "%s, %s", row->not_judged, total.of_no_token) : total.of_no_token;
 	if (ids) {
 		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
 		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which outputs an attention mask says something about, where another engine's are the reference.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,10 +75,57 @@ static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
 	assert_int_equal(judged("encoder_last_hidden_state", 3, "logits", BY_ENGINE, &left_out), VERDICT_RIGHT);
 }
 
+// Zeros against an average of no token decide nothing, whoever made the file; one token is enough.
+static void an_average_of_no_token_decides_nothing(void **state)
+{
+	int64_t words[2 * TOKENS] = { 0 };
+	struct tensor golden = { .name = "sentence_embedding", .dtype = DTYPE_F32, .rank = 2, .dim = { 2, 2 }, .data = zeros, .nbytes = 4 * sizeof *zeros };
+	struct tensor ours = of("last_hidden_state", 3, ones), no_token = { .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = words, .nbytes = sizeof words };
+	const struct reference ref = { .name = "golden", .tensors = &golden, .count = 1, .by = BY_GOLDEN, .derives = true, .mask = &no_token };
+	struct arena a = { 0 };
+	struct row row;
+
+	(void)state;
+	row_init(&row);
+	for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+		ones[i] = 1;
+	assert_int_equal(reference_judge(&ref, &ours, 1, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
+	assert_non_null(strstr(row.cause, "no token is left"));
+	assert_string_equal(row.not_judged, "sentence_embedding");
+	words[0] = 1;
+	row_init(&row);
+	assert_int_equal(reference_judge(&ref, &ours, 1, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
+	arena_done(&a);
+}
+
+// A logarithm of made-up numbers is not a number, in every engine: of a user's file that is no fault; of a graph of ours it is.
+static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **state)
+{
+	static const enum judged_by by[] = { BY_FILE, BY_FILE, BY_ENGINE };
+	static const enum verdict expected[] = { VERDICT_UNJUDGED, VERDICT_WRONG, VERDICT_WRONG };
+	float theirs[2 * TOKENS] = { NAN }, ours[2 * TOKENS] = { NAN };
+	struct tensor t = of("y", 2, theirs), o = of("y", 2, ours);
+	struct arena a = { 0 };
+	struct row row;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const struct reference ref = { .name = "another engine", .tensors = &t, .count = 1, .by = by[i] };
+
+		ours[1] = i == 1 ? NAN : 0;              // here alone
+		row_init(&row);
+		assert_int_equal(reference_judge(&ref, &o, 1, bound_for(DTYPE_F32), &a, &row, NULL), expected[i]);
+		assert_int_equal(strstr(row.cause, "damaged") != NULL, i == 2);
+		assert_int_equal(row.non_finite, i == 1 ? 2 : 1);
+	}
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none), cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
+		cmocka_unit_test(an_average_of_no_token_decides_nothing), cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
