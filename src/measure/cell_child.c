@@ -51,21 +51,23 @@ static int64_t batch_of(const struct work *w, const struct tensor_type *types, s
 	return batch < 0 && w->spec ? w->shape.batch : batch;
 }
 
-static int64_t told_batch(struct work *w, const struct tensor_type *types, size_t count)
+// Engines tell no names of dimensions; the file has them. Only those of batches are taken.
+static const struct tensor_type *with_batch_names(struct work *w, const struct tensor_type *types, size_t count)
 {
 	struct tensor_type *named = ARENA_ARRAY(&w->arena, count + 1, struct tensor_type);
 	struct outline file = { 0 };
 	struct error ignored;
 
-	for (size_t i = 0; i < count; i++)
+	if (w->spec || !w->part->artifact.graph || outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
+		return types;
+	for (size_t i = 0; i < count; i++) {
 		named[i] = types[i];
-	// Engines tell no names of dimensions; the file has them.
-	if (!w->spec && w->part->artifact.graph && !outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
-		for (size_t i = 0; i < count; i++)
-			for (size_t k = 0; k < file.input_count; k++)
-				if (text_is(file.inputs[k].name, named[i].name))
-					memcpy(named[i].symbol, file.inputs[k].symbol, sizeof named[i].symbol);
-	return batch_of(w, named, count);
+		for (size_t k = 0; k < file.input_count; k++)
+			for (int axis = 0; text_is(file.inputs[k].name, named[i].name) && axis < named[i].rank; axis++)
+				if (inputs_names_batch(file.inputs[k].symbol[axis]))
+					named[i].symbol[axis] = file.inputs[k].symbol[axis];
+	}
+	return named;
 }
 
 static enum status draw_inputs(struct work *w, struct error *err)
@@ -76,6 +78,7 @@ static enum status draw_inputs(struct work *w, struct error *err)
 
 	w->drawn = ARENA_ARRAY(&w->arena, count ? count : 1, struct tensor);
 	w->drawn_count = count;
+	types = with_batch_names(w, types, count);
 	if (w->ask.golden)
 		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, err);
 	else
@@ -86,7 +89,7 @@ static enum status draw_inputs(struct work *w, struct error *err)
 		inputs_pad(w->drawn, count, &w->hints, (uint64_t)w->ask.seed);
 	for (size_t i = 0; i < count; i++)
 		w->shaped_by_sequence |= w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
-	w->batch = told_batch(w, types, count);
+	w->batch = batch_of(w, types, count);
 	inputs_hash(w->drawn, count, w->inputs_hash);
 	double padding = inputs_padding(w->drawn, count);
 	json_t *asked = w->shaped_by_sequence && w->asked_sequence > 0 ? json_integer(w->asked_sequence) : json_null();

@@ -246,6 +246,15 @@ static int64_t declared_states(const struct tensor_type *types, size_t count)
 	return 0;
 }
 
+// The first dimension whose name says that it is the batch; -1: none.
+static int batch_axis(const struct tensor_type *t)
+{
+	for (int k = 0; k < t->rank; k++)
+		if (inputs_names_batch(t->symbol[k]))
+			return k;
+	return -1;
+}
+
 // Dimension `axis` of a declared type. Engines tell no symbols' names, only that a dimension is open: the first one is then the
 // batch; the second is the sequence of tokens [batch, sequence] or of embeddings [batch, sequence, hidden].
 static int64_t decide(const struct tensor_type *t, int axis, const struct input_hints *hints, const struct input_shape *shape)
@@ -260,9 +269,9 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 		return named;
 	if (axis == 2 && text_starts(t->name, "past_key_values."))
 		return is_encoder_cache(t->name) ? shape->sequence : shape->past;
-	if (axis == 0)
+	if (axis == batch_axis(t) || (axis == 0 && batch_axis(t) < 0))
 		return shape->batch;
-	if (axis != 1 || t->rank > 3)
+	if ((axis != 1 && axis != 0) || t->rank > 3)             // the first one where the batch is another: [sequence, batch, ..]
 		return -1;
 	if (text_is(t->name, "input_values"))
 		return inputs_symbol("samples", hints, shape);

@@ -257,7 +257,10 @@ static void a_batch_is_named_or_asked_for(void **state)
 	assert_int_equal(inputs_batch(lstm, in, 2, 1), -1);
 	assert_int_equal(inputs_batch(lstm, in, 2, 4), -1);      // asked for, and the state did not take it
 	assert_int_equal(inputs_synthetic(&a, named, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
-	assert_int_equal(inputs_batch(named, in, 2, 1), in[0].dim[1]);
+	assert_int_equal(inputs_batch(named, in, 2, 1), 4);      // as asked: the name counts, not the place
+	const struct tensor_type recurrent = { "x", DTYPE_F32, 3, { -1, -1, 8 }, { NULL, "batch" } };
+	assert_int_equal(inputs_synthetic(&a, &recurrent, 1, NULL, &shape, 1, in, NULL), STATUS_OK);
+	assert_true(in[0].dim[0] == 7 && in[0].dim[1] == 4 && inputs_batch(&recurrent, in, 1, 4) == 4);
 	assert_int_equal(inputs_synthetic(&a, open, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
 	assert_int_equal(inputs_batch(open, in, 2, 4), 4);
 	assert_int_equal(inputs_batch(open, in, 2, 1), -1);
