@@ -116,7 +116,9 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 
 	if (l->sequence != ROW_NONE)
 		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
-	if (l->new_tokens != ROW_NONE)
+	if (l->new_tokens > 0 && l->source != NULL)          // other tools time the whole test
+		out = arena_printf(a, "%s%stime of all %lld generated", out, *out ? ", " : "", (long long)l->new_tokens);
+	else if (l->new_tokens != ROW_NONE && l->source == NULL)
 		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
 	if (l->asked.image_size > 0)
 		out = arena_printf(a, "%s, images of %lld pixels", out, (long long)l->asked.image_size);

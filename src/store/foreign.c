@@ -244,7 +244,7 @@ static enum status read_optimum(struct foreign_result *out, const char *path, co
 	if (prefill != NULL) {
 		r->task = "generate";
 		r->prefill_ms = seconds_of(prefill, "p50");
-		r->new_tokens = integer_of(json_object_get(scenario, "generate_kwargs"), "max_new_tokens");
+		r->prompt_tokens = r->sequence;      // the row's times are those of the prompt, so it has no new tokens
 		r->tokens_per_s = number_of(json_object_get(decode, "throughput"), "value");
 	}
 	f->cell.batch = r->batch != ROW_NONE ? r->batch : 0;
@@ -452,6 +452,52 @@ static enum status read_json(struct foreign_result *out, const char *path, const
 	return status;
 }
 
+// ---- what cannot be --------------------------------------------------------------------------------------------------
+
+// Of a number that is there: a sentence where nothing can have measured it.
+static const char *number_that_cannot_be(struct arena *a, const char *name, double x, double least, double most)
+{
+	return !isnan(x) && !(x >= least && x <= most) ? arena_printf(a, "%s is %g, which cannot be", name, x) : NULL;
+}
+
+static const char *count_that_cannot_be(struct arena *a, const char *name, int64_t n, int64_t least, int64_t most)
+{
+	return n != ROW_NONE && (n < least || n > most) ? arena_printf(a, "%s is %lld, which cannot be", name, (long long)n) : NULL;
+}
+
+// Times from a nanosecond to four months in ms, rates up to 1e12 a second, memory up to an exbibyte.
+static const char *cannot_be(struct arena *a, const struct foreign_row *f)
+{
+	const struct row *r = &f->result.row;
+	const double ns = 1e-6, months = 1e10, rate = 1e12, exbibyte = 1099511627776.0;
+	const char *const why[] = {
+		number_that_cannot_be(a, "its median time in ms", r->latency_ms, ns, months), number_that_cannot_be(a, "its smallest time in ms", r->latency_min_ms, ns, months),
+		number_that_cannot_be(a, "its largest time in ms", r->latency_max_ms, ns, months), number_that_cannot_be(a, "its time to load in ms", r->load_ms, 0, months),
+		number_that_cannot_be(a, "its first time in ms", r->first_ms, 0, months), number_that_cannot_be(a, "its time of the prompt in ms", r->prefill_ms, ns, months),
+		number_that_cannot_be(a, "its throughput", r->throughput_per_s, 0, rate), number_that_cannot_be(a, "its tokens a second", r->tokens_per_s, 0, rate),
+		number_that_cannot_be(a, "its peak memory in MiB", r->peak_resident_mib, 0, exbibyte), number_that_cannot_be(a, "its device memory in MiB", r->device_memory_mib, 0, exbibyte),
+		count_that_cannot_be(a, "its batch", r->batch, 1, 1 << 30), count_that_cannot_be(a, "its number of threads", r->threads, 1, 1 << 20),
+		count_that_cannot_be(a, "its sequence", r->sequence, 1, 1 << 30), count_that_cannot_be(a, "its number of prompt tokens", r->prompt_tokens, 0, 1 << 30),
+		count_that_cannot_be(a, "its number of generated tokens", r->new_tokens, 0, 1 << 30), count_that_cannot_be(a, "the bytes of its weights", r->weights_bytes, 0, INT64_MAX),
+		count_that_cannot_be(a, "its number of runs", r->samples, 1, INT64_MAX), count_that_cannot_be(a, "its number of warm-up runs", r->warmup_runs, 0, INT64_MAX),
+	};
+
+	for (size_t i = 0; i < sizeof why / sizeof *why; i++)
+		if (why[i] != NULL)
+			return why[i];
+	return NULL;
+}
+
+static enum status check_rows(struct foreign_result *out, const char *path, struct error *err)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		const char *why = cannot_be(&out->arena, &out->rows[i]);
+		if (why != NULL)
+			return unlike(err, path, arena_printf(&out->arena, "result %zu of %s: %s", i + 1, out->tool, why));
+	}
+	return STATUS_OK;
+}
+
 enum status foreign_read(struct foreign_result *out, const char *path, struct error *err)
 {
 	char *text = NULL;
@@ -476,6 +522,8 @@ enum status foreign_read(struct foreign_result *out, const char *path, struct er
 			status = read_csv(out, path, text, err);
 		}
 	}
+	if (status == STATUS_OK)
+		status = check_rows(out, path, err);
 	if (status != STATUS_OK)
 		foreign_done(out);
 	return status;

@@ -40,6 +40,10 @@ has err 'rows imported from other tools'
 code 0 "$ASSAY" query coverage --json
 json 'sum(r["imported"] for r in d) == 11'
 
+code 0 "$ASSAY" report --format md -o imported.md
+grep -q '(batch 1, time of all 100 generated' imported.md || fail "no row of generated tokens says what its time is of"
+grep -q 'time of each' imported.md && fail "the time of a whole test is called the time of each token"
+
 # The same bytes again, also under another name: nothing.
 cp "$foreign/llama.json" other.json
 code 0 "$ASSAY" import other.json "$foreign/optimum.json"
@@ -61,7 +65,14 @@ printf '{"forward": {"latency": {"unit": "s", "p50": 1}}}' >report.json
 printf '{"cmd_options": {"-m": "x"}, "execution_results": {"error": "Input is dynamic"}}' >failed.json
 printf 'a,b,c\n1,2,3\n' >table.csv
 printf "x',0.1); DROP TABLE cell; --,1,2,3\n" >sql.csv
-for f in empty.json strange.json binary.csv cut.json cut.txt columns.csv negative.json samples.json report.json failed.json table.csv sql.csv nowhere.json; do
+printf '[{"model_filename": "x", "avg_ns": 5e6, "n_prompt": 1, "n_gen": 0, "n_threads": -5}]' >threads.json
+sed 's/"batch_size": 2/"batch_size": 0/' "$foreign/optimum.json" >batch.json
+sed 's/1048.576/-5/' "$foreign/optimum.json" >memory.json
+for f in threads:threads batch:batch memory:memory; do
+	code 1 "$ASSAY" import "${f%:*}.json"
+	has err "result 1 of .*${f#*:}.* which cannot be$"
+done
+for f in threads.json batch.json memory.json empty.json strange.json binary.csv cut.json cut.txt columns.csv negative.json samples.json report.json failed.json table.csv sql.csv nowhere.json; do
 	code 1 "$ASSAY" import "$f"
 	has err "$f"
 	empty out
