@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compatibility matrix of the original system, architecture x hardware -> {compatible, performance, notes, optimizations,
 // examples}, derived from rows; `rows` says how many stand behind it. A pair without a row is "n/a", "not measured", and its
-// `compatible` is null, as it is where all rows are unjudged: nobody knows.
+// `compatible` is null, as it is where all rows are unjudged, or of the null engine, which computes nothing: nobody knows.
 //
 // performance, from the speed against cpu (cpu's median over this one's on the same question, geometric mean over the questions):
 //   excellent  4 and more        good  1.5 to 4        moderate  1.1 to 1.5        baseline  0.9 to 1.1, and cpu itself
@@ -14,7 +14,7 @@
 
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
-struct pair { size_t rows, good, unjudged, timed; double logs, low, high; bool is_emulated; const char *cause, *verdict; const char **examples; size_t example_count; const char *qualifiers; };
+struct pair { size_t rows, good, unjudged, uncomputed, timed; double logs, low, high; bool is_emulated; const char *cause, *verdict; const char **examples; size_t example_count; const char *qualifiers; };
 
 static void add_once(const char **list, size_t *count, const char *item)
 {
@@ -35,10 +35,14 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 			|| !verdict_answers(c->verdict) || c->is_foreign)
 			continue;
 		cells[p.rows++] = c;
-		p.good += c->is_good;
-		p.unjudged += c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere;
+		bool is_null = report_computes_nothing(c);
+		p.uncomputed += is_null;
+		p.good += c->is_good && !is_null;
+		p.unjudged += c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere && !is_null;
 		p.is_emulated = p.is_emulated || c->row.emulated == 1;
-		if (c->is_good) {
+		if (c->is_good && is_null) {
+			continue;
+		} else if (c->is_good) {
 			add_once(p.examples, &p.example_count, report_qualified(a, report_model_name(c->row.model), c->qualifiers));
 		} else if (p.cause == NULL) {
 			p.cause = c->cause != NULL ? c->cause : verdict_sentence(c->verdict);
@@ -122,7 +126,7 @@ static json_t *pair_json(const struct summary *s, const char *architecture, cons
 
 	for (size_t i = 0; i < p.example_count; i++)
 		json_array_append_new(examples, json_string(p.examples[i]));
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible", p.rows > p.unjudged ? json_boolean(p.good > 0) : json_null(), "performance", word_of(&p), "notes", notes_of(&p, text_is(platform, "cpu"), a),
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible", p.rows > p.unjudged + p.uncomputed ? json_boolean(p.good > 0) : json_null(), "performance", word_of(&p), "notes", notes_of(&p, text_is(platform, "cpu"), a),
 		"optimizations", optimizations_of(s, architecture, platform, a), "examples", examples, "rows", (json_int_t)p.rows);
 }
 

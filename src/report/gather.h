@@ -41,6 +41,7 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 const char *report_asked_beside(struct arena *a, const struct store_question *q);
 // Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine by its own name).
 bool report_is_ranked(const struct report_cell *c);
+bool report_computes_nothing(const struct report_cell *c);           // the null engine, also asked for by its name
 // Inputs of the same length ran: times and memory of other lengths are never compared, though they stand in one line.
 bool report_same_length(const struct report_cell *x, const struct report_cell *y);
 // "f32"; NULL where it is not known, or nothing was computed.

@@ -3,12 +3,12 @@
 //
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
 //   crashed, timeout, not_asked, interrupted    error      no answer came
-//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported    skipped    an answer, with its reason, and no fault
+//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported, the null engine    skipped    an answer, with its reason, and no fault
 //   right                               passed; also elsewhere, where --allow-fallback was given, and says where
 #include <math.h>
 
 #include "base/visible.h"
-#include "report/summary.h"
+#include "report/gather.h"
 
 // XML 1.0 has no way to write a control character: it is shown as an escape (base/visible.h).
 static const char *esc(struct arena *a, const char *s)
@@ -40,7 +40,7 @@ static enum outcome outcome_of(const struct report_cell *c)
 	if (c->is_running || c->is_foreign || c->is_stand_in)
 		return SKIPPED;
 	switch (c->verdict) {
-	case VERDICT_RIGHT: return c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
+	case VERDICT_RIGHT: return report_computes_nothing(c) ? SKIPPED : c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
 	case VERDICT_FELL_BACK: return FAILURE;
 	case VERDICT_UNJUDGED: return c->is_elsewhere && c->row.fallback_allowed != 1 ? FAILURE : SKIPPED;
 	case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_FAILED: return FAILURE;
@@ -84,10 +84,11 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 
 static void test_case(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
 {
+	static const char nothing[] = "nothing was computed: the null engine, which was asked for, only answers";
 	static const char *const tags[] = { [FAILURE] = "failure", [ERROR] = "error", [SKIPPED] = "skipped" };
 	const struct report_line *l = &s->lines[c->line];
 	enum outcome o = outcome_of(c);
-	const char *cause = c->is_running ? "still running" : c->cause != NULL ? c->cause : verdict_sentence(c->verdict), *word = report_verdict_word(c);
+	const char *cause = c->is_running ? "still running" : c->cause != NULL ? c->cause : c->verdict == VERDICT_RIGHT && report_computes_nothing(c) ? nothing : verdict_sentence(c->verdict), *word = report_verdict_word(c);
 
 	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, c->qualifiers != NULL ? arena_printf(a, "%s; %s", l->variant, c->qualifiers) : l->variant),
 		seconds(c));

@@ -227,10 +227,16 @@ void summary_place_cells(struct summary *out, struct arena *a)
 
 // The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
 // from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
-// An emulator's time is no hardware's: it has no place among the fastest. Nor has the time of a shorter input than its line's.
+// An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's, which computes nothing, nor the time of a
+// shorter input than its line's.
 bool report_is_ranked(const struct report_cell *c)
 {
-	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && (c->row.emulated != 1 || text_is(c->row.engine, "null"));
+	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 && !report_computes_nothing(c);
+}
+
+bool report_computes_nothing(const struct report_cell *c)
+{
+	return text_is(c->row.engine, "null");
 }
 
 bool report_is_plain(const struct report_cell *c)

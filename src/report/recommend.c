@@ -156,7 +156,9 @@ static const char *why_not(const struct recommend_ask *ask, const struct report_
 		return "unjudged: nothing was there to compare its outputs with";
 	if (!c->is_good)
 		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
-	if (r->emulated == 1 && !text_is(r->engine, "null"))
+	if (report_computes_nothing(c))
+		return "the null engine computes nothing: its times are no hardware's";
+	if (r->emulated == 1)
 		return "emulated in software: its speed says nothing about the hardware";
 	if (row_is_brief(r))
 		return arena_printf(a, "ran %s", row_qualifiers(a, r, QUALIFY_SHAPE));

@@ -153,18 +153,22 @@ static void a_fallback_is_no_success(void **state)
 static void nothing_that_is_not_this_hardware(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result emulated = timed("m", "webgpu", 1, 100), foreign = timed("m", "openvino", 2, 100), stand_in = timed("m", "cuda", 1, 100);
+	struct cell_result emulated = timed("m", "webgpu", 1, 100), foreign = timed("m", "openvino", 2, 100), stand_in = timed("m", "cuda", 1, 100),
+		null = timed("m", "null", 1, 100);
 
 	emulated.row.emulated = 1;
 	foreign.row.source = "llama-bench";
 	stand_in.row.engine = "null";
+	null.row.engine = "null";
 	add(f, emulated);
 	add(f, foreign);
 	add(f, stand_in);
+	add(f, null);
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
 	assert_int_equal(f->got.choice_count, 0);
 	assert_non_null(strstr(why_left_out(f, "webgpu"), "emulated"));
 	assert_non_null(strstr(why_left_out(f, "openvino"), "llama-bench"));
+	assert_non_null(strstr(why_left_out(f, "null"), "computes nothing"));
 	assert_non_null(strstr(why_left_out(f, "cuda"), "nothing was computed"));
 	add(f, timed("m", "cpu", 20, 500));
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY, .machine = "another" }, NULL, 0);

@@ -171,6 +171,17 @@ static void test_what_does_not_count(void **state)
 	report_again(f);
 	assert_true(is_true(cell(f, 3, "null"), "good"));
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		assert_int_equal(json_array_size(json_object_get(f->root, ids[i])), 0);
+	assert_false(is_true(cell(f, 3, "null"), "fastest") || is_true(cell(f, 3, "null"), "near_fastest"));
+	junit = matrix = (struct text){ 0 };
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"4\"");
+	says(&junit, "<skipped message=\"right: nothing was computed: the null engine");
+	written(f, REPORT_MATRIX, NULL, &matrix);
+	never_says(&matrix, "\"compatible\": true");
+	text_done(&junit);
+	text_done(&matrix);
 }
 
 // Every piece of `text` with `figure` has all of `words`; a piece begins at each of `opens`.
