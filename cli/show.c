@@ -130,6 +130,8 @@ static const char *headline(const struct cell_result *result, struct arena *a)
 	struct text t = { 0 };
 	const char *out;
 
+	if (r->graph_verdict && result->verdict == VERDICT_UNSUPPORTED)
+		return "computed as asked, but the limit of --max-loss cannot be applied";
 	if (!r->graph_verdict || (result->verdict != VERDICT_RIGHT && result->verdict != VERDICT_LOSSY) || isnan(r->cosine))
 		return verdict_sentence(result->verdict);
 	text_addf(&t, "%s; against %s it loses: cosine %.6g", result->verdict == VERDICT_RIGHT ? "computed as asked: graph and arithmetic are right" :
@@ -143,6 +145,14 @@ static const char *headline(const struct cell_result *result, struct arena *a)
 	return out;
 }
 
+// The engine that computed the graph in float32, which is seldom the cell's: that of the loss, or of 16-bit arithmetic. NULL: the row does not know.
+static const char *computed_by(const struct row *r)
+{
+	if (r->reference && text_starts(r->reference, "engine:"))
+		return r->reference;
+	return r->arithmetic_reference && text_starts(r->arithmetic_reference, "engine:") && !strchr(r->arithmetic_reference, ',') ? r->arithmetic_reference : NULL;
+}
+
 // The two judgements of a reduced precision.
 static void add_graph(struct text *t, const struct row *r)
 {
@@ -150,7 +160,8 @@ static void add_graph(struct text *t, const struct row *r)
 		return;
 	text_addf(t, "%s in float32", r->graph_verdict);
 	if (r->graph_reference)
-		text_addf(t, ": max %.3g, NMSE %.2g against %s, within float32's bound", r->graph_max_abs_error, r->graph_nmse, r->graph_reference);
+		text_addf(t, ": max %.3g, NMSE %.2g%s%s against %s, by float32's bound", r->graph_max_abs_error, r->graph_nmse, computed_by(r) ? " of " : "",
+			computed_by(r) ? computed_by(r) : "", r->graph_reference);
 }
 
 static void add_arithmetic(struct text *t, const struct row *r)
@@ -170,7 +181,7 @@ static void add_nodes(struct text *t, const struct row *r)
 	if (r->nodes_on_platform == ROW_NONE) {
 		text_addf(t, "%lld in the graph; where they ran is not known", (long long)r->nodes);
 	} else {
-		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->attempt > 1 && r->actual ? r->actual : r->requested);
+		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->tried ? r->tried : r->requested);
 		if (r->nodes_fused != ROW_NONE && r->nodes_fused > 0)
 			text_addf(t, ", %lld fused into others", (long long)r->nodes_fused);
 		if (r->partitions != ROW_NONE && r->partitions > 1)
@@ -351,10 +362,13 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 		return;
 	text_add(
 		t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
+	bool is_converted = r->converted_bytes != ROW_NONE && r->converted_bytes > 0;          // then the type in the files is not that of most bytes
 	if (r->weights_dtype)
-		text_addf(t, ", %s", r->weights_dtype);
+		text_addf(t, ", %s%s", r->weights_dtype, is_converted ? " in its files" : "");
 	if (r->weights_bytes != ROW_NONE)
-		text_addf(t, ", %s", show_size(a, (uint64_t)r->weights_bytes));
+		text_addf(t, ", %s%s", show_size(a, (uint64_t)r->weights_bytes), is_converted ? " in the graph" : "");
+	if (is_converted)
+		text_addf(t, ", converted%s%s", r->precision ? " for " : "", r->precision ? r->precision : "");
 	if (r->placed_by)
 		text_addf(t, ", reached by %s", r->placed_by);
 	if (r->compute_dtype)
@@ -459,7 +473,7 @@ void show_result(const struct cell_result *result, const char *db)
 const char *show_short(struct arena *a, const struct cell_result *r)
 {
 	const char *word = verdict_word(r->verdict);
-	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_FELL_BACK)
+	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_UNSUPPORTED && r->verdict != VERDICT_FELL_BACK)
 		return qualified(a, arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms)), &r->row);
 	word = qualified(a, word, &r->row);
 	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;

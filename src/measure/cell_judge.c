@@ -156,7 +156,7 @@ static void conclude(const struct judging *j, enum verdict graph, const char *gr
 	beyond = loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;
-		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNJUDGED;
+		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNSUPPORTED;          // an exit code that a gate sees
 	}
 }
 

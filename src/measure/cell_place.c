@@ -71,7 +71,7 @@ static void say_placement(struct work *w, const struct session *session, const s
 	struct refusal *refused;
 	size_t count = gather(&w->arena, p, &refused);
 	json_t *list = json_array();
-	const char *note = p->note;
+	const char *note = p->note, *products = work_products(w, p);
 
 	if (p->count && !say_placed(p))
 		note = arena_printf(&w->arena, "%s%sthe list of %zu nodes is too long to be kept", note ? note : "", note ? "; " : "", p->count);
@@ -80,6 +80,11 @@ static void say_placement(struct work *w, const struct session *session, const s
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
 			(json_int_t)refused[i].count, "first", refused[i].first, "where", refused[i].where, "reason", refused[i].reason));
+	if (products)
+		say_row(json_pack("{s:s}", "compute_dtype", products));
+	if (text_is(products, "f32"))
+		note = arena_printf(&w->arena, "%s%sno product of integers ran: QuantizeLinear and DequantizeLinear stand between products in f32", note ? note : "",
+			note ? "; " : "");
 	say_row(placed_columns(p));
 	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", note));
 	json_decref(list);

@@ -4,6 +4,7 @@
 #include "measure/cell_work.h"
 
 #include <math.h>
+#include <string.h>
 
 enum status work_choose_precision(struct work *w, struct error *err)
 {
@@ -84,10 +85,45 @@ enum status work_check_precision(struct work *w, struct error *err)
 	enum precision asked = precision_find(w->ask.variant.precision);
 	const char *says = session_option(&w->part->session, "compute_dtype"), *wanted = asked == PRECISION_FLOAT16 ? "f16" : asked == PRECISION_BFLOAT16 ? "bf16" : NULL;
 
+	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16"))           // bf16 too; asked for by name: without a name its own type is an answer
+		return error_set(err, STATUS_UNSUPPORTED, "--precision float32: %s computes in %s on this device; leave --precision away, or ask for %s", w->target.platform->name, says,
+			strstr(says, "bf16") ? "bfloat16" : "float16");
 	// Where the graph makes it, its own types say so.
 	if (!wanted || platform_precision(w->target.route, asked)->by != PRECISION_BY_ENGINE || !says || text_is(says, wanted))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED, "%s: %s was asked to compute in %s and says that it computes in %s", precision_word(asked), w->backend->name, wanted, says);
+}
+
+const char *work_confirmed_dtype(const struct work *w)
+{
+	const char *says = session_option(&w->part->session, "compute_dtype");
+	enum precision p = w->precise.precision;
+
+	if (!says)
+		says = "f32";
+	// A graph of a reduced precision gives out float32 whatever its products are, and an engine's word is on what it computes in floats.
+	return precision_is_reduced(p) && text_is(says, "f32") && !platform_precision(w->target.route, p)->float_activations ? NULL : says;
+}
+
+const char *work_products(const struct work *w, const struct placement *p)
+{
+	static const char *const integer[] = { "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul", "QGemm", "ConvInteger", "QLinearConv" };
+	bool integers = false, floats = false;
+
+	if (w->precise.precision != PRECISION_INT8_DYNAMIC && w->precise.precision != PRECISION_INT8_STATIC)
+		return NULL;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct placed_node *n = &p->nodes[i];
+
+		if (n->fused_away || n->elsewhere || !n->op)
+			continue;
+		for (size_t k = 0; k < sizeof integer / sizeof *integer; k++)
+			integers |= text_is(n->op, integer[k]);
+		if (text_is(n->op, "MatMulNBits"))
+			return NULL;                             // what it multiplies in is its choice
+		floats |= text_is(n->op, "DequantizeLinear") && text_is(n->dtype, "i8");         // ran by itself: what reads the weights reads floats
+	}
+	return integers ? "f32 and int8" : floats ? "f32" : NULL;
 }
 
 static bool is_of_integers(enum precision p)

@@ -62,6 +62,10 @@ void say_samples(const int64_t *ns, size_t count);
 const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed);
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
 enum status work_check_precision(struct work *w, struct error *err);         // behind the load: does the engine compute in what it was asked to?
+// The column compute_dtype, behind the load. NULL: nobody has confirmed what a graph of a reduced precision is computed in.
+const char *work_confirmed_dtype(const struct work *w);
+// Of int8-dynamic and int8-static: what products ran in, as the placed nodes tell. NULL: another precision, or they do not tell.
+const char *work_products(const struct work *w, const struct placement *p);
 // Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err);
 

@@ -43,26 +43,31 @@ enum status loss_parse(struct loss_limits *out, const char *text, struct error *
 	return STATUS_OK;
 }
 
+static const char *add(struct arena *a, const char *said, const char *more)
+{
+	return said ? arena_printf(a, "%s; %s", said, more) : arena_printf(a, "--max-loss: %s", more);
+}
+
 const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct arena *a, bool *known)
 {
 	const struct {
-		const char *what;
+		const char *word, *figure, *what;
 		double limit, lost;
 	} all[] = {
-		{ "1 - cosine similarity", l->cosine, 1 - r->cosine },
-		{ "places with another top-1", l->top1, 1 - r->top1_agreement },
-		{ "perplexity over float32's, less 1,", l->perplexity, r->perplexity / r->perplexity_float32 - 1 },
-		{ "normalised mean squared error", l->nmse, r->nmse },
+		{ "cosine", "cosine similarity", "1 - cosine similarity", l->cosine, 1 - r->cosine },
+		{ "top1", "top-1 agreement", "the share of places with another top-1", l->top1, 1 - r->top1_agreement },
+		{ "perplexity", "perplexity", "perplexity over that of float32, less 1", l->perplexity, r->perplexity / r->perplexity_float32 - 1 },
+		{ "nmse", "normalised mean squared error", "normalised mean squared error", l->nmse, r->nmse },
 	};
+	const char *said = NULL;
 
-	*known = true;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].lost > all[i].limit)
-			return arena_printf(a, "--max-loss: %s is %.4g against float32; allowed %.4g", all[i].what, all[i].lost, all[i].limit);
+			said = add(a, said, arena_printf(a, "%s is %.4g against float32, allowed %.4g", all[i].what, all[i].lost, all[i].limit));
+	*known = said != NULL;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (!isnan(all[i].limit) && isnan(all[i].lost)) {
-			*known = false;
-			return arena_printf(a, "--max-loss: a limit is given for %s, which this model's outputs do not have", all[i].what);
-		}
-	return NULL;
+		if (!isnan(all[i].limit) && isnan(all[i].lost))
+			said = add(a, said, arena_printf(a, "the limit %s=%g cannot be applied: the outputs of this model have no %s", all[i].word, all[i].limit, all[i].figure));
+	*known = *known || !said;
+	return said;
 }

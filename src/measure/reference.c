@@ -141,6 +141,22 @@ struct asked {
 	const char *name;
 };
 
+// Activations are left to the engine: the graph, and so the one that judges its arithmetic, rounds none.
+static bool engine_quantises(const struct cell *c)
+{
+	const struct platform *p = platform_find(c->platform);
+	const struct route *route = p ? platform_route(p, c->device) : NULL;
+
+	return route && platform_precision(route, precision_find(c->variant.precision))->quantises;
+}
+
+static bool rounds_activations(const struct cell *c)
+{
+	enum precision p = precision_find(c->variant.precision);
+
+	return (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC) && !engine_quantises(c);
+}
+
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
 static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q, const struct cell *c,
 	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
@@ -163,12 +179,9 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.is_static = c->is_static;
 	}
 	if (q->kind == REFERENCE_ARITHMETIC) {
-		const struct platform *p = platform_find(c->platform);
-		const struct route *route = p ? platform_route(p, c->device) : NULL;
-
 		ask.variant.precision = c->variant.precision;
 		ask.calibration = q->calibration;
-		ask.dequantised = route && platform_precision(route, precision_find(c->variant.precision))->quantises ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
+		ask.dequantised = engine_quantises(c) ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
 	}
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &read_error);
@@ -255,7 +268,7 @@ enum status reference_ask(struct reference *out, const struct reference_question
 			continue;
 		x.name = judge_name(a, &x.target);
 		if (q->kind == REFERENCE_ARITHMETIC)
-			x.name = arena_printf(a, "%s, dequantised weights", x.name);
+			x.name = arena_printf(a, "%s, dequantised weights%s", x.name, rounds_activations(c) ? ", activations rounded alike" : "");
 		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))
 			return st;
 		if (why)

@@ -61,8 +61,8 @@
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows")     \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says")                                                  \
 	X(INTEGER, layers, "layers asked for by --layers; null: all")                                                      \
-	X(TEXT, weights_dtype, "what lies in the file")                                                                    \
-	X(TEXT, compute_dtype, "what the engine computes in, as it confirmed; of an .onnx file that holds quantised operators it says so") \
+	X(TEXT, weights_dtype, "type of most weight bytes in the files of the model, whatever they were converted to (precision, converted_bytes)") \
+	X(TEXT, compute_dtype, "what the engine computes in: what its provider or its nodes say, else the type of the graph's outputs; of an .onnx file that holds quantised operators it says so; 'f32 and int8': products of integers, the rest in f32; null: of a reduced precision nobody says it") \
 	X(TEXT, precision_by, "who makes the precision: graph (as drawn), engine (an option); null: nothing was asked")    \
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration")      \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache")                                           \

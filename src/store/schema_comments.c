@@ -62,7 +62,7 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 	{ "artifact", "key", "SHA-256 of graph, weight headers and blob identities; measurement.artifact_key" },
 	{ "artifact", "model", "model.id" },
 	{ "artifact", "form", "which graph variant" },
-	{ "artifact", "weights_dtype", "what lies in the file" },
+	{ "artifact", "weights_dtype", "type of most weight bytes in the files of the model, whatever they were converted to" },
 	{ "artifact", "weights_bytes", "bytes of the weights that the graph uses" },
 	{ "artifact", "nodes", "nodes in the graph as drawn" },
 	{ "artifact", "placed_by", "how the engine got the weights: memory, hardlink, reflink, copy, file" },

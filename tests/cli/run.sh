@@ -100,6 +100,11 @@ json '"--options precision=bf16" not in d[0]["cause"] and d[1]["predicted_mib"] 
 [ -z "$(ls -A "$ASSAY_CACHE/synthetic" 2>/dev/null)" ] || fail "weights were written for what is not tried"
 "$ASSAY" report --format md | grep -q '| [0-9]* MiB | not tried |' || fail "the report does not say what was predicted"
 
+# In a chain of fallbacks the nodes of a try are counted of the platform that was tried.
+code 2 env ASSAY_NULL="cuda:leave=all openvino:leave=all cpu:fail=open" "$ASSAY" run "$work/bert" --on cuda --fallback $quick
+has out '^  nodes +0 of [0-9]+ on cuda '
+has out '^  nodes +0 of [0-9]+ on openvino '
+
 # Line ends end lines; escapes are for text from outside.
 code 0 "$ASSAY" cache --verify
 has out '^0 do not match$'
