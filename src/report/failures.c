@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not run, by cause: models and platforms that fail alike are one entry.
+// What does not run or is not right, by cause: models and platforms that fail alike are one entry.
 #include <stdlib.h>
 
 #include "report/gather.h"

@@ -70,7 +70,7 @@ static const char *words_of(struct arena *a, const struct summary *s, const stru
 		out = arena_printf(a, "%s, %s", out, g->precision);
 	if (g->threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)g->threads, g->threads == 1 ? "" : "s");
-	return s->machine_count > 1 ? arena_printf(a, "%s, machine %.8s", out, g->machine != NULL ? g->machine : "?") : out;
+	return s->own_machine_count > 1 ? arena_printf(a, "%s, machine %.8s", out, g->machine != NULL ? g->machine : "?") : out;
 }
 
 static struct forecast *prove(const struct forecast_group *g, struct arena *a)

@@ -270,7 +270,7 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 	const char **models = ARENA_ARRAY(a, s->line_count + 1, const char *), **platforms = ARENA_ARRAY(a, s->column_count + 1, const char *);
 	size_t shown = 0, more = 0;
 
-	text_addf(out, "<section class=\"card\"><h2>What does not, and why</h2>%s", s->failure_count > 0 ? "<ul>" : "");
+	text_addf(out, "<section class=\"card\"><h2>What does not, or is not right</h2>%s", s->failure_count > 0 ? "<ul>" : "");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
 		size_t model_count = 0, platform_count = 0, joined = 0;
@@ -309,10 +309,14 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 static const char *software_words(const struct summary *s, struct arena *a)
 {
 	size_t n = 0;
+	const char *which = "";
 
 	for (size_t i = 0; i < s->cell_count; i++)
 		n += report_software(&s->cells[i].row) != NULL;
-	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed).", n, s->cell_count) : "";
+	for (size_t k = 0; k < s->column_count; k++)
+		if (s->column_words[k] != NULL)
+			which = arena_printf(a, "%s; %s: %zu of %zu cells good, %s", which, html_esc(a, s->columns[k]), s->column_counts[k].good, s->column_counts[k].total, s->column_words[k]);
+	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed)%s.", n, s->cell_count, which) : "";
 }
 
 static const char *shortened_words(const struct summary *s, struct arena *a)
@@ -327,9 +331,9 @@ static const char *shortened_words(const struct summary *s, struct arena *a)
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, html_esc(a, s->headline));
-	if (s->machine_count > 0)
-		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->machine_count > 1
-			? arena_printf(a, ", and %zu more machine%s", s->machine_count - 1, s->machine_count > 2 ? "s" : "") : "");
+	if (s->own_machine_count > 0)
+		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->own_machine_count > 1
+			? arena_printf(a, ", and %zu more machine%s", s->own_machine_count - 1, s->own_machine_count > 2 ? "s" : "") : "");
 	if (s->synthetic > 0)
 		text_addf(out, "<p class=\"lede\">%s: their outputs mean nothing.%s%s <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
 			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count), shortened_words(s, a), software_words(s, a));

@@ -6,7 +6,7 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->failure_count == 0)
 		return;
-	text_add(out, "<h2 id=\"failures\">What does not run, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
+	text_add(out, "<h2 id=\"failures\">What does not run or is not right, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
 		text_addf(out, "<tr><td data-label=\"Model\"><span><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
@@ -56,6 +56,10 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "<h2>Machine</h2><dl>");
 	for (size_t i = 0; i < s->machine_count; i++) {
 		const struct report_machine *m = &s->machines[i];
+		if (m->is_foreign) {
+			html_fact(out, a, "Of imported rows", m->cpu_model != NULL ? m->cpu_model : "no machine is named");
+			continue;
+		}
 		html_fact(out, a, "Processor", report_machine_line(a, m));
 		html_fact(out, a, "Caches", html_with(a, html_with(a, "L2 ", "", report_bytes(a, m->l2_bytes)), ", L3 ", report_bytes(a, m->l3_bytes)));
 		html_fact(out, a, "Instruction sets", m->features);

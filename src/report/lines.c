@@ -8,7 +8,7 @@
 
 static void count_cell(struct report_counts *n, const struct report_cell *c)
 {
-	n->total++;
+	n->total += !c->is_foreign;
 	n->good += c->is_good;
 	if (c->is_running)
 		n->running++;
@@ -110,7 +110,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
 }
 
-static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, bool many_machines)
+static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
 {
 	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
 
@@ -137,7 +137,9 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
 	if (beside != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
-	if (many_machines)
+	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL)           // its file names it at best
+		out = arena_printf(a, "%s%smachine %s", out, *out ? ", " : "", l->machine);
+	else if (l->source == NULL && s->own_machine_count > 1)
 		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
 	return out;
 }
@@ -181,9 +183,22 @@ static void name_platforms(struct summary *out, struct arena *a)
 			c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *o = &out->cells[k];
-			if (text_is(o->row.requested, c->row.requested) && !text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
+			if (o->is_foreign == c->is_foreign && text_is(o->row.requested, c->row.requested) && !text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
 				c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
 		}
+	}
+}
+
+static void qualify_columns(struct summary *out, struct arena *a)
+{
+	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+
+	for (size_t k = 0; k < out->column_count; k++) {
+		size_t n = 0;
+		for (size_t i = 0; i < out->cell_count; i++)
+			if (out->cells[i].column == k && out->cells[i].is_good)
+				words[n++] = row_qualifiers(a, &out->cells[i].row, QUALIFY_DEVICE);
+		out->column_words[k] = qualifiers_of_all(a, words, n);
 	}
 }
 
@@ -191,6 +206,7 @@ void summary_place_cells(struct summary *out, struct arena *a)
 {
 	out->columns = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	out->column_counts = ARENA_ARRAY(a, out->cell_count + 1, struct report_counts);
+	out->column_words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	out->lines = ARENA_ARRAY(a, out->cell_count + 1, struct report_line);
 	name_platforms(out, a);
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -216,9 +232,10 @@ void summary_place_cells(struct summary *out, struct arena *a)
 		count_cell(&out->counts, c);
 		count_cell(&out->column_counts[c->column], c);
 	}
+	qualify_columns(out, a);
 	for (size_t i = 0; i < out->line_count; i++) {
-		out->lines[i].variant = variant_of(a, &out->lines[i], true, out->machine_count > 1);
-		out->lines[i].variant_but_options = variant_of(a, &out->lines[i], false, out->machine_count > 1);
+		out->lines[i].variant = variant_of(a, &out->lines[i], true, out);
+		out->lines[i].variant_but_options = variant_of(a, &out->lines[i], false, out);
 		out->lines[i].warning = warning_of(a, &out->lines[i]);
 	}
 	for (size_t i = 0; i < out->cell_count; i++)
@@ -304,14 +321,31 @@ void summary_rank_line(struct summary *out, const struct report_line *l, struct 
 
 // ---- models ------------------------------------------------------------------------------------------------------
 
-// By the verdict of its row, and of the try that answered where it gave nothing.
-static enum report_model standing_of(const struct report_cell *c)
+// The row by which a cell's model is known to run: the cell's own, or that of the try that answered where it gave nothing; NULL: neither.
+static const struct row *running_row(const struct report_cell *c)
 {
 	const struct report_try *y = c->fallback != NULL ? c->fallback->answer : NULL;
+
+	if (row_runs_on(&c->row, c->row.requested))
+		return &c->row;
+	return y != NULL && row_runs_on(&y->row, y->platform) ? &y->row : NULL;
+}
+
+// What qualifies the answer is what qualifies that row, and not the cell that gave nothing.
+static const char *reason_words(struct arena *a, const struct report_cell *c, unsigned which)
+{
+	const struct row *r = running_row(c);
+
+	return row_qualifiers(a, r != NULL ? r : &c->row, which);
+}
+
+static enum report_model standing_of(const struct report_cell *c)
+{
+	const struct row *runs = running_row(c);
 	bool is_null = text_is(c->row.engine, "null");
 
-	if (row_runs_on(&c->row, c->row.requested) || (y != NULL && row_runs_on(&y->row, y->platform)))
-		return row_is_shortened(&c->row) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
+	if (runs != NULL)
+		return row_is_shortened(runs) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
 	if (c->is_foreign || is_null)
 		return REPORT_MODEL_FOREIGN;
 	if (c->is_running || !verdict_answers(c->verdict))
@@ -330,7 +364,7 @@ static unsigned distance_of(const struct report_cell *c, struct arena *a)
 	unsigned out = 0;
 
 	for (unsigned which = 1; which <= QUALIFY_ALL; which *= 2)
-		out += row_qualifiers(a, &c->row, which) != NULL ? which == QUALIFY_DEVICE ? 8 : which == QUALIFY_WEIGHTS ? 2 : 1 : 0;
+		out += reason_words(a, c, which) != NULL ? which == QUALIFY_DEVICE ? 8 : which == QUALIFY_WEIGHTS ? 2 : 1 : 0;
 	return out;
 }
 
@@ -344,7 +378,7 @@ static bool speaks_better(const struct report_cell *x, const struct report_cell 
 void summary_count_models(struct summary *out, struct arena *a)
 {
 	const struct report_cell **best = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
-	const struct report_cell **alike = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	size_t count = 0;
 
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -358,7 +392,7 @@ void summary_count_models(struct summary *out, struct arena *a)
 	for (int m = 0; m < REPORT_MODELS; m++) {
 		for (size_t k = 0; k < count; k++)
 			if (standing_of(best[k]) == (enum report_model)m)
-				alike[out->models[m]++] = best[k];
-		out->model_words[m] = report_qualifiers(a, alike, out->models[m]);
+				words[out->models[m]++] = reason_words(a, best[k], QUALIFY_ALL);
+		out->model_words[m] = qualifiers_of_all(a, words, out->models[m]);
 	}
 }

@@ -83,7 +83,7 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 
 static void failures_md(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_add(out, "## What does not run, and why\n\n");
+	text_add(out, "## What does not run or is not right, and why\n\n");
 	if (s->failure_count == 0) {
 		text_addf(out, "%s\n\n", report_no_failure_words(s, a));
 		return;
@@ -190,9 +190,15 @@ static void comparisons_md(const struct summary *s, struct arena *a, struct text
 static void machine_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "## The machine\n\n");
-	for (size_t i = 0; i < s->machine_count; i++)
-		text_addf(out, "- %s, kernel %s. Instruction sets: %s.\n", esc(a, report_machine_line(a, &s->machines[i])), esc(a, s->machines[i].kernel),
-			s->machines[i].features != NULL ? esc(a, s->machines[i].features) : "not known");
+	for (size_t i = 0; i < s->machine_count; i++) {
+		const struct report_machine *m = &s->machines[i];
+		if (m->is_foreign) {
+			text_addf(out, "- Of imported rows, not measured by assay: %s.\n", m->cpu_model != NULL ? esc(a, m->cpu_model) : "no machine is named");
+			continue;
+		}
+		text_addf(out, "- %s, kernel %s. Instruction sets: %s.\n", esc(a, report_machine_line(a, m)), esc(a, m->kernel),
+			m->features != NULL ? esc(a, m->features) : "not known");
+	}
 	text_add(out, "\n");
 	if (s->platform_count == 0)
 		return;
@@ -211,11 +217,15 @@ static void machine_md(const struct summary *s, struct arena *a, struct text *ou
 void report_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_addf(out, "# %s\n\n", esc(a, s->headline));
-	if (s->machine_count > 0)
+	if (s->own_machine_count > 0)
 		text_addf(out, "On %s.\n", esc(a, report_machine_line(a, &s->machines[0])));
-	for (size_t k = 0; k < s->column_count; k++)
-		text_addf(out, "%s%s: %zu of %zu cells good", k == 0 ? "" : "; ", esc(a, s->columns[k]), s->column_counts[k].good, s->column_counts[k].total);
-	text_add(out, s->column_count > 0 ? ".\n\n" : "\n");
+	size_t said = 0;
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct report_counts *n = &s->column_counts[k];
+		if (n->total > 0)
+			text_addf(out, "%s%s", said++ == 0 ? "" : "; ", esc(a, report_qualified(a, arena_printf(a, "%s: %zu of %zu cells good", s->columns[k], n->good, n->total), s->column_words[k])));
+	}
+	text_add(out, said > 0 ? ".\n\n" : "\n");
 	if (s->cell_count > 0)
 		matrix_md(s, a, out);
 	failures_md(s, a, out);

@@ -42,7 +42,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
 		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");
-	NOTE(out->machine_count > 1 ? out->machine_count : 0, "The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
+	NOTE(out->own_machine_count > 1 ? out->own_machine_count : 0, "The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
 	for (size_t i = 0; i < out->section_count; i++) {
 		const struct report_section *t = out->sections[i];
 		size_t flagged = 0;

@@ -159,21 +159,25 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 static enum status take_machines(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, arena_printf(&s->arena, "SELECT machine.* FROM machine JOIN (SELECT machine, max(id) AS last FROM run GROUP BY machine) r"
-		" ON r.machine = machine.id ORDER BY r.last DESC LIMIT %d", REPORT_OTHERS), &t, err);
+	enum status status = store_query(s, arena_printf(&s->arena, "SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, max(id) AS last"
+		" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
+		" ON o.machine = machine.id ORDER BY is_foreign, r.last DESC LIMIT %d", REPORT_OTHERS), &t, err);
 
 	if (status != STATUS_OK)
 		return status;
 	out->machines = ARENA_ARRAY(&s->arena, t.row_count + 1, struct report_machine);
 	out->machine_count = t.row_count;
-	for (size_t i = 0; i < t.row_count; i++)
+	for (size_t i = 0; i < t.row_count; i++) {
 		out->machines[i] = (struct report_machine){
+			.is_foreign = text_is(table_get(&t, i, "is_foreign"), "true"),
 			.id = table_get(&t, i, "id"), .cpu_model = table_get(&t, i, "cpu_model"), .architecture = table_get(&t, i, "architecture"),
 			.os = table_get(&t, i, "os"), .kernel = table_get(&t, i, "kernel"), .features = table_get(&t, i, "features"),
 			.hypervisor = table_get(&t, i, "hypervisor"), .cores = table_integer(&t, i, "cores"), .threads = table_integer(&t, i, "threads"),
 			.usable_cpus = table_integer(&t, i, "usable_cpus"), .memory_bytes = table_integer(&t, i, "memory_bytes"),
 			.memory_limit_bytes = table_integer(&t, i, "memory_limit_bytes"), .l2_bytes = table_integer(&t, i, "l2_bytes"), .l3_bytes = table_integer(&t, i, "l3_bytes"),
 		};
+		out->own_machine_count += !out->machines[i].is_foreign;
+	}
 	return STATUS_OK;
 }
 

@@ -33,7 +33,7 @@ struct report_cell {
 	bool is_foreign;                     // another tool measured it
 	bool is_stand_in;                    // the null engine gave outputs in a platform's place: nothing was computed
 	bool is_elsewhere;                   // it gave outputs, on another platform than was asked for
-	bool is_failure;                     // it stands among what does not run: neither good nor running, compiled, imported or only unjudged
+	bool is_failure;                     // it stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
@@ -103,6 +103,7 @@ struct report_platform {
 struct report_machine {
 	const char *id, *cpu_model, *architecture, *os, *kernel, *features, *hypervisor;
 	int64_t cores, threads, usable_cpus, memory_bytes, memory_limit_bytes, l2_bytes, l3_bytes;
+	bool is_foreign;                     // all its rows were imported from other tools
 };
 
 struct report_run { const char *command, *version, *started_at; int64_t id, cells; };
@@ -116,7 +117,8 @@ struct report_comparison {
 	const char *notes;                   // what to know before quoting it; NULL: nothing
 };
 
-// Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good.
+// Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good. Imported rows are no
+// cells: `total` leaves them out.
 struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, stood_in, imported, good, total; };
 
 // What is known of a model, by the best of its rows; the first that holds.
@@ -136,12 +138,14 @@ struct summary {
 	const char *made_at, *version;                   // of this report
 	struct report_machine *machines;
 	size_t machine_count;
+	size_t own_machine_count;                        // of these the first: assay measured there
 	struct report_platform *platforms;               // latest detection
 	size_t platform_count;
 	struct report_run *runs;                         // newest first
 	size_t run_count;
 	const char **columns;                            // platform labels
 	struct report_counts *column_counts;
+	const char **column_words;                       // of each: "emulated", "1 of 9: nothing computed", of its good cells; NULL: hardware
 	size_t column_count;
 	struct report_line *lines;
 	size_t line_count;

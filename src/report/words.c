@@ -180,7 +180,7 @@ const char *report_verdict_word(const struct report_cell *c)
 
 const char *report_failure_word(const struct report_failure *f)
 {
-	return f->is_stand_in ? "stood in" : f->is_elsewhere ? "ran elsewhere" : word_of(f->verdict);
+	return f->is_stand_in ? "stood in" : f->is_elsewhere ? "ran elsewhere" : f->verdict == VERDICT_LOSSY ? "ran, with a loss beyond what was allowed" : word_of(f->verdict);
 }
 
 const char *report_model_name(const char *model)
@@ -232,7 +232,7 @@ const char *report_no_failure_words(const struct summary *s, struct arena *a)
 
 	if (s->cell_count == 0)
 		return "Nothing was asked for.";
-	if (s->counts.running == s->counts.total)
+	if (s->counts.running > 0 && s->counts.running == s->counts.total)
 		return "Nothing has finished yet.";
 	if (unjudged == NULL)
 		return "Everything that was asked for and has finished ran, and was found right.";

@@ -250,6 +250,97 @@ static void test_qualifiers_stand_beside(void **state)
 	text_done(&junit);
 }
 
+static void headline_is(struct fixture *f, const char *words)
+{
+	report_again(f);
+	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), words);
+}
+
+// An emulated cell failed and the real processor answered in its place: what qualifies the answer stands in the headline, what qualifies the failure does not.
+static void test_headline_of_a_fallback(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result soft = test_result(0, "m", "qnn", VERDICT_FAILED), answer = test_result(0, "m", "qnn", VERDICT_RIGHT);
+	struct cell c = test_cell("m", "qnn");
+
+	soft.row.emulated = 1;
+	soft.row.cause = "the engine refused it";
+	add(f, "m", "qnn", soft);
+	headline_is(f, "The model does not run here");
+	c.synthetic = true;
+	c.attempt = 2;
+	c.fallback_of = 1;
+	answer.row.tried = answer.row.actual = "openvino";
+	answer.row.fallback_of = 1;
+	answer.row.attempt = 2;
+	if (store_started(&f->store, &c, "k", &answer.row.row, &f->err) || store_finished(&f->store, &answer, &f->err))
+		fail_msg("%s", f->err.text);
+	headline_is(f, "The model runs here (synthetic weights)");
+	const json_t *runs = json_object_get(json_object_get(f->root, "model_standings"), "run");
+	assert_string_equal(text_in(runs, "qualifiers"), "synthetic weights");
+}
+
+// Imported rows are no cells: they make no platform of their own, and the report is of the machine where assay measured.
+static void test_imported_rows(void **state)
+{
+	struct fixture *f = *state;
+	struct machine other = { .id = "of a file: X CPU", .cpu_model = "X CPU" };
+	struct cell_result r = test_result(0, "f", "cpu", VERDICT_UNJUDGED);
+	struct cell_result ours = test_result(0, "m", "cpu", VERDICT_RIGHT);
+	struct cell c = test_cell("m", "cpu");
+
+	c.synthetic = true;
+	c.device = "CPU";
+	if (store_started(&f->store, &c, "k", &ours.row.row, &f->err) || store_finished(&f->store, &ours, &f->err) || store_end_run(&f->store, &f->err)
+		|| store_begin_run(&f->store, &other, "import llama.json", &f->err))
+		fail_msg("%s", f->err.text);
+	r.row.source = "llama-bench 5163";
+	add(f, "f", "cpu", r);
+	write_all(f);
+	says(&f->md, "On Test CPU, 2 of 4 threads usable");
+	says(&f->md, "\ncpu: 1 of 1 cells good.\n");
+	says(&f->md, "- Of imported rows, not measured by assay: X CPU.\n");
+	never_says(&f->md, "cpu:CPU");
+	never_says(&f->md, "The rows come from");
+	says(&f->html, "<p class=\"lede\">Test CPU, 2 of 4 threads usable");
+	never_says(&f->html, "more machine");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(f->root, "counts"), "cells")), 1);
+	const json_t *machines = json_object_get(f->root, "machines");
+	assert_false(is_true(json_array_get(machines, 0), "imported"));
+	assert_true(is_true(json_array_get(machines, 1), "imported"));
+}
+
+// What ran on software is called so wherever good cells are counted.
+static void test_emulated_cells_are_called_so(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, "m", "qnn", VERDICT_RIGHT);
+
+	r.row.emulated = 1;
+	add(f, "m", "qnn", r);
+	add_timed(f, "m", "cpu", 12, 11, 13);
+	write_all(f);
+	says(&f->md, "\nqnn: 1 of 1 cells good (emulated); cpu: 1 of 1 cells good.\n");
+	says(&f->html, "1 of 2 cells ran on no hardware (emulated, or nothing computed); qnn: 1 of 1 cells good, emulated.");
+}
+
+// Lossy outputs ran: no row says that they did not.
+static void test_lossy_ran(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_LOSSY);
+
+	r.row.cause = "cosine 0.8 where 0.99 was asked";
+	add(f, "m", "cpu", r);
+	write_all(f);
+	says(&f->md, "## What does not run or is not right, and why\n");
+	says(&f->md, "| cpu | ran, with a loss beyond what was allowed | cosine 0.8 where 0.99 was asked |");
+	says(&f->html, ">ran, with a loss beyond what was allowed</span>");
+	never_says(&f->md, "What does not run, and why");
+	never_says(&f->html, "What does not run, and why");
+	never_says(&f->html, "What does not, and why");
+}
+
 // Where nothing failed, what nobody judged, ran or measured here is named.
 static void test_nothing_failed(void **state)
 {
@@ -494,7 +585,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_was_asked), TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
-		TEST(test_a_part_is_no_model), TEST(test_nothing_failed),
+		TEST(test_a_part_is_no_model), TEST(test_nothing_failed), TEST(test_headline_of_a_fallback), TEST(test_imported_rows), TEST(test_emulated_cells_are_called_so),
+		TEST(test_lossy_ran),
 		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
