@@ -42,33 +42,34 @@ static const struct report_column latency_columns[] = {
 
 static void best_latency(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency", "Lowest median of its line. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
+	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency", "Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
 		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
 		latency_columns, sizeof latency_columns / sizeof *latency_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {
 		const struct report_line *l = &out->lines[i];
-		const struct report_cell *best = NULL;
-		const char **near = ARENA_ARRAY(a, out->column_count + 1, const char *);
-		size_t timed = 0, near_count = 0;
-		for (size_t k = 0; k < out->column_count; k++) {
-			const struct report_cell *c = at(out, l, k);
-			if (c == NULL || !report_is_ranked(c))
-				continue;
-			timed++;
-			best = best == NULL || c->row.latency_ms < best->row.latency_ms ? c : best;
-		}
+		const struct report_cell *best = l->best;
+		const char **near = ARENA_ARRAY(a, out->column_count + 1, const char *), **untold = ARENA_ARRAY(a, out->column_count + 1, const char *), *note = NULL;
+		size_t timed = 0, near_count = 0, untold_count = 0;
 		if (best == NULL)
 			continue;
 		for (size_t k = 0; k < out->column_count; k++) {
 			const struct report_cell *c = at(out, l, k);
+			timed += c != NULL && report_is_ranked(c);
 			if (c != NULL && c != best && c->is_near_fastest)
 				near[near_count++] = report_qualified(a, c->platform, c->own_qualifiers);
+			if (c != NULL && c != best && c->is_untold)
+				untold[untold_count++] = report_qualified(a, c->platform, c->own_qualifiers);
 		}
+		if (timed == 1)
+			note = "the only one that was timed";
+		if (near_count > 0)
+			note = arena_printf(a, "too near to tell apart: %s", report_join(a, near, near_count, "and"));
+		if (untold_count > 0)
+			note = arena_printf(a, "%s%sunstable, so no claim against: %s", note != NULL ? note : "", note != NULL ? "; " : "", report_join(a, untold, untold_count, "and"));
 		struct report_value *v = section_row(s);
 		model_words(v, l);
-		v[2] = value_noted(value_text(report_qualified(a, best->platform, best->own_qualifiers)), timed == 1 ? "the only one that was timed" : near_count > 0 ? arena_printf(a, "too near to tell apart: %s",
-			report_join(a, near, near_count, "and")) : NULL);
+		v[2] = value_noted(value_text(report_qualified(a, best->platform, best->own_qualifiers)), note);
 		v[3] = value_noted(value_ms(a, best->row.latency_ms), report_spread(a, &best->row));
 		if (report_is_unstable(best))
 			v[3] = value_flagged(v[3]);
@@ -203,7 +204,7 @@ static const struct report_column architecture_columns[] = {
 	{ "lines", "questions", true }, { "claim", "how sure", false }, { "best", "", false },
 };
 
-struct sum { double logs, low, high; size_t lines, claimed; const char *qualifiers; };
+struct sum { double logs, low, high; size_t lines, claimed, slower; const char *qualifiers; };
 
 static struct sum sum_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
@@ -220,6 +221,7 @@ static struct sum sum_of(const struct summary *s, const char *architecture, cons
 		x.high = fmax(x.high, times);
 		cells[x.lines++] = c;
 		x.claimed += text_is(c->against_cpu.claim, "faster") || text_is(c->against_cpu.claim, "slower");
+		x.slower += text_is(c->against_cpu.claim, "slower");
 	}
 	x.qualifiers = report_qualifiers(a, cells, x.lines);
 	return x;
@@ -254,7 +256,7 @@ static void best_architecture(struct summary *out, struct arena *a)
 			v[4] = value_times(a, x.high);
 			v[5] = value_noted(value_count(a, (int64_t)x.lines), x.qualifiers);
 			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu with 99\u00a0%% confidence", x.claimed, x.lines) : "no claim: too few processes, or too near");
-			v[7] = value_text(mean < 1 ? "cpu takes less" : mean == most ? "lowest" : NULL);
+			v[7] = value_text(mean < 1 ? x.slower > 0 ? "cpu takes less" : NULL : mean == most ? "lowest" : NULL);
 		}
 	}
 }

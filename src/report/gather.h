@@ -17,7 +17,7 @@ enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000, REPO
 #define REPORT_CHOSEN "report_chosen"
 
 void summary_place_cells(struct summary *out, struct arena *a);                       // lines.c: lines and columns
-void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a);   // the fastest of a line
+void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a);   // the fastest of a line
 void summary_count_models(struct summary *out, struct arena *a);
 void summary_gather_failures(struct summary *out, struct arena *a);                   // failures.c
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err);   // fallbacks.c
@@ -51,6 +51,10 @@ bool report_is_unstable(const struct report_cell *c);
 double report_cost(const struct summary *s, const struct report_cell *c);
 bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
 struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
+// By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is claimed.
+int report_decided(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
+// "near the lowest", "unstable: no claim", "lowest median"; NULL: another is faster, or nothing was compared.
+const char *report_rank_words(const struct report_cell *c);
 // "1.05 to 1.20 (99 %), 6 and 6 processes: faster", "one process each: no claim"; NULL.
 const char *report_speed_words(struct arena *a, const struct report_speed *s);
 const char *report_line_words(struct arena *a, const struct report_line *l);          // variant and warning

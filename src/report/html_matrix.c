@@ -17,17 +17,15 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 		text_addf(out, " <span class=\"tag warn\">%s</span>", html_esc(a, c->own_qualifiers));
 	if (latency != NULL) {
 		text_addf(out, "<span class=\"latency\">%s", latency);
-		if (c->is_fastest)
-			text_add(out, "<span class=\"tag best\">lowest median</span>");
-		else if (c->is_near_fastest)
-			text_add(out, "<span class=\"tag\">near the lowest</span>");
+		if (report_rank_words(c) != NULL)
+			text_addf(out, "<span class=\"tag%s\">%s</span>", c->is_fastest ? " best" : "", report_rank_words(c));
 		if (text_is(c->row.stability, "unstable"))
 			text_add(out, "<span class=\"tag warn\">unstable</span>");
 		text_add(out, "</span>");
 	}
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
-	if (times != NULL && c->is_good && !c->is_near_fastest)
+	if (times != NULL && c->is_good && !c->is_near_fastest && !c->is_untold)
 		text_addf(out, "<span class=\"sub\">%s the speed of cpu; %s</span>", times, html_esc(a, report_speed_words(a, &c->against_cpu)));
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", c->agreement);

@@ -73,18 +73,6 @@ static const struct report_cell *answer_of(const struct summary *s, const struct
 	return found;
 }
 
-static const struct report_cell *best_of(const struct summary *s, const struct report_line *l)
-{
-	const struct report_cell *best = NULL;
-
-	for (size_t k = 0; k < s->column_count; k++) {
-		const struct report_cell *c = at(s, l, k);
-		if (c != NULL && report_is_ranked(c) && (best == NULL || c->row.latency_ms < best->row.latency_ms))
-			best = c;
-	}
-	return best;
-}
-
 // ---- what runs -----------------------------------------------------------------------------------------------------
 
 static bool has_time(const struct summary *s, const struct report_line *l, const struct report_cell *c)
@@ -122,12 +110,12 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	text_addf(out, "<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>", s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
-	text_add(out, "<th scope=\"col\" class=\"who\">lowest median</th></tr></thead><tbody>\n");
+	text_add(out, "<th scope=\"col\" class=\"who\">best</th></tr></thead><tbody>\n");
 	for (size_t i = 0, shown = 0; i < s->line_count && shown < SCREEN_MODELS; i++) {
 		const struct report_line *l = &s->lines[i];
 		if (!speaks_for_model(s, i))
 			continue;
-		const struct report_cell *best = best_of(s, l);
+		const struct report_cell *best = l->best;
 		shown++;
 		timed += best != NULL;
 		is_bold = is_bold || (best != NULL && best->is_fastest);
@@ -150,8 +138,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "<p class=\"more\">");
 	if (models > SCREEN_MODELS)
 		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
-	// Of many columns a narrow page has the lowest medians only: what it does not mark, it does not explain.
-	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware", is_bold ? "; bold: lowest, where it can be told" : "");
+	// Of many columns a narrow page has the best only: what it does not mark, it does not explain.
+	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware", is_bold ? "; bold: best, where it can be told" : "");
 	if (is_unstable)
 		text_add(out, is_best_unstable || s->column_count <= FEW_COLUMNS ? "; <sup>~</sup> unstable" : "<span class=\"only-wide\">; <sup>~</sup> unstable</span>");
 	text_add(out, ".</p></section>\n");
@@ -168,7 +156,7 @@ static struct wins wins_of(const struct summary *s, const char *platform, struct
 	struct wins w = { 0 };
 
 	for (size_t i = 0; i < s->line_count; i++) {
-		const struct report_cell *best = speaks_for_model(s, i) ? best_of(s, &s->lines[i]) : NULL;
+		const struct report_cell *best = speaks_for_model(s, i) ? s->lines[i].best : NULL;
 		for (size_t k = 0; k < s->column_count && best != NULL; k++) {
 			const struct report_cell *c = at(s, &s->lines[i], k);
 			if (c == NULL || !text_is(c->platform, platform) || !report_is_ranked(c))

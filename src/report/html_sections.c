@@ -50,7 +50,7 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
 		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence (the 90th: 64), else it says that n is too small. "
-		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median, or one of the two is unstable, they count as near each other. Peak memory counts mapped weights.</p>");
+		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median they count as near each other; where one of the two is unstable and they do not overlap nothing is claimed; a comparison of several processes decides before either. Peak memory counts mapped weights.</p>");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "<p>Memory: %s.</p>", html_esc(a, s->methods[i]));
 	text_add(out, "<h2>Machine</h2><dl>");

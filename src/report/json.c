@@ -50,6 +50,7 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "why_not", text_json(c->cause));
 	json_object_set_new(out, "fastest", json_boolean(c->is_fastest));
 	json_object_set_new(out, "near_fastest", json_boolean(c->is_near_fastest));
+	json_object_set_new(out, "unstable_no_claim", json_boolean(c->is_untold));
 	json_object_set_new(out, "times_cpu", isnan(c->times_cpu) ? json_null() : json_real(c->times_cpu));
 	if (!isnan(c->against_cpu.times))
 		json_object_set_new(out, "against_cpu", json_pack("{s:f, s:o, s:o, s:I, s:I, s:b, s:s}", "times", c->against_cpu.times, "low", isnan(c->against_cpu.low) ? json_null()

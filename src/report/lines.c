@@ -242,8 +242,8 @@ void summary_place_cells(struct summary *out, struct arena *a)
 		out->cells[i].own_qualifiers = own_words(a, &out->lines[out->cells[i].line], &out->cells[i]);
 }
 
-// The fastest of a line has the lowest median. A cell whose fastest run is not slower than that median cannot be told
-// from it, and neither can an unstable one, whose median may be another tomorrow: they are then only near each other.
+// The fastest of a line has the lowest median, unless a comparison of several processes says that another is faster. Where none decides, a cell
+// whose fastest run is not slower than that median cannot be told from it; nor can an unstable one, whose median may be another tomorrow.
 // An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's, which computes nothing, nor the time of a
 // shorter input than its line's.
 bool report_is_ranked(const struct report_cell *c)
@@ -284,14 +284,31 @@ bool report_is_unstable(const struct report_cell *c)
 	return text_is(c->row.stability, "unstable");
 }
 
-void summary_rank_line(struct summary *out, const struct report_line *l, struct arena *a)
+static struct report_cell *ranked_at(struct summary *out, const struct report_line *l, size_t column)
+{
+	struct report_cell *c = l->cell[column] ? &out->cells[l->cell[column] - 1] : NULL;
+
+	return c != NULL && report_is_ranked(c) ? c : NULL;
+}
+
+// Of an unstable cell a single run says little: the intervals of the medians overlap, where they are known.
+static bool overlaps(const struct report_cell *c, const struct report_cell *best)
+{
+	bool has_intervals = !isnan(c->row.latency_low_ms) && !isnan(best->row.latency_high_ms);
+
+	if (has_intervals && (report_is_unstable(c) || report_is_unstable(best)))
+		return c->row.latency_low_ms <= best->row.latency_high_ms;
+	return !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
+}
+
+void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a)
 {
 	struct report_cell *best = NULL, *cpu = NULL;
 	size_t timed = 0;
 
 	for (size_t k = 0; k < out->column_count; k++) {
-		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !report_is_ranked(c))
+		struct report_cell *c = ranked_at(out, l, k);
+		if (c == NULL)
 			continue;
 		timed++;
 		if (best == NULL || c->row.latency_ms < best->row.latency_ms)
@@ -299,24 +316,43 @@ void summary_rank_line(struct summary *out, const struct report_line *l, struct 
 		if (text_is(c->platform, "cpu"))
 			cpu = c;
 	}
+	const struct report_cell *lowest = best;
+	for (size_t k = 0, changes = 0; k < out->column_count && timed > 1; k++) {
+		struct report_cell *c = ranked_at(out, l, k);
+		if (c == NULL || c == best || changes >= timed || report_decided(out, c, best, a) <= 0)
+			continue;
+		best = c;
+		changes++;
+		k = (size_t)-1;                                  // whoever was passed before has this one to stand against
+	}
+	l->best = best;
 	if (timed < 2)
 		return;
 	bool alone = true;
 	for (size_t k = 0; k < out->column_count; k++) {
-		struct report_cell *c = l->cell[k] ? &out->cells[l->cell[k] - 1] : NULL;
-		if (c == NULL || !report_is_ranked(c))
+		struct report_cell *c = ranked_at(out, l, k);
+		if (c == NULL)
 			continue;
 		if (cpu != NULL && c != cpu)
 			c->against_cpu = report_speed_against(out, c, cpu, a);
 		c->times_cpu = c != cpu && cpu != NULL && report_same_length(c, cpu) ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
-		bool overlaps = !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
-		if (c != best && (overlaps || report_is_unstable(c) || report_is_unstable(best))) {
-			c->is_near_fastest = true;
-			alone = false;
-		}
+		if (c == best || report_decided(out, c, best, a) < 0)
+			continue;
+		c->is_near_fastest = overlaps(c, best);
+		c->is_untold = !c->is_near_fastest && (report_is_unstable(c) || report_is_unstable(best));
+		best->is_near_fastest = best->is_near_fastest || c->is_near_fastest;
+		best->is_untold = best->is_untold || c->is_untold;
+		alone = alone && !c->is_near_fastest && !c->is_untold;
 	}
 	best->is_fastest = alone;
-	best->is_near_fastest = !alone;
+	best->is_decided = best != lowest;
+	best->is_untold = best->is_untold && !best->is_near_fastest;
+}
+
+const char *report_rank_words(const struct report_cell *c)
+{
+	return c->is_fastest ? c->is_decided ? "fastest by several processes" : "lowest median" : c->is_near_fastest ? "near the lowest"
+		: !c->is_untold ? NULL : report_is_unstable(c) ? "unstable: no claim" : "no claim: another is unstable";
 }
 
 // ---- models ------------------------------------------------------------------------------------------------------

@@ -44,8 +44,10 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row));
 
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
-	if (latency != NULL)
-		text_addf(out, c->is_fastest ? ", **%s** (lowest median)" : c->is_near_fastest ? ", **%s** (near the lowest)" : ", %s", latency);
+	if (latency != NULL && report_rank_words(c) != NULL)
+		text_addf(out, ", **%s** (%s)", latency, report_rank_words(c));
+	else if (latency != NULL)
+		text_addf(out, ", %s", latency);
 	if (peak != NULL)
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)

@@ -35,6 +35,8 @@ struct report_cell {
 	bool is_elsewhere;                   // it gave outputs, on another platform than was asked for
 	bool is_failure;                     // it stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
+	bool is_untold;                      // of its line: they do not overlap, but one of the two is unstable: no claim
+	bool is_decided;                     // the fastest, and not by its median: several processes say so
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
 	const char *own_qualifiers;          // of those what its line does not say already: "computed in f16, 16 tokens of the usual 128, emulated"; NULL: nothing
@@ -79,6 +81,7 @@ struct report_line {
 	const char *variant;                             // "batch 1, 128 tokens, f32, prepacking=off"
 	const char *variant_but_options;                 // "batch 1, 128 tokens, f32"
 	const char *warning;                             // what qualifies each cell: "2 layers, synthetic weights"; NULL: nothing
+	const struct report_cell *best;                  // the lowest median, unless several processes say that another is faster; NULL: nothing was timed
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
 };
 

@@ -79,14 +79,18 @@ static void test_fastest(void **state)
 	assert_true(is_true(cell(f, 1, "openvino"), "near_fastest") && is_true(cell(f, 1, "cpu"), "near_fastest"));
 	assert_false(is_true(cell(f, 2, "cpu"), "fastest"));          // nothing to compare with
 	assert_false(is_true(cell(f, 3, "openvino"), "fastest"));
-	assert_true(is_true(cell(f, 3, "openvino"), "near_fastest") && is_true(cell(f, 3, "cpu"), "near_fastest"));
+	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));          // 50 and 100 ms are not near
+	assert_true(is_true(cell(f, 3, "openvino"), "unstable_no_claim") && is_true(cell(f, 3, "cpu"), "unstable_no_claim"));
+	says(&f->md, "**100 ms** (unstable: no claim)");
+	says(&f->md, "openvino (unstable, so no claim against: cpu)");
+	never_says(&f->md, "cpu takes less");
 	says(&f->html, "<span class=\"strong\">openvino</span><span>1 of 3 models</span>");
 	says(&f->html, "2.00× the speed of cpu over 3 models (geometric mean)");
 	says(&f->html, "<span>too near or too unstable to tell</span><span>2 of 3 models</span>");
 	says(&f->html, "Fewer than 6 processes a side: no claim.");
 	says(&f->html, "<td class=\"who top\">50.0 ms <span>openvino</span></td>");
 	says(&f->html, "\"text\":\"100 ms, unstable\"");
-	says(&f->html, "Medians; bold: lowest, where it can be told; <sup>~</sup> unstable.");
+	says(&f->html, "Medians; bold: best, where it can be told; <sup>~</sup> unstable.");
 	says(&f->md, "cpu (the only one that was timed)");
 }
 

@@ -70,6 +70,38 @@ static void test_speed_up_paired(void **state)
 	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes in alternation: faster");
 }
 
+// Several processes in alternation say that the lowest median is the slower one: then it is not the best of its line, and nothing else of the line says so.
+static void test_alternation_decides(void **state)
+{
+	struct fixture *f = *state;
+	struct store_comparison c;
+
+	add_processes(f, "m", "cpu", 100, 1);
+	add_processes(f, "m", "openvino", 99.9, 1);
+	comparison_init(&c);
+	c.model = "m";
+	c.requested_a = c.side_a = "cpu";
+	c.requested_b = c.side_b = "openvino";
+	c.synthetic = 1;
+	c.batch = 1;
+	c.sequence = 128;
+	c.metric = "latency_ms";
+	c.pairs = 6;
+	c.ratio = 1.5;
+	c.low = 1.4;
+	c.high = 1.6;
+	c.verdict = "slower";
+	if (store_comparisons(&f->store, &c, 1, &f->err))
+		fail_msg("%s", f->err.text);
+	write_all(f);
+	assert_string_equal(text_in(section(f, "best_latency", 0), "best"), "cpu");
+	assert_string_equal(text_in(section(f, "best_latency", 0), "best_note"), "(none)");
+	assert_true(is_true(cell(f, 0, "cpu"), "fastest"));
+	assert_false(is_true(cell(f, 0, "openvino"), "near_fastest"));
+	assert_string_equal(text_in(json_object_get(cell(f, 0, "openvino"), "against_cpu"), "claim"), "slower");
+	says(&f->md, "**100 ms** (fastest by several processes)");
+}
+
 // What differs in precision, threads, image size or scenario is another question: other lines, no speed-up.
 static void test_what_keeps_lines_apart(void **state)
 {
@@ -478,7 +510,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_what_keeps_lines_apart), TEST(test_one_line_a_question), TEST(test_one_line_in_every_arithmetic), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
+		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_alternation_decides), TEST(test_what_keeps_lines_apart), TEST(test_one_line_a_question), TEST(test_one_line_in_every_arithmetic), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
 		TEST(test_memory_scenarios_and_text), TEST(test_prices), cmocka_unit_test(test_yaml), TEST(test_junit), TEST(test_compatibility), TEST(test_first_screen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
