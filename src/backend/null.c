@@ -259,7 +259,7 @@ static enum status wrong_of(struct session *s, enum wrong *out, struct error *er
 #undef X
 	};
 	size_t which;
-	bool is_on;
+	bool is_on = false;
 
 	if (!session_option_word(s, "wrong", words, sizeof words / sizeof *words, &which, NULL)) {
 		*out = (enum wrong)which;
