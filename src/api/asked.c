@@ -83,6 +83,7 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_OPTIONS] = word_TEXT(a, r->question.own_options);
 	out->field[ASKED_SHAPES] = c->is_static ? "static" : c->is_dynamic ? "dynamic" : NULL;
 	out->field[ASKED_SEED] = number(a, (int64_t)c->seed);
+	out->field[ASKED_GOLDEN] = word_TEXT(a, c->golden);
 	out->field[ASKED_BATCH] = number(a, c->batch > 0 ? c->batch : 1);
 	out->field[ASKED_SEQUENCE] = fresh > 0 ? NULL : number(a, length_of(r, sides, side_count));
 #define X(kind, name, meaning) out->field[ASKED_variant_##name] = word_##kind(a, c->variant.name);

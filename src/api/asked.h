@@ -17,6 +17,7 @@
 	X(OPTIONS, "options")                                                                                              \
 	X(SHAPES, "shapes")                                                                                                \
 	X(SEED, "seed")                                                                                                    \
+	X(GOLDEN, "golden file")                                                                                           \
 	X(BATCH, "batch")                                                                                                  \
 	X(SEQUENCE, "tokens")
 

@@ -7,7 +7,7 @@
 
 // What tells questions apart on one machine, as SQL over result r and cell c; %s: summary.open_shapes. Failed cells lack what only a run could tell.
 #define QUESTION_SQL "r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source," \
-	" c.static_shapes, %s," \
+	" c.static_shapes, %s, c.seed, c.golden, r.max_loss," \
 	" nullif(r.precision, 'stored'), r.threads, r.image_size, nullif(r.scenario, 'single-stream'), r.rate_per_s, r.latency_bound_ms, r.streams"
 
 // Most of what a report takes from a database, however much is in it; the newest. Questions are compared with each
@@ -37,7 +37,7 @@ void summary_gather_notes(struct summary *out, struct arena *a);                
 // Do two cells ask the same question on the same machine, but for these?
 enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32, BUT_OPTIONS = 64 };     // options: and fixed or open shapes
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
-// "fixed shapes, prepacking=off": what was asked of graph and engine over what the platform does unasked; NULL: nothing.
+// "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the usual; NULL: nothing.
 const char *report_asked_beside(struct arena *a, const struct store_question *q);
 // Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine by its own name).
 bool report_is_ranked(const struct report_cell *c);

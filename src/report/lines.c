@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matrix of a report: which cells stand in one line and may be compared, who is fastest in it, how many models run.
 #include <math.h>
+#include <string.h>
 
 #include "measure/standing.h"
 #include "onnx/precision.h"
@@ -66,13 +67,27 @@ static bool same_graph_and_options(const struct store_question *x, const struct 
 	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static && x->cell.is_dynamic == y->cell.is_dynamic;
 }
 
+// What was fed and what judged: a later answer about other inputs, or by another measure, takes nothing back.
+static bool same_judged(const struct store_question *x, const struct store_question *y)
+{
+	return x->cell.seed == y->cell.seed && text_is(x->cell.golden, y->cell.golden) && text_is(x->cell.variant.max_loss, y->cell.variant.max_loss);
+}
+
 const char *report_asked_beside(struct arena *a, const struct store_question *q)
 {
-	const char *shapes = q->cell.is_static ? "fixed shapes" : q->cell.is_dynamic ? "open shapes" : NULL;
+	const char *golden = q->cell.golden, *name = golden != NULL ? strrchr(golden, '/') : NULL;
+	const char *const words[] = {
+		q->cell.is_static ? "fixed shapes" : q->cell.is_dynamic ? "open shapes" : NULL, q->own_options,
+		q->cell.seed != 0 ? arena_printf(a, "seed %llu", (unsigned long long)q->cell.seed) : NULL,
+		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
+		q->cell.variant.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.variant.max_loss) : NULL,
+	};
+	const char *out = NULL;
 
-	if (shapes == NULL || q->own_options == NULL)
-		return shapes != NULL ? shapes : q->own_options;
-	return arena_printf(a, "%s, %s", shapes, q->own_options);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i] != NULL)
+			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
+	return out;
 }
 
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
@@ -85,7 +100,7 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) && (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE)
 		&& l->layers == r->layers && l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine)
 		&& same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source)
-		&& same_graph_and_options(l->question, &c->question);
+		&& same_graph_and_options(l->question, &c->question) && same_judged(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)

@@ -51,4 +51,19 @@ cp -r "$case" "$work/share/conform/cases/bert-planted"
 cp "$work/mine.safetensors" "$work/share/conform/cases/bert-planted/io.safetensors"
 ASSAY_SHARE=$work/share code 0 "$ASSAY" run "$folder" --on cpu --runs 1 --json --golden "$case/io.safetensors"
 json 'd[0]["type_conformance"] == "1/1"'
+
+# An answer that another judge gave, or of other inputs, takes none back: what was wrong against golden outputs stays in every report.
+cp -rL "$folder" "$work/other" && chmod -R u+w "$work/other" && rm -f "$work/other/io.safetensors" "$work/other/case.json"
+sed -i 's/"hidden_act": "gelu"/"hidden_act": "gelu_new"/' "$work/other/config.json"
+grep -q gelu_new "$work/other/config.json" || fail "the activation was not exchanged"
+code 3 "$ASSAY" run "$work/other" $quick --golden "$case/io.safetensors" --db "$work/other.duckdb"
+code 0 "$ASSAY" run "$work/other" $quick --batch 2 --seq 7 --db "$work/other.duckdb"
+code 0 "$ASSAY" run "$work/other" $quick --batch 2 --seq 7 --seed 3 --db "$work/other.duckdb"
+code 0 "$ASSAY" report --db "$work/other.duckdb" --format junit -o "$work/other.xml"
+grep -q 'tests="3" failures="1"' "$work/other.xml" || fail "JUnit: $(grep '<testsuite' "$work/other.xml")"
+code 0 "$ASSAY" report --db "$work/other.duckdb" --format md -o "$work/other.md"
+grep -q 'golden file io.safetensors' "$work/other.md" && grep -q 'seed 3' "$work/other.md" && grep -q wrong "$work/other.md" || fail "the report does not tell the answers apart"
+! grep -q 'was found right' "$work/other.md" || fail "the report says that all was right"
+code 0 "$ASSAY" history "$work/other" --db "$work/other.duckdb" --json
+! grep -q '"from": "wrong"' "$work/out" || fail "history: an answer of another judge after a wrong one is a change"
 finish
