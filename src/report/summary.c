@@ -58,9 +58,8 @@ static void take_standing(struct report_cell *c)
 static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"CREATE TEMP TABLE report_question AS SELECT id FROM (SELECT r.id FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL"
-		" QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
-		" ORDER BY CASE WHEN r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, r.id DESC) = 1);"
+		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL ", FALSE), 'id': r.id}).id AS id"
+		" FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
