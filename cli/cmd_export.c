@@ -35,8 +35,10 @@ static int run_export(int argc, char **argv)
 	const char *db = cli_default_db(), *format = NULL, *to = NULL, *by_ending = NULL;
 	bool raw = false;
 	const struct cli_option options[] = {
-		{ "format", CLI_TEXT, &format, "FORMAT", "parquet, csv, or json (an object a line); default by the ending of -o, else parquet" },
-		{ "raw", CLI_FLAG, &raw, NULL, "of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
+		{ "format", CLI_TEXT, &format, "FORMAT",
+			"parquet, csv, or json (an object a line); default by the ending of -o, else parquet" },
+		{ "raw", CLI_FLAG, &raw, NULL,
+			"of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
 		{ "o", CLI_TEXT, &to, "PATH", "the file for one table; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
@@ -64,7 +66,8 @@ static int run_export(int argc, char **argv)
 		if (!format && !by_ending && has_ending(to))
 			return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and so does --format", to);
 		if (format && by_ending && !text_is(format, by_ending))
-			return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go", to, by_ending, format);
+			return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go",
+				to, by_ending, format);
 	}
 	format = format ? format : by_ending ? by_ending : "parquet";
 	if (!text_is(format, "parquet") && !text_is(format, "csv") && !text_is(format, "json"))
@@ -114,7 +117,8 @@ static int run_import(int argc, char **argv)
 	const char *db = cli_default_db();
 	int64_t most = 5000000;
 	const struct cli_option options[] = {
-		{ "rows", CLI_INTEGER, &most, "N", "of a database of assay: one whose tables hold more rows is refused; default 5000000", 1, 1e12 },
+		{ "rows", CLI_INTEGER, &most, "N",
+			"of a database of assay: one whose tables hold more rows is refused; default 5000000", 1, 1e12 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database, made where it is not there; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};

@@ -183,7 +183,8 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (c->targets[k].absent)
-			emit_to(out, "  on %-37s %s: %s\n", c->targets[k].platform->name, verdict_word(c->targets[k].absent_verdict), c->targets[k].absent);
+			emit_to(out, "  on %-37s %s: %s\n", c->targets[k].platform->name,
+				verdict_word(c->targets[k].absent_verdict), c->targets[k].absent);
 	if (e.synthetic_bytes) {
 		emit_to(out, "Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
 			"%s free\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay query: named questions and SQL over the rows. SQL is one SELECT, which changes nothing and reads nothing but the database; its rows
-// and its time are bounded.
+// assay query: named questions and SQL over the rows. SQL is one SELECT, which changes nothing and reads nothing but the
+// database; its rows and its time are bounded.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,7 +303,8 @@ static int run(int argc, char **argv)
 	s.limits.option = "--timeout";
 	if (store_open_settled(&s, db, &err) != STATUS_OK)
 		return cli_error(&err);
-	if (question ? store_ask(&s, question, &with, &t, &left_out, &err) : store_select(&s, argv[1], most ? most : ROWS_MOST, &t, &err)) {
+	if (question ? store_ask(&s, question, &with, &t, &left_out, &err)
+		     : store_select(&s, argv[1], most ? most : ROWS_MOST, &t, &err)) {
 		store_close(&s);
 		return cli_error(&err);
 	}

@@ -41,7 +41,9 @@ static const char *interval(struct arena *a, const struct forecast *f)
 
 static const char *command_of(const struct recommend *x, struct arena *a, const struct recommend_prediction *p)
 {
-	struct store_question q = { .cell = { .model = x->ask.model, .platform = p->platform, .batch = x->ask.batch, .sequence = x->ask.sequence } };
+	struct store_question q = {
+		.cell = { .model = x->ask.model, .platform = p->platform, .batch = x->ask.batch, .sequence = x->ask.sequence }
+	};
 	struct row r;
 
 	row_init(&r);

@@ -49,8 +49,8 @@ const char *cli_nearest(const char *word, const char *(*name)(size_t i, const vo
 // "assay: TEXT" on standard error; returns EXIT_USE.
 int cli_error(const struct error *err);
 int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// For commands that work in the cache, once, behind their options. -1: go on, perhaps after a sentence about what is not cleaned up; else
-// the exit code: another user could have put something into it (base/cache.h).
+// For commands that work in the cache, once, behind their options. -1: go on, perhaps after a sentence about what is not cleaned
+// up; else the exit code: another user could have put something into it (base/cache.h).
 int cli_cache_ready(void);
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);

@@ -103,7 +103,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	signal(SIGXFSZ, SIG_IGN);                // at a limit of file sizes a write fails with a sentence; the signal would end the program in silence
+	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
+	signal(SIGXFSZ, SIG_IGN);
 	cli_watch_pages(argc > 1 && strcmp(argv[1], "cell") == 0);
 	int code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)

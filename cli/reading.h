@@ -4,8 +4,8 @@
 
 #include "store/store.h"
 
-// A store for a command that does nothing but work with a database, which may be a stranger's: to be opened. It says what it waits for, and
-// ends the program with a sentence and EXIT_USE where DuckDB does not stop at a limit.
+// A store for a command that does nothing but work with a database, which may be a stranger's: to be opened. It says what it
+// waits for, and ends the program with a sentence and EXIT_USE where DuckDB does not stop at a limit.
 struct store cli_reading(void);
 
 #endif

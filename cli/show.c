@@ -145,12 +145,15 @@ static const char *headline(const struct cell_result *result, struct arena *a)
 	return out;
 }
 
-// The engine that computed the graph in float32, which is seldom the cell's: that of the loss, or of 16-bit arithmetic. NULL: the row does not know.
+// The engine that computed the graph in float32, which is seldom the cell's: that of the loss, or of 16-bit arithmetic. NULL: the
+// row does not know.
 static const char *computed_by(const struct row *r)
 {
 	if (r->reference && text_starts(r->reference, "engine:"))
 		return r->reference;
-	return r->arithmetic_reference && text_starts(r->arithmetic_reference, "engine:") && !strchr(r->arithmetic_reference, ',') ? r->arithmetic_reference : NULL;
+	return r->arithmetic_reference && text_starts(r->arithmetic_reference, "engine:") && !strchr(r->arithmetic_reference, ',')
+		? r->arithmetic_reference
+		: NULL;
 }
 
 // The two judgements of a reduced precision.
@@ -160,8 +163,8 @@ static void add_graph(struct text *t, const struct row *r)
 		return;
 	text_addf(t, "%s in float32", r->graph_verdict);
 	if (r->graph_reference)
-		text_addf(t, ": max %.3g, NMSE %.2g%s%s against %s, by float32's bound", r->graph_max_abs_error, r->graph_nmse, computed_by(r) ? " of " : "",
-			computed_by(r) ? computed_by(r) : "", r->graph_reference);
+		text_addf(t, ": max %.3g, NMSE %.2g%s%s against %s, by float32's bound", r->graph_max_abs_error, r->graph_nmse,
+			computed_by(r) ? " of " : "", computed_by(r) ? computed_by(r) : "", r->graph_reference);
 }
 
 static void add_arithmetic(struct text *t, const struct row *r)
@@ -362,7 +365,8 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 		return;
 	text_add(
 		t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
-	bool is_converted = r->converted_bytes != ROW_NONE && r->converted_bytes > 0;          // then the type in the files is not that of most bytes
+	// Most bytes then have another type than the files.
+	bool is_converted = r->converted_bytes != ROW_NONE && r->converted_bytes > 0;
 	if (r->weights_dtype)
 		text_addf(t, ", %s%s", r->weights_dtype, is_converted ? " in its files" : "");
 	if (r->weights_bytes != ROW_NONE)
@@ -473,7 +477,8 @@ void show_result(const struct cell_result *result, const char *db)
 const char *show_short(struct arena *a, const struct cell_result *r)
 {
 	const char *word = verdict_word(r->verdict);
-	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_UNSUPPORTED && r->verdict != VERDICT_FELL_BACK)
+	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_UNSUPPORTED &&
+		r->verdict != VERDICT_FELL_BACK)
 		return qualified(a, arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms)), &r->row);
 	word = qualified(a, word, &r->row);
 	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;

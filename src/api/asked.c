@@ -144,7 +144,8 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 	return out;
 }
 
-const char *asked_qualifiers(struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count)
+const char *asked_qualifiers(
+	struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count)
 {
 	static const struct { enum asked_field field; unsigned which; } said[] = {
 		{ ASKED_WEIGHTS, QUALIFY_WEIGHTS }, { ASKED_LAYERS, QUALIFY_LAYERS }, { ASKED_variant_precision, QUALIFY_PRECISION },

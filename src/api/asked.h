@@ -42,6 +42,7 @@ bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave);
 // "bert-base-uncased on cpu, batch 1, 128 tokens, precision int8-dynamic", without the fields of `leave`.
 const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave);
 // What qualifies these rows (row_qualifiers) beyond what those words say; in `a`, NULL: nothing.
-const char *asked_qualifiers(struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count);
+const char *asked_qualifiers(
+	struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count);
 
 #endif

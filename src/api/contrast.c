@@ -336,8 +336,13 @@ enum status contrast_make(const struct side *a, const struct side *b, unsigned w
 				continue;
 			x->is_paired = y->is_paired = true;
 			struct contrast *q = &out->items[out->count++];
-			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave), .a = x->rows, .b = y->rows, .a_count = x->count, .b_count = y->count,
-				.qualifiers_a = asked_qualifiers(arena, &x->asked, leave, x->rows, x->count), .qualifiers_b = asked_qualifiers(arena, &y->asked, leave, y->rows, y->count) };
+			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave),
+				.a = x->rows,
+				.b = y->rows,
+				.a_count = x->count,
+				.b_count = y->count,
+				.qualifiers_a = asked_qualifiers(arena, &x->asked, leave, x->rows, x->count),
+				.qualifiers_b = asked_qualifiers(arena, &y->asked, leave, y->rows, y->count) };
 			enum status st = make_question(q, wanted ? wanted : (1u << CONTRAST_COUNT) - 1, seed, out, arena, err);
 			if (st)
 				return st;
@@ -402,11 +407,17 @@ json_t *contrast_json(const struct side *a, const struct side *b, const struct c
 
 		for (size_t k = 0; k < q->line_count; k++)
 			json_array_append_new(lines, line_json(&q->lines[k]));
-		json_array_append_new(questions, json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:s?, s:o}", "question", q->what,
-			"qualifiers_a", q->qualifiers_a, "qualifiers_b", q->qualifiers_b, "verdict_a", verdict_word(q->verdict_a),
-			"verdict_b", verdict_word(q->verdict_b), "cause_a", q->cause_a, "cause_b", q->cause_b, "verdict_is",
-			q->verdict_a == q->verdict_b ? "the same" : q->change < 0 ? "worse" : q->change > 0 ? "better" : "another", "rows_a", numbers(q->a, q->a_count),
-			"rows_b", numbers(q->b, q->b_count), "note", q->note, "lines", lines));
+		json_array_append_new(questions,
+			json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s?, s:s?, s:s, s:o, s:o, s:s?, s:o}", "question", q->what,
+				"qualifiers_a", q->qualifiers_a, "qualifiers_b", q->qualifiers_b, "verdict_a",
+				verdict_word(q->verdict_a), "verdict_b", verdict_word(q->verdict_b), "cause_a", q->cause_a,
+				"cause_b", q->cause_b, "verdict_is",
+				q->verdict_a == q->verdict_b ? "the same"
+					: q->change < 0      ? "worse"
+					: q->change > 0      ? "better"
+							     : "another",
+				"rows_a", numbers(q->a, q->a_count), "rows_b", numbers(q->b, q->b_count), "note", q->note,
+				"lines", lines));
 	}
 	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:i, s:i, s:i, s:i}", "a", side_json(a), "b", side_json(b), "differs", r->differs, "questions", questions,
 		"only_a", lone_json(r->only_a, r->only_a_count), "only_b", lone_json(r->only_b, r->only_b_count), "compared", (int)r->compared, "slower", (int)r->slower,

@@ -279,10 +279,11 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	if (!first && verdict == VERDICT_UNAVAILABLE)
 		put_cause_first(&reason, facts);
 	json_t *available = !first && verdict == VERDICT_NOT_ASKED ? json_null() : json_boolean(first != NULL);
-	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o}", "name", p->name, "extra", (p->flags & PLATFORM_EXTRA) != 0, "available",
-		available, "verdict", first ? json_null() : json_string(verdict_word(verdict)), "reason",
-		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine", (first ? first : p->routes)->engine, "summary", p->summary,
-		"features", features, "facts", facts);
+	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o}", "name", p->name, "extra",
+		(p->flags & PLATFORM_EXTRA) != 0, "available", available, "verdict",
+		first ? json_null() : json_string(verdict_word(verdict)), "reason",
+		first ? json_null() : json_string(text_get(&reason)), "devices", devices, "engine",
+		(first ? first : p->routes)->engine, "summary", p->summary, "features", features, "facts", facts);
 	text_done(&reason);
 	arena_done(&a);
 	return out;

@@ -150,7 +150,10 @@ enum status history_make(const struct side *side, enum contrast_metric m, uint64
 	for (size_t i = 0; i < *count; i++) {
 		struct history *h = &(*out)[i];
 
-		*h = (struct history){ .what = asked_words(a, &all[i].asked, 0), .qualifiers = asked_qualifiers(a, &all[i].asked, 0, all[i].rows, all[i].count), .machine = all[i].machine, .metric = m };
+		*h = (struct history){ .what = asked_words(a, &all[i].asked, 0),
+			.qualifiers = asked_qualifiers(a, &all[i].asked, 0, all[i].rows, all[i].count),
+			.machine = all[i].machine,
+			.metric = m };
 		take_points(h, &all[i], a);
 		take_turns(h, a);
 		enum status st = take_changes(h, seed, a, err);
@@ -205,8 +208,11 @@ json_t *history_json(const struct history *items, size_t count)
 			json_array_append_new(turns, json_pack("{s:I, s:I, s:s, s:s, s:s?}", "run", (json_int_t)p->run, "row", (json_int_t)p->rows[p->count - 1]->row.row, "from",
 				verdict_word(p[-1].verdict), "to", verdict_word(p->verdict), "cause", h->turns[k].cause));
 		}
-		json_array_append_new(out, json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:o, s:o, s:o, s:s?}", "question", h->what, "qualifiers", h->qualifiers, "machine", h->machine, "metric",
-			contrast_word(h->metric), "unit", contrast_unit(h->metric), "points", points, "changes", changes, "verdicts", turns, "why_not", h->why_not));
+		json_array_append_new(out,
+			json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:o, s:o, s:o, s:s?}", "question", h->what, "qualifiers",
+				h->qualifiers, "machine", h->machine, "metric", contrast_word(h->metric), "unit",
+				contrast_unit(h->metric), "points", points, "changes", changes, "verdicts", turns, "why_not",
+				h->why_not));
 	}
 	return out;
 }

@@ -138,7 +138,9 @@ static bool is_marked(const char *onnx, const char *location)
 	struct error ignored = { 0 };        // not a safetensors file
 
 	bool marked = *location != '/' && !strstr(location, "..") && text_ends(location, ".safetensors") &&
-		safetensors_open(&a, arena_printf(&a, "%s%s", folder, location), &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
+		safetensors_open(&a, arena_printf(&a, "%s%s", folder, location), &shard, &weights, &count, &ignored) ==
+			STATUS_OK &&
+		shard.synthetic;
 	arena_done(&a);
 	return marked;
 }

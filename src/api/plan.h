@@ -80,8 +80,8 @@ struct plan_memory {
 // Within the question's timeout; a single drawing, which takes some seconds at most, is not interrupted.
 void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
 
-// Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down to the
-// limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
+// Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
+// to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
 enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 

@@ -44,7 +44,11 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK) {
 		arch_input_hints(spec, &hints);
 		bool generates = x->q->new_tokens > 0;
-		s = inputs_shape(&shape, &hints, x->q->batch, generates ? x->q->prompt_tokens + x->q->new_tokens : golden ? 0 : x->q->sequence, err);
+		s = inputs_shape(&shape, &hints, x->q->batch,
+			generates        ? x->q->prompt_tokens + x->q->new_tokens
+				: golden ? 0
+					 : x->q->sequence,
+			err);
 	}
 	shape.image_size = x->q->variant.image_size;
 	shape.file = golden;
@@ -60,7 +64,8 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 
 static bool fits(struct asking *x, int64_t layers, const char *options, struct prediction *p)
 {
-	return clock_ms() < x->deadline_ms && predict(p, x, layers, options, NULL) == STATUS_OK && predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
+	return clock_ms() < x->deadline_ms && predict(p, x, layers, options, NULL) == STATUS_OK &&
+		predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
 }
 
 // The most layers that fit; 0 when not even one does.
@@ -146,7 +151,9 @@ void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_mod
 		p.anonymous_bytes = p.required_bytes = inputs_file_nbytes(x.golden);
 	}
 	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
-		refuse(out, VERDICT_NO_MEMORY, arena_printf(a, "%s%s", why.text, out->predicted_bytes ? offer(&x, a, t->options) : "; --force tries it all the same"));
+		refuse(out, VERDICT_NO_MEMORY,
+			arena_printf(a, "%s%s", why.text,
+				out->predicted_bytes ? offer(&x, a, t->options) : "; --force tries it all the same"));
 	out->took_ms = clock_ms() - begin;
 	if (clock_ms() >= x.deadline_ms)
 		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));

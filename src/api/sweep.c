@@ -127,8 +127,8 @@ size_t sweep_most(const struct sweep_axes *axes)
 	return most;
 }
 
-// By the median and not by the mean that throughput_per_s is: one run that took long says nothing of a batch. What generates, and a scenario,
-// define their own.
+// By the median and not by the mean that throughput_per_s is: one run that took long says nothing of a batch. What generates, and
+// a scenario, define their own.
 static double per_s(const struct row *r)
 {
 	bool is_plain = r->new_tokens == ROW_NONE && (r->scenario == NULL || text_is(r->scenario, "single-stream"));

@@ -73,8 +73,8 @@ void arch_input_hints(const struct spec *s, struct input_hints *out);
 enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
 // Draws `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
-// weights that nobody read and that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of the
-// builder's, and UNSUPPORTED.
+// weights that nobody read and that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
+// the builder's, and UNSUPPORTED.
 enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);

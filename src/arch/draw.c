@@ -69,7 +69,8 @@ static enum status finish(struct graph *g, const struct spec *s, struct error *e
 	return STATUS_UNSUPPORTED;
 }
 
-// The most values that a graph of this model may have. The deepest that is drawn has some thousand; every expert brings some of its own.
+// The most values that a graph of this model may have. The deepest that is drawn has some thousand; every expert brings some of
+// its own.
 static int64_t values_most(const struct spec *s)
 {
 	enum { USUAL = 1 << 16, AN_EXPERT = 40 };

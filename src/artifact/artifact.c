@@ -147,7 +147,8 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	const struct recipe *const *recipes;
 	enum status status = arch_draw(s, c, which, g, err);
 	if (!status && graph_recipes(g, &recipes))
-		status = error_set(err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph", arch_graph_file(which));
+		status = error_set(err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph",
+			arch_graph_file(which));
 	return status ? status : write_drawn(out, a, c, which, g, err);
 }
 

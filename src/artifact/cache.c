@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies in the cache: how much of the disk it really takes, what may go, what is no longer what its name says.
 //     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
-//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of KEY.tmp
-//     CACHE/converted/KEY/{converted-*.safetensors, used}            weights in another precision; locks as of synthetic ones
-//     CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; locked shared by users
-//     CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made (backend/compiled.h); KEY.lock
-//     CACHE/digest/DEVICE-INODE                                      SHA-256 of large files (base/digest.h)
-//     CACHE/claim/TOKEN                                              programs that live (base/claim.h); not trimmed but swept
+//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of
+//     KEY.tmp CACHE/converted/KEY/{converted-*.safetensors, used}            weights in another precision; locks as of synthetic
+//     ones CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; locked
+//     shared by users CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made
+//     (backend/compiled.h); KEY.lock CACHE/digest/DEVICE-INODE                                      SHA-256 of large files
+//     (base/digest.h) CACHE/claim/TOKEN                                              programs that live (base/claim.h); not
+//     trimmed but swept
 #include "artifact/artifact.h"
 
 #include <dirent.h>
@@ -73,7 +74,8 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 
 enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_CONVERTED, PART_REFERENCE, PART_COMPILED, PART_DIGEST, PART_CLAIM, PART_OTHER };
 
-static const char *const part_name[PART_OTHER] = {"artifact", "synthetic", "converted", "reference", "compiled", "digest", "claim"};
+static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "converted", "reference", "compiled", "digest",
+	"claim" };
 
 struct entry {
 	enum part part;
@@ -92,7 +94,8 @@ struct walk {
 	size_t count, capacity;
 };
 
-static void walk_add(struct walk *w, enum part part, const char *folder, const char *name, const char *unit, const struct stat *st)
+static void walk_add(
+	struct walk *w, enum part part, const char *folder, const char *name, const char *unit, const struct stat *st)
 {
 	if (w->count == w->capacity) {
 		w->capacity = w->capacity ? w->capacity * 2 : 256;

@@ -64,7 +64,8 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 	*i = (struct item){ .recipe = r, .shard = shard_of(c, r), .rows = r->in_out ? r->inner : r->outer, .length = r->in_out ? r->outer : r->inner };
 	if (!i->shard || r->offset > i->shard->nbytes || r->source_nbytes > i->shard->nbytes - r->offset ||
 	    r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
-		return error_set(err, STATUS_UNSUPPORTED, "%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
 	if (r->source_dtype != DTYPE_F32 && r->source_dtype != DTYPE_F16 && r->source_dtype != DTYPE_BF16)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: cannot be made from %s", r->name, dtype_word(r->source_dtype));
 	l->count++;
@@ -431,8 +432,8 @@ static enum status make(void *context, const char *folder, struct error *err)
 	return s;
 }
 
-// The header is what it must be, the digest what it was. The first and last row of every tensor are made anew as well: a disk that lost
-// power may hold zeros and a digest that was remembered before.
+// The header is what it must be, the digest what it was. The first and last row of every tensor are made anew as well: a disk
+// that lost power may hold zeros and a digest that was remembered before.
 static bool is_whole(void *context, const char *folder)
 {
 	const struct list *l = context;

@@ -62,7 +62,8 @@ static enum status find_source(struct cutter *w, const char *location, const str
 				s.nbytes = w->checkpoint->shards[i].nbytes;
 			}
 		if (!s.map)
-			return error_set(err, STATUS_UNSUPPORTED, "this graph is not built yet for an engine that takes it in parts: it names %s, which is no file of the checkpoint",
+			return error_set(err, STATUS_UNSUPPORTED,
+				"this graph is not built yet for an engine that takes it in parts: it names %s, which is no file of the checkpoint",
 				location);
 	} else {
 		// What a file names must lie beside it: neither above nor behind a link.

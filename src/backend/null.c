@@ -364,9 +364,10 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	if ((st = when(s, "fail", &n->fail, err)) || (st = when(s, "crash", &n->crash, err)) ||
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
-		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "share", 1 << 20, &shared_gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
-		(st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
-		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
+		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "share", 1 << 20, &shared_gib, err)) ||
+		(st = number(s, "leak", 1024, &n->leak_mib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
+		(st = number(s, "item_ms", 1e7, &n->item_ms, err)) || (st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) ||
+		(st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
 		(st = wrong_of(s, &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
 		(st = threads_of(s, err)) || (st = be_alone(session_option(s, "alone"), err)) ||
 		(session_option(s, "refuse") && (st = refuse(a, &s->arena, session_option(s, "refuse"), err))))
@@ -389,7 +390,8 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		rubbish();
 	if (session_option(s, "daemon") && (st = start_daemon(session_option(s, "daemon"), err)))
 		return st;
-	if ((st = eat(n->leak_mib / 1024, MAP_PRIVATE, err)) || (st = eat(gib, MAP_PRIVATE, err)) || (st = eat(shared_gib, MAP_SHARED, err)))
+	if ((st = eat(n->leak_mib / 1024, MAP_PRIVATE, err)) || (st = eat(gib, MAP_PRIVATE, err)) ||
+		(st = eat(shared_gib, MAP_SHARED, err)))
 		return st;
 	return fault(n, 0, err);
 }

@@ -84,7 +84,8 @@ static int64_t count_stretches(const struct placement *p, const char *provider)
 }
 
 // False: nodes of the file have no name, and only numbers are known.
-static bool join(const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
+static bool join(
+	const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
 {
 	size_t elsewhere = 0, unnamed = 0, taken = 0;
 
@@ -116,8 +117,8 @@ static bool join(const struct outline *drawn, const struct assigned *nodes, size
 		// Whichever they are: where the provider has none of those that run, it took none.
 		p->on_platform = count && !taken ? 0 : -1;
 		p->fused = -1;
-		p->note = arena_printf(p->arena, "%scannot be joined: %zu of %zu nodes of the file have no name", p->on_platform < 0 ? "" : "none on the provider; ",
-			unnamed, drawn->node_count);
+		p->note = arena_printf(p->arena, "%scannot be joined: %zu of %zu nodes of the file have no name",
+			p->on_platform < 0 ? "" : "none on the provider; ", unnamed, drawn->node_count);
 	}
 	return !unnamed;
 }

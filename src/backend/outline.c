@@ -22,7 +22,8 @@ struct field {
 	uint64_t varint;
 	struct wire bytes;
 };
-// One pass over a file. Fields may be two bytes long, and a file gigabytes: a pass that has seen FIELDS_MOST is as bad as one over a broken file.
+// One pass over a file. Fields may be two bytes long, and a file gigabytes: a pass that has seen FIELDS_MOST is as bad as one
+// over a broken file.
 struct reading {
 	bool bad;
 	uint32_t fields;
@@ -161,7 +162,8 @@ struct known {
 	size_t input;                        // the input whose numbers these are, counted from 1; 0: of none
 	int64_t dim[2];                      // of a table: its first two dimensions; 0: no table
 };
-// Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not our time.
+// Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not
+// our time.
 struct names { struct known *slots; size_t mask; struct known lost; };
 enum { PROBES_MOST = 256, NAMES_MOST = 1 << 20 };
 
@@ -309,7 +311,8 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 	return is(op, "Where CastLike DequantizeLinear") ? second : first;
 }
 
-static const char moves[] = "Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather GatherElements GatherND Shape Size";
+static const char moves[] =
+	"Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather GatherElements GatherND Shape Size";
 
 static bool is_half(enum dtype t)
 {
@@ -320,7 +323,11 @@ static enum dtype half_of(struct wire op, enum dtype first, enum dtype second, e
 {
 	if (is(op, moves))
 		return DTYPE_NONE;
-	return is_half(out) ? out : is(op, "Cast CastLike") ? DTYPE_NONE : is_half(first) ? first : is_half(second) ? second : DTYPE_NONE;
+	return is_half(out)               ? out
+		: is(op, "Cast CastLike") ? DTYPE_NONE
+		: is_half(first)          ? first
+		: is_half(second)         ? second
+					  : DTYPE_NONE;
 }
 
 static void type_node(struct names *t, struct outline_node *n, struct wire node, struct reading *r)
@@ -401,9 +408,11 @@ enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked int
 // ---- arithmetic ---------------------------------------------------------------------------------------------------------
 
 static const char of_weights[] = "DequantizeLinear MatMulNBits MatMulBnb4 MatMulFpQ4 GatherBlockQuantized QMoE";
-static const char of_scales[] = "QuantizeLinear QLinearMatMul QLinearConv QLinearAdd QLinearMul QLinearSoftmax QLinearSigmoid QLinearLeakyRelu"
+static const char of_scales[] =
+	"QuantizeLinear QLinearMatMul QLinearConv QLinearAdd QLinearMul QLinearSoftmax QLinearSigmoid QLinearLeakyRelu"
 	" QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearReduceMean QLinearWhere QGemm QOrderedMatMul QOrderedAttention";
-static const char of_run[] = "DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 MatMulIntegerToFloat ConvInteger"
+static const char of_run[] =
+	"DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 MatMulIntegerToFloat ConvInteger"
 	" QAttention QEmbedLayerNormalization";
 
 static void take_operator(struct outline_arithmetic *out, struct arena *a, struct wire op)
@@ -420,9 +429,11 @@ static void take_half(struct outline_arithmetic *out, enum dtype t)
 	out->of |= t == DTYPE_F16 ? OUTLINE_F16 : t == DTYPE_BF16 ? OUTLINE_BF16 : 0;
 }
 
-static void take_nodes(struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r);
+static void take_nodes(
+	struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r);
 
-// Of what is inside branches and functions the types are not followed: a tensor in 16 bits, or a cast to them, is taken for arithmetic.
+// Of what is inside branches and functions the types are not followed: a tensor in 16 bits, or a cast to them, is taken for
+// arithmetic.
 static void take_node(struct outline_arithmetic *out, struct arena *a, struct wire node, int depth, struct reading *r)
 {
 	enum dtype named = DTYPE_NONE;
@@ -450,7 +461,8 @@ static void take_node(struct outline_arithmetic *out, struct arena *a, struct wi
 }
 
 // `nodes`: the number of the field that holds them, 1 of a GraphProto, 7 of a FunctionProto.
-static void take_nodes(struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r)
+static void take_nodes(
+	struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r)
 {
 	struct field f;
 
@@ -477,7 +489,9 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 	outline_types(o, a, onnx, nbytes);
 	for (size_t i = 0; i < o->node_count; i++) {
 		take_half(out, o->nodes[i].half);
-		out->f32 = out->f32 || (o->nodes[i].dtype == DTYPE_F32 && !is(wire_of(o->nodes[i].op), moves) && !is(wire_of(o->nodes[i].op), "Cast CastLike"));
+		out->f32 = out->f32 ||
+			(o->nodes[i].dtype == DTYPE_F32 && !is(wire_of(o->nodes[i].op), moves) &&
+				!is(wire_of(o->nodes[i].op), "Cast CastLike"));
 	}
 	for (size_t i = 0; i < o->output_count; i++)
 		take_half(out, o->outputs[i].dtype);

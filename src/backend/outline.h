@@ -17,8 +17,9 @@ struct outline {
 
 // Weights inside the file are stepped over, never copied. Memory in `a`.
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
-// Gives each node the type of its first input, DTYPE_NONE where it cannot be told: followed from inputs and weights through operators
-// that keep a type or name another. half: F16 or BF16 where the node rounds to it; NONE where it only moves such values or widens them.
+// Gives each node the type of its first input, DTYPE_NONE where it cannot be told: followed from inputs and weights through
+// operators that keep a type or name another. half: F16 or BF16 where the node rounds to it; NONE where it only moves such values
+// or widens them.
 void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes);
 
 struct outline_weights {
@@ -31,7 +32,8 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 // What a file rounds to besides float32, branches and functions of the model too.
 enum {
 	OUTLINE_F16 = 1, OUTLINE_BF16 = 2,
-	OUTLINE_WEIGHTS = 4,                 // weights are integers, activations are not, or as the engine likes (MatMulNBits, DequantizeLinear alone)
+	// Weights are integers, activations are not, or as the engine likes (MatMulNBits, DequantizeLinear alone).
+	OUTLINE_WEIGHTS = 4,
 	OUTLINE_STATIC = 8,                  // activations are integers by scales of the file
 	OUTLINE_DYNAMIC = 16,                // ... by scales of the run
 };

@@ -15,8 +15,8 @@
 static const char prefix[] = "the cache is not used", elsewhere[] = "the cache (ASSAY_CACHE names another)";
 
 // Everything that assay keeps there lies in one of these.
-static const char *const parts[] = { "artifact", "synthetic", "converted", "reference", "compiled", "digest", "claim", "run", "browser", "conform",
-	"conform-results", "doctor" };
+static const char *const parts[] = { "artifact", "synthetic", "converted", "reference", "compiled", "digest", "claim", "run",
+	"browser", "conform", "conform-results", "doctor" };
 
 char *cache_dir(struct arena *a)
 {
@@ -53,7 +53,8 @@ static enum status refuse_owner(const char *path, uid_t owner, struct error *err
 	snprintf(number, sizeof number, "%ju", (uintmax_t)owner);
 	if (getpwuid_r(owner, &user, buffer, sizeof buffer, &found))
 		found = NULL;
-	return error_set(err, STATUS_FAILED, "%s: %s belongs to user %s, who could put anything there; name a folder of your own in ASSAY_CACHE", prefix, path,
+	return error_set(err, STATUS_FAILED,
+		"%s: %s belongs to user %s, who could put anything there; name a folder of your own in ASSAY_CACHE", prefix, path,
 		found ? found->pw_name : number);
 }
 
@@ -61,15 +62,17 @@ static enum status refuse_owner(const char *path, uid_t owner, struct error *err
 static enum status check_folder(const char *path, const struct stat *st, struct error *err)
 {
 	if (S_ISLNK(st->st_mode))
-		return error_set(err, STATUS_FAILED, "%s: %s is a link, and none is followed in it; remove the link, or set ASSAY_CACHE to move all of it", prefix, path);
+		return error_set(err, STATUS_FAILED,
+			"%s: %s is a link, and none is followed in it; remove the link, or set ASSAY_CACHE to move all of it",
+			prefix, path);
 	if (!S_ISDIR(st->st_mode))
 		return error_set(err, STATUS_FAILED, "%s: %s is not a folder", prefix, path);
 	if (!is_ours(st->st_uid))
 		return refuse_owner(path, st->st_uid, err);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, STATUS_FAILED,
-			"%s: others may write into %s (mode %04o) and could put anything there; name another folder in ASSAY_CACHE, or empty it and `chmod go-w` it", prefix,
-			path, (unsigned)(st->st_mode & 07777));
+			"%s: others may write into %s (mode %04o) and could put anything there; name another folder in ASSAY_CACHE, or empty it and `chmod go-w` it",
+			prefix, path, (unsigned)(st->st_mode & 07777));
 	return STATUS_OK;
 }
 
@@ -88,8 +91,10 @@ static enum status check_above(const char *path, struct error *err)
 		char *slash = strrchr(real, '/');
 
 		if (!stat(real, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-			return error_set(err, STATUS_FAILED, "%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another folder in "
-				"ASSAY_CACHE, or `chmod o-w` that one", prefix, real, (unsigned)(st.st_mode & 07777), path);
+			return error_set(err, STATUS_FAILED,
+				"%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another folder in "
+				"ASSAY_CACHE, or `chmod o-w` that one",
+				prefix, real, (unsigned)(st.st_mode & 07777), path);
 		if (!real[1])
 			return STATUS_OK;
 		slash[slash == real] = 0;                // the root keeps its slash
@@ -170,5 +175,7 @@ const char *cache_find(struct arena *a, const char *part)
 	struct stat st;
 	bool absent;
 
-	return is_part(part) && !look(cache, &absent, NULL) && !absent && !lstat(path, &st) && !check_folder(path, &st, NULL) ? path : NULL;
+	return is_part(part) && !look(cache, &absent, NULL) && !absent && !lstat(path, &st) && !check_folder(path, &st, NULL)
+		? path
+		: NULL;
 }

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay's own cache: where it is, and whether it is used. What lies there is believed: outputs that decide verdicts, weights, programs that
-// a vendor's compiler made. So it is used only where nobody but this user and root can have put something there:
+// assay's own cache: where it is, and whether it is used. What lies there is believed: outputs that decide verdicts, weights,
+// programs that a vendor's compiler made. So it is used only where nobody but this user and root can have put something there:
 //
 //   - the folder and the parts of it that are used (CACHE/run, CACHE/reference, ...) belong to this user or to root;
 //   - neither their group nor others may write into them; they are made with mode 0700;
 //   - a part is a folder and no link. A link to the whole cache is followed where it is this user's or root's;
-//   - no folder above it may be written by everybody (but with the sticky bit, as /tmp): there it could be exchanged while it is used.
+//   - no folder above it may be written by everybody (but with the sticky bit, as /tmp): there it could be exchanged while it is
+//   used.
 //
-// Not promised: anything against root, against this user's own programs, or against the owner and the group of a folder above. Every path
-// into the cache is got here.
+// Not promised: anything against root, against this user's own programs, or against the owner and the group of a folder above.
+// Every path into the cache is got here.
 #ifndef ASSAY_BASE_CACHE_H
 #define ASSAY_BASE_CACHE_H
 
 #include "base/arena.h"
 #include "base/error.h"
 
-// The folder: ASSAY_CACHE, else XDG_CACHE_HOME/assay, else HOME/.cache/assay, else /var/tmp/assay-UID. Neither made nor looked at: for telling.
+// The folder: ASSAY_CACHE, else XDG_CACHE_HOME/assay, else HOME/.cache/assay, else /var/tmp/assay-UID. Neither made nor looked
+// at: for telling.
 char *cache_dir(struct arena *a);
 
 // Are the folder and all of its parts to be used? What is not there yet is. FAILED: why not, and what to do, in a sentence.

@@ -78,7 +78,9 @@ static void make_claim(struct arena *a, const char *folder)
 			return;
 		new_token(own.token);
 	}
-	snprintf(own.problem, sizeof own.problem, "what killed programs leave in the cache is not removed, because nobody can tell whether they live: %s", why.text);
+	snprintf(own.problem, sizeof own.problem,
+		"what killed programs leave in the cache is not removed, because nobody can tell whether they live: %s",
+		why.text);
 }
 
 const char *claim_token(void)

@@ -47,7 +47,9 @@ static const char *note_path(struct arena *a, const struct stat *st)
 {
 	const char *folder;
 
-	return cache_part(&folder, a, "digest", NULL) ? NULL : arena_printf(a, "%s/%jx-%jx", folder, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
+	return cache_part(&folder, a, "digest", NULL)
+		? NULL
+		: arena_printf(a, "%s/%jx-%jx", folder, (uintmax_t)st->st_dev, (uintmax_t)st->st_ino);
 }
 
 static const char *note_facts(struct arena *a, const struct stat *st)

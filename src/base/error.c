@@ -83,7 +83,8 @@ enum status error_errno(struct error *err, const char *format, ...)
 	if (vsnprintf(text, sizeof text, format, ap) < 0)
 		text[0] = 0;
 	va_end(ap);
-	error_set(err, status, "%s: %s%s", text, strerror_r(code, reason, sizeof reason), code == EFBIG ? " (a limit of this process: ulimit -f)" : "");
+	error_set(err, status, "%s: %s%s", text, strerror_r(code, reason, sizeof reason),
+		code == EFBIG ? " (a limit of this process: ulimit -f)" : "");
 	errno = code;
 	return status;
 }

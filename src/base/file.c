@@ -109,8 +109,9 @@ enum status file_check_holes(int fd, const char *path, struct error *err)
 		off_t from = lseek(fd, at, SEEK_DATA);
 
 		if (from < 0 && errno == ENXIO)
-			return error_set(err, STATUS_BAD_INPUT, "%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again", path,
-				(long long)st.st_size, (long long)data);
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again",
+				path, (long long)st.st_size, (long long)data);
 		if (from < 0 || (hole = lseek(fd, from, SEEK_HOLE)) < 0)
 			return STATUS_OK;                // a file system without maps
 		data += hole - from;

@@ -12,7 +12,8 @@
 
 // The whole file, NUL-terminated behind its last byte, in the arena. Larger than `limit` bytes is BAD_INPUT.
 enum status file_read(struct arena *a, const char *path, size_t limit, char **out, size_t *nbytes, struct error *err);
-// Maps a regular file read-only; unmapped with the arena. BAD_INPUT for one of holes (file_check_holes). An empty file gives *out = NULL, *nbytes = 0.
+// Maps a regular file read-only; unmapped with the arena. BAD_INPUT for one of holes (file_check_holes). An empty file gives *out
+// = NULL, *nbytes = 0.
 enum status file_map(struct arena *a, const char *path, const uint8_t **out, size_t *nbytes, struct error *err);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.
 enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err);
@@ -22,8 +23,8 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
 enum status file_mkdirs(const char *path, struct error *err);              // mkdir -p
 enum status file_mkdirs_private(const char *path, struct error *err);      // what is made has mode 0700
-// BAD_INPUT for a file of more than 1 GiB of which its disk holds less than a 64th: what a few bytes made that large (`truncate`, a download that was
-// only begun) reads as zeros for hours.
+// BAD_INPUT for a file of more than 1 GiB of which its disk holds less than a 64th: what a few bytes made that large (`truncate`,
+// a download that was only begun) reads as zeros for hours.
 enum status file_check_holes(int fd, const char *path, struct error *err);
 bool file_exists(const char *path);                                        // follows links
 bool file_is_dir(const char *path);

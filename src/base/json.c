@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a text weighs is what jansson allocates for it, rounded up: an object with its first eight buckets, an array with its first eight
-// places, a member with its share of larger tables, a string, its copy while it is read, and the text itself.
+// What a text weighs is what jansson allocates for it, rounded up: an object with its first eight buckets, an array with its
+// first eight places, a member with its share of larger tables, a string, its copy while it is read, and the text itself.
 #include "base/json.h"
 
 #include <stdlib.h>
@@ -8,7 +8,15 @@
 
 #include "base/file.h"
 
-enum { WEIGHT_OBJECT = 240, WEIGHT_ARRAY = 144, WEIGHT_STRING = 88, WEIGHT_NUMBER = 40, WEIGHT_PLACE = 24, WEIGHT_WORD = 512, LONG_STRING = 4096 };
+enum {
+	WEIGHT_OBJECT = 240,
+	WEIGHT_ARRAY = 144,
+	WEIGHT_STRING = 88,
+	WEIGHT_NUMBER = 40,
+	WEIGHT_PLACE = 24,
+	WEIGHT_WORD = 512,
+	LONG_STRING = 4096
+};
 
 static bool is_blank(char c)
 {
@@ -83,7 +91,8 @@ size_t json_weight(const char *data, size_t nbytes, size_t most)
 
 static enum status too_heavy(const char *name, size_t nbytes, struct error *err)
 {
-	return error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes of JSON would take more than the %zu MiB of memory that are given to one text", name, nbytes,
+	return error_set(err, STATUS_BAD_INPUT,
+		"%s: %zu bytes of JSON would take more than the %zu MiB of memory that are given to one text", name, nbytes,
 		JSON_MOST >> 20);
 }
 
@@ -225,12 +234,14 @@ char *json_key(struct arena *a, const struct json_member *m)
 	return unquoted(a, m->key, m->key_nbytes);
 }
 
-enum status json_value(const char *name, const char *base, const struct json_member *m, size_t limit, json_t **out, struct error *err)
+enum status json_value(
+	const char *name, const char *base, const struct json_member *m, size_t limit, json_t **out, struct error *err)
 {
 	json_error_t e;
 
 	if (m->value_nbytes > limit)
-		return error_set(err, STATUS_BAD_INPUT, "%s: a value of %zu bytes (byte %td); at most %zu are read", name, m->value_nbytes, m->value - base, limit);
+		return error_set(err, STATUS_BAD_INPUT, "%s: a value of %zu bytes (byte %td); at most %zu are read", name,
+			m->value_nbytes, m->value - base, limit);
 	if (json_weight(m->value, m->value_nbytes, JSON_MOST) > JSON_MOST)
 		return too_heavy(name, m->value_nbytes, err);
 	json_t *v = json_loadb(m->value, m->value_nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
@@ -251,7 +262,8 @@ static enum status walk_error(const char *name, const struct json_walk *w, const
 }
 
 // The member `key` of the whole text; the others are read and dropped, so that the text is known to be JSON.
-static enum status find_member(const char *name, const char *data, size_t nbytes, const char *key, struct json_member *out, struct error *err)
+static enum status find_member(
+	const char *name, const char *data, size_t nbytes, const char *key, struct json_member *out, struct error *err)
 {
 	struct json_walk w = json_members(data, nbytes);
 	struct json_member m;
@@ -268,7 +280,9 @@ static enum status find_member(const char *name, const char *data, size_t nbytes
 		} else if (its && !strcmp(its, key)) {
 			*out = m;
 		} else {
-			s = its ? json_value(name, data, &m, nbytes, &v, err) : error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: a name that is no text (byte %td)", name, m.key - data);
+			s = its ? json_value(name, data, &m, nbytes, &v, err)
+				: error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: a name that is no text (byte %td)", name,
+					  m.key - data);
 			json_decref(v);
 		}
 		arena_done(&a);
@@ -276,8 +290,8 @@ static enum status find_member(const char *name, const char *data, size_t nbytes
 	return s == STATUS_OK && w.error ? walk_error(name, &w, data, err) : s;
 }
 
-enum status json_strings(const char *name, const char *data, size_t nbytes, const char *key, struct arena *a, struct json_pair **out, size_t *count,
-	struct error *err)
+enum status json_strings(const char *name, const char *data, size_t nbytes, const char *key, struct arena *a,
+	struct json_pair **out, size_t *count, struct error *err)
 {
 	struct json_member of, m;
 	size_t n = 0, room = 0;

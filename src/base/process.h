@@ -25,14 +25,14 @@ uint64_t process_nonce(void);
 int64_t process_parent(int64_t pid);         // 0 when it is gone
 bool process_lives(int64_t pid);             // false: gone, or a zombie; one whose first thread alone has ended lives
 
-// Every living process whose line of parents leads to `top`, without `top`, nearest first; how many, at most `most`. One that leaves its
-// session stays below as long as its parent lives, or as `top` is a subreaper (PR_SET_CHILD_SUBREAPER).
+// Every living process whose line of parents leads to `top`, without `top`, nearest first; how many, at most `most`. One that
+// leaves its session stays below as long as its parent lives, or as `top` is a subreaper (PR_SET_CHILD_SUBREAPER).
 size_t process_below(int64_t top, int64_t *out, size_t most);
-// SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live after
-// `limit_ms`. Reaps nothing.
+// SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live
+// after `limit_ms`. Reaps nothing.
 bool process_end_below(int64_t top, double limit_ms);
-// KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs) only what is
-// mapped for writing. Of what several processes map, its share. -1: it cannot be read.
+// KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs)
+// only what is mapped for writing. Of what several processes map, its share. -1: it cannot be read.
 int64_t process_shared_kib(int64_t pid);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// process.h: the processes below one. Their numbers come from the kernel's lists of children (/proc/PID/task/TID/children), or from
-// everybody's parent where it was built without those. A list is a look at something that moves: whoever ends processes looks twice.
+// process.h: the processes below one. Their numbers come from the kernel's lists of children (/proc/PID/task/TID/children), or
+// from everybody's parent where it was built without those. A list is a look at something that moves: whoever ends processes
+// looks twice.
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
@@ -110,7 +111,8 @@ bool process_end_below(int64_t top, double limit_ms)
 
 // ---- shared memory ------------------------------------------------------------------------------------------------------
 
-// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? *size: its bytes.
+// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? *size: its
+// bytes.
 static bool is_shared(const char *line, unsigned long long *size, bool *is_head)
 {
 	unsigned long long begin, end;
@@ -140,7 +142,8 @@ static int64_t resident_shared_kib(int64_t pid)
 	return kib;
 }
 
-// The list alone costs little; what of a mapping is there is counted page by page, so it is asked only where there is such a mapping.
+// The list alone costs little; what of a mapping is there is counted page by page, so it is asked only where there is such a
+// mapping.
 static bool maps_shared(int64_t pid)
 {
 	unsigned long long size, all = 0;

@@ -80,9 +80,11 @@ static bool is_named(const char *path, const char *made_from)
 	return text_starts(name, key) && name[DIGITS] == '.';
 }
 
-enum status sealed_check(const char *path, const json_t *object, const void *file, size_t nbytes, size_t head_nbytes, struct error *err)
+enum status sealed_check(
+	const char *path, const json_t *object, const void *file, size_t nbytes, size_t head_nbytes, struct error *err)
 {
-	const char *made_from = json_string_value(json_object_get(object, "made_from")), *says = json_string_value(json_object_get(object, "sha256"));
+	const char *made_from = json_string_value(json_object_get(object, "made_from")),
+		   *says = json_string_value(json_object_get(object, "sha256"));
 	const char *begin = file, *digits = find_digits(file, head_nbytes);
 	char hex[DIGITS + 1];
 	struct hash h;
@@ -158,8 +160,10 @@ bool sealed_folder_check(const char *folder, const char *name, const char *key)
 	const char *path = arena_printf(&a, "%s/made.json", folder);
 	char digest[DIGITS + 1];
 	json_t *note = NULL;
-	bool good = file_exists(path) && !json_file(path, NOTE_MOST, &note, NULL) && text_is(json_string_value(json_object_get(note, "key")), key) &&
-		!file_digest(digest, arena_printf(&a, "%s/%s", folder, name), NULL, NULL) && text_is(json_string_value(json_object_get(note, "sha256")), digest);
+	bool good = file_exists(path) && !json_file(path, NOTE_MOST, &note, NULL) &&
+		text_is(json_string_value(json_object_get(note, "key")), key) &&
+		!file_digest(digest, arena_printf(&a, "%s/%s", folder, name), NULL, NULL) &&
+		text_is(json_string_value(json_object_get(note, "sha256")), digest);
 
 	json_decref(note);
 	arena_done(&a);

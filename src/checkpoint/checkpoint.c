@@ -112,7 +112,8 @@ static int by_weight(const void *a, const void *b)
 }
 
 // The distinct file names of an index, sorted.
-static enum status shard_names(const struct json_pair *map, size_t map_count, const char ***out, size_t *ret_count, struct arena *a, struct error *err)
+static enum status shard_names(
+	const struct json_pair *map, size_t map_count, const char ***out, size_t *ret_count, struct arena *a, struct error *err)
 {
 	const char **names = ARENA_ARRAY(a, map_count, const char *);
 	size_t kept = 0;
@@ -136,7 +137,8 @@ static enum status shard_names(const struct json_pair *map, size_t map_count, co
 }
 
 // What an index says: which tensor is in which file, sorted by tensor; the files, sorted, each once. In `a`.
-static enum status read_index(const char *path, struct json_pair **map, size_t *map_count, const char ***names, size_t *count, struct arena *a, struct error *err)
+static enum status read_index(const char *path, struct json_pair **map, size_t *map_count, const char ***names, size_t *count,
+	struct arena *a, struct error *err)
 {
 	char *text;
 	size_t nbytes;
@@ -189,7 +191,8 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 		total += counts[i];
 		headers += c->shards[i].header_nbytes;
 		if (total > TENSORS_MOST || headers > HEADERS_MOST)
-			return error_set(err, STATUS_BAD_INPUT, "%s: with it the checkpoint has %zu tensors and %zu bytes of headers; at most %d and %d are read",
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: with it the checkpoint has %zu tensors and %zu bytes of headers; at most %d and %d are read",
 				c->shards[i].path, total, headers, TENSORS_MOST, HEADERS_MOST);
 	}
 	c->shard_count = count;

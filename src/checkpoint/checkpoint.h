@@ -107,8 +107,8 @@ enum status safetensors_header(struct arena *a, struct weight *weights, size_t c
 enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header,
 	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // The same with metadata, an object of strings; it comes first in the header, without white space. BAD_INPUT: not UTF-8.
-enum status safetensors_header_metadata(struct arena *a, struct weight *weights, size_t count, const json_t *metadata, char **header,
-	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
+enum status safetensors_header_metadata(struct arena *a, struct weight *weights, size_t count, const json_t *metadata,
+	char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // A whole small file at once, atomically.
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err);
 

@@ -75,7 +75,8 @@ struct machine {
 static enum status spend(struct machine *m, size_t values)
 {
 	if (values > m->budget->values)
-		return error_set(m->err, STATUS_BAD_INPUT, "its pickles make more than %zu values; no checkpoint does", pickle_budget_of_file.values);
+		return error_set(m->err, STATUS_BAD_INPUT, "its pickles make more than %zu values; no checkpoint does",
+			pickle_budget_of_file.values);
 	m->budget->values -= values;
 	return STATUS_OK;
 }
@@ -167,7 +168,8 @@ static enum status append(struct machine *m, struct pickle *to, struct pickle *c
 static enum status cut_off(struct machine *m)
 {
 	if ((size_t)(m->end - m->begin) == m->budget->nbytes)
-		return error_set(m->err, STATUS_BAD_INPUT, "its pickles are longer than %zu bytes; no checkpoint's are", pickle_budget_of_file.nbytes);
+		return error_set(m->err, STATUS_BAD_INPUT, "its pickles are longer than %zu bytes; no checkpoint's are",
+			pickle_budget_of_file.nbytes);
 	return error_set(m->err, STATUS_BAD_INPUT, "its pickle ends in the middle of a step (byte %zu): cut off; download it again",
 		(size_t)(m->at - m->begin));
 }
@@ -645,7 +647,8 @@ static enum status step(struct machine *m, uint8_t code)
 	}
 }
 
-enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct pickle_budget *budget, struct error *err)
+enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes,
+	struct pickle_budget *budget, struct error *err)
 {
 	size_t most = nbytes < budget->nbytes ? nbytes : budget->nbytes;
 	struct machine m = {.a = a, .at = data, .begin = data, .end = data + most, .budget = budget, .err = err};

@@ -24,7 +24,8 @@ enum pickle_kind {
 struct pickle;
 
 struct pickle_bytes { const uint8_t *at; size_t nbytes; };            // in the file, no terminator
-struct pickle_items { const struct pickle **at; uint32_t count, capacity, tensors; };       // tensors: of a dictionary, among its values
+// `tensors` counts those among the values of a dictionary.
+struct pickle_items { const struct pickle **at; uint32_t count, capacity, tensors; };
 
 // ("storage", torch.FloatStorage, KEY, DEVICE, ELEMENTS[, (VIEW_KEY, OFFSET, ELEMENTS)])
 struct pickle_storage {
@@ -65,9 +66,11 @@ struct pickle_result {
 struct pickle_budget { size_t values, nbytes; };
 extern const struct pickle_budget pickle_budget_of_file;
 
-// The first pickle of `data`. Memory in `a`, texts point into `data`; both must outlive it. Takes what it makes from *budget: with that of
-// a file at most 72 MiB. BAD_INPUT for what is no pickle or beyond the budget, UNSUPPORTED for one that asks for more than tensors.
-enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes, struct pickle_budget *budget, struct error *err);
+// The first pickle of `data`. Memory in `a`, texts point into `data`; both must outlive it. Takes what it makes from *budget:
+// with that of a file at most 72 MiB. BAD_INPUT for what is no pickle or beyond the budget, UNSUPPORTED for one that asks for
+// more than tensors.
+enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_t *data, size_t nbytes,
+	struct pickle_budget *budget, struct error *err);
 
 bool pickle_is_text(const struct pickle *p, const char *text);
 

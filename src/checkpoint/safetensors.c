@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading safetensors files: map, walk the header, believe nothing. The rules are the reference implementation's: the header
-// beginning with '{' and at most 100 MB (here 24 MiB), tensors that cover the data without hole or overlap, metadata of strings only.
-// Every error names the file, and the tensor where there is one.
+// beginning with '{' and at most 100 MB (here 24 MiB), tensors that cover the data without hole or overlap, metadata of strings
+// only. Every error names the file, and the tensor where there is one.
 #include "checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #include "base/json.h"
 #include "checkpoint/inside.h"
 
-// The format allows headers of 100000000 bytes; no checkpoint has such a one, and all of it would be read to learn that it is nonsense.
+// The format allows headers of 100000000 bytes; no checkpoint has such a one, and all of it would be read to learn that it is
+// nonsense.
 enum { FORMAT_LIMIT = 100000000, HEADER_LIMIT = 24 << 20, ENTRY_LIMIT = 64 << 10, LENGTH_NBYTES = 8 };
 
 // A tensor's name comes from the file and may be a megabyte long; the reason behind it must stay readable.
@@ -133,7 +134,8 @@ static enum status check_cover(struct weight *weights, size_t count, uint64_t da
 }
 
 // A member of the header that is a tensor.
-static enum status read_tensor(struct weight *w, const struct shard *shard, const char *begin, const struct json_member *m, struct error *err)
+static enum status read_tensor(
+	struct weight *w, const struct shard *shard, const char *begin, const struct json_member *m, struct error *err)
 {
 	json_t *v = NULL;
 	enum status s = json_value("its header", begin, m, ENTRY_LIMIT, &v, err);
@@ -177,9 +179,10 @@ static enum status read_metadata(json_t **out, const char *begin, const struct j
 	return s ? s : check_metadata(*out, err);
 }
 
-// The members, one by one: a header never becomes a tree, which would take 75 times its bytes. Tensors are left in their order in the file;
-// *synthetic as in struct shard.
-static enum status read_members(struct arena *a, const struct shard *shard, struct weight *weights, size_t *count, bool *synthetic, struct error *err)
+// The members, one by one: a header never becomes a tree, which would take 75 times its bytes. Tensors are left in their order in
+// the file; *synthetic as in struct shard.
+static enum status read_members(
+	struct arena *a, const struct shard *shard, struct weight *weights, size_t *count, bool *synthetic, struct error *err)
 {
 	const char *header = (const char *)shard->map + LENGTH_NBYTES;
 	struct json_walk w = json_members(header, shard->header_nbytes - LENGTH_NBYTES);
@@ -210,7 +213,8 @@ static enum status read_members(struct arena *a, const struct shard *shard, stru
 	return s;
 }
 
-static enum status read_header(struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *ret_count, struct error *err)
+static enum status read_header(
+	struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *ret_count, struct error *err)
 {
 	const char *header = (const char *)shard->map + LENGTH_NBYTES;
 	size_t members = 0, count = 0;
@@ -254,7 +258,8 @@ static enum status header_length(const struct shard *shard, size_t *out, struct 
 		return error_set(err, STATUS_BAD_INPUT,
 			"its header of %" PRIu64 " bytes is longer than the %d that the format allows", n, FORMAT_LIMIT);
 	if (n > HEADER_LIMIT)
-		return error_set(err, STATUS_BAD_INPUT, "its header of %" PRIu64 " bytes is longer than the %d that are read; no checkpoint has such a one", n,
+		return error_set(err, STATUS_BAD_INPUT,
+			"its header of %" PRIu64 " bytes is longer than the %d that are read; no checkpoint has such a one", n,
 			HEADER_LIMIT);
 	if (!n || shard->map[LENGTH_NBYTES] != '{')
 		return error_set(err, STATUS_BAD_INPUT, "its header does not begin with '{': not a safetensors file");

@@ -275,7 +275,8 @@ static void note_ignored(struct shard *shard, struct arena *a, const struct pick
 }
 
 // The dictionary's tensors by name, each name once: the file's last word on a name counts, as in a dictionary.
-static enum status list_tensors(const struct source *f, struct named *all, size_t *count, const struct pickle *dict, struct error *err)
+static enum status list_tensors(
+	const struct source *f, struct named *all, size_t *count, const struct pickle *dict, struct error *err)
 {
 	size_t n = 0, kept = 0;
 	for (size_t i = 0; i + 1 < dict->items.count; i += 2) {
@@ -307,7 +308,8 @@ static enum status list_tensors(const struct source *f, struct named *all, size_
 	return STATUS_OK;
 }
 
-static enum status read_dict(struct shard *shard, struct source *f, const struct pickle *root, struct weight **out, size_t *ret_count, struct error *err)
+static enum status read_dict(struct shard *shard, struct source *f, const struct pickle *root, struct weight **out,
+	size_t *ret_count, struct error *err)
 {
 	const struct pickle *dict = NULL;
 	size_t count = 0;
@@ -366,8 +368,9 @@ static enum status read_zip(struct shard *shard, struct source *f, struct weight
 	const struct zip_entry *pickle = NULL;
 	struct pickle_result result = {0};
 	enum status s;
-	if ((s = zip_read(&f->entries, &f->entry_count, &f->passing, shard->map, shard->nbytes, err)) || (s = find_root(f, &pickle, err)) ||
-	    (s = pickle_read(&result, &f->passing, shard->map + pickle->offset, (size_t)pickle->nbytes, &f->budget, err)))
+	if ((s = zip_read(&f->entries, &f->entry_count, &f->passing, shard->map, shard->nbytes, err)) ||
+		(s = find_root(f, &pickle, err)) ||
+		(s = pickle_read(&result, &f->passing, shard->map + pickle->offset, (size_t)pickle->nbytes, &f->budget, err)))
 		return s;
 	return read_dict(shard, f, result.value, out, count, err);
 }

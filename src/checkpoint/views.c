@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that do not lie row-major in their file (a transposed view that torch.save kept as one): no graph can point at those.
 // They are copied once, into the image of a safetensors file in anonymous memory; artifact/ writes it beside the graph. All
-// copies together take at most as many bytes as the files take on their disk, so neither a stride of zero nor a hole makes a mountain of a
-// grain.
+// copies together take at most as many bytes as the files take on their disk, so neither a stride of zero nor a hole makes a
+// mountain of a grain.
 #include "checkpoint/inside.h"
 
 #include <errno.h>

@@ -102,12 +102,13 @@ enum status safetensors_header_synthetic(struct arena *a, struct weight *weights
 		header_nbytes, file_nbytes, err);
 }
 
-enum status safetensors_header_metadata(struct arena *a, struct weight *weights, size_t count, const json_t *metadata, char **header,
-	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
+enum status safetensors_header_metadata(struct arena *a, struct weight *weights, size_t count, const json_t *metadata,
+	char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err)
 {
 	char *text = json_dumps(metadata, JSON_COMPACT);
-	enum status s = text ? make_header(a, weights, count, arena_printf(a, "\"__metadata__\":%s", text), header, header_nbytes, file_nbytes, err)
-		: error_set(err, STATUS_BAD_INPUT, "metadata that is not UTF-8");
+	enum status s = text ? make_header(a, weights, count, arena_printf(a, "\"__metadata__\":%s", text), header, header_nbytes,
+				       file_nbytes, err)
+			     : error_set(err, STATUS_BAD_INPUT, "metadata that is not UTF-8");
 
 	free(text);
 	return s;

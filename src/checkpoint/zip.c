@@ -104,10 +104,12 @@ static enum status read_entry(struct zip_entry *out, const uint8_t *data, const 
 	uint64_t begin = offset + LOCAL_NBYTES + number(local + 26, 2) + number(local + 28, 2);
 	// Who reads from the front to the back goes by the name there, and would see another file.
 	if (number(local + 26, 2) != name || name > d->offset - offset - LOCAL_NBYTES || memcmp(local + LOCAL_NBYTES, text, name))
-		return error_set(err, STATUS_BAD_INPUT, "%.*s: has another name where it lies than in the table of contents: damaged", shown, text);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%.*s: has another name where it lies than in the table of contents: damaged", shown, text);
 	if (begin > d->offset || packed > d->offset - begin)
 		return error_set(err, STATUS_BAD_INPUT, "%.*s: %" PRIu64 " bytes do not fit into the file: cut off; download it again", shown, text, packed);
-	*out = (struct zip_entry){text, name, offset, begin, packed, !(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size};
+	*out = (struct zip_entry){ text, name, offset, begin, packed,
+		!(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size };
 	*used = CENTRAL_NBYTES + name + extra + comment;
 	return STATUS_OK;
 }
@@ -143,7 +145,8 @@ static enum status check_places(struct zip_entry *entries, size_t count, struct 
 	for (size_t i = 1; i < count; i++) {
 		const struct zip_entry *e = &entries[i - 1], *next = &entries[i];
 		if (e->offset + e->nbytes > next->head)
-			return error_set(err, STATUS_BAD_INPUT, "%.*s and %.*s: lie in the same bytes: damaged", name_shown(e), e->name, name_shown(next), next->name);
+			return error_set(err, STATUS_BAD_INPUT, "%.*s and %.*s: lie in the same bytes: damaged", name_shown(e),
+				e->name, name_shown(next), next->name);
 	}
 	return STATUS_OK;
 }
@@ -155,7 +158,8 @@ enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *
 	if (s)
 		return s;
 	if (d.count > ENTRIES_MOST || d.nbytes > DIRECTORY_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "its table of contents has %" PRIu64 " entries in %" PRIu64 " bytes; at most %d and %d are read", d.count,
+		return error_set(err, STATUS_BAD_INPUT,
+			"its table of contents has %" PRIu64 " entries in %" PRIu64 " bytes; at most %d and %d are read", d.count,
 			d.nbytes, ENTRIES_MOST, DIRECTORY_MOST);
 	struct zip_entry *entries = ARENA_ARRAY(a, (size_t)d.count, struct zip_entry);
 	const uint8_t *p = data + d.offset;

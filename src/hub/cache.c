@@ -168,9 +168,12 @@ static bool has_shards(const char *folder, const char *index)
 	const char *path = arena_printf(&a, "%s/%s", folder, index);
 	char *text;
 	size_t nbytes, count = 0;
-	bool whole = !file_read(&a, path, INDEX_LIMIT, &text, &nbytes, NULL) && !json_strings(path, text, nbytes, "weight_map", &a, &map, &count, NULL);
+	bool whole = !file_read(&a, path, INDEX_LIMIT, &text, &nbytes, NULL) &&
+		!json_strings(path, text, nbytes, "weight_map", &a, &map, &count, NULL);
 	for (size_t i = 0; whole && i < count; i++)
-		whole = map[i].text && ((i && text_is(map[i].text, map[i - 1].text)) || file_exists(arena_printf(&a, "%s/%s", folder, map[i].text)));
+		whole = map[i].text &&
+			((i && text_is(map[i].text, map[i - 1].text)) ||
+				file_exists(arena_printf(&a, "%s/%s", folder, map[i].text)));
 	arena_done(&a);
 	return whole;
 }

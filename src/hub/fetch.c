@@ -276,8 +276,8 @@ static int by_folded_name(const void *a, const void *b)
 	return strcasecmp((*x)->name, (*y)->name);
 }
 
-// Where a file system takes capital letters for small ones, two names that differ in nothing else are one file: the last one's bytes under
-// the first one's name.
+// Where a file system takes capital letters for small ones, two names that differ in nothing else are one file: the last one's
+// bytes under the first one's name.
 static enum status check_names(const struct fetch *f, struct error *err)
 {
 	struct arena *a = f->inside->arena;
@@ -289,12 +289,14 @@ static enum status check_names(const struct fetch *f, struct error *err)
 	for (size_t i = 1; i < f->count; i++) {
 		const char *name = sorted[i]->name, *other = sorted[i - 1]->name, *path = arena_printf(a, "%s/%s", f->folder, name);
 		struct stat x, y;
-		if (strcasecmp(name, other) || lstat(path, &x) || lstat(arena_printf(a, "%s/%s", f->folder, other), &y) || x.st_dev != y.st_dev ||
-		    x.st_ino != y.st_ino)
+		if (strcasecmp(name, other) || lstat(path, &x) || lstat(arena_printf(a, "%s/%s", f->folder, other), &y) ||
+			x.st_dev != y.st_dev || x.st_ino != y.st_ino)
 			continue;
 		unlink(path);
-		return error_set(err, STATUS_FAILED, "%s: %s and %s are one file here: this file system does not tell capital letters from small ones; let "
-			"HF_HUB_CACHE name a folder of another", f->model, other, name);
+		return error_set(err, STATUS_FAILED,
+			"%s: %s and %s are one file here: this file system does not tell capital letters from small ones; let "
+			"HF_HUB_CACHE name a folder of another",
+			f->model, other, name);
 	}
 	return STATUS_OK;
 }

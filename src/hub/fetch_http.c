@@ -14,7 +14,8 @@
 #include "base/text.h"
 #include "hub/fetch_curl.h"
 
-// FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a day.
+// FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
+// day.
 enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024 };
 
 struct http {

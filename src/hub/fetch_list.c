@@ -161,8 +161,8 @@ static int by_file(const void *a, const void *b)
 	return strcmp((*(const struct fetch_file *const *)a)->name, (*(const struct fetch_file *const *)b)->name);
 }
 
-static enum status shards(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l, const struct json_pair *map,
-	size_t map_count, struct error *err)
+static enum status shards(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l,
+	const struct json_pair *map, size_t map_count, struct error *err)
 {
 	const struct fetch_file **files = ARENA_ARRAY(a, map_count, const struct fetch_file *);
 	size_t kept = 0;

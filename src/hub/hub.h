@@ -38,7 +38,8 @@ const char *hub_full_name(const char *asked);
 // Whether a snapshot has its weights, all shards of an index among them; a download that was broken off leaves less.
 bool hub_weights_are_whole(const char *folder);
 
-// Did somebody else put this folder together: a snapshot of the Hub's cache, a folder that the Hub's client downloaded into, a clone?
+// Did somebody else put this folder together: a snapshot of the Hub's cache, a folder that the Hub's client downloaded into, a
+// clone?
 bool hub_is_download(const char *folder);
 
 // The Hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.

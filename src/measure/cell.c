@@ -197,7 +197,8 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first run and the extra run; peaks between them are not seen";
 		return;
 	}
-	r->memory_sampling = arena_printf(a, "RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
+	r->memory_sampling = arena_printf(a,
+		"RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
 		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
 		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
 }
@@ -278,9 +279,11 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 		"`assay doctor` looks for what the platform lacks";
 }
 
-// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to meanwhile nothing can
-// be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the other.
-static void check_files(const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
+// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
+// meanwhile nothing can be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the
+// other.
+static void check_files(
+	const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
 {
 	struct row *r = &out->row;
 	char now[65];
@@ -322,7 +325,8 @@ static const char *state_text(struct arena *a, const struct state_sample *before
 }
 
 // No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
-static enum status not_started(const struct cell *c, const char *golden, const struct error *why, struct arena *a, struct cell_result *out, struct error *err)
+static enum status not_started(const struct cell *c, const char *golden, const struct error *why, struct arena *a,
+	struct cell_result *out, struct error *err)
 {
 	if (why->status != STATUS_NOT_ASKED)
 		return error_set(err, why->status, "%s", why->text);
@@ -340,7 +344,10 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 {
 	// A golden file holds the outputs of one forward pass.
 	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
-	struct child_limits limits = { .timeout_s = c->timeout_s, .spent_s = c->planned_s, .memory_bytes = c->memory_bytes, .mapped_bytes = mapped_bytes(a, c->path),
+	struct child_limits limits = { .timeout_s = c->timeout_s,
+		.spent_s = c->planned_s,
+		.memory_bytes = c->memory_bytes,
+		.mapped_bytes = mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
 	struct reference ref = { 0 };

@@ -90,7 +90,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 int cell_child(void);
 // `assay cell --probe ENGINE/BUILD`: devices of one build of an engine as JSON on fd 3. A library of one build is never loaded beside another's.
 int cell_child_probe(const char *engine_build);
-// Runs a probe child and returns {"engine","build","verdict","reason","version","library","devices":[{"provider","name","description","emulated",
+// Runs a probe child and returns
+// {"engine","build","verdict","reason","version","library","devices":[{"provider","name","description","emulated",
 // "compiles_only","features","facts"}],"absent":{PROVIDER: REASON}}; never NULL. `reason`: why the whole build is not available.
 json_t *cell_probe(const struct backend *b, const char *build);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration for int8-static: between what the inputs of linear layers lie, over some seeded inputs of the cell's shape, by a graph in
-// float32 that has them as outputs. Smallest and largest value, nothing cut off; the inputs are others than those that are judged. It
-// runs in a child of its own, by one engine for all platforms, and stays in the cache under everything that decides it.
+// Calibration for int8-static: between what the inputs of linear layers lie, over some seeded inputs of the cell's shape, by a
+// graph in float32 that has them as outputs. Smallest and largest value, nothing cut off; the inputs are others than those that
+// are judged. It runs in a child of its own, by one engine for all platforms, and stays in the cache under everything that
+// decides it.
 //
-//     CACHE/reference/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges": [{"name", "low", "high"}, ...],
+//     CACHE/reference/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges":
+//     [{"name", "low", "high"}, ...],
 //                                        "made_from", "sha256"}    as base/sealed.h has them
 #include "measure/cell_work.h"
 
@@ -24,9 +26,10 @@ enum { RANGES_MOST_NBYTES = 16 << 20 };
 static enum status path_of(struct work *w, const char **path, struct error *err)
 {
 	const char *folder, *key;
-	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "ranges 2", "graph_and_weights", w->part->artifact.key,
-		"engine", w->backend->name, "engine_version", w->devices.version, "seed", (json_int_t)w->ask.seed, "inputs", (json_int_t)w->ask.calibrate,
-		"batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence, "image_size", (json_int_t)w->ask.variant.image_size);
+	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "ranges 2", "graph_and_weights",
+		w->part->artifact.key, "engine", w->backend->name, "engine_version", w->devices.version, "seed",
+		(json_int_t)w->ask.seed, "inputs", (json_int_t)w->ask.calibrate, "batch", (json_int_t)w->shape.batch, "sequence",
+		(json_int_t)w->shape.sequence, "image_size", (json_int_t)w->ask.variant.image_size);
 	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
 
 	if (!st && !(st = cache_part(&folder, &w->arena, "reference", err)))

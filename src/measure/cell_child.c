@@ -58,7 +58,8 @@ static const struct tensor_type *with_batch_names(struct work *w, const struct t
 	struct outline file = { 0 };
 	struct error ignored;
 
-	if (w->spec || !w->part->artifact.graph || outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
+	if (w->spec || !w->part->artifact.graph ||
+		outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
 		return types;
 	for (size_t i = 0; i < count; i++) {
 		named[i] = types[i];
@@ -332,11 +333,12 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 {
 	const struct request *ask = &w->ask;
 	const char *folder, *key;
-	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "reference 2",
-		"graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference", ask->reference_name, "engine", w->backend->name,
-		"engine_version", w->devices.version, "device", w->target.device, "options", w->target.options, "precision", ask->variant.precision,
-		"dequantised", (json_int_t)ask->dequantised, "tokens", ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens,
-		"prompt_tokens", (json_int_t)ask->prompt_tokens, "batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence,
+	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of",
+		"reference 2", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
+		ask->reference_name, "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
+		"options", w->target.options, "precision", ask->variant.precision, "dequantised", (json_int_t)ask->dequantised,
+		"tokens", ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens, "prompt_tokens",
+		(json_int_t)ask->prompt_tokens, "batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence,
 		"seed", (json_int_t)ask->seed);
 	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
 
@@ -345,7 +347,8 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 	return st;
 }
 
-// A file of that name that another program left, that was cut or damaged or made from something else is no reference: it is made again.
+// A file of that name that another program left, that was cut or damaged or made from something else is no reference: it is made
+// again.
 static bool is_kept(const char *path)
 {
 	struct arena a = { 0 };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One judgement for float32. Two for everything else: a bound that a reduced precision can keep is wider than what a wrong graph
-// changes. Measured on a trained MiniLM: another GELU moves its outputs by less than bfloat16 does, a zeroed bias by less than int4.
+// changes. Measured on a trained MiniLM: another GELU moves its outputs by less than bfloat16 does, a zeroed bias by less than
+// int4.
 //
 //     graph        the same form in float32 --float32's bound--> golden outputs, else a second engine in float32
-//     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph itself
-//     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a verdict of them
+//     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph
+//     itself loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes
+//     a verdict of them
 //
-// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the bound of the
-// arithmetic that the file itself holds. A file of float32 alone is held to float32's.
+// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the
+// bound of the arithmetic that the file itself holds. A file of float32 alone is held to float32's.
 #include "measure/cell_judge.h"
 
 #include <math.h>
@@ -221,23 +223,27 @@ static const char *words_of_given(unsigned given, struct arena *a)
 	return out;
 }
 
-// What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not known: numbers that are
-// too far away are then no verdict. Other shapes, types and values that are not finite are.
-static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct cell_result *out)
+// What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not
+// known: numbers that are too far away are then no verdict. Other shapes, types and values that are not finite are.
+static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count,
+	struct arena *a, struct cell_result *out)
 {
 	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
 	struct row ignored;
 
 	row_init(&ignored);
-	if (out->verdict != VERDICT_WRONG || ref->by != BY_GOLDEN || !(j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC)) ||
-	    reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
+	if (out->verdict != VERDICT_WRONG || ref->by != BY_GOLDEN ||
+		!(j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC)) ||
+		reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
 		return;
 	out->verdict = VERDICT_UNJUDGED;
-	out->row.cause = arena_printf(a, "not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s", out->row.cause);
+	out->row.cause = arena_printf(a,
+		"not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s",
+		out->row.cause);
 }
 
-static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a,
-	struct cell_result *out, struct error *err)
+static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count,
+	struct bound bound, struct arena *a, struct cell_result *out, struct error *err)
 {
 	enum status st;
 

@@ -11,7 +11,8 @@ struct judging {
 	const char *outputs_path;            // safetensors that the child wrote
 	const char *golden;                  // path, or NULL
 	const char *calibration;             // of int8-static: the file of ranges
-	unsigned given;                      // what a user's .onnx rounds to: OUTLINE_F16, ... of backend/outline.h; 0: float32 alone, or drawn by assay
+	// What a user's .onnx rounds to: OUTLINE_F16, ... of backend/outline.h; 0: float32 alone, or drawn by assay.
+	unsigned given;
 	int64_t form;                        // index of the graph form that ran
 	const struct cell_watch *watch;
 };

@@ -387,8 +387,9 @@ enum status work_load(struct work *w, struct error *err)
 	w->is_open = true;
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
 	compute = work_confirmed_dtype(w);
-	say_row(json_pack("{s:f, s:O?, s:s?, s:s?, s:s}", "load_ms", load_took(w, clock_ms() - begin), "options", w->part->session.options, "compute_dtype",
-		compute ? work_computes_in(w, &w->part->session, compute) : NULL, "actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
+	say_row(json_pack("{s:f, s:O?, s:s?, s:s?, s:s}", "load_ms", load_took(w, clock_ms() - begin), "options",
+		w->part->session.options, "compute_dtype", compute ? work_computes_in(w, &w->part->session, compute) : NULL,
+		"actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	if (w->part->session.adapter)

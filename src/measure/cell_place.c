@@ -59,8 +59,10 @@ static bool say_placed(const struct placement *p)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct placed_node *n = &p->nodes[i];
 
-		json_array_append_new(nodes, json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:o*}", "name", n->name, "op", n->op, "dtype", n->dtype, "where",
-			n->where, "kernel", n->kernel, "reason", n->reason, "fused", (int)n->fused_away, "elsewhere", (int)n->elsewhere, "ms", n->ms > 0 ? json_real(n->ms) : NULL));
+		json_array_append_new(nodes,
+			json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:o*}", "name", n->name, "op", n->op, "dtype",
+				n->dtype, "where", n->where, "kernel", n->kernel, "reason", n->reason, "fused",
+				(int)n->fused_away, "elsewhere", (int)n->elsewhere, "ms", n->ms > 0 ? json_real(n->ms) : NULL));
 	}
 	return say_nodes("placement", nodes);
 }
@@ -74,7 +76,8 @@ static void say_placement(struct work *w, const struct session *session, const s
 	const char *note = p->note, *products = work_products(w, p);
 
 	if (p->count && !say_placed(p))
-		note = arena_printf(&w->arena, "%s%sthe list of %zu nodes is too long to be kept", note ? note : "", note ? "; " : "", p->count);
+		note = arena_printf(&w->arena, "%s%sthe list of %zu nodes is too long to be kept", note ? note : "",
+			note ? "; " : "", p->count);
 	if (!w->part->artifact.summary.node_count && p->count)         // a user's .onnx: the engine has counted them
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)p->count));
 	for (size_t i = 0; i < count; i++)
@@ -83,8 +86,9 @@ static void say_placement(struct work *w, const struct session *session, const s
 	if (products)
 		say_row(json_pack("{s:s}", "compute_dtype", products));
 	if (text_is(products, "f32"))
-		note = arena_printf(&w->arena, "%s%sno product of integers ran: QuantizeLinear and DequantizeLinear stand between products in f32", note ? note : "",
-			note ? "; " : "");
+		note = arena_printf(&w->arena,
+			"%s%sno product of integers ran: QuantizeLinear and DequantizeLinear stand between products in f32",
+			note ? note : "", note ? "; " : "");
 	say_row(placed_columns(p));
 	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", note));
 	json_decref(list);
@@ -96,7 +100,8 @@ static void say_placement(struct work *w, const struct session *session, const s
 				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "", count && refused->dtype ? " " : "",
 				count && refused->dtype ? refused->dtype : "")));
 		if (ran && text_is(place, "cpu"))
-			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));     // and is judged by that, not by the device's
+			// The cell is judged by this type, not by the device's.
+			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
 	}
 }
 

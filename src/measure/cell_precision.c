@@ -64,7 +64,8 @@ static json_t *left_out(struct graph *const *graphs, size_t count)
 static const char *graph_dtype(const struct session *s)
 {
 	for (size_t i = 0; i < s->output_count; i++)
-		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16 || s->outputs[i].dtype == DTYPE_BF16 || s->outputs[i].dtype == DTYPE_F64)
+		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16 || s->outputs[i].dtype == DTYPE_BF16 ||
+			s->outputs[i].dtype == DTYPE_F64)
 			return dtype_word(s->outputs[i].dtype);
 	return "f32";
 }
@@ -75,7 +76,8 @@ const char *work_computes_in(struct work *w, const struct session *s, const char
 	const char *half = g->of & OUTLINE_F16 ? g->of & OUTLINE_BF16 ? "f16 and bf16" : "f16" : g->of & OUTLINE_BF16 ? "bf16" : NULL;
 	const char *out = confirmed ? confirmed : graph_dtype(s);
 
-	if (half && (!confirmed || text_is(w->backend->name, "ort")) && text_is(out, graph_dtype(s)))        // no word of the engine's own
+	// No word of the engine's own.
+	if (half && (!confirmed || text_is(w->backend->name, "ort")) && text_is(out, graph_dtype(s)))
 		out = g->f32 || g->quantised ? arena_printf(&w->arena, "f32 and %s mixed", half) : half;
 	return g->quantised && !text_is(out, "none") ? arena_printf(&w->arena, "%s, quantised (%s)", out, g->quantised) : out;
 }
@@ -85,9 +87,11 @@ enum status work_check_precision(struct work *w, struct error *err)
 	enum precision asked = precision_find(w->ask.variant.precision);
 	const char *says = session_option(&w->part->session, "compute_dtype"), *wanted = asked == PRECISION_FLOAT16 ? "f16" : asked == PRECISION_BFLOAT16 ? "bf16" : NULL;
 
-	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16"))           // bf16 too; asked for by name: without a name its own type is an answer
-		return error_set(err, STATUS_UNSUPPORTED, "--precision float32: %s computes in %s on this device; leave --precision away, or ask for %s", w->target.platform->name, says,
-			strstr(says, "bf16") ? "bfloat16" : "float16");
+	// Includes bf16. Asked for by name: where no type is named, the device's own is an answer.
+	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16"))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--precision float32: %s computes in %s on this device; leave --precision away, or ask for %s",
+			w->target.platform->name, says, strstr(says, "bf16") ? "bfloat16" : "float16");
 	// Where the graph makes it, its own types say so.
 	if (!wanted || platform_precision(w->target.route, asked)->by != PRECISION_BY_ENGINE || !says || text_is(says, wanted))
 		return STATUS_OK;
@@ -101,13 +105,17 @@ const char *work_confirmed_dtype(const struct work *w)
 
 	if (!says)
 		says = "f32";
-	// A graph of a reduced precision gives out float32 whatever its products are, and an engine's word is on what it computes in floats.
-	return precision_is_reduced(p) && text_is(says, "f32") && !platform_precision(w->target.route, p)->float_activations ? NULL : says;
+	// A graph of a reduced precision gives out float32 whatever its products are, and an engine's word is on what it computes
+	// in floats.
+	return precision_is_reduced(p) && text_is(says, "f32") && !platform_precision(w->target.route, p)->float_activations
+		? NULL
+		: says;
 }
 
 const char *work_products(const struct work *w, const struct placement *p)
 {
-	static const char *const integer[] = { "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul", "QGemm", "ConvInteger", "QLinearConv" };
+	static const char *const integer[] = { "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul",
+		"QGemm", "ConvInteger", "QLinearConv" };
 	bool integers = false, floats = false;
 
 	if (w->precise.precision != PRECISION_INT8_DYNAMIC && w->precise.precision != PRECISION_INT8_STATIC)
@@ -121,7 +129,8 @@ const char *work_products(const struct work *w, const struct placement *p)
 			integers |= text_is(n->op, integer[k]);
 		if (text_is(n->op, "MatMulNBits"))
 			return NULL;                             // what it multiplies in is its choice
-		floats |= text_is(n->op, "DequantizeLinear") && text_is(n->dtype, "i8");         // ran by itself: what reads the weights reads floats
+		// It ran by itself: what reads the weights reads floats.
+		floats |= text_is(n->op, "DequantizeLinear") && text_is(n->dtype, "i8");
 	}
 	return integers ? "f32 and int8" : floats ? "f32" : NULL;
 }

@@ -318,8 +318,10 @@ enum status work_profile(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("profile");
-	if ((st = cache_part(&p.folder, &w->arena, "run", err)) || (st = outline_read(&outline, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, err)) ||
-	    (st = session_profile(&w->part->session, &w->part->artifact, w->in, w->part->session.input_count, &p, err)) || (st = find_costs(w, &outline, &costs, err)))
+	if ((st = cache_part(&p.folder, &w->arena, "run", err)) ||
+		(st = outline_read(&outline, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, err)) ||
+		(st = session_profile(&w->part->session, &w->part->artifact, w->in, w->part->session.input_count, &p, err)) ||
+		(st = find_costs(w, &outline, &costs, err)))
 		return st;
 	say_phase("roofline");
 	nodes = profile_map(&w->arena, &outline, costs.cost_of ? &costs.of_bound : NULL, costs.cost_of, &p);

@@ -58,7 +58,8 @@ void say_row(json_t *fields);
 void say_samples(const int64_t *ns, size_t count);
 
 // cell_precision.c
-// What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in integers it says so.
+// What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in
+// integers it says so.
 const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed);
 enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
 enum status work_check_precision(struct work *w, struct error *err);         // behind the load: does the engine compute in what it was asked to?

@@ -28,8 +28,8 @@
 #define OUTPUT_KEPT ((size_t)16 << 10)
 #define SAMPLE_MS 10.0
 #define END_MS 2000.0                        // the most that a fork bomb may race with us; a control group ends it at once
-// Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and not with
-// 64 KiB and 24.
+// Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and
+// not with 64 KiB and 24.
 #define STACK_LEAST ((rlim_t)128 << 10)
 #define FILES_LEAST ((rlim_t)64)
 // RLIMIT_DATA also counts stacks, libraries' data and what the allocator holds; the sampler holds the limit itself.
@@ -129,7 +129,8 @@ static int spawn(pid_t *pid, char *const argv[], int in, int out, int events)
 	return failed;
 }
 
-// The child has not read its request yet, so nothing of it runs outside of the group and the limit. A group without a limit is for its end.
+// The child has not read its request yet, so nothing of it runs outside of the group and the limit. A group without a limit is
+// for its end.
 static void limit_memory(struct runner *r)
 {
 	struct rlimit none = { 0, 0 };
@@ -161,10 +162,12 @@ static enum status check_limits(struct error *err)
 	struct rlimit stack, files;
 
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY && stack.rlim_cur < STACK_LEAST)
-		return error_set(err, STATUS_NOT_ASKED, "a stack may have %llu KiB here, and engines are asked with %llu or more: raise the limit (ulimit -s)",
+		return error_set(err, STATUS_NOT_ASKED,
+			"a stack may have %llu KiB here, and engines are asked with %llu or more: raise the limit (ulimit -s)",
 			(unsigned long long)stack.rlim_cur >> 10, (unsigned long long)STACK_LEAST >> 10);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY && files.rlim_cur < FILES_LEAST)
-		return error_set(err, STATUS_NOT_ASKED, "%llu files may be open here, and engines are asked with %llu or more: raise the limit (ulimit -n)",
+		return error_set(err, STATUS_NOT_ASKED,
+			"%llu files may be open here, and engines are asked with %llu or more: raise the limit (ulimit -n)",
 			(unsigned long long)files.rlim_cur, (unsigned long long)FILES_LEAST);
 	return STATUS_OK;
 }
@@ -378,7 +381,8 @@ static void finish(struct runner *r, int64_t oom_kills)
 	siginfo_t info = { 0 };
 	bool oom;
 
-	kill(-r->pid, SIGKILL);                                  // itself is a zombie by now, and whatever the guard left unended goes too
+	// The child itself is a zombie by now; what its guard did not end goes too.
+	kill(-r->pid, SIGKILL);
 	memory_group_kill(&r->group);
 	while (waitid(P_PID, (id_t)r->pid, &info, WEXITED) < 0 && errno == EINTR)
 		;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process with limits: started by posix_spawn in its own process group, and in a control group where one can be made, with everything
-// close-on-exec, fd 0 a socket from us, fd 3 a pipe to us, standard output and error kept (the last 16 KiB). It is killed with everything
-// below it at the time limit, at the memory limit, or when told to stop; what it started ends with it, and it dies with its parent.
-// child.c is the parent's side, child_begin.c the child's, child_memory.c what the limit counts.
+// A child process with limits: started by posix_spawn in its own process group, and in a control group where one can be made,
+// with everything close-on-exec, fd 0 a socket from us, fd 3 a pipe to us, standard output and error kept (the last 16 KiB). It
+// is killed with everything below it at the time limit, at the memory limit, or when told to stop; what it started ends with it,
+// and it dies with its parent. child.c is the parent's side, child_begin.c the child's, child_memory.c what the limit counts.
 #ifndef ASSAY_MEASURE_CHILD_H
 #define ASSAY_MEASURE_CHILD_H
 
@@ -23,8 +23,9 @@ struct child_limits {
 	double timeout_s;                    // 0: none
 	double spent_s;                      // of it, before the child was started
 	double silence_s;                    // longest time without a line; 0: none
-	int64_t memory_bytes;                // of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private
-	                                     // memory alone) and the sampler; 0: none
+	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
+	// the sampler; 0: none.
+	int64_t memory_bytes;
 	int64_t mapped_bytes;                // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
 	volatile sig_atomic_t *stop;         // may be NULL
 };
@@ -40,20 +41,22 @@ struct child_report {
 	enum child_end end;
 	int code;                            // exit code or signal
 	struct text output;                  // end of standard output and error together, valid UTF-8
-	double peak_anonymous_mib;           // of all its processes, private and shared, over the sampled phases; NaN when there was no sample
+	// Of all its processes, private and shared, over the sampled phases; NaN when there was no sample.
+	double peak_anonymous_mib;
 	double wall_ms;
 	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", "sampler", NULL
 };
 
-// Runs argv (argv[0] the path of a program that calls child_begin first) with `request` on its fd 0, which stays open until the end. on_line
-// gets each whole line of fd 3 without its newline; NUL bytes may be in it. An error here means that no child could be started; it is NOT_ASKED
-// where a limit of this process or machine is why: descriptors, processes, memory, a stack too small for engines.
+// Runs argv (argv[0] the path of a program that calls child_begin first) with `request` on its fd 0, which stays open until the
+// end. on_line gets each whole line of fd 3 without its newline; NUL bytes may be in it. An error here means that no child could
+// be started; it is NOT_ASKED where a limit of this process or machine is why: descriptors, processes, memory, a stack too small
+// for engines.
 enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
 	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err);
 void child_report_done(struct child_report *r);
 
-// In the child, before it has threads: asks to die with the parent and checks that it still lives; returns in a process of its own, below a
-// guard that ends everything below itself. `request` is everything up to the first newline.
+// In the child, before it has threads: asks to die with the parent and checks that it still lives; returns in a process of its
+// own, below a guard that ends everything below itself. `request` is everything up to the first newline.
 enum status child_begin(struct text *request, struct error *err);
 // Writes a line to fd 3, with its newline; ends the process when the parent is gone.
 void child_say(const char *line, size_t length);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child's side: neither it nor anything that it starts may outlive its parent or the cell, however those ended. The process that the
-// parent started stays as a guard, and the work is done in a child of it. The guard is the subreaper of everything below it, so that a
-// daemon of an engine, which leaves session, group and parent, is still its child; it ends all of that when the work has ended, when the
-// parent has died (the kernel's parent-death signal; end of file on fd 0, where another process adopted us), or when it is told to. Then it
-// ends as the work did. Nothing but the death of the guard itself lets a daemon escape; a control group, where there is one, holds that too.
+// The child's side: neither it nor anything that it starts may outlive its parent or the cell, however those ended. The process
+// that the parent started stays as a guard, and the work is done in a child of it. The guard is the subreaper of everything below
+// it, so that a daemon of an engine, which leaves session, group and parent, is still its child; it ends all of that when the
+// work has ended, when the parent has died (the kernel's parent-death signal; end of file on fd 0, where another process adopted
+// us), or when it is told to. Then it ends as the work did. Nothing but the death of the guard itself lets a daemon escape; a
+// control group, where there is one, holds that too.
 #include "measure/child.h"
 
 #include <errno.h>

@@ -122,7 +122,8 @@ static void stretch(const struct sides *s, const double *sorted, double middle, 
 	double freedom = s->is_paired ? (double)(s->a_count - 1) : (double)(s->a_count + s->b_count - 2), n = (double)fewest;
 	double below = order_quantile(sorted, RESAMPLES, p / 2), above = order_quantile(sorted, RESAMPLES, 1 - p / 2);
 
-	if (fewest < 2 || freedom < 2) {                     // one process says nothing about others; of one degree of freedom Student's factor is 64
+	// One process says nothing about others; of one degree of freedom Student's factor is 64.
+	if (fewest < 2 || freedom < 2) {
 		*low = *high = (double)NAN;
 		return;
 	}

@@ -102,8 +102,8 @@ static bool is_made(const char *folder, const char *key, const char *config, siz
 	struct arena a = { 0 };
 	size_t nbytes;
 	char *text;
-	bool good = !file_read(&a, arena_printf(&a, "%s/config.json", folder), FILE_LIMIT, &text, &nbytes, NULL) && nbytes == config_nbytes &&
-		!memcmp(text, config, nbytes) && sealed_folder_check(folder, "model.safetensors", key);
+	bool good = !file_read(&a, arena_printf(&a, "%s/config.json", folder), FILE_LIMIT, &text, &nbytes, NULL) &&
+		nbytes == config_nbytes && !memcmp(text, config, nbytes) && sealed_folder_check(folder, "model.safetensors", key);
 
 	arena_done(&a);
 	return good;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a sealed file a type (base/sealed.h). A file
-// counts for the program, the engine's library, the options and the cases that it was made with, and for no others.
+// "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a sealed file a type (base/sealed.h). A
+// file counts for the program, the engine's library, the options and the cases that it was made with, and for no others.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +38,12 @@ static struct kept place_of(struct arena *a, const struct conform_type *type, co
 	char digest[65];
 
 	for (size_t i = 0; i < type->count; i++)
-		json_array_append_new(cases, json_pack("[s, s]", type->cases[i].name, case_digest(digest, type->cases[i].folder, NULL) ? "unreadable" : digest));
-	facts = json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o}", "of", "conform 4", "program", file_identity(a, cell_program(a)), "engines",
-		getenv("ASSAY_ENGINE_PATH"), "platform", t->platform->name, "device", t->device, "options", t->options, "type", type->model_type, "cases", cases);
+		json_array_append_new(cases,
+			json_pack("[s, s]", type->cases[i].name,
+				case_digest(digest, type->cases[i].folder, NULL) ? "unreadable" : digest));
+	facts = json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o}", "of", "conform 4", "program",
+		file_identity(a, cell_program(a)), "engines", getenv("ASSAY_ENGINE_PATH"), "platform", t->platform->name,
+		"device", t->device, "options", t->options, "type", type->model_type, "cases", cases);
 	if (!sealed_key(&key, &kept.made_from, a, facts, NULL) && !cache_part(&folder, a, "conform-results", NULL))
 		kept.path = arena_printf(a, "%s/%s.json", folder, key);
 	return kept;
@@ -86,7 +89,8 @@ static json_t *real_or_null(double x)
 }
 
 // A cache that cannot be written only means that the next one runs them again.
-static void write_result(const struct conform_type *type, struct arena *a, const struct kept *kept, const struct conform_engine *engine)
+static void write_result(
+	const struct conform_type *type, struct arena *a, const struct kept *kept, const struct conform_engine *engine)
 {
 	json_t *cases = json_array(), *json;
 

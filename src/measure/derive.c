@@ -78,7 +78,8 @@ bool derives_from_no_token(const char *like, const struct tensor *mask)
 {
 	size_t count;
 
-	if (!mask || !(text_is(like, "embedding") || text_is(like, "sentence_embedding") || text_is(like, "cosine")) || !tensor_count(mask->rank, mask->dim, &count))
+	if (!mask || !(text_is(like, "embedding") || text_is(like, "sentence_embedding") || text_is(like, "cosine")) ||
+		!tensor_count(mask->rank, mask->dim, &count))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (tensor_get(mask, i) != 0)

@@ -164,7 +164,9 @@ static bool within_budget(struct heard *h, const char *line, size_t length)
 	if (h->weight <= HEARD_MOST)
 		return true;
 	h->weight = HEARD_MOST;
-	h->rubbish = arena_printf(h->arena, "%s: more events came from the engine's process than fit into the %zu MiB of memory that they are given", h->phase, HEARD_MOST >> 20);
+	h->rubbish = arena_printf(h->arena,
+		"%s: more events came from the engine's process than fit into the %zu MiB of memory that they are given",
+		h->phase, HEARD_MOST >> 20);
 	return false;
 }
 

@@ -6,15 +6,17 @@
 //   f32   the conformance README: transformers in PyTorch against the engines. Seen here: bert-base 4.8e-6 of 4.4, NMSE 1e-12.
 //   bf16  OpenVINO with INFERENCE_PRECISION_HINT=bf16: bert-base 0.021 of 4.4 (0.0048 of the largest value) and NMSE 2.4e-5;
 //         MiniLM 0.021 and 7.2e-5; twelve 2048x2048 MatMuls 0.025 of 4.1 (0.0061). The bound is five times the worst of them.
-//   f16   QNN's arithmetic (its emulator) on a trained BERT: 0.027 of 5.8 (0.0047), cosine 0.99991, so NMSE 1.8e-4; on a trained MiniLM 1.2e-3
+//   f16   QNN's arithmetic (its emulator) on a trained BERT: 0.027 of 5.8 (0.0047), cosine 0.99991, so NMSE 1.8e-4; on a trained
+//   MiniLM 1.2e-3
 //         in the pooler's output, whose values are small. Two and a half times the worst.
 // Other types have no observation behind them yet and are held to the bound of f32.
 // These bounds tell arithmetic from other arithmetic. Whether the graph is the model's is never decided by a bound wider than
-// float32's: a GELU of another kind moves the outputs of a trained encoder by less than bfloat16 does (reference.h, two judgements).
+// float32's: a GELU of another kind moves the outputs of a trained encoder by less than bfloat16 does (reference.h, two
+// judgements).
 //
-// Rounding: values inside a model are of the order of 1 (normalisation, softmax, sigmoid), so its outputs carry an absolute error of
-// some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and right. Up to
-// 4 such units (root mean square) an NMSE says nothing.
+// Rounding: values inside a model are of the order of 1 (normalisation, softmax, sigmoid), so its outputs carry an absolute error
+// of some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and
+// right. Up to 4 such units (root mean square) an NMSE says nothing.
 #include "measure/judge.h"
 
 #include <float.h>
@@ -75,8 +77,8 @@ static struct bound bound_of_precision(enum precision p, enum activations how)
 
 struct bound bound_wider(const struct bound *x, const struct bound *y)
 {
-	return (struct bound){ fmax(x->max_abs, y->max_abs), fmax(x->nmse, y->nmse), fmax(x->rounding, y->rounding), fmax(x->derived, y->derived),
-		fmin(x->agreement, y->agreement) };
+	return (struct bound){ fmax(x->max_abs, y->max_abs), fmax(x->nmse, y->nmse), fmax(x->rounding, y->rounding),
+		fmax(x->derived, y->derived), fmin(x->agreement, y->agreement) };
 }
 
 struct bound bound_of(enum precision p, enum dtype compute, enum activations how)

@@ -52,7 +52,8 @@ struct check {
 // Who made a reference decides what it can excuse.
 enum judged_by {
 	BY_ENGINE,                           // another run of a graph of ours: a value that is not finite is wrong even where both have it
-	BY_FILE,                             // another run of a user's file on made-up inputs: the same value that is not finite, in the same place, says nothing
+	// Another run of a user's file on made-up inputs: the same value that is not finite, in the same place, says nothing.
+	BY_FILE,
 	BY_GOLDEN,                           // outputs of the model's authors' library: the same value that is not finite, in the same place, is right
 };
 

@@ -56,7 +56,8 @@ const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct
 	} all[] = {
 		{ "cosine", "cosine similarity", "1 - cosine similarity", l->cosine, 1 - r->cosine },
 		{ "top1", "top-1 agreement", "the share of places with another top-1", l->top1, 1 - r->top1_agreement },
-		{ "perplexity", "perplexity", "perplexity over that of float32, less 1", l->perplexity, r->perplexity / r->perplexity_float32 - 1 },
+		{ "perplexity", "perplexity", "perplexity over that of float32, less 1", l->perplexity,
+			r->perplexity / r->perplexity_float32 - 1 },
 		{ "nmse", "normalised mean squared error", "normalised mean squared error", l->nmse, r->nmse },
 	};
 	const char *said = NULL;
@@ -67,7 +68,9 @@ const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct
 	*known = said != NULL;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!isnan(all[i].limit) && isnan(all[i].lost))
-			said = add(a, said, arena_printf(a, "the limit %s=%g cannot be applied: the outputs of this model have no %s", all[i].word, all[i].limit, all[i].figure));
+			said = add(a, said,
+				arena_printf(a, "the limit %s=%g cannot be applied: the outputs of this model have no %s",
+					all[i].word, all[i].limit, all[i].figure));
 	*known = *known || !said;
 	return said;
 }

@@ -17,8 +17,8 @@ struct loss_limits {
 // NULL or "": no limits. BAD_INPUT names the word or number, and what there is.
 enum status loss_parse(struct loss_limits *out, const char *text, struct error *err);
 
-// NULL: within every limit. Otherwise a sentence in the arena that names every limit that is exceeded, or is on a figure that this row does
-// not have; *known false: none is exceeded.
+// NULL: within every limit. Otherwise a sentence in the arena that names every limit that is exceeded, or is on a figure that
+// this row does not have; *known false: none is exceeded.
 const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct arena *a, bool *known);
 
 #endif

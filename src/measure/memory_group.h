@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory control group of our own below the one we are in, version 2 or 1, where the system lets us make one: the only
-// limit that the kernel itself holds for a child and all of its children, and an end that none of them escapes. Nothing here fails: no group
-// is a normal state.
+// limit that the kernel itself holds for a child and all of its children, and an end that none of them escapes. Nothing here
+// fails: no group is a normal state.
 #ifndef ASSAY_MEASURE_MEMORY_GROUP_H
 #define ASSAY_MEASURE_MEMORY_GROUP_H
 

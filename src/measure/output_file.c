@@ -15,8 +15,8 @@
 
 enum { LENGTH_NBYTES = 8 };              // of the header, before it
 
-static enum status make_header(struct arena *a, const char *made_from, struct weight *tensors, size_t count, char **header, size_t *header_nbytes,
-	struct error *err)
+static enum status make_header(struct arena *a, const char *made_from, struct weight *tensors, size_t count, char **header,
+	size_t *header_nbytes, struct error *err)
 {
 	uint64_t file_nbytes;
 	enum status st;
@@ -40,7 +40,8 @@ static void seal(char *header, size_t header_nbytes, const struct tensor *output
 	sealing_end(&s);
 }
 
-enum status outputs_write(struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err)
+enum status outputs_write(
+	struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err)
 {
 	size_t header_nbytes;
 	struct weight *tensors = ARENA_ARRAY(a, count + 1, struct weight);

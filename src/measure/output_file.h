@@ -11,9 +11,10 @@
 #define OUTPUTS_TOKENS "in.input_ids"
 #define OUTPUTS_MASK "in.attention_mask"
 
-// outputs[count] under their names. `made_from`: what the file says of itself (base/sealed.h); NULL: nothing, it is read once and removed.
-// Scratch memory in `a`.
-enum status outputs_write(struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err);
+// outputs[count] under their names. `made_from`: what the file says of itself (base/sealed.h); NULL: nothing, it is read once and
+// removed. Scratch memory in `a`.
+enum status outputs_write(
+	struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err);
 
 // Is this open file what its name says, and whole? BAD_INPUT: it is not to be believed.
 struct shard;

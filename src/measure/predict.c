@@ -88,8 +88,8 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 }
 
 // The inputs of the graph with its dimensions open, to learn what their symbols are in a file of inputs.
-static enum status symbols_of_file(struct arena *a, struct input_symbol **out, size_t *count, const struct spec *s, const struct checkpoint *c, enum arch_graph which,
-	const char *file, struct error *err)
+static enum status symbols_of_file(struct arena *a, struct input_symbol **out, size_t *count, const struct spec *s,
+	const struct checkpoint *c, enum arch_graph which, const char *file, struct error *err)
 {
 	const struct tensor_type *types;
 	struct graph *g = graph_new(NULL);

@@ -10,7 +10,8 @@
 #include "platform/platform.h"
 
 struct prediction {
-	uint64_t resident_bytes;             // what row.peak_resident_mib will say; 0: nothing is known of this engine, and the others are inputs and outputs
+	// What row.peak_resident_mib will say; 0: nothing is known of this engine, and the others are inputs and outputs.
+	uint64_t resident_bytes;
 	uint64_t anonymous_bytes;            // of them, what no file stands behind: what --memory limits
 	uint64_t required_bytes;             // the same and the mapped weights that every run reads: what must be free
 	struct graph_memory graph;

@@ -95,8 +95,8 @@ json_t *cell_driver(const char *name)
 	return facts ? facts : json_object();
 }
 
-// How an engine that was asked for its devices has answered. An error of its own says that it is not to be had here; that it died, came to no
-// end or was not reached is something else.
+// How an engine that was asked for its devices has answered. An error of its own says that it is not to be had here; that it
+// died, came to no end or was not reached is something else.
 static enum verdict answer_of(const struct backend *b, enum verdict v, const char *reason)
 {
 	if (v == VERDICT_RIGHT || v == VERDICT_CRASHED || v == VERDICT_TIMEOUT || v == VERDICT_NO_MEMORY || v == VERDICT_NOT_ASKED)
@@ -129,9 +129,10 @@ json_t *cell_probe(const struct backend *b, const char *build)
 		v = VERDICT_UNAVAILABLE;
 		reason = "it has no device here";
 	}
-	result = json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "verdict", verdict_word(v), "reason", reason,
-		"version", heard.probe ? json_object_get(heard.probe, "version") : NULL, "library", heard.probe ? json_object_get(heard.probe, "library") : NULL,
-		"devices", devices ? json_incref(devices) : json_array(), "absent", absent ? json_incref(absent) : json_object());
+	result = json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "verdict",
+		verdict_word(v), "reason", reason, "version", heard.probe ? json_object_get(heard.probe, "version") : NULL,
+		"library", heard.probe ? json_object_get(heard.probe, "library") : NULL, "devices",
+		devices ? json_incref(devices) : json_array(), "absent", absent ? json_incref(absent) : json_object());
 	arena_done(&a);
 	return result ? result : json_pack("{s:s, s:s, s:s, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "verdict",
 		verdict_word(VERDICT_FAILED), "reason", "its answer is not text", "version", "library", "devices", "absent");

@@ -2,7 +2,8 @@
 // Golden outputs first: they alone know what the model's authors meant. Two engines that run our graph can agree on a wrong
 // one, so the row always says which reference it was.
 // An engine's reference runs in a child of its own, from the graph drawn in that engine's form, in float32, once; its outputs
-// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version, and say so themselves (base/sealed.h).
+// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version, and say so themselves
+// (base/sealed.h).
 #include "measure/reference.h"
 
 #include <fcntl.h>
@@ -33,8 +34,8 @@ const char *reference_golden(const struct cell *c, struct arena *a)
 	return file_exists(path) && file_exists(arena_printf(a, "%s/case.json", c->path)) ? path : NULL;
 }
 
-static enum status take_tensors(struct arena *a, const struct weight *tensors, size_t all, const char *prefix, struct tensor **out, size_t *count,
-	struct error *err)
+static enum status take_tensors(struct arena *a, const struct weight *tensors, size_t all, const char *prefix,
+	struct tensor **out, size_t *count, struct error *err)
 {
 	size_t n = 0;
 
@@ -60,7 +61,8 @@ static enum status take_tensors(struct arena *a, const struct weight *tensors, s
 	return STATUS_OK;
 }
 
-enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
+enum status reference_read(
+	struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
 {
 	struct shard shard;
 	struct weight *tensors;
@@ -89,7 +91,8 @@ static bool hold(struct arena *a, const char *path)
 	return !fstat(fd, &st) && st.st_nlink > 0;
 }
 
-// What a reference's child wrote or found. Checked again here, in the memory that is compared: another program may have written meanwhile.
+// What a reference's child wrote or found. Checked again here, in the memory that is compared: another program may have written
+// meanwhile.
 static enum status read_kept(struct arena *a, const char *path, struct tensor **out, size_t *count, struct error *err)
 {
 	struct shard shard;
@@ -209,8 +212,15 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
-	struct request ask = { .path = c->path, .platform = "cpu", .device = "CPU", .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
-		.seed = (int64_t)c->seed, .calibrate = INPUTS, .variant = { .image_size = c->variant.image_size } };
+	struct request ask = { .path = c->path,
+		.platform = "cpu",
+		.device = "CPU",
+		.batch = c->batch,
+		.sequence = c->sequence,
+		.layers = c->layers,
+		.seed = (int64_t)c->seed,
+		.calibrate = INPUTS,
+		.variant = { .image_size = c->variant.image_size } };
 	const char *cause = NULL, *note;
 	struct child_report report;
 	struct heard heard;
@@ -411,13 +421,17 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	if (wrong > 1)
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
 	if (!wrong && t->alike_not_finite > 0) {
-		row->cause = arena_printf(a, "not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real ones with their outputs (--golden)",
+		row->cause = arena_printf(a,
+			"not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real ones with their outputs (--golden)",
 			(long long)t->alike_not_finite);
 		return VERDICT_UNJUDGED;
 	}
 	if (!wrong && t->compared == 0) {
-		row->cause = t->of_no_token ? arena_printf(a, "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from", t->of_no_token) :
-			"not judged: the reference holds no value that could be compared (masked, or the same for every model)";
+		row->cause = t->of_no_token
+			? arena_printf(a,
+				  "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from",
+				  t->of_no_token)
+			: "not judged: the reference holds no value that could be compared (masked, or the same for every model)";
 		return VERDICT_UNJUDGED;
 	}
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;

@@ -22,8 +22,8 @@ struct reference {
 	const struct tensor *mask;           // golden's in.attention_mask, or NULL
 };
 
-// The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder, unless that is a download; NULL when there is none.
-// A shortened model and one with synthetic weights has none but what the caller names.
+// The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder, unless that is a download; NULL
+// when there is none. A shortened model and one with synthetic weights has none but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 
 enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err);

@@ -13,11 +13,11 @@
 #include "measure/variant.h"
 
 // Text may be NULL. `reference_name`: not a measurement but a reference for another cell; the outputs go to
-// CACHE/reference/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many. `reference_tokens`: of a
-// reduced precision, those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over
-// so many inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose graph form of
-// that index is built; NULL: the platform's own first. `dequantised`: of a reference, the precision's weights in float32 arithmetic
-// (enum dequantise).
+// CACHE/reference/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many.
+// `reference_tokens`: of a reduced precision, those that float32 generates, which it is asked about. `calibrate`: no measurement
+// but ranges for int8-static, over so many inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`,
+// `form`: of a reference, the platform whose graph form of that index is built; NULL: the platform's own first. `dequantised`: of
+// a reference, the precision's weights in float32 arithmetic (enum dequantise).
 #define REQUEST_LIST(X)                                                                                                   \
 	X(TEXT, path)                                                                                                     \
 	X(TEXT, platform)                                                                                                 \

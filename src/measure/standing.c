@@ -111,6 +111,6 @@ const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *o
 {
 	if (text_is(of_a, of_b))
 		return of_a;
-	return arena_printf(a, "%s%s%s%s%s", of_a != NULL ? "A: " : "", of_a != NULL ? of_a : "", of_a != NULL && of_b != NULL ? "; " : "", of_b != NULL ? "B: " : "",
-		of_b != NULL ? of_b : "");
+	return arena_printf(a, "%s%s%s%s%s", of_a != NULL ? "A: " : "", of_a != NULL ? of_a : "",
+		of_a != NULL && of_b != NULL ? "; " : "", of_b != NULL ? "B: " : "", of_b != NULL ? of_b : "");
 }

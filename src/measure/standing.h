@@ -38,18 +38,21 @@ enum {
 // a row is shown without these words beside it.
 const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which);
 
-// Of several rows, of what row_qualifiers said of each (NULL: nothing): the words of all where they are the same, else "2 of 3: synthetic
-// weights; 1 of 3: 2 layers"; NULL where none has any.
+// Of several rows, of what row_qualifiers said of each (NULL: nothing): the words of all where they are the same, else "2 of 3:
+// synthetic weights; 1 of 3: 2 layers"; NULL where none has any.
 const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t count);
-// Of two sides: the words of both where they are the same, else "A: 2 layers; B: emulated", a side without any left out; NULL: none has any.
+// Of two sides: the words of both where they are the same, else "A: 2 layers; B: emulated", a side without any left out; NULL:
+// none has any.
 const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b);
 
-// row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief and row_is_success as conditions, never null; `o` is the prefix of the columns: "", "r.".
+// row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief and row_is_success as conditions, never null; `o` is the
+// prefix of the columns: "", "r.".
 #define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
 #define ROW_COUNTS_SQL(o) "(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), FALSE))"
 #define ROW_EMULATED_SQL(o) "COALESCE(" o "emulated, FALSE)"
 #define ROW_SHORTENED_SQL(o) "COALESCE(" o "shortened, " o "layers > 0, FALSE)"
 #define ROW_BRIEF_SQL(o) "(" o "asked_sequence IS NOT NULL AND " o "asked_sequence IS DISTINCT FROM " o "sequence)"
-#define ROW_SUCCESS_SQL(o) "(" ROW_COUNTS_SQL(o) " AND NOT " ROW_EMULATED_SQL(o) " AND NOT " ROW_SHORTENED_SQL(o) " AND NOT " ROW_BRIEF_SQL(o) ")"
+#define ROW_SUCCESS_SQL(o) \
+	"(" ROW_COUNTS_SQL(o) " AND NOT " ROW_EMULATED_SQL(o) " AND NOT " ROW_SHORTENED_SQL(o) " AND NOT " ROW_BRIEF_SQL(o) ")"
 
 #endif

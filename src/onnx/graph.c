@@ -96,7 +96,9 @@ void graph_limit(struct graph *g, int64_t values)
 static bool take_numbers(struct graph *g, size_t nbytes)
 {
 	if (nbytes > GRAPH_NUMBERS_MOST - g->numbers_nbytes)
-		graph_fail(g, STATUS_UNSUPPORTED, "tables of more than %zu MiB inside the graph: the configuration's sizes are no model's", GRAPH_NUMBERS_MOST >> 20);
+		graph_fail(g, STATUS_UNSUPPORTED,
+			"tables of more than %zu MiB inside the graph: the configuration's sizes are no model's",
+			GRAPH_NUMBERS_MOST >> 20);
 	else
 		g->numbers_nbytes += nbytes;
 	return !g->failed;
@@ -107,7 +109,8 @@ void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t column
 	size_t nbytes;
 	if (g->failed)
 		return NULL;
-	if (rows < 0 || columns < 0 || __builtin_mul_overflow((size_t)rows, (size_t)columns, &nbytes) || __builtin_mul_overflow(nbytes, size, &nbytes))
+	if (rows < 0 || columns < 0 || __builtin_mul_overflow((size_t)rows, (size_t)columns, &nbytes) ||
+		__builtin_mul_overflow(nbytes, size, &nbytes))
 		nbytes = SIZE_MAX;
 	if (!take_numbers(g, nbytes))
 		return NULL;
@@ -290,7 +293,8 @@ static value value_add(struct graph *g, enum value_kind kind, const char *name, 
 			return NO_VALUE;
 		}
 	if (g->values_most && g->value_count >= g->values_most) {
-		graph_fail(g, STATUS_UNSUPPORTED, "a graph of more than %lld values: no model of this kind has so many", (long long)g->values_most);
+		graph_fail(g, STATUS_UNSUPPORTED, "a graph of more than %lld values: no model of this kind has so many",
+			(long long)g->values_most);
 		return NO_VALUE;
 	}
 	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
@@ -348,8 +352,8 @@ static uint64_t constant_hash(const struct tensor *c)
 
 static bool constant_equal(const struct tensor *a, const struct tensor *b)
 {
-	return a->dtype == b->dtype && a->rank == b->rank && a->nbytes == b->nbytes && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim)
-		&& !memcmp(a->data, b->data, a->nbytes);
+	return a->dtype == b->dtype && a->rank == b->rank && a->nbytes == b->nbytes &&
+		!memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) && !memcmp(a->data, b->data, a->nbytes);
 }
 
 // Where this constant stands in the table, or the free place where it belongs.
@@ -385,7 +389,8 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 		graph_fail(g, STATUS_FAILED, "a constant needs a type and known dimensions");
 		return NO_VALUE;
 	}
-	struct tensor wanted = { .dtype = t, .rank = rank, .nbytes = count * dtype_size(t), .data = (void *)(uintptr_t)data };     // only read
+	// Only read.
+	struct tensor wanted = { .dtype = t, .rank = rank, .nbytes = count * dtype_size(t), .data = (void *)(uintptr_t)data };
 	if (rank)
 		memcpy(wanted.dim, dim, (size_t)rank * sizeof *dim);
 	uint32_t *slot = constant_slot(g, &wanted);

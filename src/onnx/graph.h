@@ -63,12 +63,12 @@ void graph_free(struct graph *g);                    // NULL is fine
 struct arena *graph_arena(struct graph *g);
 const struct graph_form *graph_get_form(const struct graph *g);
 
-// A graph is drawn by loops over counts that a file named. Limits, all sticky errors: `values` of it (0: no limit, the state of a new graph), and
-// GRAPH_NUMBERS_MOST bytes of tables and constants.
+// A graph is drawn by loops over counts that a file named. Limits, all sticky errors: `values` of it (0: no limit, the state of a
+// new graph), and GRAPH_NUMBERS_MOST bytes of tables and constants.
 #define GRAPH_NUMBERS_MOST ((size_t)64 << 20)
 void graph_limit(struct graph *g, int64_t values);
-// Room for rows x columns numbers that a drawing computes, zeroed, in `a` or, for NULL, in the graph's arena. NULL when it is more than a graph
-// may have, and after any error; graph_constant takes that NULL.
+// Room for rows x columns numbers that a drawing computes, zeroed, in `a` or, for NULL, in the graph's arena. NULL when it is
+// more than a graph may have, and after any error; graph_constant takes that NULL.
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size);
 #define GRAPH_TABLE(g, a, rows, columns, type) ((type *)graph_table((g), (a), (rows), (columns), sizeof(type)))
 

@@ -188,7 +188,9 @@ enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struc
 
 	size_t size = onnx__model_proto__get_packed_size(&model);
 	if (size > INT_MAX)
-		return error_set(err, STATUS_UNSUPPORTED, "the graph takes %zu bytes without its weights: assay writes it as one protobuf message, which holds 2 GiB", size);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"the graph takes %zu bytes without its weights: assay writes it as one protobuf message, which holds 2 GiB",
+			size);
 	uint8_t *data = arena_alloc(w.a, size + 1);
 	onnx__model_proto__pack(&model, data);
 	*out = data;

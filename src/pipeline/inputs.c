@@ -153,8 +153,8 @@ uint64_t inputs_file_nbytes(const char *path)
 	return sum;
 }
 
-enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct input_symbol **out, size_t *n,
-	struct error *err)
+enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path,
+	struct input_symbol **out, size_t *n, struct error *err)
 {
 	struct arena passing = { 0 };
 	struct shard shard;
@@ -233,7 +233,9 @@ static bool is_encoder_cache(const char *name)
 // Is this dimension how many states of an encoder there are?
 static bool counts_states(const struct tensor_type *t, int axis)
 {
-	return is_encoder_cache(t->name) ? axis == 2 : (text_is(t->name, "encoder_attention_mask") || text_is(t->name, "encoder_hidden_states")) && axis == 1;
+	return is_encoder_cache(t->name)
+		? axis == 2
+		: (text_is(t->name, "encoder_attention_mask") || text_is(t->name, "encoder_hidden_states")) && axis == 1;
 }
 
 // As the first of them declares that does; 0: all leave it open.
@@ -416,8 +418,10 @@ static enum status check_states(const struct tensor_type *types, const struct te
 			if (!counts_states(&types[i], axis))
 				continue;
 			if (first && in[i].dim[axis] != states)
-				return error_set(err, STATUS_UNSUPPORTED, "inputs %s and %s are of %lld and %lld states of an encoder: what they would mean together is not "
-					"known; give inputs in a file (--golden)", first->name, in[i].name, (long long)states, (long long)in[i].dim[axis]);
+				return error_set(err, STATUS_UNSUPPORTED,
+					"inputs %s and %s are of %lld and %lld states of an encoder: what they would mean together is not "
+					"known; give inputs in a file (--golden)",
+					first->name, in[i].name, (long long)states, (long long)in[i].dim[axis]);
 			first = &in[i];
 			states = in[i].dim[axis];
 		}

@@ -33,8 +33,8 @@ enum status inputs_file_shape(struct input_shape *out, const char *path, struct 
 // How many bytes the inputs in a file take; 0 where it cannot be read.
 uint64_t inputs_file_nbytes(const char *path);
 // The numbers that the symbols of a graph's inputs have in a file, each the largest one; [*n] of them, in `a`.
-enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct input_symbol **out, size_t *n,
-	struct error *err);
+enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path,
+	struct input_symbol **out, size_t *n, struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
 // In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend on it.
@@ -49,10 +49,10 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 //   position_ids        counted from the past   image_sizes      the hints' height and width
 //   bbox                left, top < right, bottom, below 1000
 //   floats              in [-1, 1)              other integers   0 and 1, or rows of the table that they index
-// What holds an encoder's states (encoder_attention_mask, encoder_hidden_states, past_key_values.*.encoder.*) is as long as any of them
-// declares to be, else `sequence`: a cache of it is never empty, since attention over nothing is no number.
-// Memory in `a`. UNSUPPORTED names an input whose shape cannot be decided, two that hold the states of one encoder in different lengths,
-// or a sequence too short for its image tokens.
+// What holds an encoder's states (encoder_attention_mask, encoder_hidden_states, past_key_values.*.encoder.*) is as long as any
+// of them declares to be, else `sequence`: a cache of it is never empty, since attention over nothing is no number. Memory in
+// `a`. UNSUPPORTED names an input whose shape cannot be decided, two that hold the states of one encoder in different lengths, or
+// a sequence too short for its image tokens.
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
 // Gives some rows of a text padding at the end, in place, as a batch of texts of different lengths has it: without it nothing would notice
@@ -71,8 +71,8 @@ const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t
 // How many positions the position_ids of a user's .onnx may count, by the smallest table that they index; 0: no limit is known.
 int64_t inputs_positions(const struct input_hints *hints);
 // Tensors "in.NAME" of a safetensors file for the declared inputs; memory in `a`. BAD_INPUT names a missing one.
-// A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a decoder's cache is empty; so is that of
-// an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
+// A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a decoder's cache is empty; so
+// is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err);
 // SHA-256 over names, types, shapes and bytes.
 void inputs_hash(const struct tensor *in, size_t count, char out[65]);

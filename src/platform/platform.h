@@ -47,7 +47,8 @@ struct target {
 	const char *user_options;            // plan_targets: those of them that were asked for of every platform; NULL: none
 	bool chosen;                         // the text named the device; else another route may serve as well
 	const char *absent;                  // plan_choose: no route has a device here: the reasons; NULL otherwise
-	enum verdict absent_verdict;         // then what rows of it say: unavailable, or that nobody could ask, or how whoever asked ended
+	// Then what rows of it say: unavailable, or that nobody could ask, or how whoever asked ended.
+	enum verdict absent_verdict;
 };
 // The route that has this device: NULL or "" is the first route.
 const struct route *platform_route(const struct platform *p, const char *device);

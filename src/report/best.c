@@ -42,14 +42,16 @@ static const struct report_column latency_columns[] = {
 
 static void best_latency(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency", "Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
+	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency",
+		"Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
 		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
 		latency_columns, sizeof latency_columns / sizeof *latency_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {
 		const struct report_line *l = &out->lines[i];
 		const struct report_cell *best = l->best;
-		const char **near = ARENA_ARRAY(a, out->column_count + 1, const char *), **untold = ARENA_ARRAY(a, out->column_count + 1, const char *), *note = NULL;
+		const char **near = ARENA_ARRAY(a, out->column_count + 1, const char *),
+			   **untold = ARENA_ARRAY(a, out->column_count + 1, const char *), *note = NULL;
 		size_t timed = 0, near_count = 0, untold_count = 0;
 		if (best == NULL)
 			continue;
@@ -66,7 +68,8 @@ static void best_latency(struct summary *out, struct arena *a)
 		if (near_count > 0)
 			note = arena_printf(a, "too near to tell apart: %s", report_join(a, near, near_count, "and"));
 		if (untold_count > 0)
-			note = arena_printf(a, "%s%sunstable, so no claim against: %s", note != NULL ? note : "", note != NULL ? "; " : "", report_join(a, untold, untold_count, "and"));
+			note = arena_printf(a, "%s%sunstable, so no claim against: %s", note != NULL ? note : "",
+				note != NULL ? "; " : "", report_join(a, untold, untold_count, "and"));
 		struct report_value *v = section_row(s);
 		model_words(v, l);
 		v[2] = value_noted(value_text(report_qualified(a, best->platform, best->own_qualifiers)), note);
@@ -114,7 +117,10 @@ static void best_throughput(struct summary *out, struct arena *a)
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = timed_by(best, value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL, a);
-		v[4] = cpu != NULL ? timed_by(cpu, value_per_s(a, cpu_per_s), report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers), a) : value_text(NULL);
+		v[4] = cpu != NULL
+			? timed_by(cpu, value_per_s(a, cpu_per_s),
+				  report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers), a)
+			: value_text(NULL);
 		if (cpu == NULL || cpu == best)
 			continue;
 		v[5] = value_times(a, per_s / cpu_per_s);
@@ -188,7 +194,10 @@ static void best_cost(struct summary *out, struct arena *a)
 				struct report_value *v = section_row(s);
 				model_words(v, &out->lines[i]);
 				v[2] = value_text(report_qualified(a, c->platform, c->own_qualifiers));
-				v[3] = timed_by(c, value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "", out->options.currency), cost),
+				v[3] = timed_by(c,
+					value_real(arena_printf(a, "%.3g%s%s", cost, *out->options.currency ? " " : "",
+							   out->options.currency),
+						cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL, a);
 				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
 				v[5] = value_text(c != best ? NULL : report_is_unstable(c) ? "cheapest, by an unstable time" : "cheapest");

@@ -62,7 +62,8 @@ static const char *add_note(struct arena *a, const char *notes, const char *note
 
 static const char *notes_of(struct arena *a, const struct store_comparison *c)
 {
-	const char *notes = c->cause, *qualifiers = qualifiers_of_sides(a, comparison_qualifiers(a, c, 0), comparison_qualifiers(a, c, 1));
+	const char *notes = c->cause,
+		   *qualifiers = qualifiers_of_sides(a, comparison_qualifiers(a, c, 0), comparison_qualifiers(a, c, 1));
 
 	if (qualifiers)
 		notes = add_note(a, notes, qualifiers);

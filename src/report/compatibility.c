@@ -14,7 +14,15 @@
 
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
-struct pair { size_t rows, good, unjudged, uncomputed, timed; double logs, low, high; bool is_emulated; const char *cause, *verdict; const char **examples; size_t example_count; const char *qualifiers; };
+struct pair {
+	size_t rows, good, unjudged, uncomputed, timed;
+	double logs, low, high;
+	bool is_emulated;
+	const char *cause, *verdict;
+	const char **examples;
+	size_t example_count;
+	const char *qualifiers;
+};
 
 static void add_once(const char **list, size_t *count, const char *item)
 {
@@ -126,8 +134,10 @@ static json_t *pair_json(const struct summary *s, const char *architecture, cons
 
 	for (size_t i = 0; i < p.example_count; i++)
 		json_array_append_new(examples, json_string(p.examples[i]));
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible", p.rows > p.unjudged + p.uncomputed ? json_boolean(p.good > 0) : json_null(), "performance", word_of(&p), "notes", notes_of(&p, text_is(platform, "cpu"), a),
-		"optimizations", optimizations_of(s, architecture, platform, a), "examples", examples, "rows", (json_int_t)p.rows);
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible",
+		p.rows > p.unjudged + p.uncomputed ? json_boolean(p.good > 0) : json_null(), "performance", word_of(&p), "notes",
+		notes_of(&p, text_is(platform, "cpu"), a), "optimizations", optimizations_of(s, architecture, platform, a),
+		"examples", examples, "rows", (json_int_t)p.rows);
 }
 
 json_t *report_compatibility(const struct summary *s, struct arena *a)

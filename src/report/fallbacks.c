@@ -83,8 +83,10 @@ static bool is_silent(const struct report_cell *c)
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN ")"
-		" QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1)"
+		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN
+		")"
+		" QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL
+		" THEN 1 ELSE 0 END, id DESC) = 1)"
 		" ORDER BY id DESC LIMIT %d) ORDER BY fallback_of, attempt";
 	struct arena *a = &s->arena;
 	struct table t;
@@ -118,8 +120,11 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 			add(out, a, &out->cells[i], 0);
 	for (size_t i = 0; i < out->fallback_count; i++) {
 		struct report_fallback *f = &out->fallbacks[i];
-		f->got = f->answer != NULL ? report_try_words(a, f->answer) : f->try_count > 0 ? "none of the chain answered"
-			: arena_printf(a, "%s ran, %s", f->cell->row.actual, f->cell->row.fallback_allowed == 1 ? "allowed by --allow-fallback" : "silently: nobody asked for it");
+		f->got = f->answer != NULL ? report_try_words(a, f->answer)
+			: f->try_count > 0 ? "none of the chain answered"
+					   : arena_printf(a, "%s ran, %s", f->cell->row.actual,
+						     f->cell->row.fallback_allowed == 1 ? "allowed by --allow-fallback"
+											: "silently: nobody asked for it");
 	}
 	return STATUS_OK;
 }

@@ -11,7 +11,8 @@ static bool is_point(const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 
-	return report_is_ranked(c) && report_is_plain(c) && c->question.own_options == NULL && r->flops > 0 && r->moved_bytes > 0 && r->nodes > 0;
+	return report_is_ranked(c) && report_is_plain(c) && c->question.own_options == NULL && r->flops > 0 &&
+		r->moved_bytes > 0 && r->nodes > 0;
 }
 
 const char *forecast_precision(const struct row *r)

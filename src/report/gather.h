@@ -5,7 +5,8 @@
 
 #include "report/summary.h"
 
-// What tells questions apart on one machine, as SQL over result r and cell c; %s: summary.open_shapes. Failed cells lack what only a run could tell.
+// What tells questions apart on one machine, as SQL over result r and cell c; %s: summary.open_shapes. Failed cells lack what
+// only a run could tell.
 #define QUESTION_SQL "r.machine, r.model, r.requested, c.device, c.asked_options, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source," \
 	" c.static_shapes, %s, c.seed, c.golden, r.max_loss," \
 	" nullif(r.precision, 'stored'), r.threads, r.image_size, nullif(r.scenario, 'single-stream'), r.rate_per_s, r.latency_bound_ms, r.streams"
@@ -35,9 +36,11 @@ void summary_gather_forecasts(struct summary *out, struct arena *a);            
 void summary_gather_notes(struct summary *out, struct arena *a);                      // notes.c
 
 // Do two cells ask the same question on the same machine, but for these?
-enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32, BUT_OPTIONS = 64 };     // options: and fixed or open shapes
+// Options: and fixed or open shapes.
+enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32, BUT_OPTIONS = 64 };
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
-// "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the usual; NULL: nothing.
+// "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the
+// usual; NULL: nothing.
 const char *report_asked_beside(struct arena *a, const struct store_question *q);
 // Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine by its own name).
 bool report_is_ranked(const struct report_cell *c);
@@ -51,7 +54,8 @@ bool report_is_unstable(const struct report_cell *c);
 double report_cost(const struct summary *s, const struct report_cell *c);
 bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
 struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
-// By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is claimed.
+// By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is
+// claimed.
 int report_decided(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // "near the lowest", "unstable: no claim", "lowest median"; NULL: another is faster, or nothing was compared.
 const char *report_rank_words(const struct report_cell *c);

@@ -6,8 +6,11 @@
 // Where to find what, below the first screen.
 static void contents(const struct summary *s, struct arena *a, struct text *out)
 {
-	static const struct { const char *id, *title; } fixed[] = { { "matrix", "Models and platforms" }, { "failures", "What does not run or is not right" }, { "fallbacks", "Fallbacks" },
-		{ "comparisons", "Comparisons" }, { "notes", "Before quoting a number" }, { "cells", "Everything" }, { "platforms", "Platforms" } };
+	static const struct {
+		const char *id, *title;
+	} fixed[] = { { "matrix", "Models and platforms" }, { "failures", "What does not run or is not right" },
+		{ "fallbacks", "Fallbacks" }, { "comparisons", "Comparisons" }, { "notes", "Before quoting a number" },
+		{ "cells", "Everything" }, { "platforms", "Platforms" } };
 	const bool there[] = { s->cell_count > 0, s->failure_count > 0, s->fallback_count > 0, s->comparison_count > 0, s->note_count > 0, s->cell_count > 0, s->platform_count > 0 };
 
 	text_add(out, "<nav class=\"contents\" aria-label=\"Contents\">");

@@ -72,8 +72,12 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Fallback", c->fallback != NULL ? html_with(a, c->fallback->chain, ": ", c->fallback->got) : NULL);
 	html_fact(out, a, "Computed by", c->is_stand_in ? "nothing: the null engine stood in for the platform (ASSAY_NULL)" : NULL);
 	html_fact(out, a, "Model", html_with(a, html_with(a, html_with(a, r->model, ": ", r->model_type), ", ", r->head), ", ", s->lines[c->line].variant));
-	html_fact(out, a, "Weights", html_with(a, html_with(a, html_with(a, r->weights, r->converted_bytes > 0 ? ", in its files " : ", ", r->weights_dtype),
-		r->converted_bytes > 0 ? ", in the graph " : ", ", report_bytes(a, r->weights_bytes)), "; given to the engine by ", r->placed_by));
+	html_fact(out, a, "Weights",
+		html_with(a,
+			html_with(a,
+				html_with(a, r->weights, r->converted_bytes > 0 ? ", in its files " : ", ", r->weights_dtype),
+				r->converted_bytes > 0 ? ", in the graph " : ", ", report_bytes(a, r->weights_bytes)),
+			"; given to the engine by ", r->placed_by));
 	html_fact(out, a, "Shortened", r->shortened == 1 ? html_with(a, "yes, layers: ", "", integer_text(a, r->layers)) : NULL);
 	html_fact(out, a, "Engine", html_with(a, html_with(a, report_engine_name(r->engine), " ", r->engine_version), ", ", html_with(a, r->device, ": ", r->device_description)));
 	html_fact(out, a, "Emulated device", r->emulated == 1 ? "yes: a software stand-in for other hardware" : NULL);

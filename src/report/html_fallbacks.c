@@ -16,9 +16,15 @@ void html_fallbacks(const struct summary *s, struct arena *a, struct text *out)
 			html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ": " : "", html_prose(a, c->cause));
 		for (size_t k = 0; k < f->try_count; k++)
 			text_addf(out, "<span class=\"sub\">%lld. %s</span>", (long long)f->tries[k].row.attempt, html_esc(a, report_try_words(a, &f->tries[k])));
-		text_addf(out, "</div></td><td data-label=\"Got\"><span><span class=\"chip %s\">%s</span><span class=\"sub\">%s</span></span></td></tr>\n",
-			f->answer != NULL ? html_verdict_class(f->answer->verdict, report_software(&f->answer->row) != NULL) : "v-bad",
-			f->answer != NULL ? arena_printf(a, "↪ %s", html_esc(a, f->answer->platform)) : f->try_count > 0 ? "! nothing" : c->row.fallback_allowed == 1 ? "↪ allowed" : "↪ silent", html_esc(a, f->got));
+		text_addf(out,
+			"</div></td><td data-label=\"Got\"><span><span class=\"chip %s\">%s</span><span class=\"sub\">%s</span></span></td></tr>\n",
+			f->answer != NULL ? html_verdict_class(f->answer->verdict, report_software(&f->answer->row) != NULL)
+					  : "v-bad",
+			f->answer != NULL                      ? arena_printf(a, "↪ %s", html_esc(a, f->answer->platform))
+				: f->try_count > 0             ? "! nothing"
+				: c->row.fallback_allowed == 1 ? "↪ allowed"
+							       : "↪ silent",
+			html_esc(a, f->got));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }

@@ -107,7 +107,9 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 
 	for (size_t i = 0; i < s->line_count; i++)
 		models += speaks_for_model(s, i);
-	text_addf(out, "<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>", s->column_count <= FEW_COLUMNS ? "few" : "many");
+	text_addf(out,
+		"<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
+		s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
 	text_add(out, "<th scope=\"col\" class=\"who\">best</th></tr></thead><tbody>\n");
@@ -129,7 +131,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 		}
 		text_addf(out, "<td class=\"who%s\">", best != NULL && best->is_fastest ? " top" : "");
 		if (best != NULL)
-			text_addf(out, "%s%s <span>%s</span>", report_ms(a, best->row.latency_ms), report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform));
+			text_addf(out, "%s%s <span>%s</span>", report_ms(a, best->row.latency_ms),
+				report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform));
 		if (best != NULL && best->own_qualifiers != NULL)
 			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, best->own_qualifiers));
 		text_add(out, "</td></tr>\n");
@@ -139,9 +142,13 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	if (models > SCREEN_MODELS)
 		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
 	// Of many columns a narrow page has the best only: what it does not mark, it does not explain.
-	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware", is_bold ? "; bold: best, where it can be told" : "");
+	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware",
+		is_bold ? "; bold: best, where it can be told" : "");
 	if (is_unstable)
-		text_add(out, is_best_unstable || s->column_count <= FEW_COLUMNS ? "; <sup>~</sup> unstable" : "<span class=\"only-wide\">; <sup>~</sup> unstable</span>");
+		text_add(out,
+			is_best_unstable || s->column_count <= FEW_COLUMNS
+				? "; <sup>~</sup> unstable"
+				: "<span class=\"only-wide\">; <sup>~</sup> unstable</span>");
 	text_add(out, ".</p></section>\n");
 }
 
@@ -279,9 +286,13 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 			for (size_t m = 0; m < g->platform_count; m++)
 				add_once(platforms, &platform_count, g->platforms[m]);
 		}
-		text_addf(out, "<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
-			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"), html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in),
-			report_failure_word(f), html_prose(a, f->cause), joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined) : "",
+		text_addf(out,
+			"<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
+			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"),
+			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f),
+			html_prose(a, f->cause),
+			joined > 1 ? arena_printf(a, "<span class=\"sub faint\">%zu causes, alike but for numbers</span>", joined)
+				   : "",
 			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "");
 	}
 	text_add(out, s->failure_count > 0 ? "</ul>" : "");
@@ -303,8 +314,11 @@ static const char *software_words(const struct summary *s, struct arena *a)
 		n += report_software(&s->cells[i].row) != NULL;
 	for (size_t k = 0; k < s->column_count; k++)
 		if (s->column_words[k] != NULL)
-			which = arena_printf(a, "%s; %s: %zu of %zu cells good, %s", which, html_esc(a, s->columns[k]), s->column_counts[k].good, s->column_counts[k].total, s->column_words[k]);
-	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed)%s.", n, s->cell_count, which) : "";
+			which = arena_printf(a, "%s; %s: %zu of %zu cells good, %s", which, html_esc(a, s->columns[k]),
+				s->column_counts[k].good, s->column_counts[k].total, s->column_words[k]);
+	return n > 0 ? arena_printf(a, " %zu of %zu cells ran on no hardware (emulated, or nothing computed)%s.", n,
+			       s->cell_count, which)
+		     : "";
 }
 
 static const char *shortened_words(const struct summary *s, struct arena *a)

@@ -6,7 +6,8 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->failure_count == 0)
 		return;
-	text_add(out, "<h2 id=\"failures\">What does not run or is not right, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
+	text_add(out,
+		"<h2 id=\"failures\">What does not run or is not right, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
 		text_addf(out, "<tr><td data-label=\"Model\"><span><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
@@ -48,7 +49,8 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 
 void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_add(out, "<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
+	text_add(out,
+		"<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
 		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence (the 90th: 64), else it says that n is too small. "
 		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median they count as near each other; where one of the two is unstable and they do not overlap nothing is claimed; a comparison of several processes decides before either. Peak memory counts mapped weights.</p>");
 	for (size_t i = 0; i < s->method_count; i++)

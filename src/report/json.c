@@ -64,8 +64,9 @@ static json_t *matrix_json(const struct summary *s)
 	json_t *lines = json_array(), *columns = json_array();
 
 	for (size_t k = 0; k < s->column_count; k++)
-		json_array_append_new(columns, json_pack("{s:s, s:o, s:o}", "platform", s->columns[k], "counts", counts_json(&s->column_counts[k]), "software",
-			text_json(s->column_words[k])));
+		json_array_append_new(columns,
+			json_pack("{s:s, s:o, s:o}", "platform", s->columns[k], "counts", counts_json(&s->column_counts[k]),
+				"software", text_json(s->column_words[k])));
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *l = &s->lines[i];
 		json_t *cells = json_object();
@@ -174,11 +175,13 @@ json_t *report_json(const struct summary *s)
 
 	for (size_t i = 0; i < s->machine_count; i++) {
 		const struct report_machine *m = &s->machines[i];
-		json_array_append_new(machines, json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "imported", (int)m->is_foreign, "id", text_json(m->id), "cpu_model",
-			text_json(m->cpu_model), "architecture", text_json(m->architecture), "os", text_json(m->os), "kernel", text_json(m->kernel), "features",
-			text_json(m->features), "hypervisor", text_json(m->hypervisor), "cores", integer_json(m->cores), "threads", integer_json(m->threads),
-			"usable_cpus", integer_json(m->usable_cpus), "memory_bytes", integer_json(m->memory_bytes), "memory_limit_bytes",
-			integer_json(m->memory_limit_bytes)));
+		json_array_append_new(machines,
+			json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "imported",
+				(int)m->is_foreign, "id", text_json(m->id), "cpu_model", text_json(m->cpu_model), "architecture",
+				text_json(m->architecture), "os", text_json(m->os), "kernel", text_json(m->kernel), "features",
+				text_json(m->features), "hypervisor", text_json(m->hypervisor), "cores", integer_json(m->cores),
+				"threads", integer_json(m->threads), "usable_cpus", integer_json(m->usable_cpus), "memory_bytes",
+				integer_json(m->memory_bytes), "memory_limit_bytes", integer_json(m->memory_limit_bytes)));
 	}
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];

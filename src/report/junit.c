@@ -3,8 +3,9 @@
 //
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
 //   crashed, timeout, not_asked, interrupted    error      no answer came
-//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported, the null engine    skipped    an answer, with its reason, and no fault
-//   right                               passed; also elsewhere, where --allow-fallback was given, and says where
+//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported, the null engine    skipped    an
+//   answer, with its reason, and no fault right                               passed; also elsewhere, where --allow-fallback was
+//   given, and says where
 #include <math.h>
 
 #include "base/visible.h"
@@ -88,7 +89,11 @@ static void test_case(const struct summary *s, const struct report_cell *c, stru
 	static const char *const tags[] = { [FAILURE] = "failure", [ERROR] = "error", [SKIPPED] = "skipped" };
 	const struct report_line *l = &s->lines[c->line];
 	enum outcome o = outcome_of(c);
-	const char *cause = c->is_running ? "still running" : c->cause != NULL ? c->cause : c->verdict == VERDICT_RIGHT && report_computes_nothing(c) ? nothing : verdict_sentence(c->verdict), *word = report_verdict_word(c);
+	const char *cause = c->is_running                                   ? "still running"
+		: c->cause != NULL                                          ? c->cause
+		: c->verdict == VERDICT_RIGHT && report_computes_nothing(c) ? nothing
+									    : verdict_sentence(c->verdict),
+		   *word = report_verdict_word(c);
 
 	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, c->qualifiers != NULL ? arena_printf(a, "%s; %s", l->variant, c->qualifiers) : l->variant),
 		seconds(c));

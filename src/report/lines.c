@@ -51,9 +51,10 @@ static bool same_number(int64_t x, int64_t y)
 // What was asked of every cell of a line alike; effort and cycles change how long is measured, not what.
 static bool same_asked(const struct variant *v, const struct row *r)
 {
-	return same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size) && same_real(v->rate_per_s, r->rate_per_s)
-		&& same_real(v->latency_bound_ms, r->latency_bound_ms) && same_number(v->streams, r->streams)
-		&& text_is(precision_of(v->precision), precision_of(r->precision)) && text_is(scenario_of(v->scenario), scenario_of(r->scenario));
+	return same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size) &&
+		same_real(v->rate_per_s, r->rate_per_s) && same_real(v->latency_bound_ms, r->latency_bound_ms) &&
+		same_number(v->streams, r->streams) && text_is(precision_of(v->precision), precision_of(r->precision)) &&
+		text_is(scenario_of(v->scenario), scenario_of(r->scenario));
 }
 
 const char *report_computed_in(const struct row *r)
@@ -61,16 +62,19 @@ const char *report_computed_in(const struct row *r)
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
-// Options over the platform's own, and shapes that were asked to be fixed or open: as much a part of the question as the precision.
+// Options over the platform's own, and shapes that were asked to be fixed or open: as much a part of the question as the
+// precision.
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
-	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static && x->cell.is_dynamic == y->cell.is_dynamic;
+	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static &&
+		x->cell.is_dynamic == y->cell.is_dynamic;
 }
 
 // What was fed and what judged: a later answer about other inputs, or by another measure, takes nothing back.
 static bool same_judged(const struct store_question *x, const struct store_question *y)
 {
-	return x->cell.seed == y->cell.seed && text_is(x->cell.golden, y->cell.golden) && text_is(x->cell.variant.max_loss, y->cell.variant.max_loss);
+	return x->cell.seed == y->cell.seed && text_is(x->cell.golden, y->cell.golden) &&
+		text_is(x->cell.variant.max_loss, y->cell.variant.max_loss);
 }
 
 const char *report_asked_beside(struct arena *a, const struct store_question *q)
@@ -97,10 +101,11 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	int64_t sequence = row_question_sequence(r);
 
 	// Numbers first: every question is held against every line.
-	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) && (l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE)
-		&& l->layers == r->layers && l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine)
-		&& same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source)
-		&& same_graph_and_options(l->question, &c->question) && same_judged(l->question, &c->question);
+	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
+		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
+		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
+		same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source) &&
+		same_graph_and_options(l->question, &c->question) && same_judged(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -198,7 +203,8 @@ static void name_platforms(struct summary *out, struct arena *a)
 			c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *o = &out->cells[k];
-			if (o->is_foreign == c->is_foreign && text_is(o->row.requested, c->row.requested) && !text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
+			if (o->is_foreign == c->is_foreign && text_is(o->row.requested, c->row.requested) &&
+				!text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
 				c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
 		}
 	}
@@ -257,10 +263,10 @@ void summary_place_cells(struct summary *out, struct arena *a)
 		out->cells[i].own_qualifiers = own_words(a, &out->lines[out->cells[i].line], &out->cells[i]);
 }
 
-// The fastest of a line has the lowest median, unless a comparison of several processes says that another is faster. Where none decides, a cell
-// whose fastest run is not slower than that median cannot be told from it; nor can an unstable one, whose median may be another tomorrow.
-// An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's, which computes nothing, nor the time of a
-// shorter input than its line's.
+// The fastest of a line has the lowest median, unless a comparison of several processes says that another is faster. Where none
+// decides, a cell whose fastest run is not slower than that median cannot be told from it; nor can an unstable one, whose median
+// may be another tomorrow. An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's,
+// which computes nothing, nor the time of a shorter input than its line's.
 bool report_is_ranked(const struct report_cell *c)
 {
 	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 && !report_computes_nothing(c);
@@ -288,10 +294,11 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 		.image_size = but & BUT_IMAGE ? q->image_size : r->image_size, .scenario = r->scenario, .rate_per_s = r->rate_per_s,
 		.latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
 
-	return (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence) && r->layers == q->layers && r->new_tokens == q->new_tokens
-		&& text_is(x->name, y->name) && text_is(x->machine, y->machine) && text_is(r->weights, q->weights)
-		&& text_is(r->source, q->source) && same_asked(&v, q)
-		&& (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) && (but & BUT_PLATFORM || text_is(x->platform, y->platform));
+	return (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence) &&
+		r->layers == q->layers && r->new_tokens == q->new_tokens && text_is(x->name, y->name) &&
+		text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && text_is(r->source, q->source) &&
+		same_asked(&v, q) && (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
+		(but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }
 
 bool report_is_unstable(const struct report_cell *c)
@@ -372,7 +379,8 @@ const char *report_rank_words(const struct report_cell *c)
 
 // ---- models ------------------------------------------------------------------------------------------------------
 
-// The row by which a cell's model is known to run: the cell's own, or that of the try that answered where it gave nothing; NULL: neither.
+// The row by which a cell's model is known to run: the cell's own, or that of the try that answered where it gave nothing; NULL:
+// neither.
 static const struct row *running_row(const struct report_cell *c)
 {
 	const struct report_try *y = c->fallback != NULL ? c->fallback->answer : NULL;

@@ -195,7 +195,8 @@ static void machine_md(const struct summary *s, struct arena *a, struct text *ou
 	for (size_t i = 0; i < s->machine_count; i++) {
 		const struct report_machine *m = &s->machines[i];
 		if (m->is_foreign) {
-			text_addf(out, "- Of imported rows, not measured by assay: %s.\n", m->cpu_model != NULL ? esc(a, m->cpu_model) : "no machine is named");
+			text_addf(out, "- Of imported rows, not measured by assay: %s.\n",
+				m->cpu_model != NULL ? esc(a, m->cpu_model) : "no machine is named");
 			continue;
 		}
 		text_addf(out, "- %s, kernel %s. Instruction sets: %s.\n", esc(a, report_machine_line(a, m)), esc(a, m->kernel),
@@ -225,7 +226,11 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct report_counts *n = &s->column_counts[k];
 		if (n->total > 0)
-			text_addf(out, "%s%s", said++ == 0 ? "" : "; ", esc(a, report_qualified(a, arena_printf(a, "%s: %zu of %zu cells good", s->columns[k], n->good, n->total), s->column_words[k])));
+			text_addf(out, "%s%s", said++ == 0 ? "" : "; ",
+				esc(a,
+					report_qualified(a,
+						arena_printf(a, "%s: %zu of %zu cells good", s->columns[k], n->good, n->total),
+						s->column_words[k])));
 	}
 	text_add(out, said > 0 ? ".\n\n" : "\n");
 	if (s->cell_count > 0)

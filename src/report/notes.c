@@ -26,7 +26,8 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE && r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
 	}
 #define NOTE(count, ...) if ((count) > 0) n[out->note_count++] = arena_printf(a, __VA_ARGS__)
-	NOTE(out->questions - (int64_t)out->cell_count, "The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the others.",
+	NOTE(out->questions - (int64_t)out->cell_count,
+		"The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the others.",
 		(long long)out->questions, out->cell_count);
 	NOTE(out->synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
 		out->synthetic, out->cell_count);
@@ -42,7 +43,8 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
 		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");
-	NOTE(out->own_machine_count > 1 ? out->own_machine_count : 0, "The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
+	NOTE(out->own_machine_count > 1 ? out->own_machine_count : 0,
+		"The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
 	for (size_t i = 0; i < out->section_count; i++) {
 		const struct report_section *t = out->sections[i];
 		size_t flagged = 0;

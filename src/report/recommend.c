@@ -237,8 +237,10 @@ static bool has_failed(const struct summary *s, const struct recommend_ask *ask,
 {
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
-		if (is_of(ask, c) && text_is(c->platform, g->platform) && text_is(c->machine, g->machine) && text_is(forecast_precision(&c->row), g->precision)
-			&& c->row.threads == g->threads && !c->is_good && !c->is_running && !c->is_stand_in && verdict_answers(c->verdict) && c->verdict != VERDICT_UNJUDGED && !c->is_foreign)
+		if (is_of(ask, c) && text_is(c->platform, g->platform) && text_is(c->machine, g->machine) &&
+			text_is(forecast_precision(&c->row), g->precision) && c->row.threads == g->threads && !c->is_good &&
+			!c->is_running && !c->is_stand_in && verdict_answers(c->verdict) && c->verdict != VERDICT_UNJUDGED &&
+			!c->is_foreign)
 			return true;
 	}
 	return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers the facts of a report from the rows, of so many at most that its size has a bound. Of every question the latest answer counts; an
-// interrupted or running row hides no finished one. Latencies are compared within a line only: same model, weights, layers, batch, length and type.
+// Gathers the facts of a report from the rows, of so many at most that its size has a bound. Of every question the latest answer
+// counts; an interrupted or running row hides no finished one. Latencies are compared within a line only: same model, weights,
+// layers, batch, length and type.
 #include "report/gather.h"
 
 #include <math.h>
@@ -58,12 +59,14 @@ static void take_standing(struct report_cell *c)
 static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL ", FALSE), 'id': r.id}).id AS id"
+		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL
+		", FALSE), 'id': r.id}).id AS id"
 		" FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
-	enum status status = store_query(s, "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'", &t, err);
+	enum status status = store_query(
+		s, "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'", &t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -75,14 +78,16 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 	out->questions = table_integer(&t, 0, "questions");
 	out->rows = table_integer(&t, 0, "cells");
 	if (out->questions > REPORT_QUESTIONS && s->notice != NULL)
-		s->notice(arena_printf(&s->arena, "%s has answers to %lld questions; the report has the newest %d", s->path, (long long)out->questions, REPORT_QUESTIONS));
+		s->notice(arena_printf(&s->arena, "%s has answers to %lld questions; the report has the newest %d", s->path,
+			(long long)out->questions, REPORT_QUESTIONS));
 	return STATUS_OK;
 }
 
 static bool is_long(const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	const char *const names[] = { r->model, r->requested, r->actual, r->engine, r->weights, r->compute_dtype, r->precision, r->scenario, r->source, c->machine, c->asked_device };
+	const char *const names[] = { r->model, r->requested, r->actual, r->engine, r->weights, r->compute_dtype, r->precision,
+		r->scenario, r->source, c->machine, c->asked_device };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		if (names[i] != NULL && strnlen(names[i], REPORT_NAME + 1) > REPORT_NAME)
@@ -105,7 +110,9 @@ static enum status check_names(const struct summary *out, struct error *err)
 		while (k < count && !(text_is(seen[k]->row.requested, c->row.requested) && text_is(seen[k]->asked_device, c->asked_device)))
 			k++;
 		if (k == REPORT_COLUMNS)
-			return error_set(err, STATUS_BAD_INPUT, "its rows name more than %d platforms and devices, and no report has room for them", REPORT_COLUMNS);
+			return error_set(err, STATUS_BAD_INPUT,
+				"its rows name more than %d platforms and devices, and no report has room for them",
+				REPORT_COLUMNS);
 		if (k == count)
 			seen[count++] = c;
 	}
@@ -114,7 +121,9 @@ static enum status check_names(const struct summary *out, struct error *err)
 
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
 {
-	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY r.id";
+	static const char sql[] =
+		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN (SELECT id FROM " REPORT_CHOSEN
+		") ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t, asked;
 	enum status status = choose(s, out, err);
@@ -158,9 +167,13 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 static enum status take_machines(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, arena_printf(&s->arena, "SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, max(id) AS last"
-		" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
-		" ON o.machine = machine.id ORDER BY is_foreign, r.last DESC LIMIT %d", REPORT_OTHERS), &t, err);
+	enum status status = store_query(s,
+		arena_printf(&s->arena,
+			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, max(id) AS last"
+			" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
+			" ON o.machine = machine.id ORDER BY is_foreign, r.last DESC LIMIT %d",
+			REPORT_OTHERS),
+		&t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -202,8 +215,11 @@ static const char *capabilities_of(struct arena *a, const char *devices, bool *e
 static enum status take_platforms(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, arena_printf(&s->arena, "SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id LIMIT %d",
-		REPORT_OTHERS), &t, err);
+	enum status status = store_query(s,
+		arena_printf(&s->arena,
+			"SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id LIMIT %d",
+			REPORT_OTHERS),
+		&t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -224,8 +240,12 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 static enum status take_runs(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s, arena_printf(&s->arena, "SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%%Y-%%m-%%d %%H:%%M') AS started,"
-		" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells FROM run r ORDER BY r.id DESC LIMIT %d", REPORT_OTHERS), &t, err);
+	enum status status = store_query(s,
+		arena_printf(&s->arena,
+			"SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%%Y-%%m-%%d %%H:%%M') AS started,"
+			" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells FROM run r ORDER BY r.id DESC LIMIT %d",
+			REPORT_OTHERS),
+		&t, err);
 
 	if (status != STATUS_OK)
 		return status;

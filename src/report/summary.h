@@ -24,7 +24,8 @@ struct report_cell {
 	struct row row;
 	struct store_question question;      // as it was asked
 	const char *name;                    // row.model in full: hub_full_name
-	const char *platform;                // "openvino"; "openvino:GPU" where that is not the device that it takes unasked, or cells asked for several
+	// "openvino"; "openvino:GPU" where that is not the device that it takes unasked, or cells asked for several.
+	const char *platform;
 	const char *machine;                 // id
 	const char *asked_device;
 	bool is_running;                     // no verdict yet
@@ -33,7 +34,8 @@ struct report_cell {
 	bool is_foreign;                     // another tool measured it
 	bool is_stand_in;                    // the null engine gave outputs in a platform's place: nothing was computed
 	bool is_elsewhere;                   // it gave outputs, on another platform than was asked for
-	bool is_failure;                     // it stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged
+	// It stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged.
+	bool is_failure;
 	bool is_fastest, is_near_fastest;    // of its line; near: its samples and those of the fastest overlap
 	bool is_untold;                      // of its line: they do not overlap, but one of the two is unstable: no claim
 	bool is_decided;                     // the fastest, and not by its median: several processes say so
@@ -81,7 +83,8 @@ struct report_line {
 	const char *variant;                             // "batch 1, 128 tokens, f32, prepacking=off"
 	const char *variant_but_options;                 // "batch 1, 128 tokens, f32"
 	const char *warning;                             // what qualifies each cell: "2 layers, synthetic weights"; NULL: nothing
-	const struct report_cell *best;                  // the lowest median, unless several processes say that another is faster; NULL: nothing was timed
+	// The lowest median, unless several processes say that another is faster; NULL: nothing was timed.
+	const struct report_cell *best;
 	size_t *cell;                                    // [columns]: 1 + index of the cell, 0: not asked
 };
 
@@ -120,8 +123,8 @@ struct report_comparison {
 	const char *notes;                   // what to know before quoting it; NULL: nothing
 };
 
-// Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good. Imported rows are no
-// cells: `total` leaves them out.
+// Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good. Imported rows are
+// no cells: `total` leaves them out.
 struct report_counts { size_t of[VERDICT_COUNT]; size_t running, elsewhere, stood_in, imported, good, total; };
 
 // What is known of a model, by the best of its rows; the first that holds.
@@ -148,7 +151,8 @@ struct summary {
 	size_t run_count;
 	const char **columns;                            // platform labels
 	struct report_counts *column_counts;
-	const char **column_words;                       // of each: "emulated", "1 of 9: nothing computed", of its good cells; NULL: hardware
+	// Of each: "emulated", "1 of 9: nothing computed", of its good cells; NULL: hardware.
+	const char **column_words;
 	size_t column_count;
 	struct report_line *lines;
 	size_t line_count;
@@ -176,7 +180,8 @@ struct summary {
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
 	size_t method_count;
-	const char *open_shapes;                         // SQL over cell c: was --dynamic asked? A file of an older assay has no column that says it
+	// SQL over cell c: was --dynamic asked? A file of an older assay has no column that says it.
+	const char *open_shapes;
 	int64_t rows;                                    // in the database; cell_count of them are shown
 	int64_t questions;                               // that have an answer; above cell_count: older ones are left out
 };

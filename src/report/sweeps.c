@@ -135,7 +135,8 @@ void summary_gather_sweeps(struct summary *out, struct arena *a)
 			if (n > 0)
 				sweep(out, &axes[k], points, n, s, a);
 			for (size_t j = 0; axes[k].but == BUT_BATCH && are_ranked(points, n) && j < out->cell_count; j++) {
-				if (text_is(out->cells[i].platform, out->cells[j].platform) || !report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
+				if (text_is(out->cells[i].platform, out->cells[j].platform) ||
+					!report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
 					continue;
 				size_t m = points_of(out, j, BUT_BATCH, other);
 				if (are_ranked(other, m))

@@ -170,7 +170,10 @@ const char *report_verdict_mark(const struct report_cell *c)
 
 static const char *word_of(enum verdict v)
 {
-	return v == VERDICT_NO_MEMORY ? "out of memory" : v == VERDICT_TIMEOUT ? "timed out" : v == VERDICT_NOT_ASKED ? "not asked" : verdict_word(v);
+	return v == VERDICT_NO_MEMORY    ? "out of memory"
+		: v == VERDICT_TIMEOUT   ? "timed out"
+		: v == VERDICT_NOT_ASKED ? "not asked"
+					 : verdict_word(v);
 }
 
 const char *report_verdict_word(const struct report_cell *c)
@@ -180,7 +183,10 @@ const char *report_verdict_word(const struct report_cell *c)
 
 const char *report_failure_word(const struct report_failure *f)
 {
-	return f->is_stand_in ? "stood in" : f->is_elsewhere ? "ran elsewhere" : f->verdict == VERDICT_LOSSY ? "ran, with a loss beyond what was allowed" : word_of(f->verdict);
+	return f->is_stand_in                 ? "stood in"
+		: f->is_elsewhere             ? "ran elsewhere"
+		: f->verdict == VERDICT_LOSSY ? "ran, with a loss beyond what was allowed"
+					      : word_of(f->verdict);
 }
 
 const char *report_model_name(const char *model)

@@ -42,8 +42,8 @@ static long long user_of(const char *list, const char *address, unsigned port)
 
 	snprintf(wanted, sizeof wanted, ":%04X", port);
 	while (f && user < 0 && fgets(line, sizeof line, f))
-		if (sscanf(line, " %*d: %63[0-9A-F:] %63[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %u", local, remote, &uid) == 3 && !strcmp(local, address) &&
-			text_ends(remote, wanted))
+		if (sscanf(line, " %*d: %63[0-9A-F:] %63[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %u", local, remote, &uid) == 3 &&
+			!strcmp(local, address) && text_ends(remote, wanted))
 			user = uid;
 	if (f)
 		fclose(f);
@@ -95,8 +95,8 @@ bool peer_names_us(const char *host, const char *name)
 		return inet_pton(AF_INET6, asked, ignored) == 1;
 	gethostname(own, sizeof own - 1);
 	snprintf(local, sizeof local, "%s.local", own);
-	return inet_pton(AF_INET, asked, ignored) == 1 || !strcasecmp(asked, "localhost") || (*own && (!strcasecmp(asked, own) || !strcasecmp(asked, local))) ||
-		(name && !strcasecmp(asked, name));
+	return inet_pton(AF_INET, asked, ignored) == 1 || !strcasecmp(asked, "localhost") ||
+		(*own && (!strcasecmp(asked, own) || !strcasecmp(asked, local))) || (name && !strcasecmp(asked, name));
 }
 
 bool peer_origin_is_ours(const char *origin, const char *host)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may ask a server of ours. The token in every path is the key; this is what keeps those who have none from trying it, from using a
-// browser's page as their hands, and from taking all connections for themselves.
+// Who may ask a server of ours. The token in every path is the key; this is what keeps those who have none from trying it, from
+// using a browser's page as their hands, and from taking all connections for themselves.
 #ifndef ASSAY_SERVE_PEER_H
 #define ASSAY_SERVE_PEER_H
 
@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-// Whether the process at the other end of a connection from this machine to our `port` is of another user, neither us nor the super-user.
-// False where the kernel does not tell.
+// Whether the process at the other end of a connection from this machine to our `port` is of another user, neither us nor the
+// super-user. False where the kernel does not tell.
 bool peer_is_other_user(const struct sockaddr *peer, unsigned port);
 
-// A Host header that can mean us: an address as a number, "localhost", the name of this machine, or `name` (NULL: none). Any other name may
-// be an attacker's, who lets it point here (DNS rebinding).
+// A Host header that can mean us: an address as a number, "localhost", the name of this machine, or `name` (NULL: none). Any
+// other name may be an attacker's, who lets it point here (DNS rebinding).
 bool peer_names_us(const char *host, const char *name);
 // An Origin header is the page's own when it has the host that was asked; NULL, which is no header, is fine.
 bool peer_origin_is_ours(const char *origin, const char *host);

@@ -23,7 +23,16 @@
 #include "serve/peer.h"
 #include "serve/range.h"
 
-enum { CONNECTIONS = 256, STRANGER_S = 10, STACK_NBYTES = 512 << 10, BLOCK_NBYTES = 1 << 20, POLL_S = 20, LOOK_MS = 250, GONE_MS = 3000, SILENT_MS = 60000 };
+enum {
+	CONNECTIONS = 256,
+	STRANGER_S = 10,
+	STACK_NBYTES = 512 << 10,
+	BLOCK_NBYTES = 1 << 20,
+	POLL_S = 20,
+	LOOK_MS = 250,
+	GONE_MS = 3000,
+	SILENT_MS = 60000
+};
 #define HELLO_LIMIT ((size_t)4 << 20)
 #define NOTE_LIMIT ((size_t)64 << 10)
 #define REPLY_LIMIT ((size_t)2 << 30)
@@ -426,7 +435,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 		return MHD_YES;
 	}
 	if (r->refused)
-		return answer_words(c, MHD_HTTP_FORBIDDEN, "this server is asked by its address or the machine's name, and from its own page; the option host names another\n");
+		return answer_words(c, MHD_HTTP_FORBIDDEN,
+			"this server is asked by its address or the machine's name, and from its own page; the option host names another\n");
 	if (!known)
 		return answer_words(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
 	if (!posts && strcmp(method, "GET") && strcmp(method, "HEAD"))
@@ -570,11 +580,12 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 	pthread_cond_init(&s->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	errno = 0;
-	s->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-		0, take_connection, s, handle, s, MHD_OPTION_NOTIFY_CONNECTION, notice_connection, s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S,
-		MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_NBYTES, MHD_OPTION_NOTIFY_COMPLETED, request_done, NULL, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
-		MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+			(at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
+		0, take_connection, s, handle, s, MHD_OPTION_NOTIFY_CONNECTION, notice_connection, s,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_NBYTES,
+		MHD_OPTION_NOTIFY_COMPLETED, request_done, NULL, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_END);
 	if (!s->daemon) {
 		st = error_errno(err, "cannot listen on %s", address ? address : "the loopback address");
 		serve_close(s);

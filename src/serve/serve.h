@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP server for browsers: on the loopback address unless told otherwise, at a random port, with a random token in every
-// path; who may ask is peer.h's matter. It gives out the page, files of the disk and virtual files (range requests, several at a time), and holds a conversation with
-// each page: commands go out, replies come in. Every answer isolates the page from other origins (COOP, COEP), so that it has
-// threads and a fine clock.
+// path; who may ask is peer.h's matter. It gives out the page, files of the disk and virtual files (range requests, several at a
+// time), and holds a conversation with each page: commands go out, replies come in. Every answer isolates the page from other
+// origins (COOP, COEP), so that it has threads and a fine clock.
 //   /TOKEN/page/K/            the page of conversation K; ?facts=all|webgpu|webnn|none
 //   /TOKEN/page/K/{hello,next,reply,note,beat,alive}
 //   /TOKEN/file/NAME          what serve_add has

@@ -83,7 +83,8 @@ struct source { const char *file, *from; };
 static enum status as_texts(struct db *d, struct arena *a, const char *table, struct text *out, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = arena_printf(a, "main.%s", table) }, 1, &t, err);
+	enum status status = db_query(d, a, "SELECT name FROM pragma_table_info(?)",
+		&(struct db_parameter){ .text = arena_printf(a, "main.%s", table) }, 1, &t, err);
 
 	text_add(out, ", format = 'newline_delimited', columns = {");
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
@@ -95,7 +96,8 @@ static enum status as_texts(struct db *d, struct arena *a, const char *table, st
 	return status;
 }
 
-// The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe nowhere.
+// The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe
+// nowhere.
 static enum status find_exported(struct arena *a, const char *folder, struct source *sources, struct error *err)
 {
 	static const char *const endings[] = { "parquet", "csv", "json" };
@@ -107,7 +109,9 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 			sources[i].file = lstat(file, &st) == 0 ? file : NULL;
 		}
 		if (sources[i].file == NULL)
-			return error_set(err, STATUS_BAD_INPUT, "it has no %s.parquet, .csv or .json; `assay export -o FOLDER` writes all tables", tables[i].table);
+			return error_set(err, STATUS_BAD_INPUT,
+				"it has no %s.parquet, .csv or .json; `assay export -o FOLDER` writes all tables",
+				tables[i].table);
 		if (!S_ISREG(st.st_mode))
 			return error_set(err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
 		if (st.st_size == 0 && text_ends(sources[i].file, ".json"))
@@ -138,7 +142,8 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 static enum status attached_rows(struct db *d, struct arena *a, const char *table, struct source *s, struct error *err)
 {
 	struct table have;
-	enum status status = db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = ?",
+	enum status status = db_query(d, a,
+		"SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = ?",
 		&(struct db_parameter){ .text = table }, 1, &have, err);
 
 	if (status == STATUS_OK && have.row_count > 0)                       // an older file has fewer
@@ -160,14 +165,16 @@ static enum status count_rows(struct db *d, struct arena *a, const struct source
 			return status;
 		int64_t n = table_integer(&t, 0, "n");
 		if (n == ROW_NONE || n > most - rows)
-			return error_set(err, STATUS_BAD_INPUT, "its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)most, tables[i].table,
-				(long long)n);
+			return error_set(err, STATUS_BAD_INPUT,
+				"its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)most,
+				tables[i].table, (long long)n);
 		rows += n;
 	}
 	return STATUS_OK;
 }
 
-// source_TABLE, with the columns and types that the table has here. What has types is read where it lies, texts are made tables once.
+// source_TABLE, with the columns and types that the table has here. What has types is read where it lies, texts are made tables
+// once.
 static enum status name_source(struct db *d, const char *table, const struct source *s, struct error *err)
 {
 	struct text sql = { 0 };
@@ -191,7 +198,8 @@ static enum status name_sources(struct db *d, struct arena *a, struct source *so
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
-		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err) : attached_rows(d, a, tables[i].table, &sources[i], err);
+		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err)
+						 : attached_rows(d, a, tables[i].table, &sources[i], err);
 	if (status == STATUS_OK)
 		status = count_rows(d, a, sources, most, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
@@ -201,17 +209,22 @@ static enum status name_sources(struct db *d, struct arena *a, struct source *so
 
 // ---- into this one -----------------------------------------------------------------------------------------------
 
-// Rows come over so many numbers at a time: a row of `measurement` has 150 columns, and whole rows are kept while the numbers that are put in
-// the place of theirs are looked up. `map`: of these numbers.
+// Rows come over so many numbers at a time: a row of `measurement` has 150 columns, and whole rows are kept while the numbers
+// that are put in the place of theirs are looked up. `map`: of these numbers.
 static enum status find_parts(struct db *d, struct arena *a, const char *map, struct table *out, struct error *err)
 {
 	enum { PART = 20000 };
 
-	return db_query(d, a, arena_printf(a, "SELECT CAST(min(old) AS VARCHAR) AS first, CAST(max(old) AS VARCHAR) AS last FROM"
-		" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part ORDER BY part", PART, map), NULL, 0, out, err);
+	return db_query(d, a,
+		arena_printf(a,
+			"SELECT CAST(min(old) AS VARCHAR) AS first, CAST(max(old) AS VARCHAR) AS last FROM"
+			" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part ORDER BY part",
+			PART, map),
+		NULL, 0, out, err);
 }
 
-static enum status take_part(struct db *d, const struct absorbed *t, const char *number, const struct table *parts, size_t i, struct error *err)
+static enum status take_part(
+	struct db *d, const struct absorbed *t, const char *number, const struct table *parts, size_t i, struct error *err)
 {
 	struct text sql = { 0 };
 
@@ -231,7 +244,9 @@ static enum status take_tables(struct db *d, struct error *err)
 		status = find_parts(d, &a, "event_map", &events, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
 		const struct absorbed *t = &tables[i];
-		const char *number = text_is(t->table, "cell") || text_is(t->table, "event") ? "id" : text_is(t->where, OF_NEW_EVENT) ? "event" : NULL;
+		const char *number = text_is(t->table, "cell") || text_is(t->table, "event") ? "id"
+			: text_is(t->where, OF_NEW_EVENT)                                    ? "event"
+											     : NULL;
 		const struct table *parts = text_is(t->table, "cell") ? &cells : &events;
 		for (size_t k = 0; k < (number != NULL ? parts->row_count : 1) && status == STATUS_OK; k++)
 			status = take_part(d, t, number, parts, k, err);

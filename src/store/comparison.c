@@ -138,7 +138,9 @@ enum status store_comparison_list(struct store *s, size_t most, struct store_com
 	*out = NULL;
 	if (st || table_integer(&t, 0, "n") == 0)
 		return st;
-	if ((st = store_query(s, arena_printf(&s->arena, "SELECT * FROM (FROM comparison ORDER BY id DESC LIMIT %zu) ORDER BY id", most), &t, err)))
+	if ((st = store_query(s,
+		     arena_printf(&s->arena, "SELECT * FROM (FROM comparison ORDER BY id DESC LIMIT %zu) ORDER BY id", most), &t,
+		     err)))
 		return st;
 	*out = ARENA_ARRAY(&s->arena, t.row_count + 1, struct store_comparison);
 	*count = t.row_count;

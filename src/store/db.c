@@ -13,8 +13,11 @@
 
 enum status db_error(struct error *err, const char *what, const char *message)
 {
-	static const struct { const char *words; enum status status; } known[] = {
-		{ "No space left on device", STATUS_NO_SPACE }, { "Disk quota exceeded", STATUS_NO_SPACE }, { "File too large", STATUS_NO_SPACE },
+	static const struct { const char *words; enum status status;
+	} known[] = {
+		{ "No space left on device", STATUS_NO_SPACE },
+		{ "Disk quota exceeded", STATUS_NO_SPACE },
+		{ "File too large", STATUS_NO_SPACE },
 		{ "Out of Memory Error", STATUS_NO_MEMORY },
 	};
 	enum status status = STATUS_FAILED;
@@ -252,21 +255,38 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 static const char *statement_word(duckdb_statement_type type)
 {
 	static const char *const words[] = {
-		[DUCKDB_STATEMENT_TYPE_INSERT] = "INSERT", [DUCKDB_STATEMENT_TYPE_UPDATE] = "UPDATE", [DUCKDB_STATEMENT_TYPE_EXPLAIN] = "EXPLAIN",
-		[DUCKDB_STATEMENT_TYPE_DELETE] = "DELETE", [DUCKDB_STATEMENT_TYPE_PREPARE] = "PREPARE", [DUCKDB_STATEMENT_TYPE_CREATE] = "CREATE",
-		[DUCKDB_STATEMENT_TYPE_EXECUTE] = "EXECUTE", [DUCKDB_STATEMENT_TYPE_ALTER] = "ALTER", [DUCKDB_STATEMENT_TYPE_TRANSACTION] = "transaction",
-		[DUCKDB_STATEMENT_TYPE_COPY] = "COPY", [DUCKDB_STATEMENT_TYPE_ANALYZE] = "ANALYZE", [DUCKDB_STATEMENT_TYPE_VARIABLE_SET] = "SET",
-		[DUCKDB_STATEMENT_TYPE_CREATE_FUNC] = "CREATE", [DUCKDB_STATEMENT_TYPE_DROP] = "DROP", [DUCKDB_STATEMENT_TYPE_EXPORT] = "EXPORT",
-		[DUCKDB_STATEMENT_TYPE_PRAGMA] = "PRAGMA", [DUCKDB_STATEMENT_TYPE_VACUUM] = "VACUUM", [DUCKDB_STATEMENT_TYPE_CALL] = "CALL",
-		[DUCKDB_STATEMENT_TYPE_SET] = "SET", [DUCKDB_STATEMENT_TYPE_LOAD] = "LOAD or INSTALL", [DUCKDB_STATEMENT_TYPE_ATTACH] = "ATTACH",
-		[DUCKDB_STATEMENT_TYPE_DETACH] = "DETACH", [DUCKDB_STATEMENT_TYPE_COPY_DATABASE] = "COPY", [DUCKDB_STATEMENT_TYPE_MERGE_INTO] = "MERGE",
+		[DUCKDB_STATEMENT_TYPE_INSERT] = "INSERT",
+		[DUCKDB_STATEMENT_TYPE_UPDATE] = "UPDATE",
+		[DUCKDB_STATEMENT_TYPE_EXPLAIN] = "EXPLAIN",
+		[DUCKDB_STATEMENT_TYPE_DELETE] = "DELETE",
+		[DUCKDB_STATEMENT_TYPE_PREPARE] = "PREPARE",
+		[DUCKDB_STATEMENT_TYPE_CREATE] = "CREATE",
+		[DUCKDB_STATEMENT_TYPE_EXECUTE] = "EXECUTE",
+		[DUCKDB_STATEMENT_TYPE_ALTER] = "ALTER",
+		[DUCKDB_STATEMENT_TYPE_TRANSACTION] = "transaction",
+		[DUCKDB_STATEMENT_TYPE_COPY] = "COPY",
+		[DUCKDB_STATEMENT_TYPE_ANALYZE] = "ANALYZE",
+		[DUCKDB_STATEMENT_TYPE_VARIABLE_SET] = "SET",
+		[DUCKDB_STATEMENT_TYPE_CREATE_FUNC] = "CREATE",
+		[DUCKDB_STATEMENT_TYPE_DROP] = "DROP",
+		[DUCKDB_STATEMENT_TYPE_EXPORT] = "EXPORT",
+		[DUCKDB_STATEMENT_TYPE_PRAGMA] = "PRAGMA",
+		[DUCKDB_STATEMENT_TYPE_VACUUM] = "VACUUM",
+		[DUCKDB_STATEMENT_TYPE_CALL] = "CALL",
+		[DUCKDB_STATEMENT_TYPE_SET] = "SET",
+		[DUCKDB_STATEMENT_TYPE_LOAD] = "LOAD or INSTALL",
+		[DUCKDB_STATEMENT_TYPE_ATTACH] = "ATTACH",
+		[DUCKDB_STATEMENT_TYPE_DETACH] = "DETACH",
+		[DUCKDB_STATEMENT_TYPE_COPY_DATABASE] = "COPY",
+		[DUCKDB_STATEMENT_TYPE_MERGE_INTO] = "MERGE",
 	};
 
 	return (size_t)type < sizeof words / sizeof words[0] && words[type] != NULL ? words[type] : "statement of another kind";
 }
 
 // Is it one SELECT? DuckDB's own parser says so. *names: of its columns, which the statement around it may have to change.
-static enum status look_at_select(struct db *d, struct arena *a, const char *sql, const char ***names, size_t *count, struct error *err)
+static enum status look_at_select(
+	struct db *d, struct arena *a, const char *sql, const char ***names, size_t *count, struct error *err)
 {
 	const struct db_api *api = d->api;
 	duckdb_extracted_statements statements = NULL;
@@ -278,11 +298,13 @@ static enum status look_at_select(struct db *d, struct arena *a, const char *sql
 	if (message != NULL)
 		status = statement_error(d, err, message);
 	else if (n != 1)
-		status = error_set(err, STATUS_BAD_INPUT, "one read-only SELECT is taken at a time, and these are %llu statements", (unsigned long long)n);
+		status = error_set(err, STATUS_BAD_INPUT,
+			"one read-only SELECT is taken at a time, and these are %llu statements", (unsigned long long)n);
 	else if (api->prepare_extracted_statement(d->connection, statements, 0, &statement) == DuckDBError)
 		status = statement_error(d, err, api->prepare_error(statement));
 	else if (api->prepared_statement_type(statement) != DUCKDB_STATEMENT_TYPE_SELECT)
-		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is a %s", statement_word(api->prepared_statement_type(statement)));
+		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is a %s",
+			statement_word(api->prepared_statement_type(statement)));
 	if (status == STATUS_OK) {
 		*count = (size_t)api->prepared_statement_column_count(statement);
 		*names = ARENA_ARRAY(a, *count + 1, const char *);
@@ -297,8 +319,8 @@ static enum status look_at_select(struct db *d, struct arena *a, const char *sql
 	return status;
 }
 
-// A result that nobody asked to bound is not made whole first: it stands within a statement that takes only so many rows of it. DuckDB's
-// function `query` takes a text that is one SELECT and nothing else, so no bracket in it can end that statement.
+// A result that nobody asked to bound is not made whole first: it stands within a statement that takes only so many rows of it.
+// DuckDB's function `query` takes a text that is one SELECT and nothing else, so no bracket in it can end that statement.
 enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err)
 {
 	struct text bounded = { 0 };
@@ -317,7 +339,8 @@ enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t mo
 	if (status != STATUS_OK)
 		return status;
 	if (t.row_count > (size_t)most)
-		return error_set(err, STATUS_BAD_INPUT, "the answer has more than %lld rows; a LIMIT takes fewer, --rows allows more", (long long)most);
+		return error_set(err, STATUS_BAD_INPUT,
+			"the answer has more than %lld rows; a LIMIT takes fewer, --rows allows more", (long long)most);
 	if (t.column_count == count)
 		t.columns = names;
 	*out = t;

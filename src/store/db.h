@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DuckDB, as far as the store needs it: the library by dlopen, one open database, statements, typed inserts and results
 // as text. Values go in through an appender with named columns, never as part of a statement's text. Knows no table.
-// A file may be a stranger's. db_open is the only place that opens one: what runs in it reaches no file but those that are named, no network
-// and no extension, cannot change a setting, and has a limit of time and memory. What the file itself brings is looked at in guard.h.
+// A file may be a stranger's. db_open is the only place that opens one: what runs in it reaches no file but those that are named,
+// no network and no extension, cannot change a setting, and has a limit of time and memory. What the file itself brings is looked
+// at in guard.h.
 #ifndef ASSAY_STORE_DB_H
 #define ASSAY_STORE_DB_H
 
@@ -54,8 +55,8 @@ struct db_opening {
 // Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.
 enum status db_load(const struct db_api **out, struct error *err);
 
-// BAD_INPUT with a sentence: the path names no file (an extension's word, memory, a folder, a pipe), or a file that is not DuckDB's. A file that
-// is not there is fine.
+// BAD_INPUT with a sentence: the path names no file (an extension's word, memory, a folder, a pipe), or a file that is not
+// DuckDB's. A file that is not there is fine.
 enum status db_check_path(const char *path, struct error *err);
 // One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
 // The paths are checked as above first.
@@ -65,12 +66,13 @@ enum status db_exec(struct db *d, const char *sql, struct error *err);
 struct db_parameter { const char *text; int64_t integer; };          // text NULL: the integer
 enum status db_query(struct db *d, struct arena *a, const char *sql, const struct db_parameter *parameters, size_t count,
 	struct table *out, struct error *err);
-// What a person typed: one SELECT, which changes nothing by itself and in what it calls. More than `most` rows is BAD_INPUT, as is any other
-// statement; nothing of such a one is executed.
+// What a person typed: one SELECT, which changes nothing by itself and in what it calls. More than `most` rows is BAD_INPUT, as
+// is any other statement; nothing of such a one is executed.
 enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err);
 void db_close(struct db *d);             // rolls back what was not committed
 
-// DuckDB's message as an error: a full disk, a limit of file sizes and too much memory are told apart from everything else. Inside src/store.
+// DuckDB's message as an error: a full disk, a limit of file sizes and too much memory are told apart from everything else.
+// Inside src/store.
 enum status db_error(struct error *err, const char *what, const char *message);
 
 // A value with its column: which member counts is `kind`. Absent: NULL text, NaN, ROW_NONE, flag -1.

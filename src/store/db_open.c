@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library, and opening a database with it: the only place that does. Every opened one is shut in (db.h): extensions are neither
-// installed nor loaded, files and the network are out of reach, settings are locked, nothing is put aside on a disk.
-// One thread a connection and blocks of 16 KiB: a file of few rows stays below 1 MiB and opens in about 15 ms, and no
-// worker thread of the database exists while a cell is timed (the store closes the file between transactions anyway).
+// The library, and opening a database with it: the only place that does. Every opened one is shut in (db.h): extensions are
+// neither installed nor loaded, files and the network are out of reach, settings are locked, nothing is put aside on a disk. One
+// thread a connection and blocks of 16 KiB: a file of few rows stays below 1 MiB and opens in about 15 ms, and no worker thread
+// of the database exists while a cell is timed (the store closes the file between transactions anyway).
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,9 +65,11 @@ static enum status check_name(const char *path, struct error *err)
 	if (*path == '\0')
 		return error_set(err, STATUS_BAD_INPUT, "the name of the database is empty");
 	if (text_is(path, ":memory:"))
-		return error_set(err, STATUS_BAD_INPUT, ":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if it has that name)");
+		return error_set(err, STATUS_BAD_INPUT,
+			":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if it has that name)");
 	if (n > 0 && path[n] == ':')
-		return error_set(err, STATUS_BAD_INPUT, "%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and assay loads none (./%s if that is its name)",
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and assay loads none (./%s if that is its name)",
 			path, (int)n, path, path);
 	return STATUS_OK;
 }
@@ -77,7 +79,8 @@ static const char *kind_of(mode_t mode)
 	return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISDIR(mode) ? "a folder" : "a device";
 }
 
-// A file that is there is a regular one and begins as DuckDB's do: DuckDB opens other forms by extensions, and waits for a pipe for ever.
+// A file that is there is a regular one and begins as DuckDB's do: DuckDB opens other forms by extensions, and waits for a pipe
+// for ever.
 static enum status check_file(const char *path, struct error *err)
 {
 	enum { MAGIC_AT = 8, MAGIC_LENGTH = 4 };
@@ -92,7 +95,10 @@ static enum status check_file(const char *path, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "%s", path);
 	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	bool is_duckdb = is_regular && (st.st_size == 0 || (pread(fd, begin, sizeof begin, 0) == sizeof begin && memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0));
+	bool is_duckdb = is_regular &&
+		(st.st_size == 0 ||
+			(pread(fd, begin, sizeof begin, 0) == sizeof begin &&
+				memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0));
 	close(fd);
 	if (!is_regular)
 		return error_set(err, STATUS_BAD_INPUT, "%s is %s; a database is a regular file", path, kind_of(st.st_mode));
@@ -142,8 +148,13 @@ static enum status set(const struct db_api *api, duckdb_config config, const cha
 static enum status configure(const struct db_api *api, duckdb_config config, const struct db_opening *how, struct error *err)
 {
 	static const char *const settings[][2] = {
-		{ "threads", "1" }, { "default_block_size", "16384" }, { "memory_limit", DB_MEMORY }, { "temp_directory", "" },
-		{ "autoinstall_known_extensions", "false" }, { "autoload_known_extensions", "false" }, { "allow_community_extensions", "false" },
+		{ "threads", "1" },
+		{ "default_block_size", "16384" },
+		{ "memory_limit", DB_MEMORY },
+		{ "temp_directory", "" },
+		{ "autoinstall_known_extensions", "false" },
+		{ "autoload_known_extensions", "false" },
+		{ "allow_community_extensions", "false" },
 		{ "allow_persistent_secrets", "false" },
 	};
 	enum status status = STATUS_OK;
@@ -194,7 +205,9 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	if (api->create_config(&config) == DuckDBError)
 		return error_set(err, STATUS_NO_MEMORY, "DuckDB makes no configuration");
 	status = configure(api, config, how, err);
-	duckdb_state state = status != STATUS_OK ? DuckDBSuccess : api->open_ext(how->path != NULL ? as_file(a, how->path) : ":memory:", &d->database, config, &message);
+	duckdb_state state = status != STATUS_OK
+		? DuckDBSuccess
+		: api->open_ext(how->path != NULL ? as_file(a, how->path) : ":memory:", &d->database, config, &message);
 	api->destroy_config(&config);
 	if (status != STATUS_OK)
 		return status;
@@ -205,7 +218,8 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 		return status;
 	}
 	if (api->connect(d->database, &d->connection) == DuckDBError)
-		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection", how->path != NULL ? how->path : ":memory:");
+		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection",
+			how->path != NULL ? how->path : ":memory:");
 	db_watch_connection(d->watch, d->connection);
 	return shut_in(d, a, how, err);
 }

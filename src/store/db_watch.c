@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// db_watch.h: a thread that wakes every few milliseconds. DuckDB looks at an interrupt between chunks of rows and forgets it when the next
-// statement begins, so it is said again at every wake; one long function call (a list of 2^30 values) does not look at all, and then
-// `give_up` is asked.
+// db_watch.h: a thread that wakes every few milliseconds. DuckDB looks at an interrupt between chunks of rows and forgets it when
+// the next statement begins, so it is said again at every wake; one long function call (a list of 2^30 values) does not look at
+// all, and then `give_up` is asked.
 #include "store/db_watch.h"
 
 #include <errno.h>
@@ -51,9 +51,10 @@ static enum status say(const struct db_watch *w, struct error *err)
 	const char *option = w->limits.option;
 
 	if (w->passed == TOO_LONG)
-		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds, option != NULL ? "; " : "", option != NULL ? option : "",
-			option != NULL ? " allows more" : "");
-	return error_set(err, STATUS_NO_MEMORY, "the database takes more than %lld MiB of memory for it: ask for less at once", (long long)(w->limits.memory_bytes >> 20));
+		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds,
+			option != NULL ? "; " : "", option != NULL ? option : "", option != NULL ? " allows more" : "");
+	return error_set(err, STATUS_NO_MEMORY, "the database takes more than %lld MiB of memory for it: ask for less at once",
+		(long long)(w->limits.memory_bytes >> 20));
 }
 
 // With the lock held.
@@ -72,7 +73,8 @@ static void look(struct db_watch *w)
 		w->passed_ms = now;
 	if (w->connection != NULL)
 		w->interrupt(w->connection);
-	bool stuck = now - w->passed_ms > GRACE_MS || (w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes + w->limits.memory_bytes / 2);
+	bool stuck = now - w->passed_ms > GRACE_MS ||
+		(w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes + w->limits.memory_bytes / 2);
 	if (stuck && w->limits.give_up != NULL) {
 		struct error why = { 0 };
 		say(w, &why);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of one opened database: a thread that looks at the clock and at this process's memory while statements run, and stops the
-// statement that is past them. DuckDB knows no limit of time, and its limit of memory does not count results and single long values.
+// The limits of one opened database: a thread that looks at the clock and at this process's memory while statements run, and
+// stops the statement that is past them. DuckDB knows no limit of time, and its limit of memory does not count results and single
+// long values.
 #ifndef ASSAY_STORE_DB_WATCH_H
 #define ASSAY_STORE_DB_WATCH_H
 

@@ -16,8 +16,8 @@ enum status store_tables(struct store *s, struct table *out, struct error *err)
 // A type whose text has no letters of its own, so that a spreadsheet finds a number or a time in it.
 static bool is_plain(const char *type)
 {
-	static const char *const types[] = { "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT",
-		"FLOAT", "DOUBLE", "TIMESTAMP", "DATE", "TIME", "UUID" };
+	static const char *const types[] = { "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
+		"UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "TIMESTAMP", "DATE", "TIME", "UUID" };
 
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
 		if (text_is(types[i], type))
@@ -47,7 +47,8 @@ static enum status without_formulas(struct db *d, struct arena *a, const char *q
 	return status;
 }
 
-static enum status copy(struct db *d, struct arena *a, const char *quoted, const char *options, bool as_it_is, const char *path, int64_t *rows, struct error *err)
+static enum status copy(struct db *d, struct arena *a, const char *quoted, const char *options, bool as_it_is, const char *path,
+	int64_t *rows, struct error *err)
 {
 	struct text sql = { 0 };
 	struct table t;
@@ -71,7 +72,8 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 	return status;
 }
 
-enum status store_export(struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
+enum status store_export(
+	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
 {
 	static const struct { const char *name, *options; } formats[] = {
 		{ "parquet", "FORMAT parquet, COMPRESSION zstd" }, { "csv", "FORMAT csv, HEADER" }, { "json", "FORMAT json" },

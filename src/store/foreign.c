@@ -471,15 +471,24 @@ static const char *cannot_be(struct arena *a, const struct foreign_row *f)
 	const struct row *r = &f->result.row;
 	const double ns = 1e-6, months = 1e10, rate = 1e12, exbibyte = 1099511627776.0;
 	const char *const why[] = {
-		number_that_cannot_be(a, "its median time in ms", r->latency_ms, ns, months), number_that_cannot_be(a, "its smallest time in ms", r->latency_min_ms, ns, months),
-		number_that_cannot_be(a, "its largest time in ms", r->latency_max_ms, ns, months), number_that_cannot_be(a, "its time to load in ms", r->load_ms, 0, months),
-		number_that_cannot_be(a, "its first time in ms", r->first_ms, 0, months), number_that_cannot_be(a, "its time of the prompt in ms", r->prefill_ms, ns, months),
-		number_that_cannot_be(a, "its throughput", r->throughput_per_s, 0, rate), number_that_cannot_be(a, "its tokens a second", r->tokens_per_s, 0, rate),
-		number_that_cannot_be(a, "its peak memory in MiB", r->peak_resident_mib, 0, exbibyte), number_that_cannot_be(a, "its device memory in MiB", r->device_memory_mib, 0, exbibyte),
-		count_that_cannot_be(a, "its batch", r->batch, 1, 1 << 30), count_that_cannot_be(a, "its number of threads", r->threads, 1, 1 << 20),
-		count_that_cannot_be(a, "its sequence", r->sequence, 1, 1 << 30), count_that_cannot_be(a, "its number of prompt tokens", r->prompt_tokens, 0, 1 << 30),
-		count_that_cannot_be(a, "its number of generated tokens", r->new_tokens, 0, 1 << 30), count_that_cannot_be(a, "the bytes of its weights", r->weights_bytes, 0, INT64_MAX),
-		count_that_cannot_be(a, "its number of runs", r->samples, 1, INT64_MAX), count_that_cannot_be(a, "its number of warm-up runs", r->warmup_runs, 0, INT64_MAX),
+		number_that_cannot_be(a, "its median time in ms", r->latency_ms, ns, months),
+		number_that_cannot_be(a, "its smallest time in ms", r->latency_min_ms, ns, months),
+		number_that_cannot_be(a, "its largest time in ms", r->latency_max_ms, ns, months),
+		number_that_cannot_be(a, "its time to load in ms", r->load_ms, 0, months),
+		number_that_cannot_be(a, "its first time in ms", r->first_ms, 0, months),
+		number_that_cannot_be(a, "its time of the prompt in ms", r->prefill_ms, ns, months),
+		number_that_cannot_be(a, "its throughput", r->throughput_per_s, 0, rate),
+		number_that_cannot_be(a, "its tokens a second", r->tokens_per_s, 0, rate),
+		number_that_cannot_be(a, "its peak memory in MiB", r->peak_resident_mib, 0, exbibyte),
+		number_that_cannot_be(a, "its device memory in MiB", r->device_memory_mib, 0, exbibyte),
+		count_that_cannot_be(a, "its batch", r->batch, 1, 1 << 30),
+		count_that_cannot_be(a, "its number of threads", r->threads, 1, 1 << 20),
+		count_that_cannot_be(a, "its sequence", r->sequence, 1, 1 << 30),
+		count_that_cannot_be(a, "its number of prompt tokens", r->prompt_tokens, 0, 1 << 30),
+		count_that_cannot_be(a, "its number of generated tokens", r->new_tokens, 0, 1 << 30),
+		count_that_cannot_be(a, "the bytes of its weights", r->weights_bytes, 0, INT64_MAX),
+		count_that_cannot_be(a, "its number of runs", r->samples, 1, INT64_MAX),
+		count_that_cannot_be(a, "its number of warm-up runs", r->warmup_runs, 0, INT64_MAX),
 	};
 
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// guard.h. The statements here call no function and no operator that is one (a macro may be called "+"), and name where the table functions
-// are: those of the file come first otherwise. The columns are read from the text that DuckDB itself makes of a table:
+// guard.h. The statements here call no function and no operator that is one (a macro may be called "+"), and name where the table
+// functions are: those of the file come first otherwise. The columns are read from the text that DuckDB itself makes of a table:
 //     CREATE TABLE cell(id BIGINT NOT NULL, cell_key VARCHAR NOT NULL, "row" BIGINT);
 // Anything that is not a name, a plain type and NOT NULL is a default, a check, a key, a generated column, a collation.
 #include "store/guard.h"
@@ -76,7 +76,8 @@ static enum status look_at_table(const struct table *t, size_t i, struct error *
 	if (odd != NULL) {
 		const char *behind = behind_name(odd);               // a quoted name may have commas
 		int length = (int)((behind != NULL ? behind - odd : 0) + (ptrdiff_t)strcspn(behind != NULL ? behind : odd, ",;"));
-		return error_set(err, STATUS_BAD_INPUT, "its table %s is not one that assay makes, which have plain columns only: %.*s", name, length, odd);
+		return error_set(err, STATUS_BAD_INPUT,
+			"its table %s is not one that assay makes, which have plain columns only: %.*s", name, length, odd);
 	}
 	if (!text_is(table_get(t, i, "indexes"), "0"))
 		return error_set(err, STATUS_BAD_INPUT, "its table %s has an index, and assay makes none: DROP INDEX takes it away", name);
@@ -87,8 +88,10 @@ static enum status look_at_tables(struct db *d, struct arena *a, struct error *e
 {
 	struct table t;
 	bool is_assays = false;
-	enum status status = db_query(d, a, "SELECT table_name AS name, sql, CAST(index_count AS VARCHAR) AS indexes FROM system.main.duckdb_tables()"
-		" WHERE internal = FALSE AND schema_name = 'main'", NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		"SELECT table_name AS name, sql, CAST(index_count AS VARCHAR) AS indexes FROM system.main.duckdb_tables()"
+		" WHERE internal = FALSE AND schema_name = 'main'",
+		NULL, 0, &t, err);
 
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
 		is_assays = is_assays || strcasecmp(table_get(&t, i, "name"), "schema_version") == 0;
@@ -105,7 +108,9 @@ static enum status look_at_tables(struct db *d, struct arena *a, struct error *e
 static enum status look_at_views(struct db *d, struct arena *a, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a, "SELECT view_name AS name FROM system.main.duckdb_views() WHERE internal = FALSE AND schema_name = 'main'", NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		"SELECT view_name AS name FROM system.main.duckdb_views() WHERE internal = FALSE AND schema_name = 'main'", NULL,
+		0, &t, err);
 
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
 		const char *name = table_get(&t, i, "name");
@@ -122,7 +127,8 @@ static enum status look_at_macros(struct db *d, struct arena *a, struct error *e
 		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1", NULL, 0, &t, err);
 
 	if (status == STATUS_OK && t.row_count > 0)
-		status = error_set(err, STATUS_BAD_INPUT, "it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO takes it away",
+		status = error_set(err, STATUS_BAD_INPUT,
+			"it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO takes it away",
 			t.cells[0]);
 	return status;
 }

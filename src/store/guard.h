@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a database may bring along. DuckDB keeps macros, defaults, generated columns and checks in the file and computes them in whoever
-// opens it, and a macro called `round` stands in for the function in every statement. assay's own files have tables with plain columns and
-// views, and so has every file that it works with: what bears a name of assay's is what assay makes, and there are no macros.
+// What a database may bring along. DuckDB keeps macros, defaults, generated columns and checks in the file and computes them in
+// whoever opens it, and a macro called `round` stands in for the function in every statement. assay's own files have tables with
+// plain columns and views, and so has every file that it works with: what bears a name of assay's is what assay makes, and there
+// are no macros.
 #ifndef ASSAY_STORE_GUARD_H
 #define ASSAY_STORE_GUARD_H
 
 #include "store/db.h"
 
-// Of all databases that are open in `d`, before any other statement. BAD_INPUT: the sentence says what is in the file, and how it goes away.
+// Of all databases that are open in `d`, before any other statement. BAD_INPUT: the sentence says what is in the file, and how it
+// goes away.
 enum status guard_look(struct db *d, struct error *err);
 
 #endif

@@ -52,8 +52,8 @@ struct store_question {
 enum status question_of(struct store_question *out, struct arena *a, const struct table *t, size_t i, struct error *err);
 // "openvino:CPU": what --on takes.
 const char *question_target(struct arena *a, const struct store_question *q);
-// The question as one line for a shell: "assay run ..."; whatever prints a command prints this. `r`: its row, which knows of an older question
-// what that does not, and whether conformance cases were left out.
+// The question as one line for a shell: "assay run ..."; whatever prints a command prints this. `r`: its row, which knows of an
+// older question what that does not, and whether conformance cases were left out.
 const char *question_command(struct arena *a, const struct store_question *q, const struct row *r);
 // BAD_INPUT: there is no such row.
 enum status store_question(struct store *s, struct arena *a, int64_t row, struct store_question *out, struct error *err);

@@ -82,19 +82,25 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 
 enum status store_asking_check(struct store *s, const struct store_asking *with, struct error *err)
 {
-	const struct db_parameter asked[] = { { .text = with->model != NULL ? with->model : "" }, { .text = with->platform != NULL ? with->platform : "" } };
+	const struct db_parameter asked[] = { { .text = with->model != NULL ? with->model : "" },
+		{ .text = with->platform != NULL ? with->platform : "" } };
 	struct table t = { 0 };
 	struct db d = { 0 };
 	enum status status = transaction_begin(s, false, &d, err);
 
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, &s->arena, "SELECT count(*) FILTER (" OF_MODEL ") AS models, count(*) FILTER ($2 = '' OR requested = $2) AS platforms FROM result", asked, 2, &t, err);
+	status = db_query(&d, &s->arena,
+		"SELECT count(*) FILTER (" OF_MODEL
+		") AS models, count(*) FILTER ($2 = '' OR requested = $2) AS platforms FROM result",
+		asked, 2, &t, err);
 	db_close(&d);
 	if (status != STATUS_OK)
 		return status;
 	if (with->platform != NULL && table_integer(&t, 0, "platforms") == 0 && platform_find(with->platform) == NULL)
-		return error_set(err, STATUS_BAD_INPUT, "no platform is called \"%s\", and %s has no row of it; `assay platforms` lists those that there are", with->platform, s->path);
+		return error_set(err, STATUS_BAD_INPUT,
+			"no platform is called \"%s\", and %s has no row of it; `assay platforms` lists those that there are",
+			with->platform, s->path);
 	if (with->model != NULL && table_integer(&t, 0, "models") == 0)
 		return error_set(err, STATUS_BAD_INPUT, "%s has no row of a model \"%s\"", s->path, with->model);
 	return STATUS_OK;

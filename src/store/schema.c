@@ -124,20 +124,25 @@ bool schema_has_view(const char *name)
 
 static const char hardware_results[] =
 	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  " ROW_SUCCESS_SQL("") " AS success,"
-	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
-	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
-	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
-	"       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
-	"       WHEN " ROW_SUCCESS_SQL("") " THEN NULL"
-	"       WHEN " ROW_COUNTS_SQL("") " THEN concat_ws('; ', CASE WHEN " ROW_EMULATED_SQL("") " THEN 'emulated: software ran it in place of ' || requested END,"
-	"         CASE WHEN " ROW_SHORTENED_SQL("") " THEN 'shortened: ' || COALESCE(layers || ' of the model''s layers', 'fewer layers than the model has') END,"
-	"         CASE WHEN " ROW_BRIEF_SQL("") " THEN 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
-	"       WHEN verdict = 'unjudged' AND actual = requested THEN 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
-	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
-	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
-	"       ELSE verdict END AS error,"
-	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';";
+	"  " ROW_SUCCESS_SQL(
+		"") " AS success,"
+		    "  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
+		    "  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
+		    "  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
+		    "       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
+		    "       WHEN " ROW_SUCCESS_SQL(
+			    "") " THEN NULL"
+				"       WHEN " ROW_COUNTS_SQL("") " THEN concat_ws('; ', CASE WHEN " ROW_EMULATED_SQL(
+					"") " THEN 'emulated: software ran it in place of ' || requested END,"
+					    "         CASE WHEN " ROW_SHORTENED_SQL(
+						    "") " THEN 'shortened: ' || COALESCE(layers || ' of the model''s layers', 'fewer layers than the model has') END,"
+							"         CASE WHEN " ROW_BRIEF_SQL(
+								"") " THEN 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
+								    "       WHEN verdict = 'unjudged' AND actual = requested THEN 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
+								    "       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
+								    "       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
+								    "       ELSE verdict END AS error,"
+								    "  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';";
 static const char hardware_detection[] =
 	" hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
 	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, detected_at AS \"timestamp\" FROM platform_detection;";
@@ -176,8 +181,8 @@ static void views(struct text *sql, const char *kind, const struct columns_there
 	text_addf(sql, "CREATE OR REPLACE %s%sCREATE OR REPLACE %s%s", kind, hardware_results, kind, hardware_detection);
 }
 
-// Comments are the program's, not the file's: a file where they were made by other text gets them anew, and its views too. The comment of
-// `result` tells which text that was.
+// Comments are the program's, not the file's: a file where they were made by other text gets them anew, and its views too. The
+// comment of `result` tells which text that was.
 static void views_and_mark(struct text *sql, char mark[32])
 {
 	views(sql, "VIEW", &(struct columns_there){ 0 });
@@ -210,7 +215,8 @@ static const char *behind_kind(const char *sql)
 	return p != NULL ? p + strlen("VIEW ") : "";
 }
 
-// A type that is a keyword is quoted in the text of a view that was made by this connection, and is not in that of one that was stored.
+// A type that is a keyword is quoted in the text of a view that was made by this connection, and is not in that of one that was
+// stored.
 static const char *as_stored(struct arena *a, const char *sql)
 {
 	static const char made[] = " AS \"DOUBLE\")", stored[] = " AS DOUBLE)";
@@ -237,8 +243,10 @@ static enum status compare_views(struct db *d, struct arena *a, bool *ours, stru
 	enum status status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);
 	if (status == STATUS_OK)
-		status = db_query(d, a, "SELECT f.view_name AS name, f.sql AS there, t.sql AS ours FROM duckdb_views() f JOIN duckdb_views() t ON t.view_name = f.view_name"
-			" WHERE f.schema_name = 'main' AND t.temporary AND NOT f.temporary AND f.view_name IN (" VIEW_NAMES ")", NULL, 0, &t, err);
+		status = db_query(d, a,
+			"SELECT f.view_name AS name, f.sql AS there, t.sql AS ours FROM duckdb_views() f JOIN duckdb_views() t ON t.view_name = f.view_name"
+			" WHERE f.schema_name = 'main' AND t.temporary AND NOT f.temporary AND f.view_name IN (" VIEW_NAMES ")",
+			NULL, 0, &t, err);
 	if (status == STATUS_OK)
 		status = db_exec(d, "DROP VIEW temp.hardware_results; DROP VIEW temp.hardware_detection; DROP VIEW temp.result", err);
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)

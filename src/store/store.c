@@ -115,7 +115,8 @@ static enum status explain_space(const struct store *s, struct error *err, enum 
 	char text[sizeof err->text];
 	snprintf(text, sizeof text, "%s", err->text);
 	if (strstr(text, strerror(EFBIG)) != NULL)
-		return error_set(err, STATUS_NO_SPACE, "a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that was stored is lost (%s)",
+		return error_set(err, STATUS_NO_SPACE,
+			"a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that was stored is lost (%s)",
 			s->path, text);
 	return error_set(err, STATUS_NO_SPACE, "the disk that holds %s is full (%.1f MiB free): make room or name another database with --db or ASSAY_DB; nothing that was stored is lost (%s)",
 		s->path, (double)file_free_bytes(s->path) / 1048576.0, text);

@@ -15,7 +15,8 @@ struct store_limits {
 	double seconds;
 	int64_t memory_bytes;                        // that this process may grow by meanwhile, whoever in it does
 	const char *option;                          // that gives more seconds, for the sentence; may be NULL
-	void (*give_up)(const char *sentence);       // from another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for
+	// From another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for.
+	void (*give_up)(const char *sentence);
 };
 
 struct store {                                       // all zero but for `notice`, `limits` and `lock_wait_s` before store_open
@@ -28,7 +29,8 @@ struct store {                                       // all zero but for `notice
 	bool read_only;
 	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
 	void *reading;                               // between store_read_begin and _end: the open file
-	const char *views;                           // SQL that puts assay's views in the place of the file's; NULL: the file's are those
+	// SQL that puts assay's views in the place of the file's; NULL: the file's are those.
+	const char *views;
 	int lock;                                    // of run_lock.h since store_begin_run; 0 or below: none
 };
 
@@ -68,8 +70,8 @@ int64_t table_integer(const struct table *t, size_t row, const char *column);   
 double table_real(const struct table *t, size_t row, const char *column);       // NaN
 int table_boolean(const struct table *t, size_t row, const char *column);       // -1
 void table_row(const struct table *t, size_t row, struct row *out);             // of "SELECT * FROM result"
-// One statement or several of the program's own; the last one's result. The file is opened read-only for it: nothing can be changed this way.
-// The error has DuckDB's own words.
+// One statement or several of the program's own; the last one's result. The file is opened read-only for it: nothing can be
+// changed this way. The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
 // What a person typed: one SELECT of at most `most` rows, else BAD_INPUT. It reads the database and no file.
 enum status store_select(struct store *s, const char *sql, int64_t most, struct table *out, struct error *err);

@@ -5,8 +5,8 @@
 
 #include "store/db.h"
 
-// Opens the file, waiting for a held lock. Writing begins a transaction; reading sees one moment of the file, and `result` and its like are
-// assay's views, whatever the file has under these names.
+// Opens the file, waiting for a held lock. Writing begins a transaction; reading sees one moment of the file, and `result` and
+// its like are assay's views, whatever the file has under these names.
 enum status transaction_begin(struct store *s, bool write, struct db *d, struct error *err);
 // The same, with another database or other files at hand: `how` says which; path, write and limits are filled in.
 enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err);

@@ -8,7 +8,8 @@
 
 // "parquet", "csv" or "json" (one object a line). One table or view into the file `path`; the name is looked up, never pasted.
 // CSV: cells that a spreadsheet would take for a formula have a ' before them (base/csv.h), unless `raw`.
-enum status store_export(struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
+enum status store_export(
+	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
 // Names of the tables (not the views), in the order in which they were made; in the store's arena.
 enum status store_tables(struct store *s, struct table *out, struct error *err);
 

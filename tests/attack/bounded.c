@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a command under upper bounds and says what it took.
-//     bounded SECONDS MIB COMMAND...     the command's exit code; 124: it took longer and was ended; 125: its resident memory had a higher peak
+//     bounded SECONDS MIB COMMAND...     the command's exit code; 124: it took longer and was ended; 125: its resident memory had
+//     a higher peak
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
 	alarm(0);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	long mib = used.ru_maxrss / 1024;
-	fprintf(stderr, "bounded: %.2f s, %ld MiB\n", (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec), mib);
+	fprintf(stderr, "bounded: %.2f s, %ld MiB\n",
+		(double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec), mib);
 	if (late)
 		return 124;
 	if (mib > strtol(argv[2], NULL, 10))

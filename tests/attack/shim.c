@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
-//   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps (SIGBUS)
-//   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
-//   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
+//   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
+//   (SIGBUS) SHIM_NO_PROCESS=1    no process can be started: EAGAIN SHIM_FOLD=WORD       below a folder with that word a file
+//   system that does not tell capital letters from small ones
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -68,8 +68,8 @@ void *mmap(void *at, size_t n, int access, int kind, int fd, off_t from)
 	return map;
 }
 
-int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const argv[],
-	char *const environment[])
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+	char *const argv[], char *const environment[])
 {
 	return getenv("SHIM_NO_PROCESS") ? EAGAIN : REAL(posix_spawn)(pid, path, actions, attributes, argv, environment);
 }

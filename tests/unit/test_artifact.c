@@ -354,7 +354,12 @@ static void users_onnx(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gaps_are_our_own), cmocka_unit_test(builds), cmocka_unit_test(places), cmocka_unit_test(hub_blob), cmocka_unit_test(side_by_side), cmocka_unit_test(stale_builder),
+		cmocka_unit_test(gaps_are_our_own),
+		cmocka_unit_test(builds),
+		cmocka_unit_test(places),
+		cmocka_unit_test(hub_blob),
+		cmocka_unit_test(side_by_side),
+		cmocka_unit_test(stale_builder),
 		cmocka_unit_test(users_onnx),
 	};
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -301,15 +301,32 @@ static void test_outline_of_circles(void **state)
 	arena_done(&a);
 }
 
-// What a file rounds to, at the top, in a branch and in a function of the model: such a file is not held to float32's bound, and a plain one is.
+// What a file rounds to, at the top, in a branch and in a function of the model: such a file is not held to float32's bound, and
+// a plain one is.
 static void test_outline_arithmetic(void **state)
 {
 	// graph (7) { node (1) { op_type (4): DynamicQuantizeLinear } }, the same within an attribute's graph, and in a function (25)
-	static const char of_run[] = "\x22\x15" "DynamicQuantizeLinear", of_weights[] = "\x22\x0b" "MatMulNBits", of_scales[] = "\x22\x0e" "QuantizeLinear",
-		plain[] = "\x22\x06" "MatMul", to_half[] = "\x22\x04" "Cast" "\x2a\x06" "\x0a\x02" "to" "\x18\x0a";
-	static const struct { const char *node; size_t length; unsigned of; } files[] = {
-		{ of_run, sizeof of_run - 1, OUTLINE_DYNAMIC }, { of_weights, sizeof of_weights - 1, OUTLINE_WEIGHTS }, { of_scales, sizeof of_scales - 1, OUTLINE_STATIC },
-		{ plain, sizeof plain - 1, 0 }, { to_half, sizeof to_half - 1, OUTLINE_F16 },
+	static const char of_run[] = "\x22\x15"
+				     "DynamicQuantizeLinear",
+			  of_weights[] = "\x22\x0b"
+					 "MatMulNBits",
+			  of_scales[] = "\x22\x0e"
+					"QuantizeLinear",
+			  plain[] = "\x22\x06"
+				    "MatMul",
+			  to_half[] = "\x22\x04"
+				      "Cast"
+				      "\x2a\x06"
+				      "\x0a\x02"
+				      "to"
+				      "\x18\x0a";
+	static const struct { const char *node; size_t length; unsigned of;
+	} files[] = {
+		{ of_run, sizeof of_run - 1, OUTLINE_DYNAMIC },
+		{ of_weights, sizeof of_weights - 1, OUTLINE_WEIGHTS },
+		{ of_scales, sizeof of_scales - 1, OUTLINE_STATIC },
+		{ plain, sizeof plain - 1, 0 },
+		{ to_half, sizeof to_half - 1, OUTLINE_F16 },
 	};
 	struct outline_arithmetic found;
 	struct arena a = { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache is used where nobody but this user and root could have put something there, and nowhere else. tests/attack/cache.sh asks the
-// program the same.
+// The cache is used where nobody but this user and root could have put something there, and nowhere else. tests/attack/cache.sh
+// asks the program the same.
 #include <fcntl.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -207,8 +207,9 @@ static void owners(void **state)
 	if (!pid) {
 		struct error e = { 0 };
 		const char *folder;
-		int bad = setgid(ANOTHER) || setuid(ANOTHER) || !cache_find(&arena, "synthetic") || cache_part(&folder, &arena, "synthetic", &e) ||
-			!cache_part(&folder, &arena, "compiled", &e) || cache_find(&arena, "run") == NULL;
+		int bad = setgid(ANOTHER) || setuid(ANOTHER) || !cache_find(&arena, "synthetic") ||
+			cache_part(&folder, &arena, "synthetic", &e) || !cache_part(&folder, &arena, "compiled", &e) ||
+			cache_find(&arena, "run") == NULL;
 
 		unsetenv("ASSAY_CACHE");
 		unsetenv("XDG_CACHE_HOME");
@@ -292,10 +293,13 @@ static uint64_t trim(uint64_t limit)
 // References, what compilers made and digests count and go, the oldest first; not what is in use, and not what is being made.
 static void trims(void **state)
 {
-	static const char *const folders[] = { "all", "all/reference", "all/compiled", "all/compiled/" KEY("0b0b"), "all/compiled/" KEY("0b0b") "/deep", "all/digest" };
-	static const char made_json[] = "all/compiled/" KEY("0b0b") "/made.json", blob[] = "all/compiled/" KEY("0b0b") "/deep/blob",
-		lock[] = "all/compiled/" KEY("0b0b") ".lock", tensors[] = "all/reference/" KEY("0a0a") ".safetensors",
-		ranges[] = "all/reference/" KEY("0c0c") ".ranges.json", part[] = "all/reference/" KEY("0a0a") ".0123456789abcdef.part", digest[] = "all/digest/1-2";
+	static const char *const folders[] = { "all", "all/reference", "all/compiled", "all/compiled/" KEY("0b0b"),
+		"all/compiled/" KEY("0b0b") "/deep", "all/digest" };
+	static const char made_json[] = "all/compiled/" KEY("0b0b") "/made.json",
+			  blob[] = "all/compiled/" KEY("0b0b") "/deep/blob", lock[] = "all/compiled/" KEY("0b0b") ".lock",
+			  tensors[] = "all/reference/" KEY("0a0a") ".safetensors",
+			  ranges[] = "all/reference/" KEY("0c0c") ".ranges.json",
+			  part[] = "all/reference/" KEY("0a0a") ".0123456789abcdef.part", digest[] = "all/digest/1-2";
 	struct cache_usage u;
 
 	(void)state;
@@ -327,7 +331,8 @@ static void trims(void **state)
 	assert_true(file_exists(path(tensors)) && file_exists(path(blob)) && !file_exists(path(digest)) && file_exists(path(ranges)));
 	close(compiling);
 	assert_int_equal(trim(4 * one - 1), 2 * one);
-	assert_true(file_exists(path(tensors)) && !file_exists(path("all/compiled/" KEY("0b0b"))) && !file_exists(path(lock)) && file_exists(path(ranges)));
+	assert_true(file_exists(path(tensors)) && !file_exists(path("all/compiled/" KEY("0b0b"))) && !file_exists(path(lock)) &&
+		file_exists(path(ranges)));
 	close(fd);
 	assert_int_equal(trim(one), one);
 	assert_true(!file_exists(path(tensors)) && file_exists(path(ranges)) && file_exists(path(part)));

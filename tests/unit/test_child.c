@@ -349,7 +349,10 @@ static void grandchildren_go_too(void **state)
 
 static void daemons_go_too(void **state)
 {
-	static const struct { const char *what; enum child_end end; } cases[] = { { "daemon", CHILD_EXITED }, { "daemon-die", CHILD_SIGNALLED }, { "daemon-hang", CHILD_TIMEOUT } };
+	static const struct {
+		const char *what;
+		enum child_end end;
+	} cases[] = { { "daemon", CHILD_EXITED }, { "daemon-die", CHILD_SIGNALLED }, { "daemon-hang", CHILD_TIMEOUT } };
 
 	(void)state;
 	setenv("ASSAY_CGROUP", "off", 1);
@@ -548,12 +551,24 @@ static void foreign_bytes_become_text(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_comes_back), cmocka_unit_test(a_large_request_comes_back), cmocka_unit_test(exit_codes_and_signals),
-		cmocka_unit_test(a_hanging_child_is_ended), cmocka_unit_test(a_stop_ends_it), cmocka_unit_test(a_refused_line_ends_it),
-		cmocka_unit_test(grandchildren_go_too), cmocka_unit_test(daemons_go_too), cmocka_unit_test(memory_is_limited), cmocka_unit_test(memory_is_limited_without_a_group),
-		cmocka_unit_test(memory_is_limited_while_timed), cmocka_unit_test(memory_is_sampled),
-		cmocka_unit_test(the_end_of_the_noise_is_kept), cmocka_unit_test(odd_lines), cmocka_unit_test(nothing_else_is_open),
-		cmocka_unit_test(a_missing_program_is_an_error), cmocka_unit_test(it_dies_with_its_parent), cmocka_unit_test(foreign_bytes_become_text),
+		cmocka_unit_test(a_request_comes_back),
+		cmocka_unit_test(a_large_request_comes_back),
+		cmocka_unit_test(exit_codes_and_signals),
+		cmocka_unit_test(a_hanging_child_is_ended),
+		cmocka_unit_test(a_stop_ends_it),
+		cmocka_unit_test(a_refused_line_ends_it),
+		cmocka_unit_test(grandchildren_go_too),
+		cmocka_unit_test(daemons_go_too),
+		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(memory_is_limited_without_a_group),
+		cmocka_unit_test(memory_is_limited_while_timed),
+		cmocka_unit_test(memory_is_sampled),
+		cmocka_unit_test(the_end_of_the_noise_is_kept),
+		cmocka_unit_test(odd_lines),
+		cmocka_unit_test(nothing_else_is_open),
+		cmocka_unit_test(a_missing_program_is_an_error),
+		cmocka_unit_test(it_dies_with_its_parent),
+		cmocka_unit_test(foreign_bytes_become_text),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "child"))

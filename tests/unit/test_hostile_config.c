@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1, 10^18 or a list. Whatever
-// it says, it is drawn or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of them take half an hour with sanitizers
-// (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are tried each time.
+// Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1,
+// 10^18 or a list. Whatever it says, it is drawn or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of
+// them take half an hour with sanitizers (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are
+// tried each time.
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -181,11 +182,20 @@ static void every_number_in_turn(void **state)
 static void known(void **state)
 {
 	(void)state;
-	static const struct { const char *of, *key; int64_t number; } cases[] = {
-		{ "bert", "num_hidden_layers", 100000 }, { "whisper", "encoder_layers", 2147483647 }, { "whisper", "decoder_layers", 2147483647 },
-		{ "falcon-new-decoder", "num_kv_heads", 0 }, { "mobilebert", "num_attention_heads", 0 }, { "moonshine", "encoder_num_hidden_layers", 1000 },
-		{ "albert", "num_hidden_layers", 2147483647 }, { "t5", "relative_attention_max_distance", 2147483647 }, { "swin", "window_size", 1000 },
-		{ "mixtral", "num_local_experts", 100000 }, { "switch_transformers", "num_experts", 100000 }, { "vit", "image_size", 2147483647 },
+	static const struct { const char *of, *key; int64_t number;
+	} cases[] = {
+		{ "bert", "num_hidden_layers", 100000 },
+		{ "whisper", "encoder_layers", 2147483647 },
+		{ "whisper", "decoder_layers", 2147483647 },
+		{ "falcon-new-decoder", "num_kv_heads", 0 },
+		{ "mobilebert", "num_attention_heads", 0 },
+		{ "moonshine", "encoder_num_hidden_layers", 1000 },
+		{ "albert", "num_hidden_layers", 2147483647 },
+		{ "t5", "relative_attention_max_distance", 2147483647 },
+		{ "swin", "window_size", 1000 },
+		{ "mixtral", "num_local_experts", 100000 },
+		{ "switch_transformers", "num_experts", 100000 },
+		{ "vit", "image_size", 2147483647 },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

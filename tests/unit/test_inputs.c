@@ -385,8 +385,8 @@ static void other_masks_stay_full(void **state)
 	arena_done(&a);
 }
 
-// A decoder with a past, as optimum exports it: what holds the encoder's states has one length, and is never empty, whether the engine tells
-// names of dimensions or only that they are open.
+// A decoder with a past, as optimum exports it: what holds the encoder's states has one length, and is never empty, whether the
+// engine tells names of dimensions or only that they are open.
 static void states_of_an_encoder(void **state)
 {
 	enum { IDS, MASK, DECODER, ENCODER, STATES, COUNT };
@@ -396,8 +396,10 @@ static void states_of_an_encoder(void **state)
 		[ENCODER] = { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
 		[STATES] = { "encoder_hidden_states", DTYPE_F32, 3, { -1, -1, 8 } },
 	};
-	static const char *const symbols[][4] = { [IDS] = { "batch_size", "decoder_sequence_length" }, [MASK] = { "batch_size", "encoder_sequence_length" },
-		[DECODER] = { "batch_size", NULL, "past_decoder_sequence_length" }, [ENCODER] = { "batch_size", NULL, "encoder_sequence_length_out" },
+	static const char *const symbols[][4] = { [IDS] = { "batch_size", "decoder_sequence_length" },
+		[MASK] = { "batch_size", "encoder_sequence_length" },
+		[DECODER] = { "batch_size", NULL, "past_decoder_sequence_length" },
+		[ENCODER] = { "batch_size", NULL, "encoder_sequence_length_out" },
 		[STATES] = { "batch_size", "encoder_sequence_length" } };
 	const struct input_shape shape = { .batch = 2, .sequence = 7 };
 	struct tensor_type named[COUNT], fixed[COUNT];
@@ -415,7 +417,8 @@ static void states_of_an_encoder(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(inputs_synthetic(&a, cases[i].types, COUNT, &hints, &shape, 1, in, &err), STATUS_OK);
 		assert_true(in[IDS].dim[1] == 7 && in[DECODER].dim[2] == 0 && in[DECODER].dim[0] == 2);
-		assert_true(in[MASK].dim[1] == cases[i].states && in[ENCODER].dim[2] == cases[i].states && in[STATES].dim[1] == cases[i].states);
+		assert_true(in[MASK].dim[1] == cases[i].states && in[ENCODER].dim[2] == cases[i].states &&
+			in[STATES].dim[1] == cases[i].states);
 	}
 	named[ENCODER].symbol[2] = "past_encoder_sequence_length";
 	assert_int_equal(inputs_synthetic(&a, named, COUNT, &hints, &shape, 1, in, &err), STATUS_OK);
@@ -430,12 +433,15 @@ static void states_of_an_encoder(void **state)
 // From a file: an encoder's cache that is not there is empty only where the file says that it is not used.
 static void states_of_a_file(void **state)
 {
-	const struct tensor_type types[] = { { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } }, { "use_cache_branch", DTYPE_BOOL, 1, { 1 } } };
+	const struct tensor_type types[] = { { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
+		{ "use_cache_branch", DTYPE_BOOL, 1, { 1 } } };
 	char path[] = "/tmp/assay-inputs-XXXXXX";
 	int64_t ids[2] = { 5, 4 };
 	uint8_t uses = 0;
-	const struct tensor stored[] = { { .name = "in.input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 2 }, .data = ids, .nbytes = sizeof ids },
-		{ .name = "in.use_cache_branch", .dtype = DTYPE_BOOL, .rank = 1, .dim = { 1 }, .data = &uses, .nbytes = 1 } };
+	const struct tensor stored[] = {
+		{ .name = "in.input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 2 }, .data = ids, .nbytes = sizeof ids },
+		{ .name = "in.use_cache_branch", .dtype = DTYPE_BOOL, .rank = 1, .dim = { 1 }, .data = &uses, .nbytes = 1 }
+	};
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct tensor in[2];

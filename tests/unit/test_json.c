@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a text of JSON weighs is never less than what jansson takes for it; the walk over an object says of every text what jansson says.
+// What a text of JSON weighs is never less than what jansson takes for it; the walk over an object says of every text what
+// jansson says.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,8 +128,12 @@ static bool walked(struct text *out, const char *text, size_t n)
 static void walks(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *says; } good[] = {
-		{ "{}", "" }, { " { } ", "" }, { "{\"a\":1}", "a=1;" }, { "{ \"a\" : [1, {\"b\": \"}]\"}] ,\n\"c\":\"\\\"\" }", "a=[1, {\"b\": \"}]\"}];c=\"\\\"\";" },
+	static const struct { const char *text, *says;
+	} good[] = {
+		{ "{}", "" },
+		{ " { } ", "" },
+		{ "{\"a\":1}", "a=1;" },
+		{ "{ \"a\" : [1, {\"b\": \"}]\"}] ,\n\"c\":\"\\\"\" }", "a=[1, {\"b\": \"}]\"}];c=\"\\\"\";" },
 		{ "{\"\\u0041\":null,\"\xC3\xA9\":true}", "A=null;\xC3\xA9=true;" },
 	};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -162,8 +167,9 @@ static void walks(void **state)
 static void strings(void **state)
 {
 	(void)state;
-	static const char *const bad[] = { "", "[]", "{}", "{\"m\":{}}", "{\"m\":[]}", "{\"m\":{\"a\":\"b\"}", "{\"m\":{\"a\":\"b\"}}x", "{\"m\":{\"a\":\"b\",\"a\":\"c\"}}",
-		"{\"m\":{\"a\":\"b\"},\"m\":{}}", "{\"x\":[},\"m\":{\"a\":\"b\"}}", "{\"m\":{\"a\":\"b\"]}", "{\"m\":{\"a\":01}}", "{\"m\":{\"\\u0000\":\"b\"}}" };
+	static const char *const bad[] = { "", "[]", "{}", "{\"m\":{}}", "{\"m\":[]}", "{\"m\":{\"a\":\"b\"}",
+		"{\"m\":{\"a\":\"b\"}}x", "{\"m\":{\"a\":\"b\",\"a\":\"c\"}}", "{\"m\":{\"a\":\"b\"},\"m\":{}}",
+		"{\"x\":[},\"m\":{\"a\":\"b\"}}", "{\"m\":{\"a\":\"b\"]}", "{\"m\":{\"a\":01}}", "{\"m\":{\"\\u0000\":\"b\"}}" };
 	static const char text[] = "{\"x\": {\"m\": 1}, \"m\": {\"b\": \"2\", \"a\": 1, \"c\\n\": \"\\u00e9\"}}";
 	struct arena a = { 0 };
 	struct error e = { 0 };
@@ -188,7 +194,10 @@ static void strings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_text_weighs_what_it_takes), cmocka_unit_test(what_is_heavy_is_no_tree), cmocka_unit_test(walks), cmocka_unit_test(strings),
+		cmocka_unit_test(a_text_weighs_what_it_takes),
+		cmocka_unit_test(what_is_heavy_is_no_tree),
+		cmocka_unit_test(walks),
+		cmocka_unit_test(strings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,8 @@ static void more_than_a_limit_is_told(void **state)
 	assert_non_null(strstr(loss_beyond(&l, &r, &a, &known), "0.04 against float32, allowed 0.03"));
 	assert_true(known);
 	assert_int_equal(loss_parse(&l, "cosine=0.03,nmse=0.01,top1=1%", NULL), STATUS_OK);
-	assert_string_equal(loss_beyond(&l, &r, &a, &known), "--max-loss: 1 - cosine similarity is 0.04 against float32, allowed 0.03; "
+	assert_string_equal(loss_beyond(&l, &r, &a, &known),
+		"--max-loss: 1 - cosine similarity is 0.04 against float32, allowed 0.03; "
 		"normalised mean squared error is 0.08 against float32, allowed 0.01; the limit top1=0.01 cannot be applied: the outputs of this model have no top-1 agreement");
 	assert_true(known);
 	// A limit on what is not there is not kept in silence.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may ask a server of ours: names, origins, and connections that have not said who they are. tests/attack/browser.sh asks a real one.
+// Who may ask a server of ours: names, origins, and connections that have not said who they are. tests/attack/browser.sh asks a
+// real one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +16,11 @@
 
 static void names(void **state)
 {
-	static const char *const good[] = { "127.0.0.1", "127.0.0.1:80", "10.0.0.7:40123", "[::1]:40123", "[2001:db8::1]", "localhost", "LOCALHOST:1", "proxy.example:443" };
-	static const char *const bad[] = { "", ":80", "evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example", "127.1:80", "0x7f000001", "2130706433", "[evil]:80",
-		"[::1", "[::1]x", "::1", "[]:80", "proxy.example.evil", "127.0.0.1 evil" };
+	static const char *const good[] = { "127.0.0.1", "127.0.0.1:80", "10.0.0.7:40123", "[::1]:40123", "[2001:db8::1]",
+		"localhost", "LOCALHOST:1", "proxy.example:443" };
+	static const char *const bad[] = { "", ":80", "evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example",
+		"127.1:80", "0x7f000001", "2130706433", "[evil]:80", "[::1", "[::1]x", "::1", "[]:80", "proxy.example.evil",
+		"127.0.0.1 evil" };
 	char own[256] = "", local[300];
 
 	(void)state;

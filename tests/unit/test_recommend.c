@@ -153,8 +153,8 @@ static void a_fallback_is_no_success(void **state)
 static void nothing_that_is_not_this_hardware(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result emulated = timed("m", "webgpu", 1, 100), foreign = timed("m", "openvino", 2, 100), stand_in = timed("m", "cuda", 1, 100),
-		null = timed("m", "null", 1, 100);
+	struct cell_result emulated = timed("m", "webgpu", 1, 100), foreign = timed("m", "openvino", 2, 100),
+			   stand_in = timed("m", "cuda", 1, 100), null = timed("m", "null", 1, 100);
 
 	emulated.row.emulated = 1;
 	foreign.row.source = "llama-bench";

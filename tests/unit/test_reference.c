@@ -79,9 +79,22 @@ static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
 static void an_average_of_no_token_decides_nothing(void **state)
 {
 	int64_t words[2 * TOKENS] = { 0 };
-	struct tensor golden = { .name = "sentence_embedding", .dtype = DTYPE_F32, .rank = 2, .dim = { 2, 2 }, .data = zeros, .nbytes = 4 * sizeof *zeros };
-	struct tensor ours = of("last_hidden_state", 3, ones), no_token = { .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = words, .nbytes = sizeof words };
-	const struct reference ref = { .name = "golden", .tensors = &golden, .count = 1, .by = BY_GOLDEN, .derives = true, .mask = &no_token };
+	struct tensor golden = { .name = "sentence_embedding",
+		.dtype = DTYPE_F32,
+		.rank = 2,
+		.dim = { 2, 2 },
+		.data = zeros,
+		.nbytes = 4 * sizeof *zeros };
+	struct tensor ours = of("last_hidden_state", 3, ones),
+		      no_token = { .name = "attention_mask",
+			      .dtype = DTYPE_I64,
+			      .rank = 2,
+			      .dim = { 2, TOKENS },
+			      .data = words,
+			      .nbytes = sizeof words };
+	const struct reference ref = {
+		.name = "golden", .tensors = &golden, .count = 1, .by = BY_GOLDEN, .derives = true, .mask = &no_token
+	};
 	struct arena a = { 0 };
 	struct row row;
 
@@ -124,8 +137,10 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none), cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
-		cmocka_unit_test(an_average_of_no_token_decides_nothing), cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
+		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none),
+		cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
+		cmocka_unit_test(an_average_of_no_token_decides_nothing),
+		cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

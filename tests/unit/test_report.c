@@ -79,7 +79,8 @@ static void test_fastest(void **state)
 	assert_true(is_true(cell(f, 1, "openvino"), "near_fastest") && is_true(cell(f, 1, "cpu"), "near_fastest"));
 	assert_false(is_true(cell(f, 2, "cpu"), "fastest"));          // nothing to compare with
 	assert_false(is_true(cell(f, 3, "openvino"), "fastest"));
-	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));          // 50 and 100 ms are not near
+	// 50 and 100 ms are not near.
+	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));
 	assert_true(is_true(cell(f, 3, "openvino"), "unstable_no_claim") && is_true(cell(f, 3, "cpu"), "unstable_no_claim"));
 	says(&f->md, "**100 ms** (unstable: no claim)");
 	says(&f->md, "openvino (unstable, so no claim against: cpu)");
@@ -260,7 +261,8 @@ static void headline_is(struct fixture *f, const char *words)
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), words);
 }
 
-// An emulated cell failed and the real processor answered in its place: what qualifies the answer stands in the headline, what qualifies the failure does not.
+// An emulated cell failed and the real processor answered in its place: what qualifies the answer stands in the headline, what
+// qualifies the failure does not.
 static void test_headline_of_a_fallback(void **state)
 {
 	struct fixture *f = *state;
@@ -295,8 +297,8 @@ static void test_imported_rows(void **state)
 
 	c.synthetic = true;
 	c.device = "CPU";
-	if (store_started(&f->store, &c, "k", &ours.row.row, &f->err) || store_finished(&f->store, &ours, &f->err) || store_end_run(&f->store, &f->err)
-		|| store_begin_run(&f->store, &other, "import llama.json", &f->err))
+	if (store_started(&f->store, &c, "k", &ours.row.row, &f->err) || store_finished(&f->store, &ours, &f->err) ||
+		store_end_run(&f->store, &f->err) || store_begin_run(&f->store, &other, "import llama.json", &f->err))
 		fail_msg("%s", f->err.text);
 	r.row.source = "llama-bench 5163";
 	add(f, "f", "cpu", r);
@@ -489,7 +491,8 @@ static void test_what_to_know(void **state)
 	says(&f->html, "assay run m --on qnn --seq 128 --layers 2 --synthetic --no-conform");
 }
 
-// Options, fixed shapes and a device that was named are a part of the question: of what is shown, of what stands together, of the command.
+// Options, fixed shapes and a device that was named are a part of the question: of what is shown, of what stands together, of the
+// command.
 static void test_what_was_asked(void **state)
 {
 	struct fixture *f = *state;
@@ -552,7 +555,8 @@ static void add_comparison(struct fixture *f, const char *preset, const char *mo
 		fail_msg("%s", f->err.text);
 }
 
-// Of each question the latest answer that has a figure; claims stand beside what was measured; what qualifies a side stands in its notes.
+// Of each question the latest answer that has a figure; claims stand beside what was measured; what qualifies a side stands in
+// its notes.
 static void test_comparisons(void **state)
 {
 	struct fixture *f = *state;
@@ -588,10 +592,26 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_was_asked), TEST(test_nothing_yet), TEST(test_hostile_names), TEST(test_self_contained), TEST(test_fastest), TEST(test_only_good_cells_count), TEST(test_what_does_not_count), TEST(test_qualifiers_stand_beside),
-		TEST(test_a_part_is_no_model), TEST(test_nothing_failed), TEST(test_headline_of_a_fallback), TEST(test_imported_rows), TEST(test_emulated_cells_are_called_so),
+		TEST(test_what_was_asked),
+		TEST(test_nothing_yet),
+		TEST(test_hostile_names),
+		TEST(test_self_contained),
+		TEST(test_fastest),
+		TEST(test_only_good_cells_count),
+		TEST(test_what_does_not_count),
+		TEST(test_qualifiers_stand_beside),
+		TEST(test_a_part_is_no_model),
+		TEST(test_nothing_failed),
+		TEST(test_headline_of_a_fallback),
+		TEST(test_imported_rows),
+		TEST(test_emulated_cells_are_called_so),
 		TEST(test_lossy_ran),
-		TEST(test_agreement), TEST(test_percentiles), TEST(test_failures_are_grouped), TEST(test_latest_answer), TEST(test_what_to_know), TEST(test_comparisons),
+		TEST(test_agreement),
+		TEST(test_percentiles),
+		TEST(test_failures_are_grouped),
+		TEST(test_latest_answer),
+		TEST(test_what_to_know),
+		TEST(test_comparisons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static void test_speed_up_paired(void **state)
 	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes in alternation: faster");
 }
 
-// Several processes in alternation say that the lowest median is the slower one: then it is not the best of its line, and nothing else of the line says so.
+// Several processes in alternation say that the lowest median is the slower one: then it is not the best of its line, and nothing
+// else of the line says so.
 static void test_alternation_decides(void **state)
 {
 	struct fixture *f = *state;
@@ -510,8 +511,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_speed_up), TEST(test_speed_up_paired), TEST(test_alternation_decides), TEST(test_what_keeps_lines_apart), TEST(test_one_line_a_question), TEST(test_one_line_in_every_arithmetic), TEST(test_precision), TEST(test_times), TEST(test_sweeps),
-		TEST(test_memory_scenarios_and_text), TEST(test_prices), cmocka_unit_test(test_yaml), TEST(test_junit), TEST(test_compatibility), TEST(test_first_screen),
+		TEST(test_speed_up),
+		TEST(test_speed_up_paired),
+		TEST(test_alternation_decides),
+		TEST(test_what_keeps_lines_apart),
+		TEST(test_one_line_a_question),
+		TEST(test_one_line_in_every_arithmetic),
+		TEST(test_precision),
+		TEST(test_times),
+		TEST(test_sweeps),
+		TEST(test_memory_scenarios_and_text),
+		TEST(test_prices),
+		cmocka_unit_test(test_yaml),
+		TEST(test_junit),
+		TEST(test_compatibility),
+		TEST(test_first_screen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,9 @@ static const char *outputs_doubt(const char *file)
 	struct shard shard;
 	struct weight *tensors;
 	size_t count;
-	const char *why = safetensors_open(&a, file, &shard, &tensors, &count, &e) || outputs_check(&shard, &e) ? arena_strdup(&arena, e.text) : "";
+	const char *why = safetensors_open(&a, file, &shard, &tensors, &count, &e) || outputs_check(&shard, &e)
+		? arena_strdup(&arena, e.text)
+		: "";
 
 	arena_done(&a);
 	return why;

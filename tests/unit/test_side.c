@@ -249,7 +249,8 @@ static void metrics_and_directions(void **state)
 	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
 }
 
-// What qualifies rows is said of each side where the words of the question do not say it: an emulator's, a shortened model's, of some or of all.
+// What qualifies rows is said of each side where the words of the question do not say it: an emulator's, a shortened model's, of
+// some or of all.
 static void figures_are_qualified(void **state)
 {
 	static struct made a, b;
@@ -342,7 +343,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(questions_come_back), TEST(own_options), TEST(only_one_question_is_held_against), TEST(words_choose_rows), cmocka_unit_test(metrics_and_directions), cmocka_unit_test_teardown(figures_are_qualified, forget), cmocka_unit_test_teardown(a_series_changes, forget),
+		TEST(questions_come_back),
+		TEST(own_options),
+		TEST(only_one_question_is_held_against),
+		TEST(words_choose_rows),
+		cmocka_unit_test(metrics_and_directions),
+		cmocka_unit_test_teardown(figures_are_qualified, forget),
+		cmocka_unit_test_teardown(a_series_changes, forget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,8 @@ static void test_sql_says_the_same(void **state)
 	test_folder_done(folder);
 }
 
-// What a right row is besides: emulated, with fewer layers, of a shorter input. SQL says what C says, and only a plain one is a success.
+// What a right row is besides: emulated, with fewer layers, of a shorter input. SQL says what C says, and only a plain one is a
+// success.
 static void test_success(void **state)
 {
 	static const int emulated[] = { -1, 0, 1 }, shortened[] = { -1, 0, 1 };
@@ -118,12 +119,14 @@ static void test_success(void **state)
 		text_add(&sql, ")");
 		good += expected[n] = row_is_success(&r);
 	}
-	text_add(&sql, ") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) ORDER BY n");
+	text_add(&sql,
+		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) ORDER BY n");
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
 	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(t.row_count, n);
-	assert_int_equal(good, 2 * 3 * 2);                       // not emulated or unknown; all layers, or 2 that are all; the length that was asked for
+	// Not emulated or unknown; all layers, or 2 that are all; the length that was asked for.
+	assert_int_equal(good, 2 * 3 * 2);
 	for (size_t i = 0; i < n; i++)
 		assert_string_equal(table_get(&t, i, "good"), expected[i] ? "true" : "false");
 	text_done(&sql);
@@ -172,8 +175,8 @@ static void test_qualifiers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same), cmocka_unit_test(test_success),
-		cmocka_unit_test(test_qualifiers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same),
+		cmocka_unit_test(test_success), cmocka_unit_test(test_qualifiers) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

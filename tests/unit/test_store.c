@@ -257,7 +257,8 @@ static void test_original_tables(void **state)
 	assert_string_equal(table_get(&t, 1, "error"), "unjudged: nothing was there to compare the outputs with");
 	assert_string_equal(table_get(&t, 2, "error"), "asked for cuda, ran on cpu");
 	assert_string_equal(table_get(&t, 3, "error"), "wrong: logits differ");
-	assert_string_equal(table_get(&t, 4, "error"), "emulated: software ran it in place of qnn; shorter input: 16 tokens of the usual 128");
+	assert_string_equal(table_get(&t, 4, "error"),
+		"emulated: software ran it in place of qnn; shorter input: 16 tokens of the usual 128");
 	assert_string_equal(table_get(&t, 5, "error"), "shortened: 1 of the model's layers");
 	OK(f, store_query(&f->store, "SELECT * FROM hardware_detection", &t, &f->err));
 	assert_int_equal(t.column_count, sizeof detection / sizeof detection[0]);
@@ -345,8 +346,10 @@ static void test_views_are_ours(void **state)
 
 	open_with_run(f);
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
-	snprintf(sql, sizeof sql, "CREATE OR REPLACE VIEW result AS SELECT *, 'forged' AS model FROM cell; COMMENT ON VIEW result IS '%s';"
-		"CREATE OR REPLACE VIEW hardware_detection AS SELECT 'forged' AS name", one(f, "SELECT comment FROM duckdb_views() WHERE view_name = 'result'"));
+	snprintf(sql, sizeof sql,
+		"CREATE OR REPLACE VIEW result AS SELECT *, 'forged' AS model FROM cell; COMMENT ON VIEW result IS '%s';"
+		"CREATE OR REPLACE VIEW hardware_detection AS SELECT 'forged' AS name",
+		one(f, "SELECT comment FROM duckdb_views() WHERE view_name = 'result'"));
 	store_close(&f->store);
 	other_program(f, sql);
 	OK(f, store_open(&f->store, f->path, true, &f->err));
@@ -364,41 +367,63 @@ static void test_views_are_ours(void **state)
 
 static void test_one_select(void **state)
 {
-	static const char *const refused[] = { "DELETE FROM cell", "CREATE TEMP TABLE t AS SELECT 1", "SELECT 1; SELECT 2", "", "PRAGMA database_list; SELECT 1", "EXPLAIN SELECT 1",
-		"SET threads = 4", "ATTACH 'x'", "CALL pragma_version()", "CHECKPOINT" };
+	static const char *const refused[] = { "DELETE FROM cell", "CREATE TEMP TABLE t AS SELECT 1", "SELECT 1; SELECT 2", "",
+		"PRAGMA database_list; SELECT 1", "EXPLAIN SELECT 1", "SET threads = 4", "ATTACH 'x'", "CALL pragma_version()",
+		"CHECKPOINT" };
 	struct fixture *f = *state;
 	struct table t;
 
 	open_with_run(f);
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
 		REFUSED(f, store_select(&f->store, refused[i], 10, &t, &f->err), "read-only SELECT");
-	OK(f, store_select(&f->store, "WITH a AS (SELECT i FROM range(10) r(i)) SELECT i, i AS i, 'it''s' AS t FROM a ORDER BY i DESC; -- the end", 10, &t, &f->err));
-	assert_true(t.row_count == 10 && t.column_count == 3 && text_is(t.columns[0], "i") && text_is(t.columns[1], "i") && text_is(t.cells[0], "9") && text_is(t.cells[2], "it's"));
+	OK(f,
+		store_select(&f->store,
+			"WITH a AS (SELECT i FROM range(10) r(i)) SELECT i, i AS i, 'it''s' AS t FROM a ORDER BY i DESC; -- the end",
+			10, &t, &f->err));
+	assert_true(t.row_count == 10 && t.column_count == 3 && text_is(t.columns[0], "i") && text_is(t.columns[1], "i") &&
+		text_is(t.cells[0], "9") && text_is(t.cells[2], "it's"));
 	REFUSED(f, store_select(&f->store, "FROM range(11)", 10, &t, &f->err), "more than 10 rows");
 	OK(f, store_select(&f->store, "DESCRIBE result", 1000, &t, &f->err));
 	OK(f, store_select(&f->store, "SHOW TABLES", 1000, &t, &f->err));
 	assert_true(t.row_count > 10);
 	REFUSED(f, store_select(&f->store, "SELECT 1) UNION (SELECT 2", 10, &t, &f->err), "syntax error");
-	REFUSED(f, store_select(&f->store, "COPY (SELECT 1) TO 'x'", 10, &t, &f->err), "disabled by configuration");      // found out before what kind of statement it is
+	// Found out before what kind of statement it is.
+	REFUSED(f, store_select(&f->store, "COPY (SELECT 1) TO 'x'", 10, &t, &f->err), "disabled by configuration");
 	REFUSED(f, store_select(&f->store, "FROM read_text('/etc/hostname')", 10, &t, &f->err), "disabled by configuration");
 	f->store.limits.seconds = 0.2;
-	REFUSED(f, store_select(&f->store, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", 10, &t, &f->err), "not done within 0.2 s");
+	REFUSED(f,
+		store_select(&f->store, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", 10, &t, &f->err),
+		"not done within 0.2 s");
 	f->store.limits.seconds = 60;
 	OK(f, store_select(&f->store, "SELECT 1", 10, &t, &f->err));
 }
 
-// A table of assay's that is anything but plain columns is not looked into; tests/attack/database.sh does the same to the program.
+// A table of assay's that is anything but plain columns is not looked into; tests/attack/database.sh does the same to the
+// program.
 static void test_altered_tables(void **state)
 {
-#define SAMPLE "DROP TABLE IF EXISTS sample; CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, "
-	static const struct { const char *sql, *words; } altered[] = {
-		{ SAMPLE "ms DOUBLE DEFAULT (random()))", "ms DOUBLE DEFAULT" }, { SAMPLE "ms DOUBLE AS (pi()))", "ms DOUBLE GENERATED" }, { SAMPLE "ms DOUBLE CHECK (ms < 1))", "CHECK" },
-		{ SAMPLE "ms DOUBLE PRIMARY KEY)", "ms DOUBLE PRIMARY KEY" }, { SAMPLE "ms DOUBLE UNIQUE)", "ms DOUBLE UNIQUE" }, { SAMPLE "ms DOUBLE, UNIQUE (cell, event))", "UNIQUE" },
-		{ SAMPLE "ms VARCHAR COLLATE nocase)", "ms VARCHAR COLLATE" }, { SAMPLE "ms DOUBLE[])", "ms DOUBLE[]" }, { SAMPLE "ms STRUCT(a DOUBLE))", "ms STRUCT" },
-		{ "CREATE TYPE kind AS ENUM ('a');" SAMPLE "ms kind)", "ms " }, { SAMPLE "\"a \"\" b\" DOUBLE, \"c, ms DOUBLE)\" DOUBLE DEFAULT 1)", "DEFAULT" },
-		{ SAMPLE "ms DOUBLE); CREATE INDEX i ON sample ((ms + 1))", "has an index" }, { "DROP INDEX i;" SAMPLE "ms DOUBLE); ALTER TABLE sample RENAME TO \"SAMPLE\"; ALTER TABLE sample ALTER ms SET DEFAULT 7", "DEFAULT" },
+#define SAMPLE \
+	"DROP TABLE IF EXISTS sample; CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, "
+	static const struct { const char *sql, *words;
+	} altered[] = {
+		{ SAMPLE "ms DOUBLE DEFAULT (random()))", "ms DOUBLE DEFAULT" },
+		{ SAMPLE "ms DOUBLE AS (pi()))", "ms DOUBLE GENERATED" },
+		{ SAMPLE "ms DOUBLE CHECK (ms < 1))", "CHECK" },
+		{ SAMPLE "ms DOUBLE PRIMARY KEY)", "ms DOUBLE PRIMARY KEY" },
+		{ SAMPLE "ms DOUBLE UNIQUE)", "ms DOUBLE UNIQUE" },
+		{ SAMPLE "ms DOUBLE, UNIQUE (cell, event))", "UNIQUE" },
+		{ SAMPLE "ms VARCHAR COLLATE nocase)", "ms VARCHAR COLLATE" },
+		{ SAMPLE "ms DOUBLE[])", "ms DOUBLE[]" },
+		{ SAMPLE "ms STRUCT(a DOUBLE))", "ms STRUCT" },
+		{ "CREATE TYPE kind AS ENUM ('a');" SAMPLE "ms kind)", "ms " },
+		{ SAMPLE "\"a \"\" b\" DOUBLE, \"c, ms DOUBLE)\" DOUBLE DEFAULT 1)", "DEFAULT" },
+		{ SAMPLE "ms DOUBLE); CREATE INDEX i ON sample ((ms + 1))", "has an index" },
+		{ "DROP INDEX i;" SAMPLE
+		  "ms DOUBLE); ALTER TABLE sample RENAME TO \"SAMPLE\"; ALTER TABLE sample ALTER ms SET DEFAULT 7",
+			"DEFAULT" },
 		{ "DROP TABLE sample; CREATE VIEW sample AS SELECT 1 AS cell", "its sample is a view" },
-		{ "DROP VIEW sample;" SAMPLE "ms DOUBLE); CREATE MACRO f(x) AS x", "the macro f" }, { "DROP MACRO f; CREATE MACRO duckdb_tables() AS TABLE SELECT 1", "the macro duckdb_tables" },
+		{ "DROP VIEW sample;" SAMPLE "ms DOUBLE); CREATE MACRO f(x) AS x", "the macro f" },
+		{ "DROP MACRO f; CREATE MACRO duckdb_tables() AS TABLE SELECT 1", "the macro duckdb_tables" },
 	};
 	struct fixture *f = *state;
 
@@ -409,7 +434,9 @@ static void test_altered_tables(void **state)
 		REFUSED(f, store_open(&f->store, f->path, true, &f->err), altered[i].words);
 		REFUSED(f, store_open(&f->store, f->path, false, &f->err), altered[i].words);
 	}
-	other_program(f, "DROP MACRO TABLE duckdb_tables;" SAMPLE "\"a \"\" b\" DOUBLE, ms DOUBLE); CREATE SCHEMA other; CREATE TABLE other.cell(x INTEGER PRIMARY KEY DEFAULT 7)");
+	other_program(f,
+		"DROP MACRO TABLE duckdb_tables;" SAMPLE
+		"\"a \"\" b\" DOUBLE, ms DOUBLE); CREATE SCHEMA other; CREATE TABLE other.cell(x INTEGER PRIMARY KEY DEFAULT 7)");
 	OK(f, store_open(&f->store, f->path, false, &f->err));               // further columns and schemas are nobody's harm
 #undef SAMPLE
 }
@@ -443,7 +470,8 @@ static void test_migration_steps(void **state)
 	assert_int_equal(s, SCHEMA_OLD);
 	REFUSED(f, schema_migrate(&d, broken, n + 1, &f->err), refusal);
 	db_close(&d);
-	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));           // a step that fails leaves nothing behind
+	// A step that fails leaves nothing behind.
+	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
 	OK(f, schema_look(&d, schema_migrations, n, &s, &version, &f->err));
 	assert_int_equal(s, SCHEMA_CURRENT);
 	assert_int_equal(version, newest);
@@ -545,8 +573,13 @@ static void test_queries(void **state)
 
 static void test_use_and_files(void **state)
 {
-	static const struct { const char *name, *words; } no_files[] = {
-		{ "", "is empty" }, { ":memory:", "gone when the program ends" }, { "md:x", "names no file" }, { "s3://a/b.duckdb", "names no file" }, { "a:b.duckdb", "names no file" },
+	static const struct { const char *name, *words;
+	} no_files[] = {
+		{ "", "is empty" },
+		{ ":memory:", "gone when the program ends" },
+		{ "md:x", "names no file" },
+		{ "s3://a/b.duckdb", "names no file" },
+		{ "a:b.duckdb", "names no file" },
 		{ "/dev/null", "is a device" },
 	};
 	struct fixture *f = *state;
@@ -690,8 +723,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_field), TEST(test_broken_text), TEST(test_details), TEST(test_original_tables), TEST(test_file_of_the_original),
-		TEST(test_columns_are_added), TEST(test_views_are_renewed), TEST(test_views_are_ours), TEST(test_one_select), TEST(test_altered_tables), TEST(test_migration_steps), TEST(test_comparisons_come_to_an_old_file), TEST(test_queries), TEST(test_use_and_files), TEST(test_cell_state), TEST(test_what_float32_took),
+		TEST(test_every_field),
+		TEST(test_broken_text),
+		TEST(test_details),
+		TEST(test_original_tables),
+		TEST(test_file_of_the_original),
+		TEST(test_columns_are_added),
+		TEST(test_views_are_renewed),
+		TEST(test_views_are_ours),
+		TEST(test_one_select),
+		TEST(test_altered_tables),
+		TEST(test_migration_steps),
+		TEST(test_comparisons_come_to_an_old_file),
+		TEST(test_queries),
+		TEST(test_use_and_files),
+		TEST(test_cell_state),
+		TEST(test_what_float32_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

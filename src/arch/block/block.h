@@ -125,7 +125,8 @@ value mixture(struct build *b, value x);
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
 value norm(struct build *b, const char *stem, value x, int64_t width);
-value ones_of(struct build *b, int64_t width);                                       // a constant: what a norm without a weight multiplies by
+// A constant: what a norm without a weight multiplies by.
+value ones_of(struct build *b, int64_t width);
 value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias);
 
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are

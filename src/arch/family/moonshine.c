@@ -160,7 +160,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->heads = s->kv_heads = config_size(c, "encoder_num_attention_heads", -1);
 	s->act = config_activation(c, "encoder_hidden_act", ACT_GELU);
 	s->norm_eps = 1e-5;
-	struct halves_sizes d = { config_count(c, "num_decoder_layers", -1), config_size(c, "decoder_num_attention_heads", -1), s->ffn_size, s->vocab_size };
+	struct halves_sizes d = { config_count(c, "num_decoder_layers", -1), config_size(c, "decoder_num_attention_heads", -1),
+		s->ffn_size, s->vocab_size };
 	enum activation decoder_act = config_activation(c, "decoder_hidden_act", ACT_SILU);
 	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads || config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
 	m->bias = config_bool(c, "attention_bias", false);

@@ -30,7 +30,9 @@ static const int64_t *list(struct config *c, struct arena *a, const char *key, i
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct poolformer *n = ARENA_NEW(a, struct poolformer);
-	*n = (struct poolformer){ .stages = config_count(c, "num_encoder_blocks", 4), .pool = config_size(c, "pool_size", 3), .ratio = config_real(c, "mlp_ratio", 4),
+	*n = (struct poolformer){ .stages = config_count(c, "num_encoder_blocks", 4),
+		.pool = config_size(c, "pool_size", 3),
+		.ratio = config_real(c, "mlp_ratio", 4),
 		.scaled = config_bool(c, "use_layer_scale", true) };
 	n->depths = list(c, a, "depths", n->stages);
 	n->widths = list(c, a, "hidden_sizes", n->stages);

@@ -33,7 +33,8 @@ static const int64_t *list(struct config *c, struct arena *a, const char *key, i
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct segformer *n = ARENA_NEW(a, struct segformer);
-	*n = (struct segformer){ .stages = config_count(c, "num_encoder_blocks", 4), .decoder = config_size(c, "decoder_hidden_size", 256) };
+	*n = (struct segformer){ .stages = config_count(c, "num_encoder_blocks", 4),
+		.decoder = config_size(c, "decoder_hidden_size", 256) };
 	n->depths = list(c, a, "depths", n->stages);
 	n->widths = list(c, a, "hidden_sizes", n->stages);
 	n->heads = list(c, a, "num_attention_heads", n->stages);

@@ -184,7 +184,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->sparse_step = sparse_step(c, "encoder_sparse_step", "num_sparse_encoder_layers", s->layers);
 	if (!t->experts)
 		t->sparse_step = decoder_step = 0;
-	resolve_experts(c, s, t->experts, (t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) + (decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
+	resolve_experts(c, s, t->experts,
+		(t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) +
+			(decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
 	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype", "router_ignore_padding_tokens",
 		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
 	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
