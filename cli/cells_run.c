@@ -482,7 +482,7 @@ static void step_done(struct line *n)
 
 // ---- all lines -----------------------------------------------------------------------------------------------------------
 
-// Whoever may begin begins. False: nobody works and nobody can.
+// Starts every cell that may start now. False: nobody works and nobody can.
 static bool begin_steps(struct loop *l)
 {
 	for (;;) {

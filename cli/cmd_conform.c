@@ -56,7 +56,7 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	json_decref(all);
 }
 
-// config.json's word; NULL where there is none to read: why the case fails is said by whoever runs it.
+// config.json's word; NULL where there is none to read: why the case fails is said where it is run.
 static const char *model_type(struct arena *a, const char *folder)
 {
 	json_t *config;

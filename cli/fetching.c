@@ -115,7 +115,7 @@ int fetching_add(struct fetching *x, const char *asked, enum fetch_want want, bo
 
 	*added = false;
 	if (x->offline)
-		setenv("HF_HUB_OFFLINE", "1", 1); // for messages, and for whoever is started from here
+		setenv("HF_HUB_OFFLINE", "1", 1); // for messages, and for programs that are started from here
 	bool known = hub_find(&hub, &x->arena, asked, &unknown) == STATUS_OK;
 	if (known && (hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE || want == FETCH_CONFIG))
 		return -1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by ./try, ./check, tools/deps and tools/fuzz: a named step with its time, one clear sentence when something cannot be had, and
-# the system packages that building takes. It installs nothing that is already there, whoever put it there.
+# the system packages that building takes. It installs nothing that is already there, from whatever source.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 log_dir=${ASSAY_LOG_DIR:-$root/.deps/log}
 exec 3>&2                        # a step's own output goes to its log; die still reaches the person
@@ -145,7 +145,7 @@ need() {
 	[ -z "$packages" ] || die "still missing after installing: $packages(log: $log)"
 }
 
-# want KIND...: like need, one by one, for what can be done without: says in one line what could not be had, and goes on.
+# want KIND...: like need, one by one, for what can be done without: says in one line what is missing, and goes on.
 want() {
 	local kind why
 	for kind in "$@"; do

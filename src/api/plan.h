@@ -105,7 +105,7 @@ const char *plan_try_key(const struct plan_model *m, const struct cell *c, const
 enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
 	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
-// The same in three steps, for whoever runs cells side by side: the first and the last write to the store, the one between does not know
+// The same in three steps, for callers that run cells side by side: the first and the last write to the store, the one between does not know
 // it and may run in a thread of its own. What was given to plan_begin is kept by its address.
 struct plan_task {
 	const struct plan_model *model;

@@ -282,7 +282,7 @@ const json_t *config_get(struct config *c, const char *key);           // NULL w
 const json_t *config_given(struct config *c, const char *key);         // the same, without the class's defaults
 bool config_knows(const struct config *c, const char *key);            // has the class such a key at all? Others have no effect on it
 int64_t config_size(struct config *c, const char *key, int64_t fallback);      // 0 .. 2^31; fallback -1: the key is needed
-// A number of things that are drawn one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. Whoever loops over a number
+// A number of things that are drawn one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. A caller that loops over a number
 // of config.json or makes an array of that length reads it here.
 enum { CONFIG_COUNT_MOST = 1024 };
 int64_t config_count(struct config *c, const char *key, int64_t fallback);

@@ -312,7 +312,7 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
 		if (!mkdtemp(temporary) || chmod(temporary, 0755))
 			return error_errno(err, "the cache: %s cannot be written; name another folder in ASSAY_CACHE", cache);
-		// Whoever tidies up leaves a folder alone that is locked: its maker lives.
+		// Cleaning up leaves a locked folder alone: its maker lives.
 		int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			flock(fd, LOCK_EX);

@@ -220,7 +220,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 	for (size_t i = 0; i < w.count; i++) {
 		const struct entry *e = &w.entries[i];
 		bool first = !i || w.entries[i - 1].inode != e->inode || w.entries[i - 1].device != e->device;
-		// A file with a name outside belongs to whoever owns that name.
+		// A file with a name outside belongs to the owner of that name.
 		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
 		uint64_t *const sums[] = {[PART_ARTIFACT] = &u.artifact_bytes, [PART_SYNTHETIC] = &u.synthetic_bytes,
 			[PART_CONVERTED] = &u.converted_bytes, [PART_REFERENCE] = &u.reference_bytes, [PART_COMPILED] = &u.compiled_bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of engines, and the one way into them: options, checks of what goes in and comes out, half-open sessions.
-// It knows no engine's API and measures nothing: whoever calls session_run reads the clock.
+// It knows no engine's API and measures nothing: the caller of session_run reads the clock.
 #include "backend/backend.h"
 
 #include <stdarg.h>

@@ -177,7 +177,7 @@ enum status backend_prepare(const struct backend *b, struct artifact *art, struc
 bool backend_memory(int64_t *pss_kib, int64_t *anonymous_kib);
 // Before a process ends: what engines kept running ends.
 void backend_end(void);
-// Words for the person that waits ("open this address ..."), from an engine to whoever set the listener; NULL: to nobody.
+// Words for the person that waits ("open this address ..."), from an engine to the listener that was set; NULL: to nobody.
 void backend_set_notice(void (*listener)(const char *text));
 void backend_notice(const char *text);
 

@@ -93,7 +93,7 @@ static const struct signature table[] = {
 		"CL_OUT_OF_RESOURCES|CL_MEM_OBJECT_ALLOCATION_FAILURE|CL_OUT_OF_HOST_MEMORY|Exceeded max size of memory (object )?allocation",
 		STATUS_NO_MEMORY, 0, "OpenCL could not give the memory", SMALLER },
 	{ NULL, NULL, "Failed to allocate memory for requested buffer of size ([0-9]+)", STATUS_NO_MEMORY, 0,
-		"a buffer of \\1 bytes could not be had", SMALLER },
+		"a buffer of \\1 bytes could not be allocated", SMALLER },
 	{ NULL, NULL, "[Bb]uffer size \\(([0-9]+)\\) exceeds the (max buffer size|maximum buffer size)( limit)? \\(([0-9]+)\\)",
 		STATUS_NO_MEMORY, 0, "a buffer of \\1 bytes is larger than the adapter allows: maxBufferSize is \\4",
 		"the largest tensor must be smaller: a smaller model or --seq; another adapter may allow more" },

@@ -93,7 +93,7 @@ static const char *why_stale(struct compiled *c, struct arena *a)
 	return reason;
 }
 
-// Beside the folder, which may be removed. Whoever trims the cache removes the lock too, between our open and our lock.
+// Beside the folder, which may be removed. A program that trims the cache removes the lock too, between our open and our lock.
 static enum status lock(struct compiled *c, const char *path, struct error *err)
 {
 	struct stat opened, there;

@@ -161,7 +161,7 @@ static enum status eat(double gib, int kind, struct error *err)
 		void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
 		if (p == MAP_FAILED)
-			return error_errno(err, "%g GiB were asked for, the last %zu bytes could not be had", gib, left);
+			return error_errno(err, "%g GiB were asked for, the last %zu bytes could not be allocated", gib, left);
 		memset(p, 1, n);
 		left -= n;
 	}

@@ -76,7 +76,7 @@ static enum status check_folder(const char *path, const struct stat *st, struct 
 	return STATUS_OK;
 }
 
-// Whoever may rename in a folder above may put another one in this one's place, between a look at it and its use.
+// A user who may rename in a folder above may put another one in this one's place, between a look at it and its use.
 static enum status check_above(const char *path, struct error *err)
 {
 	const char *last = strrchr(path, '/');

@@ -135,7 +135,7 @@ json_t *json_parse(const char *text)
 
 // ---- walks --------------------------------------------------------------------------------------------------------------
 
-// Behind the value that begins at p. Brackets are only counted: whoever reads the value learns whether they match.
+// The end of the value that begins at p. Brackets are only counted: the parser finds out whether they match.
 static const char *skip_value(const char *p, const char *end)
 {
 	size_t depth = 0;

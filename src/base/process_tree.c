@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.h: the processes below one. Their numbers come from the kernel's lists of children (/proc/PID/task/TID/children), or
-// from everybody's parent where it was built without those. A list is a look at something that moves: whoever ends processes
+// from everybody's parent where it was built without those. A list is a look at something that moves: a caller that ends processes
 // looks twice.
 #include <dirent.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 //   a sealed folder    is called after its key and has, beside one file of weights, made.json: {"key", "sha256"} of that file
 //
 // This finds damage, files of another program or an older version, and files that were renamed or copied. It is no protection
-// from whoever may write into the cache and takes the trouble to compute the hashes, which have no secret: that is base/cache.h.
+// from a user who may write into the cache and computes the hashes, which have no secret: that is base/cache.h.
 #ifndef ASSAY_BASE_SEALED_H
 #define ASSAY_BASE_SEALED_H
 

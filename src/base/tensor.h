@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense row-major tensor somewhere in memory. It never owns its data; whoever fills `data` says who does.
+// A dense row-major tensor somewhere in memory. It never owns its data; the function that fills `data` says who does.
 #ifndef ASSAY_BASE_TENSOR_H
 #define ASSAY_BASE_TENSOR_H
 

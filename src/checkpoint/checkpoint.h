@@ -103,7 +103,7 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 // multiple of 64 (external data maps well); total file size in *file_nbytes. `weights[i].offset` is filled in.
 enum status safetensors_header(struct arena *a, struct weight *weights, size_t count, char **header, size_t *header_nbytes,
 	uint64_t *file_nbytes, struct error *err);
-// The same for seeded weights: shard.synthetic of whoever reads the file.
+// The same for seeded weights: the reader of the file sets shard.synthetic.
 enum status safetensors_header_synthetic(struct arena *a, struct weight *weights, size_t count, char **header,
 	size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // The same with metadata, an object of strings; it comes first in the header, without white space. BAD_INPUT: not UTF-8.

@@ -233,7 +233,7 @@ enum status fetch_plan(struct fetch **out, struct arena *a, const char *model, c
 	return STATUS_OK;
 }
 
-// Which commit the revision is, for whoever asks the cache; written last, so that it never names a snapshot that is half here
+// Which commit the revision is, for readers of the cache; written last, so that it never names a snapshot that is half here
 // while an older one is whole.
 static enum status write_ref(const struct fetch *f, struct error *err)
 {

@@ -364,7 +364,7 @@ static enum status check_threads(struct work *w, struct error *err)
 			      : error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s runs on %lld", n, w->backend->name, w->target.device, (long long)confirmed);
 }
 
-// Whoever names runs, a scenario, an effort or cycles wants them, also of an emulator.
+// Runs, a scenario, an effort or cycles that are named are wanted, of an emulator too.
 static bool asks_for_time(const struct request *r)
 {
 	return r->runs > 0 || r->variant.scenario || r->variant.effort || r->variant.cycles > 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole .onnx file as protobuf-c's structures, for who has to change it. Whoever only reads walks the bytes (backend/outline.h,
+// A whole .onnx file as protobuf-c's structures, for code that changes it. Code that only reads walks the bytes (backend/outline.h,
 // onnx/external.h): that copies nothing.
 #ifndef ASSAY_ONNX_UNPACK_H
 #define ASSAY_ONNX_UNPACK_H

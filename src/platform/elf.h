@@ -42,7 +42,7 @@ struct elf_chain {
 	struct elf_gap *gaps;
 	size_t gap_count;
 };
-// `folders` (NULL or ends with NULL): where else a library is taken from, because whoever opens this one opens those first.
+// `folders` (NULL or ends with NULL): where else a library is taken from, because those are opened before this one.
 // `root` goes before the system's folders ("" is this machine). A library of one of the folders is not searched by name twice.
 struct elf_search { const char *root; const char *const *folders; };
 enum status elf_walk(struct elf_chain *out, struct arena *a, const char *path, const struct elf_search *where, struct error *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // elf.h: the chain of a library. Folders in the loader's order: those that the caller opens first, RPATH (of a file without
-// RUNPATH, and of whoever loaded it), LD_LIBRARY_PATH, RUNPATH, ld.so.cache, the system's. What is not done: hwcaps folders, LD_PRELOAD, audit.
+// RUNPATH, and of the library that loaded it), LD_LIBRARY_PATH, RUNPATH, ld.so.cache, the system's. What is not done: hwcaps folders, LD_PRELOAD, audit.
 #include "platform/elf.h"
 
 #include <glob.h>

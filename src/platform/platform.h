@@ -47,7 +47,7 @@ struct target {
 	const char *user_options;            // plan_targets: those of them that were asked for of every platform; NULL: none
 	bool chosen;                         // the text named the device; else another route may serve as well
 	const char *absent;                  // plan_choose: no route has a device here: the reasons; NULL otherwise
-	// Then what rows of it say: unavailable, or that nobody could ask, or how whoever asked ended.
+	// Then what rows of it say: unavailable, or that it could not be asked, or how the process that asked ended.
 	enum verdict absent_verdict;
 };
 // The route that has this device: NULL or "" is the first route.

@@ -5,7 +5,7 @@
 //
 // A stand-in keeps its platform's name, forms and fallback chain, and nothing else: its route is the null engine, its reference a
 // healthy null engine. So nothing can be taken for hardware: the row says engine null, device NULL; `detect` leaves the
-// platform out; hardware_results counts it as no success; whoever runs cells says it on standard error.
+// platform out; hardware_results counts it as no success; the command that runs cells says it on standard error.
 #include "platform/platform.h"
 
 #include <pthread.h>

@@ -22,7 +22,7 @@ static void add_once(const char **list, size_t *count, const char *item)
 	list[(*count)++] = item;
 }
 
-// What is worse stands first: wrong answers, then what broke, then what could not be had.
+// What is worse stands first: wrong answers, then what broke, then what was not available.
 static int rank_of(const struct report_failure *f)
 {
 	static const int ranks[VERDICT_COUNT] = {

@@ -345,7 +345,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 			continue;
 		best = c;
 		changes++;
-		k = (size_t)-1;                                  // whoever was passed before has this one to stand against
+		k = (size_t)-1;                                  // those passed before are compared with this one
 	}
 	l->best = best;
 	if (timed < 2)

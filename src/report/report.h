@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports from rows: one self-contained HTML file, Markdown, JSON, YAML, JUnit XML, and the compatibility matrix. Facts are gathered
-// once (summary.c) and written by whoever was asked for.
+// once (summary.c) and written by the writer that was asked for.
 #ifndef ASSAY_REPORT_REPORT_H
 #define ASSAY_REPORT_REPORT_H
 

@@ -23,7 +23,7 @@ struct report_section *section_add(struct summary *out, struct arena *a, const c
 struct report_value *section_row(struct report_section *s)
 {
 	if (s->row_count == s->room)
-		abort();                     // whoever gathers counted wrong
+		abort();                     // the gathering code counted wrong
 	return &s->values[s->row_count++ * s->column_count];
 }
 

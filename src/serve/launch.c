@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a browser needs to run without a person, and how all of its processes are ended. Its processes stay in our process group, so
-// whoever kills the group ends them; those that outlive the first one come to us as children, because we ask to be their reaper.
+// killing the group ends them; those that outlive the first one come to us as children, because we ask to be their reaper.
 #include "serve/launch.h"
 
 #include <dirent.h>

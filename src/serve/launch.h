@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding, starting and ending a browser. It runs headless with a profile folder of its own in the cache's run folder, in the
-// process group of whoever starts it, and dies with its parent; launch_end ends every process that it has started and removes the
+// process group of its parent, and dies with its parent; launch_end ends every process that it has started and removes the
 // folder. The URL is not among its arguments, which every user of the machine can read. A starter that is killed leaves the
 // folder "*.PID.part", which the cache's next sweep removes.
 #ifndef ASSAY_SERVE_LAUNCH_H

@@ -268,7 +268,7 @@ static uint64_t number_of(struct MHD_Connection *c)
 	return text && text_to_int(text, 0, INT64_MAX, &n) ? (uint64_t)n : 0;
 }
 
-// With the lock held. The first that comes has the page; whoever comes later is told so.
+// With the lock held. The first that comes has the page; later ones are told so.
 static bool is_ours(struct page *p, struct MHD_Connection *c, bool joins)
 {
 	const char *id = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "i");
@@ -397,7 +397,7 @@ static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
 	return peer_names_us(host, s->name) && peer_origin_is_ours(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"), host);
 }
 
-// Whoever has named the token may wait as long as it likes, and is not closed for others.
+// A connection that has named the token may wait as long as it likes, and is not closed for others.
 static void trust(struct serve *s, struct MHD_Connection *c)
 {
 	strangers_remove(&s->strangers, c);

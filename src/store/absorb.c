@@ -23,7 +23,7 @@ struct absorbed { const char *table, *select, *where; };
 #define NEXT(table) "(SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (ORDER BY s.id) AS id"
 #define RUN_NEW "(SELECT m.new FROM run_map m WHERE m.old = s.run) AS run"
 
-// Before the rows: which number becomes which. 0 is the run of whoever settled dead ones.
+// Before the rows: which number becomes which. 0 stands for the program that settled dead ones.
 static const char maps[] =
 	"CREATE TEMP TABLE import_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.import) +"
 	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new FROM source_import s LEFT JOIN main.import k ON k.sha256 = s.sha256;"

@@ -160,7 +160,7 @@ static void result_view(struct text *sql, const struct columns_there *have)
 		else if (text_is(name, "cause"))
 			text_add(sql, ", e.cause AS \"cause\"");
 		else if (text_is(name, "cell_key"))
-			text_add(sql, ", c.cell_key AS \"cell_key\"");     // the question as it was asked, whoever measured
+			text_add(sql, ", c.cell_key AS \"cell_key\"");     // the question as it was asked, on any machine
 		else if (has_column(&have->measurement, name))
 			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"", asked_of(name, have),
 				columns[i].type, name, name);

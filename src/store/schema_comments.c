@@ -97,7 +97,7 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 
 	{ "event", NULL, "something that happened to a run or a cell; the last word about a cell is its event with the highest number" },
 	{ "event", "id", "number in this file" },
-	{ "event", "run", "run.id; 0: whoever opened the file next" },
+	{ "event", "run", "run.id; 0: the next program that opened the file" },
 	{ "event", "cell", "cell.id; null: it is about the run" },
 	{ "event", "kind", "run_started, run_ended, started, verdict, interrupted" },
 	{ "event", "verdict", "of a last word" },

@@ -217,7 +217,7 @@ static enum status create(struct store *s, struct error *err)
 	// A log left behind means that the file itself did not take everything (a full disk).
 	if (status == STATUS_OK && file_exists(fresh_wal))
 		status = error_set(err, STATUS_NO_SPACE, "%s could not be written whole", fresh);
-	// Whoever comes second finds the other's file in place, and it has the same schema.
+	// The second program finds the other's file in place, and it has the same schema.
 	if (status == STATUS_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0 && errno != EEXIST
 		&& link(fresh, s->path) != 0 && errno != EEXIST)             // some file systems know only the second
 		status = error_errno(err, "%s", s->path);
@@ -279,7 +279,7 @@ static enum status settle_orphans(struct store *s, struct error *err)
 		for (size_t i = 0; i < t.row_count; i++) {
 			if (run_may_live(s, &t, i))
 				continue;
-			// run 0: written by whoever opened the file next, not by the run itself
+			// run 0: written by the next program that opened the file, not by the run itself
 			const struct db_value row[] = {
 				V_INTEGER("id", id++), V_INTEGER("run", 0), V_INTEGER("cell", table_integer(&t, i, "cell")), V_TEXT("kind", "interrupted"),
 				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)), V_TEXT("cause", "its run ended before the cell did"),

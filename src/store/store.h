@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The database: one DuckDB file of honest rows. Append-only: "started" and the verdict are two events of a cell, never an
 // update. The file is open only while a transaction lasts, because DuckDB's lock shuts out readers too; a held lock is
-// retried with back-off (up to 60 s) and `notice` says so once. libduckdb is opened with dlopen by whoever needs it.
+// retried with back-off (up to 60 s) and `notice` says so once. libduckdb is opened with dlopen when it is needed.
 // Only parents write. docs/SCHEMA.md describes the tables.
 #ifndef ASSAY_STORE_STORE_H
 #define ASSAY_STORE_STORE_H
@@ -13,7 +13,7 @@
 // Of one look at the file, or one transaction. All zero: 10 minutes, and of memory only what DuckDB itself counts.
 struct store_limits {
 	double seconds;
-	int64_t memory_bytes;                        // that this process may grow by meanwhile, whoever in it does
+	int64_t memory_bytes;                        // that this process may grow by meanwhile, by any of its threads
 	const char *option;                          // that gives more seconds, for the sentence; may be NULL
 	// From another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for.
 	void (*give_up)(const char *sentence);

@@ -82,7 +82,7 @@ unset SHIM_NO_PROCESS
 code 0 "$ASSAY" query --format csv "SELECT count(*) FILTER (verdict = 'not_asked') AS a, count(*) FILTER (verdict = 'unavailable') AS b FROM result"
 grep -q '^6,0$' "$work/out" || fail "the rows of limits: $(cat "$work/out")"
 
-# It is asked again by whoever resumes.
+# Resuming asks it again.
 matrix() { "$ASSAY" matrix --models "$model" --on null --runs 1 --no-conform --output-dir "$work/matrix" --resume; }
 code 2 limited -n 14 matrix
 grep -q '^1 not_asked' "$work/out" || fail "the matrix without descriptors"

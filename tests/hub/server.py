@@ -134,7 +134,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # ---- the hub -------------------------------------------------------------------------------------------------
 
     def model_of(self, model):
-        """The model, when whoever asks may see it; None after an answer."""
+        """The model, when the client may see it; None after an answer."""
         token = self.headers.get("Authorization")
         renamed = control.get("rename", {}).get(model)
         if renamed:

@@ -378,7 +378,7 @@ static void memory_is_limited(void **state)
 
 	(void)state;
 	assert_non_null(r.memory_limit_by);
-	// By whoever was first: the group, the sampler, or the child's own failed allocation under RLIMIT_DATA.
+	// By the one that was first: the group, the sampler, or the child's own failed allocation under RLIMIT_DATA.
 	assert_true(r.end == CHILD_OOM || r.end == CHILD_MEMORY || (r.end == CHILD_SIGNALLED && strstr(text_get(&r.output), "bad_alloc")));
 	child_report_done(&r);
 }

@@ -52,7 +52,7 @@ static void origins(void **state)
 	assert_false(peer_origin_is_ours("http://127.0.0.1:80", NULL));
 }
 
-// One more than there is room for closes the oldest; whoever has left or is trusted is not closed.
+// One more than there is room for closes the oldest; one that has left or is trusted is not closed.
 static void strangers(void **state)
 {
 	struct strangers s;

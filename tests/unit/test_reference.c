@@ -75,7 +75,7 @@ static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
 	assert_int_equal(judged("encoder_last_hidden_state", 3, "logits", BY_ENGINE, &left_out), VERDICT_RIGHT);
 }
 
-// Zeros against an average of no token decide nothing, whoever made the file; one token is enough.
+// Zeros against an average of no token decide nothing, whatever program made the file; one token is enough.
 static void an_average_of_no_token_decides_nothing(void **state)
 {
 	int64_t words[2 * TOKENS] = { 0 };
