@@ -343,8 +343,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 		return cli_bad_use("%s", err.text);
 	if (c->question.golden && !file_exists(c->question.golden))
 		return cli_bad_use("--golden %s: no such file", c->question.golden);
-	if (c->question.golden && (c->batch.count > 1 || c->sequence.count > 1 || c->image_size.count))
-		return cli_bad_use("--golden has the shapes that it has: no sweep over batches, lengths or sizes of images");
+	if (c->question.golden && (c->batch.count || c->sequence.count || c->image_size.count))
+		return cli_bad_use("--golden has the shapes of the file: --batch, --seq and --image-size do not go with it");
 	if (c->workers > 1 && c->question.quiet_wait_s > 0)
 		return cli_bad_use("--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)c->workers);
 	if (c->question.golden && model_count > 1)

@@ -378,7 +378,7 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 	if (r->compute_dtype)
 		text_addf(t, "; computed in %s", r->compute_dtype);
 	if (r->shortened == 1)
-		text_addf(t, "; SHORTENED to %lld layers", (long long)r->layers);
+		text_addf(t, "; SHORTENED to %lld layer%s", (long long)r->layers, r->layers == 1 ? "" : "s");
 }
 
 static void add_shape(struct text *t, const struct row *r)

@@ -84,8 +84,10 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_SHAPES] = c->is_static ? "static" : c->is_dynamic ? "dynamic" : NULL;
 	out->field[ASKED_SEED] = number(a, (int64_t)c->seed);
 	out->field[ASKED_GOLDEN] = word_TEXT(a, c->golden);
-	out->field[ASKED_BATCH] = number(a, c->batch > 0 ? c->batch : 1);
-	out->field[ASKED_SEQUENCE] = fresh > 0 ? NULL : number(a, length_of(r, sides, side_count));
+	// Inputs from a file have its shapes, whatever the defaults are.
+	bool has_shapes = c->golden == NULL && row->golden_file == NULL;
+	out->field[ASKED_BATCH] = has_shapes ? number(a, c->batch > 0 ? c->batch : 1) : NULL;
+	out->field[ASKED_SEQUENCE] = has_shapes && fresh <= 0 ? number(a, length_of(r, sides, side_count)) : NULL;
 #define X(kind, name, meaning) out->field[ASKED_variant_##name] = word_##kind(a, c->variant.name);
 	VARIANT_LIST(X)
 #undef X

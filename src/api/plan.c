@@ -113,7 +113,7 @@ static enum status resolve(
 	m->takes_tokens = arch_takes_tokens(spec);
 	if (q->layers > 0 && !arch_shorten(spec, q->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
-	m->shortened = arch_is_shortened(spec);
+	m->shortened = arch_shortened_to(spec) > 0;
 	if (has_weights) {
 		m->path = m->hub.path;
 		return STATUS_OK;
@@ -158,6 +158,7 @@ static void look_into(struct plan_model *m)
 
 	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
 		m->weight_bytes = weights.nbytes;
+		m->shortened = weights.layers > 0;
 		onnx_external_locations(map, nbytes, &passing, &locations, &count);
 		for (size_t i = 0; i < count && count <= MARKED_MOST; i++)
 			m->synthetic = m->synthetic || is_marked(m->path, locations[i]);
@@ -173,6 +174,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 
 	if (q->golden && q->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
+	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
+		return error_set(err, STATUS_BAD_INPUT, "--golden has the shapes of the file: no batch, length or size of images can be asked for");
 	enum status s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;

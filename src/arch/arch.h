@@ -36,7 +36,7 @@ const char *arch_unshared(const struct spec *s);
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
 // Cuts the model to its first `layers` layers; false when it has fewer.
 bool arch_shorten(struct spec *s, int64_t layers);
-bool arch_is_shortened(const struct spec *s);                       // fewer layers than the configuration says
+int64_t arch_shortened_to(const struct spec *s);     // how many layers, where the configuration says more; 0: all
 void arch_print(const struct spec *s, struct text *out);            // "key: value" lines
 json_t *arch_json(const struct spec *s);                            // the same as an object: type, family, dialect, head, traits, sizes
 

@@ -207,6 +207,7 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, graph_files[which]);
 	graph_limit(g, values_most(s));
 	s->row->family->draw(&b);
+	graph_set_layers(g, arch_shortened_to(s));
 	graph_limit(g, 0);                                   // what brings it to 16 bits may add as it needs
 	if (graph_failed(g))
 		return finish(g, s, err);

@@ -228,9 +228,9 @@ bool arch_shorten(struct spec *s, int64_t layers)
 	return true;
 }
 
-bool arch_is_shortened(const struct spec *s)
+int64_t arch_shortened_to(const struct spec *s)
 {
-	return layered(s)->layers < layered(s)->layers_in_config;
+	return layered(s)->layers < layered(s)->layers_in_config ? layered(s)->layers : 0;
 }
 
 const char *arch_model_type(const struct spec *s)

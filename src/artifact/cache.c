@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "hub/hub.h"
@@ -467,7 +468,9 @@ static bool seen_before(struct verify *v, const struct stat *st)
 	return false;
 }
 
-static enum status verify_file(struct verify *v, const char *path, const char *etag, struct error *err)
+static const char download_again[] = "remove it and download it again", make_again[] = "remove its folder, and it is made again";
+
+static enum status verify_file(struct verify *v, const char *path, const char *wanted, const char *advice, struct error *err)
 {
 	struct stat st;
 	struct hash h;
@@ -491,9 +494,9 @@ static enum status verify_file(struct verify *v, const char *path, const char *e
 		return s;
 	hash_hex(&h, hex);
 	v->checked++;
-	if (strcmp(hex, etag)) {
+	if (strcmp(hex, wanted)) {
 		v->bad++;
-		visible_addf(v->report, "%s: its SHA-256 is %s, it should be %s: remove it and download it again\n", path, hex, etag);
+		visible_addf(v->report, "%s: its SHA-256 is %s, it should be %s: %s\n", path, hex, wanted, advice);
 	}
 	return STATUS_OK;
 }
@@ -512,7 +515,7 @@ static enum status verify_snapshots(struct verify *v, const char *model, struct 
 				continue;
 			char *real = realpath(arena_printf(&v->arena, "%s/%s", folder, e->d_name), NULL);
 			if (real && is_key(base_name(real)))
-				s = verify_file(v, real, base_name(real), err);
+				s = verify_file(v, real, base_name(real), download_again, err);
 			free(real);
 		}
 		if (inner)
@@ -531,11 +534,15 @@ enum status cache_verify(struct text *report, size_t *bad, struct error *err)
 	v.buffer = arena_alloc(&v.arena, READ_NBYTES);
 	walk_cache(&w, &v.arena);
 	for (size_t i = 0; i < w.count && !s; i++) {
+		const struct entry *e = &w.entries[i];
+		const char *path = arena_printf(&v.arena, "%s/%s", e->folder, e->name), *key, *sha256;
 		json_t *made;
-		const char *etag = json_string_value(json_object_get(made_entry(&made, &w.entries[i]), "identity"));
+		const char *etag = json_string_value(json_object_get(made_entry(&made, e), "identity"));
 		if (etag && is_key(etag))
-			s = verify_file(&v, arena_printf(&v.arena, "%s/%s", w.entries[i].folder, w.entries[i].name), etag, err);
+			s = verify_file(&v, path, etag, download_again, err);
 		json_decref(made);
+		if (text_ends(e->name, ".safetensors") && sealed_folder_note(e->folder, &v.arena, &key, &sha256))
+			s = verify_file(&v, path, sha256, make_again, err);
 	}
 	const char *hub = hub_cache_dir(&v.arena);
 	DIR *dir = s ? NULL : opendir(hub);

@@ -575,6 +575,30 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 	}
 }
 
+// The number of layers in an entry of the model's metadata; 0: it is another entry.
+static int64_t layers_of(struct wire entry, struct reading *r)
+{
+	enum { DIGITS_MOST = 9 };
+	struct wire key = { 0 }, number = { 0 };
+	struct field f;
+	int64_t n = 0;
+
+	while (next(&entry, &f, r)) {
+		if (f.number == 1 && f.kind == 2)
+			key = f.bytes;
+		if (f.number == 2 && f.kind == 2)
+			number = f.bytes;
+	}
+	if (!is(key, "assay.layers") || number.end - number.at > DIGITS_MOST)
+		return 0;
+	for (; number.at < number.end; number.at++) {
+		if (*number.at < '0' || *number.at > '9')
+			return 0;
+		n = 10 * n + (*number.at - '0');
+	}
+	return n;
+}
+
 enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err)
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
@@ -586,6 +610,8 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 	while (next(&w, &f, &r))
 		if (f.number == 7 && f.kind == 2)
 			weigh_graph(&weigher, f.bytes, 0, &r);
+		else if (f.number == 14 && f.kind == 2 && out->layers == 0)
+			out->layers = layers_of(f.bytes, &r);
 	if (r.bad)
 		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 	for (int t = 0; t < DTYPE_COUNT; t++) {

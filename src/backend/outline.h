@@ -25,6 +25,7 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 struct outline_weights {
 	uint64_t nbytes;                     // of all tensors that the file holds or names: by their shapes, whether they lie inside or outside
 	enum dtype dtype;                    // of most of these bytes; NONE: there are none, or of a type that dtype.h has not
+	int64_t layers;                      // the file says that it is a model's first ones (graph_set_layers); 0: says nothing
 };
 // Initializers and constants, those of nested graphs too; no weight is read. Which files they lie in: onnx/external.h.
 enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err);

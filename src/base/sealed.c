@@ -154,18 +154,27 @@ enum status sealed_folder_write(const char *folder, const char *name, const char
 	return st;
 }
 
+bool sealed_folder_note(const char *folder, struct arena *a, const char **key, const char **sha256)
+{
+	const char *path = arena_printf(a, "%s/made.json", folder);
+	json_t *note = NULL;
+	bool good = file_exists(path) && !json_file(path, NOTE_MOST, &note, NULL) &&
+		json_unpack(note, "{s:s, s:s}", "key", key, "sha256", sha256) == 0;
+
+	*key = good ? arena_strdup(a, *key) : NULL;
+	*sha256 = good ? arena_strdup(a, *sha256) : NULL;
+	json_decref(note);
+	return good;
+}
+
 bool sealed_folder_check(const char *folder, const char *name, const char *key)
 {
 	struct arena a = { 0 };
-	const char *path = arena_printf(&a, "%s/made.json", folder);
 	char digest[DIGITS + 1];
-	json_t *note = NULL;
-	bool good = file_exists(path) && !json_file(path, NOTE_MOST, &note, NULL) &&
-		text_is(json_string_value(json_object_get(note, "key")), key) &&
-		!file_digest(digest, arena_printf(&a, "%s/%s", folder, name), NULL, NULL) &&
-		text_is(json_string_value(json_object_get(note, "sha256")), digest);
+	const char *of, *sha256;
+	bool good = sealed_folder_note(folder, &a, &of, &sha256) && text_is(of, key) &&
+		!file_digest(digest, arena_printf(&a, "%s/%s", folder, name), NULL, NULL) && text_is(sha256, digest);
 
-	json_decref(note);
 	arena_done(&a);
 	return good;
 }

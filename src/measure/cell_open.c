@@ -165,6 +165,8 @@ static enum status weigh(struct work *w, struct error *err)
 	art->weights_dtype = weights.dtype;
 	if (weights.dtype)
 		say_row(json_pack("{s:s}", "weights_dtype", dtype_word(weights.dtype)));
+	if (weights.layers > 0)
+		say_row(json_pack("{s:I}", "layers", (json_int_t)weights.layers));
 	return STATUS_OK;
 }
 

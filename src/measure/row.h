@@ -65,7 +65,7 @@
 		"cases of this type that assay ships that pass on this platform, as passed/cases: float32 models, whatever precision the row has") \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows") \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says") \
-	X(INTEGER, layers, "layers asked for by --layers; null: all") \
+	X(INTEGER, layers, "layers asked for by --layers, or that the .onnx file says it was cut to; null: all") \
 	X(TEXT, weights_dtype, \
 		"type of most weight bytes in the files of the model, whatever they were converted to (precision, converted_bytes)") \
 	X(TEXT, compute_dtype, \

@@ -92,6 +92,11 @@ void graph_limit(struct graph *g, int64_t values)
 	g->values_most = values;
 }
 
+void graph_set_layers(struct graph *g, int64_t layers)
+{
+	g->layers = layers;
+}
+
 // Counts bytes of numbers; false when they are too many.
 static bool take_numbers(struct graph *g, size_t nbytes)
 {

@@ -72,6 +72,9 @@ void graph_limit(struct graph *g, int64_t values);
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size);
 #define GRAPH_TABLE(g, a, rows, columns, type) ((type *)graph_table((g), (a), (rows), (columns), sizeof(type)))
 
+// The file says that it is the first `layers` layers of a model: "assay.layers" of its metadata. 0, the state of a new graph: all.
+void graph_set_layers(struct graph *g, int64_t layers);
+
 // Scopes: part of every node's name, "layers.0/attn/q_proj/MatMul".
 void graph_enter(struct graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void graph_leave(struct graph *g);

@@ -60,6 +60,7 @@ struct graph {
 	struct error error;
 	bool failed, finished;
 	int64_t values_most;                 // 0: no limit
+	int64_t layers;                      // graph_set_layers
 	size_t numbers_nbytes;               // of tables in its arena, and of constants
 	int opset, ir_version;
 

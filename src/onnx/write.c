@@ -185,6 +185,12 @@ enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struc
 	Onnx__OperatorSetIdProto *sets[2] = { opset(&w, "", g->opset), opset(&w, DOMAIN_MICROSOFT, 1) };
 	model.opset_import = sets;
 	model.n_opset_import = summary.uses_microsoft ? 2 : 1;
+	Onnx__StringStringEntryProto layers, *metadata[1] = { &layers };
+	onnx__string_string_entry_proto__init(&layers);
+	layers.key = copy(&w, "assay.layers");
+	layers.value = copy(&w, arena_printf(w.a, "%lld", (long long)g->layers));
+	model.metadata_props = metadata;
+	model.n_metadata_props = g->layers > 0;
 
 	size_t size = onnx__model_proto__get_packed_size(&model);
 	if (size > INT_MAX)

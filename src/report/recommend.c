@@ -36,14 +36,30 @@ static bool any_batch(const struct recommend_ask *ask)
 	return (ask->goal == RECOMMEND_THROUGHPUT || ask->goal == RECOMMEND_COST) && ask->batch <= 0;
 }
 
+static bool is_of_model(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	return text_is(c->name, hub_full_name(ask->model)) && report_is_plain(c);
+}
+
+static bool is_of_machine(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	return ask->machine == NULL || text_is(c->machine, ask->machine);
+}
+
+static bool is_of_batch(const struct recommend_ask *ask, const struct row *r)
+{
+	return any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1);
+}
+
+static bool is_of_length(const struct recommend_ask *ask, const struct row *r)
+{
+	return ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence;
+}
+
 // Of the model, on the machine, of the batch and length that were asked for.
 static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
 {
-	const struct row *r = &c->row;
-
-	return text_is(c->name, hub_full_name(ask->model)) && (ask->machine == NULL || text_is(c->machine, ask->machine)) && report_is_plain(c)
-		&& (any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1))
-		&& (ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence);
+	return is_of_model(ask, c) && is_of_machine(ask, c) && is_of_batch(ask, &c->row) && is_of_length(ask, &c->row);
 }
 
 // One question but for platform, precision, threads, options, and batch where that may be any.
@@ -179,6 +195,23 @@ static void leave_out(struct recommendation *out, const char *use, const char *w
 	out->left_out[out->left_out_count++] = (struct recommend_left_out){ use, why };
 }
 
+// Rows of the model that answer another question than the one that was asked, and the option that asks theirs.
+static void leave_out_others(struct recommendation *out, const struct summary *s, const struct recommend_ask *ask, struct arena *a)
+{
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (!is_of_model(ask, c) || !report_is_ranked(c))
+			continue;
+		const char *use = use_of(a, c, any_batch(ask));
+		if (!is_of_machine(ask, c))
+			leave_out(out, use, "is of another machine: --machine any");
+		else if (!is_of_batch(ask, &c->row))
+			leave_out(out, use, arena_printf(a, "has batch %lld: --batch %lld", (long long)c->row.batch, (long long)c->row.batch));
+		else if (!is_of_length(ask, &c->row))
+			leave_out(out, use, arena_printf(a, "has %lld tokens: --seq %lld", (long long)c->row.sequence, (long long)c->row.sequence));
+	}
+}
+
 static int more_first(const void *x, const void *y)
 {
 	double a = ((const struct recommend_choice *)x)->figure, b = ((const struct recommend_choice *)y)->figure;
@@ -211,7 +244,9 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a),
 				report_command(a, c) };
 	}
-	if (out->choice_count > 0)
+	if (out->choice_count == 0)
+		leave_out_others(out, s, ask, a);
+	else
 		qsort(out->choices, out->choice_count, sizeof *out->choices, ask->goal == RECOMMEND_THROUGHPUT ? more_first : less_first);
 	if (question != NULL) {
 		struct report_line l = s->lines[question->line];

@@ -175,6 +175,8 @@ code 0 "$ASSAY" run "$work/llama" "${quick[@]}" --precision int4-weights --json
 weights=$(only '*/converted/*.safetensors')
 cp "$weights" "$work/weights"
 flip "$weights"
+code 2 "$ASSAY" cache --verify
+has out "$(basename "$weights"): its SHA-256 is .*: remove its folder, and it is made again"
 bounded 0 60 1500 "$ASSAY" run "$work/llama" "${quick[@]}" --precision int4-weights --json
 json 'd[0]["convert_ms"] > 0'
 cmp -s "$weights" "$work/weights" || fail "converted weights with another byte are used"

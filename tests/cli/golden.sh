@@ -44,6 +44,12 @@ json 'd[0]["golden_case"] == "bert"'
 code 0 "$ASSAY" report --format md -o "$work/report.md"
 grep -q "agrees with transformers' outputs (case bert that assay ships)" "$work/report.md" || fail "the report does not name the shipped case"
 
+# Its inputs have a batch and a length of their own, whatever is the default.
+code 0 "$ASSAY" history "$folder" --db "$ASSAY_DB"
+lacks out 'batch 1'
+code 1 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors" --batch 4
+has err '^assay: --golden has the shapes of the file: --batch, --seq and --image-size do not go with it$'
+
 # Cases: one as it is shipped, one planted.
 mkdir -p "$work/share/conform/cases"
 cp -r "$case" "$work/share/conform/cases/bert"

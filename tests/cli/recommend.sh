@@ -19,6 +19,13 @@ code 0 "$ASSAY" recommend "$bert" --json
 json 'd["for"] == "latency" and [c["row"] for c in d["choices"]] == [1] and d["predictions"] == [] and d["prediction_test"] is None'
 json 'd["choices"][0]["predicted"] is False and d["choices"][0]["figure"] > 0 and d["left_out"][0]["use"] == "cuda"'
 
+# Rows of another batch answer another question, and how to ask it is said.
+code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform --batch 4 --db "$work/batch.duckdb"
+code 2 "$ASSAY" recommend "$bert" --db "$work/batch.duckdb"
+has out '^  left out +cpu: has batch 4: --batch 4$'
+code 0 "$ASSAY" recommend "$bert" --db "$work/batch.duckdb" --batch 4
+lacks out 'left out'
+
 code 0 "$ASSAY" recommend "$bert" --for cost --price cpu=0.10EUR
 has out 'EUR a million inputs'
 code 0 "$ASSAY" recommend "$bert" --for memory

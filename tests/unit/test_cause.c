@@ -150,6 +150,7 @@ static const struct {
 		"In node 0 (importModel): UNSUPPORTED_NODE: No importer registered for op: NonMaxSuppression. Attempting to import as plugin.",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "operator NonMaxSuppression" },
 	{ "ort", "migraphx", "parse_graph: Unknown operator: Erf2", STATUS_UNSUPPORTED, FORM | NO_HINT, "operator Erf2" },
+	{ "ort", "cuda", "Unsupported operator ai.onnx.contrib::Foo: no kernel", STATUS_UNSUPPORTED, FORM | NO_HINT, "operator ai.onnx.contrib::Foo" },
 	{ "openvino", "openvino",
 		"FrontEnd API failed with OpConversionFailure: Model wasn't fully converted. Summary: -- No conversion rule found for operations: Foo-17",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "operator Foo-17" },
