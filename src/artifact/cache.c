@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies in the cache: how much of the disk it really takes, what may go, what is no longer what its name says.
-//     CACHE/artifact/KEY/{model.onnx, weights, made.json, used}     tmp-*: being made, or left by a maker that died
-//     CACHE/synthetic/KEY/{config.json, model.safetensors, used}    KEY.lock: held shared by users, KEY.make: by the one maker of
-//     KEY.tmp CACHE/converted/KEY/{converted-*.safetensors, used}            weights in another precision; locks as of synthetic
-//     ones CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; locked
-//     shared by users CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made
-//     (backend/compiled.h); KEY.lock CACHE/digest/DEVICE-INODE                                      SHA-256 of large files
-//     (base/digest.h) CACHE/claim/TOKEN                                              programs that live (base/claim.h); not
-//     trimmed but swept
+//   CACHE/artifact/KEY/{model.onnx, weights, made.json, used}      tmp-*: being made, or left by a maker that died
+//   CACHE/synthetic/KEY/{config.json, model.safetensors, used}     KEY.lock: held shared by users; KEY.make: by who makes KEY.tmp
+//   CACHE/converted/KEY/{converted-*.safetensors, made.json, used} weights in another precision; locks as of synthetic ones
+//   CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; own locks
+//   CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made (backend/compiled.h); KEY.lock
+//   CACHE/digest/DEVICE-INODE                                      SHA-256 of large files (base/digest.h)
+//   CACHE/claim/TOKEN                                              programs that live (base/claim.h); not trimmed but swept
 #include "artifact/artifact.h"
 
 #include <dirent.h>

@@ -4,8 +4,8 @@
 //
 //   fail=open  fail=run@3     an error          crash=open|run@N     SIGSEGV         hang=open|run@N      never comes back
 //   status=no_memory          the status of that error           fits=2              run fails with no_memory at a batch above 2
-//   exit=7                    ends its process in the first run                      eat=2                touches 2 GiB while
-//   opening rubbish=1                 writes what no child may write: to fd 3 and to standard output
+//   exit=7                    ends its process in the first run                  eat=2                touches 2 GiB while opening
+//   rubbish=1                 writes what no child may write: to fd 3 and to standard output
 //   wrong=1                   outputs that are off; or wrong=nan and the other words of WRONG_LIST
 //   sleep_ms=5 noise_ms=2    a run takes 5 to 7 ms, and with item_ms=1 that much more for each input of the batch
 //   clock=told               says so and takes none: figures on which no other program has an influence

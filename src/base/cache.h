@@ -6,7 +6,7 @@
 //   - neither their group nor others may write into them; they are made with mode 0700;
 //   - a part is a folder and no link. A link to the whole cache is followed where it is this user's or root's;
 //   - no folder above it may be written by everybody (but with the sticky bit, as /tmp): there it could be exchanged while it is
-//   used.
+//     used.
 //
 // Not promised: anything against root, against this user's own programs, or against the owner and the group of a folder above.
 // Every path into the cache is got here.

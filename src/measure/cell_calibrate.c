@@ -4,9 +4,9 @@
 // are judged. It runs in a child of its own, by one engine for all platforms, and stays in the cache under everything that
 // decides it.
 //
-//     CACHE/reference/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1", "ranges":
-//     [{"name", "low", "high"}, ...],
-//                                        "made_from", "sha256"}    as base/sealed.h has them
+//     CACHE/reference/KEY.ranges.json    {"inputs": 8, "first_seed": 1, "method": "min-max", "engine": "ort 1.31.1",
+//                                         "ranges": [{"name", "low", "high"}, ...],
+//                                         "made_from", "sha256"}    as base/sealed.h has them
 #include "measure/cell_work.h"
 
 #include <stdio.h>

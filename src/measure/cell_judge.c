@@ -5,8 +5,9 @@
 //
 //     graph        the same form in float32 --float32's bound--> golden outputs, else a second engine in float32
 //     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph
-//     itself loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes
-//     a verdict of them
+//                  itself
+//     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
+//                  verdict of them
 //
 // A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the
 // bound of the arithmetic that the file itself holds. A file of float32 alone is held to float32's.

@@ -7,8 +7,7 @@
 //   bf16  OpenVINO with INFERENCE_PRECISION_HINT=bf16: bert-base 0.021 of 4.4 (0.0048 of the largest value) and NMSE 2.4e-5;
 //         MiniLM 0.021 and 7.2e-5; twelve 2048x2048 MatMuls 0.025 of 4.1 (0.0061). The bound is five times the worst of them.
 //   f16   QNN's arithmetic (its emulator) on a trained BERT: 0.027 of 5.8 (0.0047), cosine 0.99991, so NMSE 1.8e-4; on a trained
-//   MiniLM 1.2e-3
-//         in the pooler's output, whose values are small. Two and a half times the worst.
+//         MiniLM 1.2e-3 in the pooler's output, whose values are small. Two and a half times the worst.
 // Other types have no observation behind them yet and are held to the bound of f32.
 // These bounds tell arithmetic from other arithmetic. Whether the graph is the model's is never decided by a bound wider than
 // float32's: a GELU of another kind moves the outputs of a trained encoder by less than bfloat16 does (reference.h, two

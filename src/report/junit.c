@@ -2,10 +2,13 @@
 // The report as JUnit XML for continuous integration: a suite a platform, a case a cell.
 //
 //   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
-//   crashed, timeout, not_asked, interrupted    error      no answer came
-//   unavailable, unsupported, no_memory, compiles, unjudged, still running, stood in, imported, the null engine    skipped    an
-//   answer, with its reason, and no fault right                               passed; also elsewhere, where --allow-fallback was
-//   given, and says where
+//   crashed, timeout, not_asked,        error      no answer came
+//   interrupted
+//   unavailable, unsupported,           skipped    an answer, with its reason, and no fault
+//   no_memory, compiles, unjudged,
+//   still running, stood in,
+//   imported, the null engine
+//   right                               passed; also elsewhere, where --allow-fallback was given, and says where
 #include <math.h>
 
 #include "base/visible.h"

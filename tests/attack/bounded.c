@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a command under upper bounds and says what it took.
-//     bounded SECONDS MIB COMMAND...     the command's exit code; 124: it took longer and was ended; 125: its resident memory had
-//     a higher peak
+//     bounded SECONDS MIB COMMAND...     the command's exit code; 124: it took longer and was ended; 125: its resident memory
+//                                        had a higher peak
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

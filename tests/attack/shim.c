@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
 //   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
-//   (SIGBUS) SHIM_NO_PROCESS=1    no process can be started: EAGAIN SHIM_FOLD=WORD       below a folder with that word a file
-//   system that does not tell capital letters from small ones
+//                        (SIGBUS)
+//   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
+//   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

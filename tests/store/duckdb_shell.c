@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DuckDB with nothing forbidden, for the scripts: what a stranger makes his files with, and what reads back what assay exported.
-//     duckdb_shell FILE SQL     runs the statements in FILE (made where it is not there; :memory:), prints the last result, |
-//     between columns
+//     duckdb_shell FILE SQL     runs the statements in FILE (made where it is not there; :memory:), prints the last result,
+//                               | between columns
 #include <stdio.h>
 
 #include "store/db.h"
