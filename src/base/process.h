@@ -31,6 +31,8 @@ size_t process_below(int64_t top, int64_t *out, size_t most);
 // SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live
 // after `limit_ms`. Reaps nothing.
 bool process_end_below(int64_t top, double limit_ms);
+// The number behind "KEY:" in a file of such lines of /proc, KiB; -1: there is none.
+int64_t process_kib(const char *path, const char *key);
 // KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs)
 // only what is mapped for writing. Of what several processes map, its share. -1: it cannot be read.
 int64_t process_shared_kib(int64_t pid);

@@ -109,73 +109,66 @@ bool process_end_below(int64_t top, double limit_ms)
 	return true;
 }
 
-// ---- shared memory ------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------------------------------
 
-// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? *size: its
-// bytes.
-static bool is_shared(const char *line, unsigned long long *size, bool *is_head)
+int64_t process_kib(const char *path, const char *key)
+{
+	char line[256];
+	int64_t kib = -1;
+	size_t length = strlen(key);
+	FILE *f = fopen(path, "re");
+
+	while (f && kib < 0 && fgets(line, sizeof line, f))
+		if (!strncmp(line, key, length) && line[length] == ':')
+			kib = strtoll(line + length + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps?
+static bool is_shared(const char *line, bool *is_head)
 {
 	unsigned long long begin, end;
 	char access[5];
 
 	*is_head = sscanf(line, "%llx-%llx %4s", &begin, &end, access) == 3;
-	if (!*is_head || access[3] != 's')
-		return false;
-	*size = end - begin;
-	return access[1] == 'w' || strstr(line, " (deleted)");
-}
-
-// Resident shared memory of any kind, files of tmpfs among it; -1: it cannot be read.
-static int64_t resident_shared_kib(int64_t pid)
-{
-	char path[64], line[256];
-	long long kib = -1;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-	f = fopen(path, "re");
-	while (f && kib < 0 && fgets(line, sizeof line, f))
-		if (sscanf(line, "RssShmem: %lld kB", &kib) != 1)
-			kib = -1;
-	if (f)
-		fclose(f);
-	return kib;
+	return *is_head && access[3] == 's' && (access[1] == 'w' || strstr(line, " (deleted)"));
 }
 
 // The list alone costs little; what of a mapping is there is counted page by page, so it is asked only where there is such a
 // mapping.
 static bool maps_shared(int64_t pid)
 {
-	unsigned long long size, all = 0;
 	char path[64], line[512];
-	bool is_head;
+	bool is_head, shared = false;
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (is_shared(line, &size, &is_head))
-			all += size;
+	while (f && !shared && fgets(line, sizeof line, f))
+		shared = is_shared(line, &is_head);
 	if (f)
 		fclose(f);
-	return all > 0;
+	return shared;
 }
 
 int64_t process_shared_kib(int64_t pid)
 {
 	char path[64], line[512];
 	bool shared = false;
-	int64_t all = 0, most = resident_shared_kib(pid);
+	int64_t all = 0, most;
 	FILE *f;
 
+	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+	most = process_kib(path, "RssShmem");            // of any kind, files of tmpfs among it
 	if (most <= 0 || !maps_shared(pid))
 		return most < 0 ? -1 : 0;
 	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)pid);
 	if (!(f = fopen(path, "re")))
 		return -1;
 	while (fgets(line, sizeof line, f)) {
-		unsigned long long size;
-		bool is_head, is = is_shared(line, &size, &is_head);
+		bool is_head, is = is_shared(line, &is_head);
 		long long kib;
 
 		if (is_head)

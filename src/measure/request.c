@@ -2,7 +2,6 @@
 // Requests to JSON and back, and events to fd 3.
 #include "measure/request.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,22 +118,6 @@ void say_done(void)
 	say(json_pack("{s:s}", "event", "done"));
 }
 
-// The number behind "KEY:" in a file of such lines, kB; -1: there is none.
-static long long read_kib(const char *path, const char *key)
-{
-	char line[256];
-	long long n = -1;
-	size_t length = strlen(key);
-	FILE *f = fopen(path, "re");
-
-	while (f && n < 0 && fgets(line, sizeof line, f))
-		if (!strncmp(line, key, length) && line[length] == ':')
-			n = strtoll(line + length + 1, NULL, 10);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static json_t *known(long long kib)
 {
 	return kib >= 0 ? json_integer(kib) : json_null();
@@ -142,7 +125,7 @@ static json_t *known(long long kib)
 
 long long memory_anonymous_kib(void)
 {
-	long long private = read_kib("/proc/self/smaps_rollup", "Anonymous");
+	long long private = process_kib("/proc/self/smaps_rollup", "Anonymous");
 	int64_t shared = process_shared_kib(getpid());
 
 	return private < 0 || shared <= 0 ? private : private + shared;
@@ -150,8 +133,8 @@ long long memory_anonymous_kib(void)
 
 void say_memory(const char *phase)
 {
-	long long pss = read_kib("/proc/self/smaps_rollup", "Pss"), anonymous = memory_anonymous_kib(),
-		resident = read_kib("/proc/self/status", "VmHWM");
+	long long pss = process_kib("/proc/self/smaps_rollup", "Pss"), anonymous = memory_anonymous_kib(),
+		resident = process_kib("/proc/self/status", "VmHWM");
 	int64_t pss_beside, anonymous_beside;
 	bool beside = backend_memory(&pss_beside, &anonymous_beside);
 
