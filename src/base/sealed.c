@@ -158,7 +158,7 @@ bool sealed_folder_note(const char *folder, struct arena *a, const char **key, c
 {
 	const char *path = arena_printf(a, "%s/made.json", folder);
 	json_t *note = NULL;
-	bool good = file_exists(path) && !json_file(path, NOTE_MOST, &note, NULL) &&
+	bool good = !json_file(path, NOTE_MOST, &note, NULL) &&
 		json_unpack(note, "{s:s, s:s}", "key", key, "sha256", sha256) == 0;
 
 	*key = good ? arena_strdup(a, *key) : NULL;

@@ -20,7 +20,6 @@
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/sealed.h"
 #include "measure/child.h"
 #include "measure/output_file.h"
@@ -352,11 +351,10 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 static bool is_kept(const char *path)
 {
 	struct arena a = { 0 };
-	struct error err = { 0 };
 	struct shard shard;
 	struct weight *tensors;
 	size_t count;
-	bool good = file_exists(path) && !safetensors_open(&a, path, &shard, &tensors, &count, &err) && !outputs_check(&shard, &err);
+	bool good = !safetensors_open(&a, path, &shard, &tensors, &count, NULL) && !outputs_check(&shard, NULL);
 
 	arena_done(&a);
 	return good;
