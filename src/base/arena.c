@@ -42,13 +42,34 @@ static void out_of_memory(size_t nbytes)
 	abort();
 }
 
-static struct arena_block *new_block(size_t size)
+static struct arena_block *try_block(size_t size)
 {
 	struct arena_block *b = size <= SIZE_MAX - sizeof *b ? calloc(1, sizeof *b + size) : NULL;
+	if (b)
+		b->size = size;
+	return b;
+}
+
+static struct arena_block *new_block(size_t size)
+{
+	struct arena_block *b = try_block(size);
 	if (!b)
 		out_of_memory(size);
-	b->size = size;
 	return b;
+}
+
+// A block that is one piece: behind the one that still has room, which stays the current one.
+static void *put_alone(struct arena *a, struct arena_block *alone)
+{
+	struct arena_block *b = a->blocks;
+	alone->used = alone->size;
+	if (b) {
+		alone->next = b->next;
+		b->next = alone;
+	} else {
+		a->blocks = alone;
+	}
+	return alone->data;
 }
 
 void *arena_alloc(struct arena *a, size_t nbytes)
@@ -62,18 +83,8 @@ void *arena_alloc(struct arena *a, size_t nbytes)
 		b->used += need;
 		return p;
 	}
-	if (EVERY_PIECE_ALONE || need > LARGEST_BLOCK / 4) {
-		struct arena_block *alone = new_block(EVERY_PIECE_ALONE ? nbytes : need);
-		alone->used = alone->size;
-		// Behind the block that still has room, which stays the current one.
-		if (b) {
-			alone->next = b->next;
-			b->next = alone;
-		} else {
-			a->blocks = alone;
-		}
-		return alone->data;
-	}
+	if (EVERY_PIECE_ALONE || need > LARGEST_BLOCK / 4)
+		return put_alone(a, new_block(EVERY_PIECE_ALONE ? nbytes : need));
 	size_t size = !b || b->size < FIRST_BLOCK ? FIRST_BLOCK : b->size < LARGEST_BLOCK ? b->size * 2 : LARGEST_BLOCK;
 	while (size < need)
 		size *= 2;
@@ -88,17 +99,8 @@ void *arena_try(struct arena *a, size_t nbytes)
 {
 	if (nbytes <= LARGEST_BLOCK)
 		return arena_alloc(a, nbytes);
-	struct arena_block *alone = nbytes <= SIZE_MAX / 2 ? calloc(1, sizeof *alone + nbytes) : NULL, *b = a->blocks;
-	if (!alone)
-		return NULL;
-	alone->size = alone->used = nbytes;
-	if (b) {                             // as arena_alloc: behind the block that still has room
-		alone->next = b->next;
-		b->next = alone;
-	} else {
-		a->blocks = alone;
-	}
-	return alone->data;
+	struct arena_block *alone = nbytes <= SIZE_MAX / 2 ? try_block(nbytes) : NULL;
+	return alone ? put_alone(a, alone) : NULL;
 }
 
 void *arena_array(struct arena *a, size_t count, size_t size)
