@@ -324,19 +324,31 @@ static const char *state_text(struct arena *a, const struct state_sample *before
 	return out;
 }
 
+// What is known of a cell before its child is started.
+static void begin_row(struct row *r, const struct cell *c, const char *golden, struct arena *a)
+{
+	ask_about(r, c, a);
+	if (golden)
+		golden_describe(r, golden, a);
+}
+
+// The result of a cell that has had no child. `cause` in `a`.
+static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, enum verdict v, const char *cause, struct arena *a)
+{
+	*out = (struct cell_result){ .verdict = v };
+	row_init(&out->row);
+	begin_row(&out->row, c, golden, a);
+	out->row.verdict = verdict_word(v);
+	out->row.cause = cause;
+}
+
 // No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
 static enum status not_started(const struct cell *c, const char *golden, const struct error *why, struct arena *a,
 	struct cell_result *out, struct error *err)
 {
 	if (why->status != STATUS_NOT_ASKED)
 		return error_set(err, why->status, "%s", why->text);
-	*out = (struct cell_result){ .verdict = VERDICT_NOT_ASKED };
-	row_init(&out->row);
-	ask_about(&out->row, c, a);
-	if (golden)
-		golden_describe(&out->row, golden, a);
-	out->row.verdict = verdict_word(out->verdict);
-	out->row.cause = arena_strdup(a, why->text);
+	end_childless(out, c, golden, VERDICT_NOT_ASKED, arena_strdup(a, why->text), a);
 	return STATUS_OK;
 }
 
@@ -380,15 +392,9 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
 			return not_started(c, golden, &why, a, out, err);
 		if (!ask.calibration) {
-			row_init(&result.row);
-			ask_about(&result.row, c, a);
-			if (golden)
-				golden_describe(&result.row, golden, a);
-			result.verdict = watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED;
-			result.row.cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			result.row.verdict = verdict_word(result.verdict);
-			result.row.wall_ms = clock_ms() - begin;
-			*out = result;
+			cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
+			end_childless(out, c, golden, watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
+			out->row.wall_ms = clock_ms() - begin;
 			return STATUS_OK;
 		}
 	}
@@ -402,9 +408,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		ask.reference_tokens = reference_tokens(&ref, a);
 	}
 	heard_init(&heard, a, watch);
-	ask_about(&heard.row, c, a);
-	if (golden)
-		golden_describe(&heard.row, golden, a);
+	begin_row(&heard.row, c, golden, a);
 	if (c->quiet_wait_s > 0) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "quiet");
