@@ -51,7 +51,6 @@ void stamp_used(const char *folder)
 
 enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 {
-	struct stat opened, there;
 	for (;;) {
 		*fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (*fd < 0)
@@ -64,7 +63,7 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 			return code == EWOULDBLOCK ? STATUS_OK : error_errno(err, "%s: cannot be locked", path);
 		}
 		// The file may have been removed between our open and our lock; then the lock is worth nothing.
-		if (!fstat(*fd, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev)
+		if (file_lies_at(*fd, path))
 			return STATUS_OK;
 		close(*fd);
 	}

@@ -58,7 +58,6 @@ static enum status partial_path(char out[PATH_MAX], const char *path, struct err
 int partial_open(const char *path, struct error *err)
 {
 	char partial[PATH_MAX];
-	struct stat opened, there;
 	if (partial_path(partial, path, err))
 		return -1;
 	for (;;) {
@@ -76,7 +75,7 @@ int partial_open(const char *path, struct error *err)
 			return -1;
 		}
 		// Its last owner may have renamed or removed it between our open and our lock.
-		if (!fstat(fd, &opened) && !lstat(partial, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev) {
+		if (file_lies_at(fd, partial)) {
 			if (!ftruncate(fd, 0))
 				return fd;
 			error_errno(err, "%s: cannot be written", path);

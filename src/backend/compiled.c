@@ -96,13 +96,11 @@ static const char *why_stale(struct compiled *c, struct arena *a)
 // Beside the folder, which may be removed. A program that trims the cache removes the lock too, between our open and our lock.
 static enum status lock(struct compiled *c, const char *path, struct error *err)
 {
-	struct stat opened, there;
-
 	for (;;) {
 		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (c->lock < 0 || flock(c->lock, LOCK_EX))
 			return error_errno(err, "%s: cannot be locked", path);
-		if (!fstat(c->lock, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev)
+		if (file_lies_at(c->lock, path))
 			return STATUS_OK;
 		close(c->lock);
 	}

@@ -265,6 +265,12 @@ bool file_exists(const char *path)
 	return !stat(path, &st);
 }
 
+bool file_lies_at(int fd, const char *path)
+{
+	struct stat opened, there;
+	return !fstat(fd, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev;
+}
+
 bool file_is_dir(const char *path)
 {
 	struct stat st;

@@ -28,6 +28,9 @@ enum status file_mkdirs_private(const char *path, struct error *err);      // wh
 enum status file_check_holes(int fd, const char *path, struct error *err);
 bool file_exists(const char *path);                                        // follows links
 bool file_is_dir(const char *path);
+// Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the lock
+// is worth nothing. Follows no link.
+bool file_lies_at(int fd, const char *path);
 uint64_t file_free_bytes(const char *path);                                // free space of the file system that holds path or its nearest parent
 enum status file_remove_tree(const char *path, struct error *err);         // rm -rf; absent is fine
 
