@@ -72,6 +72,7 @@ struct serve {
 	char token[33];
 	char origin[300];
 	char *name;
+	unsigned port;                           // ours; 0: it cannot be told
 	bool own_user, closing;
 };
 
@@ -465,11 +466,16 @@ static void request_done(void *context, struct MHD_Connection *c, void **state, 
 
 static enum MHD_Result take_connection(void *context, const struct sockaddr *peer, socklen_t size)
 {
-	const struct serve *s = context;
-	const union MHD_DaemonInfo *info = s->own_user && s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+	struct serve *s = context;
+	unsigned port;
 
 	(void)size;
-	return info && peer_is_other_user(peer, info->port) ? MHD_NO : MHD_YES;
+	if (!s->own_user)
+		return MHD_YES;
+	pthread_mutex_lock(&s->lock);            // serve_open holds it until the port is known
+	port = s->port;
+	pthread_mutex_unlock(&s->lock);
+	return port && peer_is_other_user(peer, port) ? MHD_NO : MHD_YES;
 }
 
 // At its end the descriptor is still open.
@@ -580,19 +586,22 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 	pthread_cond_init(&s->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	errno = 0;
+	pthread_mutex_lock(&s->lock);
 	s->daemon = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
 			(at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
 		0, take_connection, s, handle, s, MHD_OPTION_NOTIFY_CONNECTION, notice_connection, s,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_NBYTES,
 		MHD_OPTION_NOTIFY_COMPLETED, request_done, NULL, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_END);
+	const union MHD_DaemonInfo *info = s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+	s->port = info ? info->port : 0;
+	pthread_mutex_unlock(&s->lock);
 	if (!s->daemon) {
 		st = error_errno(err, "cannot listen on %s", address ? address : "the loopback address");
 		serve_close(s);
 		return st;
 	}
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	name_origin(s, &at, info ? info->port : 0);
+	name_origin(s, &at, s->port);
 	for (int i = 0; i < SERVE_PAGES; i++)
 		snprintf(s->pages[i].url, sizeof s->pages[i].url, "%s/%s/page/%d/", s->origin, s->token, i);
 	*out = s;
