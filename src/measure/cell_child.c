@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/outline.h"
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
@@ -53,19 +52,17 @@ static int64_t batch_of(const struct work *w, const struct tensor_type *types, s
 // Engines tell no names of dimensions; the file has them. Only those of batches are taken.
 static const struct tensor_type *with_batch_names(struct work *w, const struct tensor_type *types, size_t count)
 {
-	struct tensor_type *named = ARENA_ARRAY(&w->arena, count + 1, struct tensor_type);
-	struct outline file = { 0 };
-	struct error ignored;
+	const struct outline *file = &w->outline;
 
-	if (w->spec || !w->part->artifact.graph ||
-		outline_read(&file, &w->arena, w->part->artifact.graph, w->part->artifact.graph_nbytes, &ignored))
+	if (!file->input_count)
 		return types;
+	struct tensor_type *named = ARENA_ARRAY(&w->arena, count + 1, struct tensor_type);
 	for (size_t i = 0; i < count; i++) {
 		named[i] = types[i];
-		for (size_t k = 0; k < file.input_count; k++)
-			for (int axis = 0; text_is(file.inputs[k].name, named[i].name) && axis < named[i].rank; axis++)
-				if (inputs_names_batch(file.inputs[k].symbol[axis]))
-					named[i].symbol[axis] = file.inputs[k].symbol[axis];
+		for (size_t k = 0; k < file->input_count; k++)
+			for (int axis = 0; text_is(file->inputs[k].name, named[i].name) && axis < named[i].rank; axis++)
+				if (inputs_names_batch(file->inputs[k].symbol[axis]))
+					named[i].symbol[axis] = file->inputs[k].symbol[axis];
 	}
 	return named;
 }

@@ -196,24 +196,23 @@ static enum status draw(struct work *w, struct error *err)
 static void find_tables(struct work *w)
 {
 	const struct artifact *art = &w->part->artifact;
-	struct error ignored = { 0 };
-	struct outline o;
+	struct outline *o = &w->outline;
 
-	if (outline_read(&o, &w->arena, art->graph, art->graph_nbytes, &ignored))
+	if (outline_read(o, &w->arena, art->graph, art->graph_nbytes, NULL))
 		return;
-	struct input_table *tables = ARENA_ARRAY(&w->arena, o.input_count + 1, struct input_table);
-	int64_t *rows = ARENA_ARRAY(&w->arena, o.input_count + 1, int64_t);
-	outline_tables(&o, art->graph, art->graph_nbytes, rows);
-	for (size_t i = 0; i < o.input_count; i++)
-		tables[i] = (struct input_table){ o.inputs[i].name, rows[i] };
+	struct input_table *tables = ARENA_ARRAY(&w->arena, o->input_count + 1, struct input_table);
+	int64_t *rows = ARENA_ARRAY(&w->arena, o->input_count + 1, int64_t);
+	outline_tables(o, art->graph, art->graph_nbytes, rows);
+	for (size_t i = 0; i < o->input_count; i++)
+		tables[i] = (struct input_table){ o->inputs[i].name, rows[i] };
 	w->hints.tables = tables;
-	w->hints.table_count = o.input_count;
+	w->hints.table_count = o->input_count;
 	w->hints.pad_token_id = -1;
 	w->hints.max_sequence = inputs_positions(&w->hints);
-	outline_arithmetic(&w->given, &o, &w->arena, art->graph, art->graph_nbytes);
+	outline_arithmetic(&w->given, o, &w->arena, art->graph, art->graph_nbytes);
 	say(json_pack("{s:s, s:I}", "event", "given", "arithmetic", (json_int_t)w->given.of));
 	if (!w->ask.golden)
-		say_row(json_pack("{s:s?}", "inputs_note", inputs_note(&w->arena, o.inputs, o.input_count, &w->hints)));
+		say_row(json_pack("{s:s?}", "inputs_note", inputs_note(&w->arena, o->inputs, o->input_count, &w->hints)));
 }
 
 static enum status open_onnx(struct work *w, struct error *err)

@@ -46,7 +46,8 @@ struct work {
 	struct tensor *in, *out;             // order of part->session.inputs and .outputs
 	char inputs_hash[65];
 	const char *made_from;               // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
-	struct outline_arithmetic given;     // of a user's .onnx
+	struct outline outline;              // of a user's .onnx that can be read
+	struct outline_arithmetic given;     // the same
 	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms;                     // of a generation
