@@ -30,11 +30,12 @@ static enum status make(const char *folder, const char *temporary, const struct 
 
 // Users hold KEY.lock shared, so that nobody trims it away; who makes it holds KEY.make alone. They do not exclude each other:
 // a damaged folder is made again while an older process still maps what was in it.
-static enum status find_or_make(struct arena *a, const char *folder, const struct cached *how, struct error *err)
+static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
 {
 	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
 		*temporary = arena_printf(a, "%s.tmp", folder);
 	struct error why = {0};
+	how->was_there = true;
 	for (;;) {
 		int fd;
 		enum status s = lock_open(&fd, used, LOCK_SH, &why);
@@ -51,6 +52,7 @@ static enum status find_or_make(struct arena *a, const char *folder, const struc
 			stamp_used(folder);
 			return STATUS_OK;
 		}
+		how->was_there = false;
 		if (fd >= 0)
 			close(fd);
 		if ((s = lock_open(&fd, made, LOCK_EX, err)))
@@ -70,7 +72,7 @@ static enum status find_or_make(struct arena *a, const char *folder, const struc
 	}
 }
 
-enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, const struct cached *how, struct error *err)
+enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err)
 {
 	const char *parent, *found;
 	enum status s = cache_part(&parent, a, kind, err);

@@ -16,7 +16,6 @@
 #include "artifact/artifact.h"
 #include "artifact/inside.h"
 #include "artifact/quantize.h"
-#include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -514,9 +513,7 @@ enum status convert_weights(struct conversion *out, struct arena *a, struct chec
 		arena_done(&passing);
 		return s;
 	}
-	struct cached how = { is_whole, make, NULL, &list };
-	const char *part = cache_find(&passing, "converted");
-	bool lay_there = part && is_whole(&list, arena_printf(&passing, "%s/%s", part, list.key));
+	struct cached how = { .is_whole = is_whole, .make = make, .context = &list };
 	uint64_t removed;
 
 	s = cached_folder(&folder, a, "converted", list.key, &how, err);
@@ -535,7 +532,7 @@ enum status convert_weights(struct conversion *out, struct arena *a, struct chec
 	for (size_t i = 0; i < count && !s; i++)
 		for (size_t k = 0, n = graph_recipes(graphs[i], &recipes); k < n; k++)
 			graph_place(graphs[i], recipes[k], location, made_as(&list, recipes[k]->name)->offset);
-	if (!s && !lay_there)
+	if (!s && !how.was_there)
 		out->ms = clock_ms() - begin;
 	arena_done(&passing);
 	return s;

@@ -29,8 +29,9 @@ struct cached {
 	enum status (*make)(void *context, const char *folder, struct error *err);      // into a folder under another name
 	int (*wait)(void *context);                                                      // another process makes it; non-zero: stop. May be NULL.
 	void *context;
+	bool was_there;                      // told by cached_folder: it was whole when it was asked for
 };
-enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, const struct cached *how, struct error *err);
+enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err);
 // Whether `name` is a key: 64 hex digits.
 bool is_key(const char *name);
 // Notes that the folder was used now; what cannot be written is left alone.

@@ -357,7 +357,8 @@ enum status synth_cached(const char **folder, struct arena *a, const struct chec
 		return s;
 	cached_key(key, &p, o);
 	struct making m = {&p, o};
-	s = cached_folder(folder, a, "synthetic", key, &(struct cached){holds_these, make_these, wait_for_these, &m}, err);
+	struct cached how = {.is_whole = holds_these, .make = make_these, .wait = wait_for_these, .context = &m};
+	s = cached_folder(folder, a, "synthetic", key, &how, err);
 	plan_done(&p);
 	return s;
 }
