@@ -288,7 +288,7 @@ static void check_files(
 	struct row *r = &out->row;
 	char now[65];
 
-	if (!c->path || !verdict_ran(out->verdict))
+	if (!verdict_ran(out->verdict))
 		return;
 	model_fingerprint(now, c->path);
 	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
@@ -370,11 +370,10 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct calm calm = { 0 };
 	double begin = clock_ms();
 	const char *identity = identity_of(c, a);
-	char fingerprint[65] = "";
+	char fingerprint[65];
 	enum status st;
 
-	if (c->path)
-		model_fingerprint(fingerprint, c->path);
+	model_fingerprint(fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
 	// A golden file that cannot be read is the caller's mistake, told before anything runs.

@@ -71,8 +71,8 @@ void say(json_t *event);
 void say_phase(const char *phase);
 void say_error(enum status status, const char *text);                // cleans the text
 void say_done(void);
-// {"event":name,"nodes":nodes}, unless the parent would not keep so long a list: then false, and nothing is said.
 #define NODES_MOST ((size_t)44 << 20)            // of json_weight: two such lists are within HEARD_MOST
+// {"event":name,"nodes":nodes}, unless the parent would not keep so long a list: then false, and nothing is said.
 bool say_nodes(const char *name, json_t *nodes);
 void say_notice(const char *text);               // words for the person that waits
 // {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is neither.
