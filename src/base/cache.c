@@ -18,9 +18,20 @@ static const char prefix[] = "the cache is not used", elsewhere[] = "the cache (
 static const char *const parts[] = { "artifact", "synthetic", "converted", "reference", "compiled", "digest", "claim", "run",
 	"browser", "conform", "conform-results", "doctor" };
 
+// In `buffer` and *user; NULL: no such user is known.
+static const struct passwd *find_user(uid_t uid, struct passwd *user, char *buffer, size_t size)
+{
+	struct passwd *found = NULL;
+
+	return getpwuid_r(uid, user, buffer, size, &found) ? NULL : found;
+}
+
 char *cache_dir(struct arena *a)
 {
 	const char *own = getenv("ASSAY_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const struct passwd *found;
+	struct passwd user;
+	char buffer[4096];
 
 	if (own && *own) {
 		size_t n = strlen(own);
@@ -32,9 +43,8 @@ char *cache_dir(struct arena *a)
 	if (xdg && *xdg == '/')                         // the XDG specification: a relative path is ignored
 		return arena_printf(a, "%s/assay", xdg);
 	if (!home || !*home) {
-		struct passwd *user = getpwuid(geteuid());
-
-		home = user ? user->pw_dir : NULL;
+		found = find_user(geteuid(), &user, buffer, sizeof buffer);
+		home = found ? found->pw_dir : NULL;
 	}
 	// Everybody may make a name in /var/tmp: one's own, which is looked at like any other.
 	return home && *home ? arena_printf(a, "%s/.cache/assay", home) : arena_printf(a, "/var/tmp/assay-%ju", (uintmax_t)geteuid());
@@ -48,11 +58,10 @@ static bool is_ours(uid_t owner)
 static enum status refuse_owner(const char *path, uid_t owner, struct error *err)
 {
 	char buffer[4096], number[32];
-	struct passwd user, *found = NULL;
+	struct passwd user;
+	const struct passwd *found = find_user(owner, &user, buffer, sizeof buffer);
 
 	snprintf(number, sizeof number, "%ju", (uintmax_t)owner);
-	if (getpwuid_r(owner, &user, buffer, sizeof buffer, &found))
-		found = NULL;
 	return error_set(err, STATUS_FAILED,
 		"%s: %s belongs to user %s, who could put anything there; name a folder of your own in ASSAY_CACHE", prefix, path,
 		found ? found->pw_name : number);
