@@ -16,8 +16,7 @@ static void clean(char *text, size_t capacity, bool cut)
 {
 	size_t length = strlen(text);
 	if (cut) {
-		while (length > capacity - 4 || (length && ((unsigned char)text[length] & 0xC0) == 0x80))
-			length--;
+		length = visible_fit(text, length, capacity - 4);
 		memcpy(text + length, "...", 4);
 		length += 3;
 	}

@@ -33,6 +33,17 @@ bool visible_is_control(uint32_t c)
 		(c >= 0x2066 && c <= 0x2069) || c == 0xFFFE || c == 0xFFFF;
 }
 
+size_t visible_fit(const void *text, size_t nbytes, size_t most)
+{
+	const unsigned char *s = text;
+
+	if (nbytes <= most)
+		return nbytes;
+	while (most && (s[most] & 0xC0) == 0x80)
+		most--;
+	return most;
+}
+
 size_t visible_width(const char *s)
 {
 	size_t width = 0, left = strlen(s);

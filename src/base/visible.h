@@ -16,6 +16,8 @@ size_t visible_utf8(const char *s, size_t left, uint32_t *code);
 // Must this code point be shown as an escape? C0, DEL and C1 controls, line and paragraph separators (U+2028, U+2029), the marks,
 // embeddings, overrides and isolates of bidirectional text (UAX 9), and U+FFFE and U+FFFF, which XML and YAML do not allow.
 bool visible_is_control(uint32_t code);
+// How many of nbytes of UTF-8 fit into `most` bytes without a character being cut.
+size_t visible_fit(const void *text, size_t nbytes, size_t most);
 // Characters of a text, a byte that is not UTF-8 counted as one.
 size_t visible_width(const char *s);
 

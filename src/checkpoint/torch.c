@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/visible.h"
 #include "checkpoint/inside.h"
 #include "checkpoint/pickle.h"
 #include "checkpoint/zip.h"
@@ -266,9 +267,7 @@ static void note_ignored(struct shard *shard, struct arena *a, const struct pick
 				continue;
 			}
 			struct pickle_bytes text = key->kind == PICKLE_TEXT ? key->bytes : (struct pickle_bytes){0};
-			if (text.nbytes > NAME_MOST)
-				for (text.nbytes = NAME_MOST; text.nbytes && (text.at[text.nbytes] & 0xC0) == 0x80; text.nbytes--)
-					;
+			text.nbytes = visible_fit(text.at, text.nbytes, NAME_MOST);
 			const char *name = text.at ? key_text(a, text) : NULL;
 			shard->ignored[shard->ignored_count++] = name ? name : "(a key that is not text)";
 		}

@@ -30,11 +30,8 @@ static const char *word_of(const json_t *json, struct arena *a)
 // A stranger's text: without what a terminal would obey, and not longer than a line.
 static const char *tame(struct arena *a, const char *word)
 {
-	size_t n = word ? strlen(word) : 0;
+	size_t n = word ? visible_fit(word, strlen(word), WORD_MOST) : 0;
 
-	if (n > WORD_MOST)
-		for (n = WORD_MOST; n > 0 && ((unsigned char)word[n] & 0xC0) == 0x80; n--)
-			;
 	return word ? visible_copy(a, arena_printf(a, "%.*s%s", (int)n, word, word[n] ? "..." : "")) : NULL;
 }
 

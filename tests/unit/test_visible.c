@@ -59,6 +59,17 @@ static void control_characters_are_escapes(void **state)
 }
 
 // Every conversion that is used, against what printf makes of it.
+static void a_cut_leaves_characters_whole(void **state)
+{
+	const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";          // of 1, 2, 3 and 4 bytes
+	static const size_t fits[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10 };
+
+	(void)state;
+	for (size_t most = 0; most < sizeof fits / sizeof *fits; most++)
+		assert_int_equal(visible_fit(text, sizeof text - 1, most), fits[most]);
+	assert_int_equal(visible_fit("\x80\x80\x80", 3, 2), 0);
+}
+
 static void formats_as_printf_does(void **state)
 {
 	char wanted[512];
@@ -114,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(utf8_takes_the_shortest_form_alone),
 		cmocka_unit_test(control_characters_are_escapes),
+		cmocka_unit_test(a_cut_leaves_characters_whole),
 		cmocka_unit_test(formats_as_printf_does),
 		cmocka_unit_test(strings_of_a_format_are_visible),
 		cmocka_unit_test(json_has_the_same_value),
