@@ -83,10 +83,9 @@ static bool is_silent(const struct report_cell *c)
 enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN
-		")"
-		" QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL
-		" THEN 1 ELSE 0 END, id DESC) = 1)"
+		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result"
+		" WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN ") QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt"
+		" ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1)"
 		" ORDER BY id DESC LIMIT %d) ORDER BY fallback_of, attempt";
 	struct arena *a = &s->arena;
 	struct table t;
