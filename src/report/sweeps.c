@@ -134,7 +134,8 @@ void summary_gather_sweeps(struct summary *out, struct arena *a)
 			size_t n = points_of(out, i, axes[k].but, points);
 			if (n > 0)
 				sweep(out, &axes[k], points, n, s, a);
-			for (size_t j = 0; axes[k].but == BUT_BATCH && are_ranked(points, n) && j < out->cell_count; j++) {
+			bool may_cross = axes[k].but == BUT_BATCH && are_ranked(points, n);
+			for (size_t j = 0; may_cross && j < out->cell_count; j++) {
 				if (text_is(out->cells[i].platform, out->cells[j].platform) ||
 					!report_alike(&out->cells[i], &out->cells[j], BUT_PLATFORM | BUT_BATCH))
 					continue;
