@@ -189,24 +189,44 @@ static bool is_usual_device(const struct report_cell *c)
 {
 	const struct platform *p = c->row.requested != NULL ? platform_find(c->row.requested) : NULL;
 
-	return c->asked_device == NULL || !*c->asked_device || c->is_foreign || p == NULL || text_is(c->row.engine, "null")
-		|| text_is(c->asked_device, p->routes[0].device);
+	return c->is_foreign || p == NULL || report_computes_nothing(c) || text_is(c->asked_device, p->routes[0].device);
+}
+
+static bool has_device(const struct report_cell *c)
+{
+	return c->asked_device != NULL && *c->asked_device != '\0';
+}
+
+// Were other devices of its platform asked for? `of_each`: a cell of each platform and device, imported ones apart.
+static bool is_one_of_several(const struct report_cell *c, const struct report_cell *const *of_each, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (of_each[i]->is_foreign == c->is_foreign && text_is(of_each[i]->row.requested, c->row.requested) &&
+			!text_is(of_each[i]->asked_device, c->asked_device))
+			return true;
+	return false;
 }
 
 // A platform's name says its device where that is not the usual one, or cells asked for more than one.
 static void name_platforms(struct summary *out, struct arena *a)
 {
+	const struct report_cell **of_each = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	size_t count = 0;
+
+	for (size_t i = 0, k; i < out->cell_count; i++) {
+		const struct report_cell *c = &out->cells[i];
+		for (k = 0; k < count; k++)
+			if (of_each[k]->is_foreign == c->is_foreign && text_is(of_each[k]->row.requested, c->row.requested) &&
+				text_is(of_each[k]->asked_device, c->asked_device))
+				break;
+		if (k == count)
+			of_each[count++] = c;
+	}
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
 		c->platform = c->row.requested != NULL ? c->row.requested : "?";
-		if (!is_usual_device(c))
+		if (has_device(c) && (!is_usual_device(c) || is_one_of_several(c, of_each, count)))
 			c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
-		for (size_t k = 0; k < out->cell_count; k++) {
-			const struct report_cell *o = &out->cells[k];
-			if (o->is_foreign == c->is_foreign && text_is(o->row.requested, c->row.requested) &&
-				!text_is(o->asked_device, c->asked_device) && c->asked_device != NULL && *c->asked_device)
-				c->platform = arena_printf(a, "%s:%s", c->row.requested, c->asked_device);
-		}
 	}
 }
 
@@ -401,11 +421,10 @@ static const char *reason_words(struct arena *a, const struct report_cell *c, un
 static enum report_model standing_of(const struct report_cell *c)
 {
 	const struct row *runs = running_row(c);
-	bool is_null = text_is(c->row.engine, "null");
 
 	if (runs != NULL)
 		return row_is_shortened(runs) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
-	if (c->is_foreign || is_null)
+	if (c->is_foreign || report_computes_nothing(c))
 		return REPORT_MODEL_FOREIGN;
 	if (c->is_running || !verdict_answers(c->verdict))
 		return REPORT_MODEL_UNANSWERED;
