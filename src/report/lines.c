@@ -48,13 +48,43 @@ static bool same_number(int64_t x, int64_t y)
 	return x == y || (x <= 0 && y <= 0);
 }
 
-// What was asked of every cell of a line alike; effort and cycles change how long is measured, not what.
+static bool same_precision(const char *x, const char *y)
+{
+	return text_is(precision_of(x), precision_of(y));
+}
+
+static bool same_scenario(const char *x, const char *y)
+{
+	return text_is(scenario_of(x), scenario_of(y));
+}
+
+static bool same_text(const char *x, const char *y)
+{
+	return text_is(x, y);
+}
+
+static bool same_value(uint64_t x, uint64_t y)
+{
+	return x == y;
+}
+
+// What was asked of every cell of a line alike.
+static struct variant variant_of_row(const struct row *r)
+{
+#define X(how, member, sql) .member = r->member,
+	struct variant v = { REPORT_VARIANT_LIST(X) };
+#undef X
+
+	v.precision = precision_of(v.precision);
+	v.scenario = scenario_of(v.scenario);
+	return v;
+}
+
 static bool same_asked(const struct variant *v, const struct row *r)
 {
-	return same_number(v->threads, r->threads) && same_number(v->image_size, r->image_size) &&
-		same_real(v->rate_per_s, r->rate_per_s) && same_real(v->latency_bound_ms, r->latency_bound_ms) &&
-		same_number(v->streams, r->streams) && text_is(precision_of(v->precision), precision_of(r->precision)) &&
-		text_is(scenario_of(v->scenario), scenario_of(r->scenario));
+#define X(how, member, sql) && same_##how(v->member, r->member)
+	return true REPORT_VARIANT_LIST(X);
+#undef X
 }
 
 const char *report_computed_in(const struct row *r)
@@ -62,20 +92,17 @@ const char *report_computed_in(const struct row *r)
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
-// Options over the platform's own, and shapes that were asked to be fixed or open: as much a part of the question as the
-// precision.
+#define X(how, member, sql) && same_##how(x->member, y->member)
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
-	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static &&
-		x->cell.is_dynamic == y->cell.is_dynamic;
+	return true REPORT_GRAPH_LIST(X);
 }
 
-// What was fed and what judged: a later answer about other inputs, or by another measure, takes nothing back.
 static bool same_judged(const struct store_question *x, const struct store_question *y)
 {
-	return x->cell.seed == y->cell.seed && text_is(x->cell.golden, y->cell.golden) &&
-		text_is(x->cell.variant.max_loss, y->cell.variant.max_loss);
+	return true REPORT_JUDGED_LIST(X);
 }
+#undef X
 
 const char *report_asked_beside(struct arena *a, const struct store_question *q)
 {
@@ -119,8 +146,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->layers = r->layers;
 	l->new_tokens = r->new_tokens;
 	l->source = r->source;
-	l->asked = (struct variant){ .precision = precision_of(r->precision), .threads = r->threads, .image_size = r->image_size, .scenario = scenario_of(r->scenario),
-		.rate_per_s = r->rate_per_s, .latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
+	l->asked = variant_of_row(r);
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
@@ -310,14 +336,16 @@ bool report_same_length(const struct report_cell *x, const struct report_cell *y
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but)
 {
 	const struct row *r = &x->row, *q = &y->row;
-	struct variant v = { .precision = but & BUT_PRECISION ? q->precision : r->precision, .threads = but & BUT_THREADS ? q->threads : r->threads,
-		.image_size = but & BUT_IMAGE ? q->image_size : r->image_size, .scenario = r->scenario, .rate_per_s = r->rate_per_s,
-		.latency_bound_ms = r->latency_bound_ms, .streams = r->streams };
 
-	return (but & BUT_BATCH || r->batch == q->batch) && (but & BUT_SEQUENCE || r->sequence == q->sequence) &&
-		r->layers == q->layers && r->new_tokens == q->new_tokens && text_is(x->name, y->name) &&
-		text_is(x->machine, y->machine) && text_is(r->weights, q->weights) && text_is(r->source, q->source) &&
-		same_asked(&v, q) && (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
+	if (!(but & BUT_BATCH || r->batch == q->batch) || !(but & BUT_SEQUENCE || r->sequence == q->sequence) ||
+		r->layers != q->layers || r->new_tokens != q->new_tokens || !text_is(x->name, y->name) ||
+		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source))
+		return false;
+	struct variant v = variant_of_row(r);
+	v.precision = but & BUT_PRECISION ? q->precision : v.precision;
+	v.threads = but & BUT_THREADS ? q->threads : v.threads;
+	v.image_size = but & BUT_IMAGE ? q->image_size : v.image_size;
+	return same_asked(&v, q) && (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
 		(but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }
 
