@@ -13,8 +13,9 @@
 #include "store/transaction.h"
 #include "store/transfer.h"
 
-// How a row comes over: what is selected from source table s (numbers replaced), and which rows.
-struct absorbed { const char *table, *select, *where; };
+// How a row comes over: what is selected from source table s (numbers replaced), and which rows. `number`: the column with the
+// number of a cell (of table cell) or an event, by which large tables come over in parts; NULL: at once.
+struct absorbed { const char *table, *select, *where, *number; };
 
 #define CELL_OF(column) "(SELECT m.new FROM cell_map m WHERE m.old = s." column ")"
 #define CELLS_OF(column) "(SELECT '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' FROM cell_map m WHERE list_contains(CAST(s." column " AS BIGINT[]), m.old))"
@@ -43,26 +44,26 @@ static const char maps[] =
 	"  LEFT JOIN main.event k ON k.run = r.new AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at;";
 
 static const struct absorbed tables[] = {
-	{ "machine", "s.*", "s.id NOT IN (SELECT id FROM main.machine)" },
+	{ "machine", "s.*", "s.id NOT IN (SELECT id FROM main.machine)", NULL },
 	{ "import", "s.* REPLACE ((SELECT m.new FROM import_map m WHERE m.old = s.id) AS id, (SELECT m.new FROM run_map m WHERE m.old = s.run) AS run)",
-	  "s.id IN (SELECT old FROM import_map WHERE NOT known)" },
+	  "s.id IN (SELECT old FROM import_map WHERE NOT known)", NULL },
 	{ "run", "s.* REPLACE ((SELECT m.new FROM run_map m WHERE m.old = s.id) AS id, COALESCE(s.origin_id, s.id) AS origin_id,"
-		 " (SELECT m.new FROM import_map m WHERE m.old = s.import) AS import)", "s.id IN (SELECT old FROM run_map WHERE NOT known)" },
-	{ "model", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.id) AS id)", "s.id IN (SELECT old FROM model_map WHERE NOT known)" },
-	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)", "s.key NOT IN (SELECT key FROM main.artifact)" },
+		 " (SELECT m.new FROM import_map m WHERE m.old = s.import) AS import)", "s.id IN (SELECT old FROM run_map WHERE NOT known)", NULL },
+	{ "model", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.id) AS id)", "s.id IN (SELECT old FROM model_map WHERE NOT known)", NULL },
+	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)", "s.key NOT IN (SELECT key FROM main.artifact)", NULL },
 	{ "cell", "s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW ", " CELL_OF("fallback_of") " AS fallback_of, COALESCE(s.origin_id, s.id) AS origin_id)",
-	  "s.id IN (SELECT old FROM cell_map WHERE NOT known)" },
+	  "s.id IN (SELECT old FROM cell_map WHERE NOT known)", "id" },
 	{ "event", "s.* REPLACE ((SELECT m.new FROM event_map m WHERE m.old = s.id) AS id, " RUN_NEW ", " CELL_OF("cell") " AS cell)",
-	  "s.id IN (SELECT old FROM event_map WHERE NOT known)" },
+	  "s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
 	{ "measurement", "s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " CELL_OF("fallback_of") " AS fallback_of, " CELL_OF("fallback_against") " AS fallback_against, "
-			 CELL_OF("against_float32_row") " AS against_float32_row)", OF_NEW_EVENT },
-	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT },
-	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT },
-	{ "profile_node", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT },
-	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT },
-	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")", "s.run IN (SELECT old FROM run_map WHERE NOT known)" },
+			 CELL_OF("against_float32_row") " AS against_float32_row)", OF_NEW_EVENT, "event" },
+	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
+	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
+	{ "profile_node", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
+	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
+	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")", "s.run IN (SELECT old FROM run_map WHERE NOT known)", NULL },
 	{ "comparison", "s.* REPLACE (" NEXT("comparison") ", " RUN_NEW ", " CELLS_OF("rows_a") " AS rows_a, " CELLS_OF("rows_b") " AS rows_b)",
-	  "NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND k.compared_at = s.compared_at AND k.metric = s.metric)" },
+	  "NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND k.compared_at = s.compared_at AND k.metric = s.metric)", NULL },
 };
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
 
@@ -223,14 +224,13 @@ static enum status find_parts(struct db *d, struct arena *a, const char *map, st
 		NULL, 0, out, err);
 }
 
-static enum status take_part(
-	struct db *d, const struct absorbed *t, const char *number, const struct table *parts, size_t i, struct error *err)
+static enum status take_part(struct db *d, const struct absorbed *t, const struct table *parts, size_t i, struct error *err)
 {
 	struct text sql = { 0 };
 
 	text_addf(&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", t->table, t->select, t->table, t->where);
-	if (number != NULL)
-		text_addf(&sql, " AND s.%s BETWEEN %s AND %s", number, table_get(parts, i, "first"), table_get(parts, i, "last"));
+	if (t->number != NULL)
+		text_addf(&sql, " AND s.%s BETWEEN %s AND %s", t->number, table_get(parts, i, "first"), table_get(parts, i, "last"));
 	return exec(d, &sql, err);
 }
 
@@ -244,12 +244,9 @@ static enum status take_tables(struct db *d, struct error *err)
 		status = find_parts(d, &a, "event_map", &events, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
 		const struct absorbed *t = &tables[i];
-		const char *number = text_is(t->table, "cell") || text_is(t->table, "event") ? "id"
-			: text_is(t->where, OF_NEW_EVENT)                                    ? "event"
-											     : NULL;
 		const struct table *parts = text_is(t->table, "cell") ? &cells : &events;
-		for (size_t k = 0; k < (number != NULL ? parts->row_count : 1) && status == STATUS_OK; k++)
-			status = take_part(d, t, number, parts, k, err);
+		for (size_t k = 0; k < (t->number != NULL ? parts->row_count : 1) && status == STATUS_OK; k++)
+			status = take_part(d, t, parts, k, err);
 	}
 	arena_done(&a);
 	return status;
