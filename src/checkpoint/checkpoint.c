@@ -11,8 +11,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/inside.h"
+#include "hub/hub.h"
 
-enum { CONFIG_LIMIT = 8 << 20, INDEX_LIMIT = 32 << 20, SHARD_LIMIT = 2000 };
+enum { CONFIG_LIMIT = 8 << 20 };
 
 static void release_json(void *v)
 {
@@ -129,8 +130,8 @@ static enum status shard_names(
 	for (size_t i = 0; i < map_count; i++)
 		if (!kept || strcmp(names[kept - 1], names[i]))
 			names[kept++] = names[i];
-	if (kept > SHARD_LIMIT)
-		return error_set(err, STATUS_BAD_INPUT, "%zu files; at most %d are opened", kept, SHARD_LIMIT);
+	if (kept > HUB_SHARDS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%zu files; at most %d are opened", kept, HUB_SHARDS_MOST);
 	*out = names;
 	*ret_count = kept;
 	return STATUS_OK;
@@ -142,7 +143,7 @@ static enum status read_index(const char *path, struct json_pair **map, size_t *
 {
 	char *text;
 	size_t nbytes;
-	enum status s = file_read(a, path, INDEX_LIMIT, &text, &nbytes, err);
+	enum status s = file_read(a, path, HUB_INDEX_LIMIT, &text, &nbytes, err);
 	if (s || (s = json_strings(path, text, nbytes, "weight_map", a, map, map_count, err)))
 		return s;
 	if ((s = shard_names(*map, *map_count, names, count, a, err)))
@@ -319,7 +320,7 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 void checkpoint_files(const char *folder, struct arena *a, const char *const **out, size_t *count)
 {
 	struct arena passing = {0};
-	const char **names = ARENA_ARRAY(a, SHARD_LIMIT + 1, const char *), **shards = NULL;
+	const char **names = ARENA_ARRAY(a, HUB_SHARDS_MOST + 1, const char *), **shards = NULL;
 	struct json_pair *map;
 	size_t n = 0, shard_count = 0, map_count;
 	for (int i = 0; i < 2 && !n; i++) {

@@ -13,8 +13,6 @@
 #include "base/json.h"
 #include "base/text.h"
 
-enum { INDEX_LIMIT = 32 << 20 };
-
 char *hub_cache_dir(struct arena *a)
 {
 	const char *cache = getenv("HF_HUB_CACHE"), *old = getenv("HUGGINGFACE_HUB_CACHE"), *hf = getenv("HF_HOME");
@@ -168,7 +166,7 @@ static bool has_shards(const char *folder, const char *index)
 	const char *path = arena_printf(&a, "%s/%s", folder, index);
 	char *text;
 	size_t nbytes, count = 0;
-	bool whole = !file_read(&a, path, INDEX_LIMIT, &text, &nbytes, NULL) &&
+	bool whole = !file_read(&a, path, HUB_INDEX_LIMIT, &text, &nbytes, NULL) &&
 		!json_strings(path, text, nbytes, "weight_map", &a, &map, &count, NULL);
 	for (size_t i = 0; whole && i < count; i++)
 		whole = map[i].text &&

@@ -14,7 +14,7 @@
 #include "hub/fetch_inside.h"
 #include "hub/inside.h"
 
-enum { LIST_LIMIT = 16 << 20, INDEX_LIMIT = 32 << 20 };
+enum { LIST_LIMIT = 16 << 20 };
 
 enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, const struct http_answer *x, struct error *err)
 {
@@ -81,7 +81,7 @@ static enum status choose_shards(struct fetch *f, const struct fetch_listing *l,
 	size_t nbytes, count;
 	const struct fetch_file **shards;
 	const char *url = arena_printf(a, "%s/%s/resolve/%s/%s", f->endpoint, f->model, f->commit, index->name);
-	enum status s = http_text(f->inside->http, a, url, INDEX_LIMIT, &text, &nbytes, &x, err);
+	enum status s = http_text(f->inside->http, a, url, HUB_INDEX_LIMIT, &text, &nbytes, &x, err);
 	if (s)
 		return s;
 	if (x.status / 100 != 2)

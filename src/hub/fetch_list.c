@@ -7,8 +7,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "hub/fetch_inside.h"
+#include "hub/hub.h"
 
-enum { PATH_LIMIT = 1024, PART_LIMIT = 255, SHARD_LIMIT = 2000 };         // shards: as checkpoint/ opens them
+enum { PATH_LIMIT = 1024, PART_LIMIT = 255 };
 
 bool fetch_path_is_safe(const char *path)
 {
@@ -175,8 +176,8 @@ static enum status shards(const struct fetch_file ***out, size_t *count, struct 
 	for (size_t i = 0; i < map_count; i++)
 		if (!kept || files[kept - 1] != files[i])
 			files[kept++] = files[i];
-	if (kept > SHARD_LIMIT)
-		return error_set(err, STATUS_BAD_INPUT, "it names %zu files; at most %d are opened", kept, SHARD_LIMIT);
+	if (kept > HUB_SHARDS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "it names %zu files; at most %d are opened", kept, HUB_SHARDS_MOST);
 	*out = files;
 	*count = kept;
 	return STATUS_OK;

@@ -11,6 +11,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+// Of an index of weights: its bytes, and the files that it names. What is fetched, found whole and opened is held to the same.
+enum { HUB_INDEX_LIMIT = 32 << 20, HUB_SHARDS_MOST = 2000 };
+
 enum hub_kind { HUB_FOLDER, HUB_ONNX_FILE, HUB_CACHED, HUB_PUBLISHED };
 
 struct hub_model {
