@@ -16,7 +16,7 @@
 #include "store/db.h"
 #include "store/transfer.h"
 
-enum { FOREIGN_LIMIT = 32 << 20, RESULTS_MOST = 10000 };
+enum { RESULTS_MOST = 10000 };
 #define MIB_OF_MB (1e6 / 1048576.0)
 
 void foreign_done(struct foreign_result *r)
@@ -514,7 +514,7 @@ enum status foreign_read(struct foreign_result *out, const char *path, struct er
 	enum status status;
 
 	*out = (struct foreign_result){ 0 };
-	status = file_read(&out->arena, path, FOREIGN_LIMIT, &text, &nbytes, err);
+	status = file_read(&out->arena, path, FOREIGN_FILE_LIMIT, &text, &nbytes, err);
 	if (status == STATUS_OK && memchr(text, '\0', nbytes) != NULL)
 		status = unlike(err, path, "no result of a tool that is known: it has bytes that no text has");
 	if (status == STATUS_OK) {

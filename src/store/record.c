@@ -16,8 +16,6 @@
 #include "store/transaction.h"
 #include "store/transfer.h"
 
-enum { FOREIGN_FILE_LIMIT = 32 << 20 };
-
 static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
 {
 	struct arena a = { 0 };

@@ -19,6 +19,8 @@ enum status store_tables(struct store *s, struct table *out, struct error *err);
 struct store_absorbed { int64_t cells, new_cells, new_runs; };
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err);
 
+enum { FOREIGN_FILE_LIMIT = 32 << 20 };              // bytes of a file of another tool
+
 // A result of another tool.
 struct foreign_result {
 	struct arena arena;
