@@ -24,14 +24,6 @@ struct pair {
 	const char *qualifiers;
 };
 
-static void add_once(const char **list, size_t *count, const char *item)
-{
-	for (size_t i = 0; i < *count; i++)
-		if (text_is(list[i], item))
-			return;
-	list[(*count)++] = item;
-}
-
 static struct pair pair_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
 	const struct report_cell **cells = ARENA_ARRAY(a, s->cell_count + 1, const struct report_cell *);
@@ -51,7 +43,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		if (c->is_good && is_null) {
 			continue;
 		} else if (c->is_good) {
-			add_once(p.examples, &p.example_count, report_qualified(a, report_model_name(c->row.model), c->qualifiers));
+			report_add_once(p.examples, &p.example_count, report_qualified(a, report_model_name(c->row.model), c->qualifiers));
 		} else if (p.cause == NULL) {
 			p.cause = c->cause != NULL ? c->cause : verdict_sentence(c->verdict);
 			p.verdict = report_verdict_word(c);
@@ -147,9 +139,9 @@ json_t *report_compatibility(const struct summary *s, struct arena *a)
 	json_t *out = json_object();
 
 	for (size_t i = 0; i < s->platform_count; i++)
-		add_once(hardware, &count, s->platforms[i].name);
+		report_add_once(hardware, &count, s->platforms[i].name);
 	for (size_t k = 0; k < s->column_count; k++)
-		add_once(hardware, &count, s->columns[k]);
+		report_add_once(hardware, &count, s->columns[k]);
 	for (size_t i = 0; i < s->line_count; i++) {
 		const char *architecture = s->lines[i].architecture;
 		if (architecture == NULL || json_object_get(out, architecture) != NULL)

@@ -13,15 +13,6 @@ static bool same_list(const char *const *x, size_t x_count, const char *const *y
 	return x_count == y_count;
 }
 
-static void add_once(const char **list, size_t *count, const char *item)
-{
-	for (size_t i = 0; i < *count; i++) {
-		if (text_is(list[i], item))
-			return;
-	}
-	list[(*count)++] = item;
-}
-
 // What is worse stands first: wrong answers, then what broke, then what was not available.
 static int rank_of(const struct report_failure *f)
 {
@@ -61,7 +52,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 				.cells = ARENA_ARRAY(a, out->cell_count, const struct report_cell *) };
 			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
 		}
-		add_once(f[k].platforms, &f[k].platform_count, c->platform);
+		report_add_once(f[k].platforms, &f[k].platform_count, c->platform);
 		f[k].cells[f[k].cell_count++] = c;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -73,7 +64,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 			f[out->failure_count++] = f[i];
 			continue;
 		}
-		add_once(f[k].models, &f[k].model_count, f[i].models[0]);
+		report_add_once(f[k].models, &f[k].model_count, f[i].models[0]);
 		for (size_t m = 0; m < f[i].cell_count; m++)
 			f[k].cells[f[k].cell_count++] = f[i].cells[m];
 	}

@@ -59,6 +59,9 @@ void summary_gather_memory(struct summary *out, struct arena *a);               
 void summary_gather_forecasts(struct summary *out, struct arena *a);                  // forecasts.c
 void summary_gather_notes(struct summary *out, struct arena *a);                      // notes.c
 
+// A list without doubles; its owner has room for the item.
+void report_add_once(const char **list, size_t *count, const char *item);
+
 // Do two cells ask the same question on the same machine, but for these?
 // Options: and fixed or open shapes.
 enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32, BUT_OPTIONS = 64 };

@@ -244,14 +244,6 @@ static bool joins(const struct report_failure *f, const struct report_failure *g
 	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && f->is_stand_in == g->is_stand_in && alike(f->cause, g->cause);
 }
 
-static void add_once(const char **list, size_t *count, const char *item)
-{
-	for (size_t i = 0; i < *count; i++)
-		if (text_is(list[i], item))
-			return;
-	list[(*count)++] = item;
-}
-
 static const char *short_of(const struct summary *s, const char *name)
 {
 	for (size_t i = 0; i < s->line_count; i++)
@@ -282,9 +274,9 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 				continue;
 			joined++;
 			for (size_t m = 0; m < g->model_count; m++)
-				add_once(models, &model_count, short_of(s, g->models[m]));
+				report_add_once(models, &model_count, short_of(s, g->models[m]));
 			for (size_t m = 0; m < g->platform_count; m++)
-				add_once(platforms, &platform_count, g->platforms[m]);
+				report_add_once(platforms, &platform_count, g->platforms[m]);
 		}
 		text_addf(out,
 			"<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",

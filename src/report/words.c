@@ -46,6 +46,14 @@ const char *report_error(struct arena *a, double error)
 	return isnan(error) ? NULL : arena_printf(a, "%.2g", error);
 }
 
+void report_add_once(const char **list, size_t *count, const char *item)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (text_is(list[i], item))
+			return;
+	list[(*count)++] = item;
+}
+
 const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last)
 {
 	const char *out = "";
