@@ -19,7 +19,7 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 		text_addf(out, "<span class=\"latency\">%s", latency);
 		if (report_rank_words(c) != NULL)
 			text_addf(out, "<span class=\"tag%s\">%s</span>", c->is_fastest ? " best" : "", report_rank_words(c));
-		if (text_is(c->row.stability, "unstable"))
+		if (report_is_unstable(c))
 			text_add(out, "<span class=\"tag warn\">unstable</span>");
 		text_add(out, "</span>");
 	}

@@ -68,7 +68,7 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 
 	text_addf(out, "      <system-out>row %lld", (long long)r->row);
 	if (latency != NULL)
-		text_addf(out, "&#10;median %s%s", latency, text_is(r->stability, "unstable") ? ", unstable" : "");
+		text_addf(out, "&#10;median %s%s", latency, report_is_unstable(c) ? ", unstable" : "");
 	if (c->p90 != NULL)
 		text_addf(out, "&#10;90th percentile %s", esc(a, c->p90));
 	if (peak != NULL)

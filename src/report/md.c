@@ -135,7 +135,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		begun = true;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
 		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, report_line_words(a, &s->lines[c->line])), esc(a, report_qualified(a, c->platform, c->own_qualifiers)), load ? load : "",
-			first ? first : "", report_latency(a, r), text_is(r->stability, "unstable") ? ", unstable" : "", c->p90 ? c->p90 : "");
+			first ? first : "", report_latency(a, r), report_is_unstable(c) ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);
 		text_addf(out, " | %s | ", error ? error : "");

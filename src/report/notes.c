@@ -19,7 +19,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		if (!verdict_ran(out->cells[i].verdict))
 			continue;
 		timed++;
-		unstable += text_is(r->stability, "unstable");
+		unstable += report_is_unstable(&out->cells[i]);
 		shared_graph += out->cells[i].agreement != NULL && !text_is(r->reference, "golden");
 		unjudged += out->cells[i].verdict == VERDICT_UNJUDGED;
 		unknown += r->nodes_on_platform == ROW_NONE;

@@ -326,11 +326,11 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 		status = error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
 	else if (access(path, F_OK) != 0 && errno != ENOENT)
 		status = error_errno(err, "%s", path);
-	else if ((status = db_check_path(path, err)) != STATUS_OK)
-		;
-	else if (read_only && !file_exists(path))
+	else
+		status = db_check_path(path, err);
+	if (status == STATUS_OK && !file_exists(path) && read_only)
 		status = error_set(err, STATUS_BAD_INPUT, "there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
-	else if (!file_exists(path))
+	else if (status == STATUS_OK && !file_exists(path))
 		status = create(s, err);
 	if (status == STATUS_OK)
 		status = open_waiting(s, path, false, &d, err);
