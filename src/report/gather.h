@@ -82,7 +82,8 @@ double report_cost(const struct summary *s, const struct report_cell *c);
 bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
 struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is
-// claimed.
+// claimed. A bootstrap: some milliseconds where both have several processes. report_claimed: of a speed that is known already.
+int report_claimed(const struct report_speed *s);
 int report_decided(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // "near the lowest", "unstable: no claim", "lowest median"; NULL: another is faster, or nothing was compared.
 const char *report_rank_words(const struct report_cell *c);

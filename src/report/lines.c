@@ -371,9 +371,34 @@ static bool overlaps(const struct report_cell *c, const struct report_cell *best
 	return !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
 }
 
+// The best of a line's ranked cells, from the lowest median on. decided[]: what several processes say of each cell of the line
+// against it.
+static struct report_cell *find_best(struct summary *out, const struct report_line *l, struct report_cell *lowest,
+	const struct report_cell *cpu, size_t timed, int decided[], struct arena *a)
+{
+	struct report_cell *best = lowest;
+	size_t changes = 0, k = 0;
+
+	while (k < out->column_count) {
+		struct report_cell *c = ranked_at(out, l, k);
+		decided[k] = c == NULL || c == best ? 0
+			: best == cpu               ? report_claimed(&c->against_cpu)
+						    : report_decided(out, c, best, a);
+		if (decided[k] > 0 && changes < timed) {
+			best = c;
+			changes++;
+			k = 0;                               // those passed before are compared with this one
+		} else {
+			k++;
+		}
+	}
+	return best;
+}
+
 void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a)
 {
-	struct report_cell *best = NULL, *cpu = NULL;
+	struct report_cell *lowest = NULL, *cpu = NULL;
+	int *decided = ARENA_ARRAY(a, out->column_count + 1, int);
 	size_t timed = 0;
 
 	for (size_t k = 0; k < out->column_count; k++) {
@@ -381,32 +406,26 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		if (c == NULL)
 			continue;
 		timed++;
-		if (best == NULL || c->row.latency_ms < best->row.latency_ms)
-			best = c;
+		if (lowest == NULL || c->row.latency_ms < lowest->row.latency_ms)
+			lowest = c;
 		if (text_is(c->platform, "cpu"))
 			cpu = c;
 	}
-	const struct report_cell *lowest = best;
-	for (size_t k = 0, changes = 0; k < out->column_count && timed > 1; k++) {
-		struct report_cell *c = ranked_at(out, l, k);
-		if (c == NULL || c == best || changes >= timed || report_decided(out, c, best, a) <= 0)
-			continue;
-		best = c;
-		changes++;
-		k = (size_t)-1;                                  // those passed before are compared with this one
-	}
-	l->best = best;
+	l->best = lowest;
 	if (timed < 2)
 		return;
+	for (size_t k = 0; k < out->column_count && cpu != NULL; k++) {
+		struct report_cell *c = ranked_at(out, l, k);
+		if (c == NULL || c == cpu)
+			continue;
+		c->against_cpu = report_speed_against(out, c, cpu, a);
+		c->times_cpu = report_same_length(c, cpu) ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
+	}
+	struct report_cell *best = find_best(out, l, lowest, cpu, timed, decided, a);
 	bool alone = true;
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct report_cell *c = ranked_at(out, l, k);
-		if (c == NULL)
-			continue;
-		if (cpu != NULL && c != cpu)
-			c->against_cpu = report_speed_against(out, c, cpu, a);
-		c->times_cpu = c != cpu && cpu != NULL && report_same_length(c, cpu) ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
-		if (c == best || report_decided(out, c, best, a) < 0)
+		if (c == NULL || c == best || decided[k] < 0)
 			continue;
 		c->is_near_fastest = overlaps(c, best);
 		c->is_untold = !c->is_near_fastest && (report_is_unstable(c) || report_is_unstable(best));
@@ -414,6 +433,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		best->is_untold = best->is_untold || c->is_untold;
 		alone = alone && !c->is_near_fastest && !c->is_untold;
 	}
+	l->best = best;
 	best->is_fastest = alone;
 	best->is_decided = best != lowest;
 	best->is_untold = best->is_untold && !best->is_near_fastest;

@@ -140,6 +140,11 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 	return out;
 }
 
+int report_claimed(const struct report_speed *s)
+{
+	return text_is(s->claim, "faster") ? 1 : text_is(s->claim, "slower") ? -1 : 0;
+}
+
 int report_decided(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a)
 {
 	bool swapped;
@@ -147,7 +152,7 @@ int report_decided(const struct summary *s, const struct report_cell *c, const s
 	if (paired(s, c, other, &swapped) == NULL && (c->process_count < COMPARE_LEAST || other->process_count < COMPARE_LEAST))
 		return 0;
 	struct report_speed speed = report_speed_against(s, c, other, a);
-	return text_is(speed.claim, "faster") ? 1 : text_is(speed.claim, "slower") ? -1 : 0;
+	return report_claimed(&speed);
 }
 
 const char *report_speed_words(struct arena *a, const struct report_speed *s)
