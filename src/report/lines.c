@@ -72,7 +72,7 @@ static bool same_value(uint64_t x, uint64_t y)
 static struct variant variant_of_row(const struct row *r)
 {
 #define X(how, member, sql) .member = r->member,
-	struct variant v = { REPORT_VARIANT_LIST(X) };
+	struct variant v = { SAME_VARIANT_LIST(X) };
 #undef X
 
 	v.precision = precision_of(v.precision);
@@ -83,7 +83,7 @@ static struct variant variant_of_row(const struct row *r)
 static bool same_asked(const struct variant *v, const struct row *r)
 {
 #define X(how, member, sql) && same_##how(v->member, r->member)
-	return true REPORT_VARIANT_LIST(X);
+	return true SAME_VARIANT_LIST(X);
 #undef X
 }
 
@@ -95,12 +95,12 @@ const char *report_computed_in(const struct row *r)
 #define X(how, member, sql) && same_##how(x->member, y->member)
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
-	return true REPORT_GRAPH_LIST(X);
+	return true SAME_GRAPH_LIST(X);
 }
 
 static bool same_judged(const struct store_question *x, const struct store_question *y)
 {
-	return true REPORT_JUDGED_LIST(X);
+	return true SAME_JUDGED_LIST(X);
 }
 #undef X
 

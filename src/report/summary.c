@@ -65,13 +65,11 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
-	enum status status = store_query(
-		s, "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'", &t, err);
+	enum status status = store_query(s, QUESTION_OPEN_ASK, &t, err);
 
 	if (status != STATUS_OK)
 		return status;
-	// Text in JSON has its quotes behind backslashes: this stands nowhere but where it means it.
-	out->open_shapes = table_integer(&t, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"is_dynamic\":true'), FALSE)" : "FALSE";
+	out->open_shapes = question_open_sql(&t);
 	status = store_query(s, arena_printf(&s->arena, sql, out->open_shapes, REPORT_QUESTIONS), &t, err);
 	if (status != STATUS_OK)
 		return status;

@@ -180,8 +180,7 @@ struct summary {
 	size_t note_count;
 	const char **methods;                            // how memory was sampled, distinct
 	size_t method_count;
-	// SQL over cell c: was --dynamic asked? A file of an older assay has no column that says it.
-	const char *open_shapes;
+	const char *open_shapes;                         // question_open_sql
 	int64_t rows;                                    // in the database; cell_count of them are shown
 	int64_t questions;                               // that have an answer; above cell_count: older ones are left out
 };

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "measure/standing.h"
+#include "store/same_question.h"
 #include "store/transaction.h"
 
 // $1 model, $2 platform ('' each: all).
@@ -13,11 +14,12 @@
 #define EMULATED ROW_EMULATED_SQL("")
 // The null engine computes nothing: its times count only where it is asked for by name.
 #define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
+// %s: question_open_sql.
 static const char relations[] =
 	"WITH of_model AS (SELECT * FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
-	" latest_anywhere AS (SELECT * FROM of_model WHERE state = 'finished' AND verdict NOT IN " VERDICT_NO_ANSWER_SQL
-	"  QUALIFY row_number() OVER (PARTITION BY machine, cell_key, requested, COALESCE(tried, requested), COALESCE(source, '') ORDER BY id DESC) = 1),"
+	" latest_anywhere AS (SELECT r.* FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL
+	"  QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL ", COALESCE(r.tried, r.requested) ORDER BY r.id DESC) = 1),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
@@ -30,6 +32,12 @@ static const char left_out_sql[] =
 	"  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
 	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER (word = 'elsewhere') AS elsewhere,"
 	" count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER (word = 'unjudged') AS unjudged FROM why";
+
+const char *question_open_sql(const struct table *columns)
+{
+	// Text in JSON has its quotes behind backslashes: this stands nowhere but where it means it.
+	return table_integer(columns, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"is_dynamic\":true'), FALSE)" : "FALSE";
+}
 
 const struct store_question *store_question_find(const char *name)
 {
@@ -63,9 +71,12 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	*left_out = NULL;
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", relations, q->sql), asked, 3, out, err);
+	status = db_query(&d, &s->arena, QUESTION_OPEN_ASK, NULL, 0, &t, err);
+	const char *with_relations = status == STATUS_OK ? arena_printf(&s->arena, relations, question_open_sql(&t)) : "";
+	if (status == STATUS_OK)
+		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);
 	if (status == STATUS_OK && q->timed_only)
-		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s", relations, left_out_sql), asked, 2, &t, err);
+		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s", with_relations, left_out_sql), asked, 2, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK && q->timed_only) {
 		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
