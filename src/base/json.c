@@ -158,7 +158,9 @@ static const char *skip_value(const char *p, const char *end)
 
 struct json_walk json_members(const char *data, size_t nbytes)
 {
-	return (struct json_walk){.begin = data, .at = data, .end = data + nbytes};
+	const char *begin = nbytes > 0 ? data : "";        // of an empty file there may be no data
+
+	return (struct json_walk){ .begin = begin, .at = begin, .end = begin + nbytes };
 }
 
 static bool stop(struct json_walk *w, const char *error)
