@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,6 +140,15 @@ static enum status let_settle(int fd, const char *path, struct stat *st, struct 
 	return fstat(fd, st) ? error_errno(err, "%s", path) : STATUS_OK;
 }
 
+// On tmpfs a store through a shared mapping changes no time after the first one.
+static bool tells_of_writes(int fd)
+{
+	enum { TMPFS = 0x01021994 };
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS;
+}
+
 static enum status digest_open(char out[65], int fd, const char *path, struct digest_watch *watch, struct error *err)
 {
 	struct stat before, after;
@@ -150,8 +160,9 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a regular file", path);
 	if ((s = file_check_holes(fd, path, err)))
 		return s;
-	bool remembered = before.st_size >= REMEMBERED_NBYTES && recall(out, &before);
-	if (!remembered)
+	bool may_remember = before.st_size >= REMEMBERED_NBYTES && tells_of_writes(fd);
+	bool remembered = may_remember && recall(out, &before);
+	if (may_remember && !remembered)
 		s = let_settle(fd, path, &before, err);
 	for (int tries = 0; !remembered && !s; tries++) {
 		bool settled = age_ns(&before) >= settled_ns;
@@ -161,7 +172,7 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 		if (fstat(fd, &after))
 			return error_errno(err, "%s", path);
 		if (is_same(&before, &after)) {
-			if (settled && before.st_size >= REMEMBERED_NBYTES)
+			if (settled && may_remember)
 				remember(out, &before);
 			break;
 		}

@@ -5,9 +5,10 @@
 //   CACHE/digest/DEVICE-INODE    "SIZE MTIME CTIME SHA-256\n", the times in seconds and nanoseconds
 //
 // A note counts while device, inode, size, mtime and ctime are the same. The kernel sets ctime to its own clock at every write and
-// every change of mtime, and no program can set it: a changed file has another ctime. Two ways around it are met, one remains:
+// every change of mtime, and no program can set it: a changed file has another ctime. Three ways around it are met, one remains:
 //   - a write within the granularity of that clock (a few ms) leaves the same ctime: the digest of a file is not remembered when its
 //     ctime was less than 2 s old when hashing began;
+//   - a store through a shared mapping changes no time on tmpfs once the page is dirty: nothing there is remembered;
 //   - a file that changes while it is read has another ctime at the end: it is read again;
 //   - who may set the machine's clock back, or write below the file system, may forge a ctime. Nothing is done about that.
 #ifndef ASSAY_BASE_DIGEST_H
