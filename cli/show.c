@@ -117,7 +117,7 @@ static void add_error(struct text *t, const struct row *r)
 	if (r->non_finite != ROW_NONE && r->non_finite > 0)
 		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
 	if (r->not_judged)
-		text_addf(t, "; not judged, the reference does not hold them: %s", r->not_judged);
+		text_addf(t, "; not judged, the reference does not hold them or nothing in them can be compared: %s", r->not_judged);
 	if (r->graph_verdict)                            // figures; the judgements have lines of their own
 		return;
 	add_bound(t, r);

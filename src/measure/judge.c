@@ -208,7 +208,9 @@ static double top1(const struct tensor *output, const struct tensor *reference, 
 struct sums {
 	double error2, reference2, output2, dot;
 	size_t unmasked, first_unmasked;             // places that the reference masks and the output does not
+	size_t numbers;                              // compared places where both are finite
 	size_t not_finite, first_not_finite;         // where that is not excused
+	size_t output_not_finite;                    // of them: the output is
 	size_t both_not_finite;                      // of them: the reference has the same value
 };
 
@@ -225,17 +227,18 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	}
 	if (isfinite(x) && isfinite(r))
 		return false;
+	out->non_finite += !isfinite(x);
 	if (same && by == BY_GOLDEN) {
 		out->compared++;
 		return true;
 	}
-	out->non_finite += !isfinite(x);
 	if (same && by == BY_FILE) {
 		out->alike_not_finite++;
 		out->left_out++;
 		return true;
 	}
 	sum->both_not_finite += same;
+	sum->output_not_finite += !isfinite(x);
 	if (!sum->not_finite++)
 		sum->first_not_finite = i;
 	return true;
@@ -260,6 +263,7 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 		if (is_special(i, x, r, by, out, sum))
 			continue;
 		out->compared++;
+		sum->numbers++;
 		error = fabs(x - r);
 		if (error > out->max_abs_error) {
 			out->max_abs_error = error;
@@ -324,7 +328,7 @@ static const char *wrong_elements(const struct tensor *output, const struct tens
 
 		out->decided_by = "not finite";
 		return arena_printf(a, "%s: %zu values of %zu are %s, first at %s (%g, reference %g)%s", out->name, sum->not_finite, count,
-			out->non_finite ? "not finite" : "finite where the reference is not", place(output, i, where, sizeof where), element(output, i),
+			sum->output_not_finite ? "not finite" : "finite where the reference is not", place(output, i, where, sizeof where), element(output, i),
 			element(reference, i), sum->both_not_finite ? "; that the reference engine has them too excuses nothing: the graph or its weights are damaged" : "");
 	}
 	if (sum->unmasked) {
@@ -397,10 +401,13 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
 	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2) : sum.reference2 == sum.output2 ? 1 : 0;
 	out->top1_agreement = top1(output, reference, &padded, count);
-	if (sum.not_finite && !out->compared)            // no figure is about anything
+	if (!sum.numbers && (sum.not_finite || out->compared))   // no figure is about anything
 		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
 	out->cause = wrong_elements(output, reference, &sum, count, a, out);
-	if (!out->cause)
+	if (!out->cause && !sum.numbers && out->compared) {
+		out->decided_by = "nothing";
+		out->not_judged = "no finite value in it";
+	} else if (!out->cause)
 		out->cause = beyond_bound(output, &bound, &sum, a, out);
 	out->right = !out->cause;
 }
@@ -431,7 +438,7 @@ json_t *check_json(const struct check *c, const struct tensor *output)
 	json_t *object = json_object();
 
 	json_object_set_new(object, "name", json_string(c->name));
-	json_object_set_new(object, "right", json_boolean(c->right));
+	json_object_set_new(object, "right", c->not_judged ? json_null() : json_boolean(c->right));
 	json_object_set_new(object, "dtype", output ? json_string(dtype_word(output->dtype)) : json_null());
 	json_object_set_new(object, "shape", output ? json_string(tensor_shape_text(output->rank, output->dim, where, sizeof where)) : json_null());
 	json_object_set_new(object, "max_abs_error", number(c->max_abs_error));
@@ -449,6 +456,6 @@ json_t *check_json(const struct check *c, const struct tensor *output)
 		json_string(place(output, c->worst, where, sizeof where)) : json_null());
 	json_object_set_new(object, "worst_value", number(c->worst_value));
 	json_object_set_new(object, "worst_reference", number(c->worst_reference));
-	json_object_set_new(object, "cause", c->cause ? json_string(c->cause) : json_null());
+	json_object_set_new(object, "cause", c->cause ? json_string(c->cause) : c->not_judged ? json_string(c->not_judged) : json_null());
 	return object;
 }

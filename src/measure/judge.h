@@ -38,7 +38,7 @@ struct check {
 	bool right;
 	double max_abs_error, max_rel_error, nmse, cosine;
 	double top1_agreement;               // NaN where the last axis has fewer than 2 elements; of integers the share that is equal
-	int64_t non_finite;                  // in the output, where the reference is finite or an engine's
+	int64_t non_finite;                  // in the output; padding and what masks are left out
 	int64_t compared, left_out;          // elements; left out: masked by the reference (judge_tensor)
 	int64_t alike_not_finite;            // of those left out: not finite here and in the reference (BY_FILE)
 	double reference_absmax;
@@ -47,6 +47,7 @@ struct check {
 	const char *decided_by;              // the figure nearest to its bound: "max abs", "NMSE", "rounding", "integers", "mask", "not finite", "shape"
 	double of_bound;                     // that figure over its bound; above 1: wrong. NaN where there is no such figure
 	const char *cause;                   // NULL when right; in the arena
+	const char *not_judged;              // nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures are nobody's
 };
 
 // Who made a reference decides what it can excuse.

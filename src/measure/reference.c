@@ -393,12 +393,19 @@ static int64_t trivial(const struct check *c, const struct tensor *output, const
 	return output == made && text_is(c->name, "cosine") && c->compared > 0 ? output->dim[0] : 0;
 }
 
+// Either may be NULL.
+static const char *listed(struct arena *a, const char *list, const char *more)
+{
+	return !list ? more : !more ? list : arena_printf(a, "%s, %s", list, more);
+}
+
 // The figures over all outputs, as they are added up.
 struct total {
 	int64_t compared, left_out;
 	double of_bound;                     // the largest
 	int64_t alike_not_finite;
 	const char *of_no_token;             // outputs derived from no token
+	const char *idle;                    // outputs whose comparison says nothing, each with why
 	const char *bound_by;
 };
 
@@ -427,7 +434,8 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 		return VERDICT_UNJUDGED;
 	}
 	if (!wrong && t->compared == 0) {
-		row->cause = t->of_no_token
+		row->cause = t->idle ? arena_printf(a, "not judged: %s", t->idle)
+			: t->of_no_token
 			? arena_printf(a,
 				  "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from",
 				  t->of_no_token)
@@ -461,7 +469,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
 
 		if (!o && ref->derives && derives_from_no_token(r->name, ref->mask)) {
-			total.of_no_token = total.of_no_token ? arena_printf(a, "%s, %s", total.of_no_token, r->name) : r->name;
+			total.of_no_token = listed(a, total.of_no_token, r->name);
 			continue;
 		}
 		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
@@ -475,18 +483,25 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
 		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing
 			check.top1_agreement = (double)NAN;
+		if (checks)
+			json_array_append_new(all, check_json(&check, o));
+		if (check.not_judged) {
+			const char *why = arena_printf(a, "%s (%s)", r->name, check.not_judged);
+
+			total.idle = listed(a, total.idle, why);
+			total.left_out += check.left_out;
+			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + check.non_finite;
+			continue;
+		}
 		if (!check.right && !wrong++)
 			row->cause = check.cause;
 		add_check(row, &check, o ? o : r, a);
 		check.compared -= trivial(&check, o, &made);
 		add_total(&total, &check, a);
-		if (checks)
-			json_array_append_new(all, check_json(&check, o));
 	}
 	if (judge_unheld(ref, outputs, count, a, row) && !wrong++)
 		total.bound_by = "not finite";
-	if (total.of_no_token)
-		row->not_judged = row->not_judged ? arena_printf(a, "%s, %s", row->not_judged, total.of_no_token) : total.of_no_token;
+	row->not_judged = listed(a, listed(a, row->not_judged, total.of_no_token), total.idle);
 	if (ids) {
 		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
 		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);

@@ -134,6 +134,36 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 	arena_done(&a);
 }
 
+// Golden outputs without one finite value: equal, and nothing was compared. Beside another output they are named, and no figure is theirs.
+static void no_finite_value_proves_nothing(void **state)
+{
+	float nan[2 * TOKENS], one[2 * TOKENS];
+	struct tensor t[] = { of("y", 2, nan), of("z", 2, one) };
+	struct arena a = { 0 };
+	struct row row;
+	json_t *checks;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * TOKENS; i++) {
+		nan[i] = i % 2 ? NAN : INFINITY;
+		one[i] = (float)i;
+	}
+	for (size_t count = 1; count <= 2; count++) {
+		const struct reference ref = { .name = "golden", .tensors = t, .count = count, .by = BY_GOLDEN };
+
+		row_init(&row);
+		assert_int_equal(reference_judge(&ref, t, count, bound_for(DTYPE_F32), &a, &row, &checks), count == 1 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
+		assert_true(json_is_null(json_object_get(json_array_get(checks, 0), "right")));
+		assert_string_equal(row.not_judged, "y (no finite value in it)");
+		assert_int_equal(row.non_finite, 2 * TOKENS);
+		assert_int_equal(isnan(row.cosine) && isnan(row.nmse) && isnan(row.max_abs_error) && isnan(row.top1_agreement), count == 1);
+		if (count == 1)
+			assert_string_equal(row.cause, "not judged: y (no finite value in it)");
+		json_decref(checks);
+	}
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +171,7 @@ int main(void)
 		cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
 		cmocka_unit_test(an_average_of_no_token_decides_nothing),
 		cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
+		cmocka_unit_test(no_finite_value_proves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
