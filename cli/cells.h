@@ -69,7 +69,7 @@ struct cells {
 	{ "prompt-tokens", CLI_INTEGER, &(c).question.prompt_tokens, "N", "of generate: tokens that go in; default 32", 1, 1 << 20 }, \
 	{ "new-tokens", CLI_INTEGER, &(c).question.new_tokens, "N", "of generate: tokens that come out; default 32", 2, 1 << 20 }, \
 	{ "precision", CLI_LIST, &(c).precision, "P,...", "float32, float16, bfloat16, int8-dynamic, int8-static, int8-weights, int4-weights[:head=float32]; default as stored" }, \
-	{ "max-loss", CLI_TEXT, &(c).question.variant.max_loss, "WORD=LIMIT,...", "what a reduced precision may lose against float32: cosine=0.001 (1 - cosine), " \
+	{ "max-loss", CLI_TEXT, &(c).question.variant.max_loss, "WORD=LIMIT,...", "what the outputs may lose against float32, or what else judges them: cosine=0.001 (1 - cosine), " \
 		"top1=2%, perplexity=5%, nmse=1e-3; more is `lossy`; default: the loss is reported and decides nothing" }, \
 	{ "runs", CLI_INTEGER, &(c).question.runs, "N", "exactly so many timed runs; default: as --effort says", 1, 1e6 }, \
 	{ "effort", CLI_TEXT, &(c).question.variant.effort, "WORD", "rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; " \

@@ -130,8 +130,10 @@ static const char *headline(const struct cell_result *result, struct arena *a)
 	struct text t = { 0 };
 	const char *out;
 
-	if (r->graph_verdict && result->verdict == VERDICT_UNSUPPORTED)
+	if (result->verdict == VERDICT_UNSUPPORTED && text_starts(r->cause, "--max-loss: "))
 		return "computed as asked, but the limit of --max-loss cannot be applied";
+	if (!r->graph_verdict && result->verdict == VERDICT_LOSSY)
+		return "computed as asked, and loses more against its reference than was allowed";
 	if (!r->graph_verdict || (result->verdict != VERDICT_RIGHT && result->verdict != VERDICT_LOSSY) || isnan(r->cosine))
 		return verdict_sentence(result->verdict);
 	text_addf(&t, "%s; against %s it loses: cosine %.6g", result->verdict == VERDICT_RIGHT ? "computed as asked: graph and arithmetic are right" :

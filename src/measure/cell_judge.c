@@ -7,7 +7,7 @@
 //     arithmetic   the cell's outputs --bound_of--> the same weights, dequantised, in float32; of 16-bit arithmetic that graph
 //                  itself
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
-//                  verdict of them
+//                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
 // A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the
 // bound of the arithmetic that the file itself holds. A file of float32 alone is held to float32's.
@@ -139,14 +139,9 @@ static void take_loss(const struct reference *by, const struct tensor *outputs, 
 	r->perplexity_float32 = figures.perplexity_float32;
 }
 
-// Wrong before unjudged before lossy; --max-loss was parsed when the question was asked.
-static void conclude(const struct judging *j, enum verdict graph, const char *graph_why, enum verdict arithmetic, const char *arithmetic_why, struct arena *a,
-	struct cell_result *out)
+// Wrong before unjudged before right.
+static void conclude(enum verdict graph, const char *graph_why, enum verdict arithmetic, const char *arithmetic_why, struct cell_result *out)
 {
-	struct loss_limits limits;
-	const char *beyond;
-	bool known;
-
 	out->row.graph_verdict = verdict_word(graph);
 	out->row.arithmetic_verdict = verdict_word(arithmetic);
 	out->verdict = graph == VERDICT_WRONG || arithmetic == VERDICT_WRONG ? VERDICT_WRONG : graph != VERDICT_RIGHT ? graph : arithmetic;
@@ -154,6 +149,15 @@ static void conclude(const struct judging *j, enum verdict graph, const char *gr
 		out->row.cause = graph_why;
 	else if (out->verdict != VERDICT_RIGHT)
 		out->row.cause = arithmetic_why;
+}
+
+// What is right may lose more than was allowed; --max-loss was parsed when the question was asked.
+static void limit_loss(const struct judging *j, struct arena *a, struct cell_result *out)
+{
+	struct loss_limits limits;
+	const char *beyond;
+	bool known;
+
 	if (out->verdict != VERDICT_RIGHT || loss_parse(&limits, j->cell->variant.max_loss, NULL))
 		return;
 	beyond = loss_beyond(&limits, &out->row, a, &known);
@@ -187,7 +191,7 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
 	of_arithmetic = judge_arithmetic(&arithmetic, outputs, count, bound, a, &out->row, &out->checks, &arithmetic_why);
 	take_loss(golden.name ? &golden : &graph, outputs, count, a, &out->row);
-	conclude(j, of_graph, graph_why, of_arithmetic, arithmetic_why, a, out);
+	conclude(of_graph, graph_why, of_arithmetic, arithmetic_why, out);
 	return STATUS_OK;
 }
 
@@ -299,5 +303,7 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 		judge_once(j, ref, outputs, count, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
 	if (!st)
 		check_uncached(out, outputs, count, bound, a);
+	if (!st)
+		limit_loss(j, a, out);
 	return st;
 }

@@ -60,11 +60,12 @@ const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct
 			r->perplexity / r->perplexity_float32 - 1 },
 		{ "nmse", "normalised mean squared error", "normalised mean squared error", l->nmse, r->nmse },
 	};
-	const char *said = NULL;
+	// Judged once: against whatever judged it.
+	const char *said = NULL, *against = !r->arithmetic_verdict && r->reference ? r->reference : "float32";
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].lost > all[i].limit)
-			said = add(a, said, arena_printf(a, "%s is %.4g against float32, allowed %.4g", all[i].what, all[i].lost, all[i].limit));
+			said = add(a, said, arena_printf(a, "%s is %.4g against %s, allowed %.4g", all[i].what, all[i].lost, against, all[i].limit));
 	*known = said != NULL;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!isnan(all[i].limit) && isnan(all[i].lost))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reduced precision may lose against float32 (--max-loss), and whether a row loses more.
+// What a cell may lose against float32, or against the golden outputs that judge it (--max-loss), and whether a row loses more.
 #ifndef ASSAY_MEASURE_LOSS_H
 #define ASSAY_MEASURE_LOSS_H
 

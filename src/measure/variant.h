@@ -14,7 +14,7 @@
 // kind, name, meaning. TEXT, INTEGER or REAL.
 #define VARIANT_LIST(X)                                                                                                    \
 	X(TEXT, precision, "precision that was asked for: a word of PRECISION_LIST; null: weights as they are stored, arithmetic in float32")   \
-	X(TEXT, max_loss, "what a reduced precision may lose against float32: cosine, top1, perplexity, nmse, each with its limit; null: whatever it loses, the row says it")   \
+	X(TEXT, max_loss, "what the outputs may lose against float32, or what else judges them: cosine, top1, perplexity, nmse, each with its limit; null: whatever it loses, the row says it")   \
 	X(INTEGER, threads, "threads asked of the engine; null: its default")                                              \
 	X(INTEGER, image_size, "height and width of images in pixels; null: what the configuration says, or there are none")   \
 	X(TEXT, effort, "how long it may be measured: rapid, quick or normal; null: as --runs says, or normal")            \

@@ -48,6 +48,18 @@ for file in 'int8-weights:f32, quantised (MatMulNBits):integer weights' 'float16
 	json "('own arithmetic ($bound)' in d[0]['bound']) == ('$bound' != '') and d[0]['bound'].startswith('max abs 0.0001 x') == ('$bound' == '')"
 done
 
+# What is judged once has limits too: a file, and what was drawn in float32.
+code 0 "$ASSAY" run "$work/float32/model.onnx" --seq 16 $quick --max-loss cosine=1%,nmse=1 --json
+json 'd[0]["verdict"] == "right" and d[0]["graph_verdict"] is None'
+code 2 "$ASSAY" run "$work/int8-weights/model.onnx" --seq 16 $quick --max-loss nmse=0 --json
+json 'd[0]["verdict"] == "lossy" and d[0]["cause"].startswith("--max-loss: normalised mean squared error is ")'
+for model in "$work/float32/model.onnx --seq 16" "$work/bert"; do
+	code 2 "$ASSAY" run $model $quick --max-loss perplexity=5% --json
+	json 'd[0]["verdict"] == "unsupported" and d[0]["cause"] == "--max-loss: the limit perplexity=0.05 cannot be applied: the outputs of this model have no perplexity"'
+done
+code 2 "$ASSAY" run "$work/bert" $quick --max-loss perplexity=5%
+has out '^  unsupported +computed as asked, but the limit of --max-loss cannot be applied'
+
 # Both engines give NaN everywhere, which once was: max 0, NMSE 0, cosine 1.
 cp -r "$work/bert" "$work/nan"
 python3 - "$work/nan" <<'P'
