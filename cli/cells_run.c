@@ -583,7 +583,7 @@ static enum status identify(struct cells *c, struct error *err)
 	for (size_t i = 0; i < c->model_count && s == STATUS_OK; i++) {
 		const char *what = arena_printf(&c->arena, "%s: reading its files, to know what it is", c->models[i].model);
 
-		s = plan_identify(&c->models[i], &c->arena, progress_bytes, (void *)(uintptr_t)what, err);
+		s = plan_identify_or_refuse(&c->models[i], &c->arena, progress_bytes, (void *)(uintptr_t)what, err);
 	}
 	progress_clear();
 	return s == STATUS_INTERRUPTED ? STATUS_OK : s;

@@ -356,7 +356,7 @@ static enum status run_model(struct command_line *l, struct job *jobs, size_t co
 	const char *what = arena_printf(&l->cells.arena, "%s: writing synthetic weights", m->model);
 	const char *reading = arena_printf(&l->cells.arena, "%s: reading its files, to know what it is", m->model);
 	uint64_t limit = l->cells.cache_limit_gib >= 0 ? (uint64_t)(l->cells.cache_limit_gib * 1073741824.0) : plan_cache_limit();
-	enum status st = plan_identify(m, &l->cells.arena, progress_bytes, (void *)(uintptr_t)reading, err);
+	enum status st = plan_identify_or_refuse(m, &l->cells.arena, progress_bytes, (void *)(uintptr_t)reading, err);
 
 	if (!st)
 		st = plan_weights(m, &weights, &l->cells.question, limit, progress_bytes, (void *)what, err);

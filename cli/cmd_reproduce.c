@@ -56,7 +56,7 @@ static enum status ask(struct cells *c, struct reproduce *r, const struct machin
 		st = store_detection(&store, platforms, err);
 	json_decref(platforms);
 	if (!st)
-		st = plan_identify(m, a, progress_bytes, (void *)(uintptr_t)"reading the model's files, to know what it is", err);
+		st = plan_identify_or_refuse(m, a, progress_bytes, (void *)(uintptr_t)"reading the model's files, to know what it is", err);
 	plan_memory(&memory, a, m, t, &r->question);
 	if (!st && !t->absent && !memory.refused)
 		st = plan_weights(m, a, &r->question, plan_cache_limit(), progress_bytes, (void *)"writing synthetic weights", err);

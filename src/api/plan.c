@@ -183,8 +183,12 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		if (q->layers > 0)
 			return error_set(
 				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
-		m.path = m.hub.path;
-		look_into(&m);
+		if (model_check_places(m.hub.path, &why) != STATUS_OK) {
+			refuse(&m, a, &why);
+		} else {
+			m.path = m.hub.path;
+			look_into(&m);
+		}
 	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
 		refuse(&m, a, &why);
 	} else {
@@ -216,6 +220,21 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 	}
 	m->identity = m->refused ? fingerprint : identity;
 	m->fingerprint = fingerprint;
+	return STATUS_OK;
+}
+
+enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
+	void *context, struct error *err)
+{
+	struct error why = { 0 };
+	enum status s = plan_identify(m, a, progress, context, &why);
+
+	if (s == STATUS_INTERRUPTED)
+		return error_set(err, s, "%s", why.text);
+	if (s) {
+		m->path = NULL;
+		refuse(m, a, &why);
+	}
 	return STATUS_OK;
 }
 

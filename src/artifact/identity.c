@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/identity.h"
 
+#include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,19 +14,83 @@
 #include "checkpoint/checkpoint.h"
 #include "onnx/external.h"
 
+enum { LOCATIONS_MOST = 10000 };        // one file a tensor, as some exporters write them, is some thousand
+
+// The files of a model lie in its folder. A snapshot of the Hub's cache is links into the blobs beside it: there the model's folder is
+// CACHE/models--ORG--NAME.
+static bool root_of(char out[PATH_MAX], const char *folder)
+{
+	static const char mark[] = "/models--", snapshots[] = "/snapshots/";
+
+	if (!realpath(*folder ? folder : ".", out))
+		return false;
+	for (char *at = strstr(out, mark); at; at = strstr(at + 1, mark)) {
+		char *end = at + 1 + strcspn(at + 1, "/");
+
+		if (text_starts(end, snapshots)) {
+			*end = 0;
+			break;
+		}
+	}
+	return true;
+}
+
+// Of a path below the folder: does it end within it, links followed? What is absent is nowhere else.
+static bool is_within(const char *root, const char *path)
+{
+	char real[PATH_MAX];
+	size_t n = strlen(root);
+
+	if (!realpath(path, real))
+		return true;
+	return !strncmp(real, root, n) && (!real[n] || real[n] == '/' || (n && root[n - 1] == '/'));
+}
+
+// Without what changes nothing: "a//./b" is "a/b". NULL: absolute, or with a "..".
+static const char *plain_location(struct arena *a, const char *location)
+{
+	char *out = arena_strdup(a, location), *to = out;
+
+	if (*location == '/')
+		return NULL;
+	for (const char *from = location; *from;) {
+		size_t n = strcspn(from, "/");
+
+		if (n == 2 && !memcmp(from, "..", 2))
+			return NULL;
+		if (n && !(n == 1 && *from == '.')) {
+			if (to > out)
+				*to++ = '/';
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n + strspn(from + n, "/");
+	}
+	*to = 0;
+	return out;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct model_file *)a)->name, ((const struct model_file *)b)->name);
+}
+
 static void folder_files(const char *folder, struct arena *a, struct model_file **out, size_t *count)
 {
 	static const char *const beside[] = { "config.json", "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin" };
 	enum { BESIDE = sizeof beside / sizeof *beside };
 	const char *const *weights;
 	size_t weight_count, n = 0;
+	char root[PATH_MAX];
+	bool known = root_of(root, folder);
 
 	checkpoint_files(folder, a, &weights, &weight_count);
 	struct model_file *files = ARENA_ARRAY(a, weight_count + BESIDE, struct model_file);
 	for (size_t i = 0; i < BESIDE; i++) {
 		const char *path = arena_printf(a, "%s/%s", folder, beside[i]);
+		// An adapter is not measured: one that lies elsewhere is not looked at.
 		if (!i || file_exists(path))
-			files[n++] = (struct model_file){ beside[i], path };
+			files[n++] = (struct model_file){ beside[i], !i || (known && is_within(root, path)) ? path : NULL };
 	}
 	for (size_t i = 0; i < weight_count; i++)
 		files[n++] = (struct model_file){ weights[i], arena_printf(a, "%s/%s", folder, weights[i]) };
@@ -32,23 +98,62 @@ static void folder_files(const char *folder, struct arena *a, struct model_file 
 	*count = n;
 }
 
-static void onnx_files(const char *path, struct arena *a, struct model_file **out, size_t *count)
+// Why nothing can be said of the whole model, or NULL.
+static const char *onnx_files(const char *path, struct arena *a, struct model_file **out, size_t *count)
 {
 	struct arena passing = { 0 };
-	const char *const *names = NULL, *slash = strrchr(path, '/');
+	const char *const *names = NULL, *slash = strrchr(path, '/'), *why = NULL;
 	const char *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : "";
 	const uint8_t *map;
-	size_t nbytes, n = 0, name_count = 0;
+	size_t nbytes, n = 0, name_count = 0, kept = 1;
+	char root[PATH_MAX];
+	bool known = root_of(root, folder);
 
 	if (!file_map(&passing, path, &map, &nbytes, NULL))
-		onnx_external_locations(map, nbytes, a, &names, &name_count);
+		why = onnx_external_locations(map, nbytes, a, &names, &name_count);
 	arena_done(&passing);
 	struct model_file *files = ARENA_ARRAY(a, name_count + 1, struct model_file);
 	files[n++] = (struct model_file){ ".onnx", path };         // whatever it is called
-	for (size_t i = 0; i < name_count; i++)
-		files[n++] = (struct model_file){ names[i], names[i][0] == '/' ? names[i] : arena_printf(a, "%s%s", folder, names[i]) };
+	for (size_t i = 0; i < name_count; i++) {
+		const char *plain = plain_location(a, names[i]);
+
+		files[n++] = (struct model_file){ plain ? plain : names[i], plain ? arena_printf(a, "%s%s", folder, plain) : NULL };
+	}
+	if (name_count)
+		qsort(files + 1, name_count, sizeof *files, by_name);
+	for (size_t i = 1; i < n; i++)
+		if (kept == 1 || strcmp(files[kept - 1].name, files[i].name))
+			files[kept++] = files[i];
+	if (kept > LOCATIONS_MOST + 1) {
+		why = why ? why : arena_printf(a, "names %zu files of weights; at most %d are read", kept - 1, LOCATIONS_MOST);
+		kept = 1;
+	}
+	for (size_t i = 1; i < kept; i++)
+		if (files[i].path && !(known && is_within(root, files[i].path)))
+			files[i].path = NULL;
 	*out = files;
-	*count = n;
+	*count = kept;
+	return why;
+}
+
+enum status model_check_places(const char *path, struct error *err)
+{
+	struct arena a = { 0 };
+	struct model_file *files;
+	size_t count;
+	enum status s = STATUS_OK;
+
+	if (file_is_dir(path))
+		return STATUS_OK;
+	const char *why = onnx_files(path, &a, &files, &count);
+	if (why)
+		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);
+	for (size_t i = 0; i < count && !s; i++)
+		if (!files[i].path)
+			s = error_set(err, STATUS_BAD_INPUT, "%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not opened",
+				path, files[i].name);
+	arena_done(&a);
+	return s;
 }
 
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count)
@@ -65,7 +170,7 @@ static uint64_t size_of_all(const struct model_file *files, size_t count)
 	struct stat st;
 
 	for (size_t i = 0; i < count; i++)
-		total += !stat(files[i].path, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+		total += files[i].path && !stat(files[i].path, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	return total;
 }
 
@@ -77,15 +182,41 @@ static bool stops(enum status s, const char *path)
 	return s == STATUS_INTERRUPTED || (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, R_OK));
 }
 
+struct seen {
+	dev_t device;
+	ino_t inode;
+	char digest[65];
+};
+
+// Many names of one file are one file: it is hashed once.
+static enum status digest_once(char out[65], const char *path, struct seen *seen, size_t *count, struct digest_watch *watch, struct error *err)
+{
+	struct stat st;
+	bool known = !stat(path, &st);
+
+	for (size_t i = 0; known && i < *count; i++)
+		if (seen[i].inode == st.st_ino && seen[i].device == st.st_dev) {
+			memcpy(out, seen[i].digest, sizeof seen[i].digest);
+			return STATUS_OK;
+		}
+	enum status s = file_digest(out, path, watch, err);
+	if (!s && known) {
+		seen[*count] = (struct seen){ .device = st.st_dev, .inode = st.st_ino };
+		memcpy(seen[(*count)++].digest, out, sizeof seen->digest);
+	}
+	return s;
+}
+
 enum status model_identity(char out[65], const char *path, struct digest_watch *watch, struct error *err)
 {
 	struct arena a = { 0 };
 	struct model_file *files;
 	struct hash h;
-	size_t count;
+	size_t count, seen_count = 0;
 	enum status s = STATUS_OK;
 
 	model_files(path, &a, &files, &count);
+	struct seen *seen = ARENA_ARRAY(&a, count, struct seen);
 	if (watch) {
 		watch->done = 0;
 		watch->total = size_of_all(files, count);
@@ -96,13 +227,17 @@ enum status model_identity(char out[65], const char *path, struct digest_watch *
 		char digest[65];
 		struct error why = { 0 };
 
-		s = file_digest(digest, files[i].path, watch, &why);
+		hash_add_text(&h, files[i].name);
+		if (!files[i].path) {
+			hash_add_text(&h, "outside");
+			continue;
+		}
+		s = digest_once(digest, files[i].path, seen, &seen_count, watch, &why);
 		bool is_there = !s;
 		if (s && !stops(s, files[i].path))
 			s = STATUS_OK;
 		if (s)
 			error_set(err, s, "%s", why.text);
-		hash_add_text(&h, files[i].name);
 		hash_add_text(&h, is_there ? digest : file_exists(files[i].path) ? "unreadable" : "absent");
 	}
 	hash_hex(&h, out);
@@ -124,7 +259,7 @@ void model_fingerprint(char out[65], const char *path)
 		struct stat st;
 
 		hash_add_text(&h, files[i].name);
-		hash_add_text(&h, stat(files[i].path, &st) ? "absent" :
+		hash_add_text(&h, !files[i].path ? "outside" : stat(files[i].path, &st) ? "absent" :
 			arena_printf(&a, "%jx %jx %jd %jd.%09ld %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
 				(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec));
 	}

@@ -2,8 +2,10 @@
 // What a model is: the contents of every file that it is read from. All keys that speak of a model are made of this.
 //
 //   a folder         config.json; the files of weights and their index, as checkpoint_files names them; an adapter's files
-//   an .onnx file    the file itself; every file that its external data names, wherever the name points
+//   an .onnx file    the file itself; every file of its folder that its external data names
 //
+// What leads out of the model's folder, by its name or by links, is not opened: a stranger's file may name a private one, or one that does
+// not end. A snapshot of the Hub's cache is links into the blobs of its model, which are inside.
 // Where the files lie and what the folder is called does not belong to it: a copy is the same model.
 #ifndef ASSAY_ARTIFACT_IDENTITY_H
 #define ASSAY_ARTIFACT_IDENTITY_H
@@ -15,12 +17,16 @@
 #include "base/error.h"
 
 struct model_file {
-	const char *name;                    // within the folder, or as the .onnx file has it
-	const char *path;
+	const char *name;                    // within the folder, without "." and "//"; as the .onnx file has it where it leads out
+	const char *path;                    // NULL: it leads out of the folder
 };
 
 // In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count);
+
+// BAD_INPUT with a sentence for an .onnx file that names a file outside of its folder, more files than are read, or that is nested deeper
+// than it is looked through: of such a model nobody can say what it is.
+enum status model_check_places(const char *path, struct error *err);
 
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as that.
 // An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is set.

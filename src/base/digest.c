@@ -97,7 +97,9 @@ static enum status tell(struct digest_watch *watch, uint64_t done, const char *p
 	return STATUS_OK;
 }
 
-static enum status hash_content(char out[65], int fd, const char *path, struct digest_watch *watch, struct error *err)
+// As many bytes as the file says it has. Files of the kernel say 0 and some never end; a file that grows meanwhile is the caller's to see.
+static enum status hash_content(
+	char out[65], int fd, uint64_t nbytes, const char *path, bool *more, struct digest_watch *watch, struct error *err)
 {
 	struct arena a = { 0 };
 	unsigned char *buffer = arena_alloc(&a, READ_NBYTES);
@@ -109,13 +111,16 @@ static enum status hash_content(char out[65], int fd, const char *path, struct d
 	hash_init(&h);
 	while (!s && n > 0) {
 		// Read, not mapped: a file on a failing disk, or one that is cut meanwhile, is an error here, not a signal.
-		n = pread(fd, buffer, READ_NBYTES, (off_t)done);
+		// At the end one byte is asked for, to see that there is none.
+		n = pread(fd, buffer, nbytes - done > READ_NBYTES ? READ_NBYTES : nbytes > done ? (size_t)(nbytes - done) : 1, (off_t)done);
 		if (n < 0 && errno == EINTR) {
 			n = 1;
 			continue;
 		}
 		if (n < 0)
 			s = error_errno(err, "%s", path);
+		if (n > 0 && (*more = done == nbytes))
+			break;
 		if (n > 0)
 			hash_add(&h, buffer, (size_t)n);
 		done += n > 0 ? (uint64_t)n : 0;
@@ -165,12 +170,14 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 	if (may_remember && !remembered)
 		s = let_settle(fd, path, &before, err);
 	for (int tries = 0; !remembered && !s; tries++) {
-		bool settled = age_ns(&before) >= settled_ns;
+		bool settled = age_ns(&before) >= settled_ns, more = false;
 
-		if ((s = hash_content(out, fd, path, watch, err)))
+		if ((s = hash_content(out, fd, (uint64_t)before.st_size, path, &more, watch, err)))
 			break;
 		if (fstat(fd, &after))
 			return error_errno(err, "%s", path);
+		if (is_same(&before, &after) && more)
+			return error_set(err, STATUS_BAD_INPUT, "%s: gives more than the %lld bytes that it says it has", path, (long long)before.st_size);
 		if (is_same(&before, &after)) {
 			if (settled && may_remember)
 				remember(out, &before);

@@ -29,6 +29,7 @@ struct found {
 	struct arena *arena;
 	const char **names;
 	size_t count, capacity;
+	const char *lacks;                           // why there may be more
 };
 
 struct span {
@@ -81,7 +82,11 @@ static bool take_field(struct span *s, uint64_t *field, struct span *value)
 
 static void add_name(struct found *f, struct span name)
 {
-	if (f->count == NAMES_MOST || name.end - name.at > NAME_MOST)
+	if (name.end - name.at > NAME_MOST)
+		f->lacks = "names a file of weights by more than 4096 bytes";
+	else if (f->count == NAMES_MOST)
+		f->lacks = "changes the file of weights more than 262144 times";
+	if (f->lacks)
 		return;
 	if (f->count == f->capacity) {
 		f->capacity = f->capacity ? 2 * f->capacity : 16;
@@ -121,7 +126,11 @@ static void walk(struct found *f, enum message within, struct span s, int depth)
 {
 	struct span value;
 	uint64_t field;
-	while (depth < MOST_DEPTH && take_field(&s, &field, &value))
+	if (depth == MOST_DEPTH) {
+		f->lacks = "is nested deeper than 64 messages";
+		return;
+	}
+	while (take_field(&s, &field, &value))
 		for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 			if (table[i].within != within || table[i].field != field)
 				continue;
@@ -137,7 +146,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)
+const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)
 {
 	struct found f = {.arena = a};
 	size_t kept = 0;
@@ -150,4 +159,5 @@ void onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a
 			f.names[kept++] = f.names[i];
 	*out = f.names;
 	*count = kept;
+	return f.lacks;
 }

@@ -95,6 +95,13 @@ field = lambda key, data: bytes([key << 3 | 2]) + number(len(data)) + data
 n = 40000
 graph = b"".join(field(11, field(1, b"i%d" % i)) + field(5, field(8, b"i%d" % (n - 1 - i))) for i in range(n)) + field(12, field(1, b"out"))
 write("pairs.onnx", field(7, graph))
+weight = lambda place: field(5, field(8, b"w") + field(13, field(1, b"location") + field(2, place)))
+write("endless.onnx", field(7, weight(b"/proc/self/pagemap")))
+write("away.onnx", field(7, weight(b"../secret")))
+write("b", b"b" * MIB)
+spelled = lambda i: b"".join(b"./" if i >> k & 1 else b"/" for k in range(15)).join([b"./", b"b"])
+write("spelled.onnx", field(7, b"".join(weight(spelled(i)) for i in range(20000))))
+write("places.onnx", field(7, b"".join(weight(b"%x" % i) for i in range(20000))))
 write("empties.onnx", field(7, b"\x0a\0" * (8 * MIB) + b"\x5a\0" * (8 * MIB)))
 PY
 run="run --on null --runs 1 --no-conform"
@@ -169,4 +176,7 @@ bounded 1 20 400 "$ASSAY" $run bert --golden golden.safetensors
 # Graphs.
 bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
 bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
+# Where their weights lie: nothing outside of the folder is opened, one file is read once, and a model that is refused is a row.
+bounded 2 8 300 "$ASSAY" $run endless.onnx away.onnx places.onnx spelled.onnx --json
+json '[("outside of the model" in r["cause"], "20000 files" in r["cause"]) for r in d] == [(True, False), (True, False), (False, True), (False, False)]'
 finish

@@ -324,6 +324,106 @@ static void onnx(void **state)
 	assert_string_equal(identity(file), both);
 }
 
+// A graph that names one file of weights.
+static void put_naming(const char *file, const char *location)
+{
+	size_t n;
+	const char *weight = tensor(5, location, &n), *model = field(7, weight, n, &n);
+
+	put_bytes(file, model, n);
+}
+
+static void outside(void **state)
+{
+	(void)state;
+	static const char *const places[] = { "../secret", "sub/../../secret", "sub/../w", "/proc/self/pagemap", "away", "pages" };
+	struct error e = { 0 };
+	const char *file = path("o/g.onnx");
+
+	assert_int_equal(mkdir(path("o"), 0755) | mkdir(path("o/sub"), 0755), 0);
+	put("secret", "1");
+	assert_int_equal(symlink("../secret", path("o/away")) | symlink("/proc/self/pagemap", path("o/pages")), 0);
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		put_naming("o/g.onnx", places[i]);
+		overwrite(path("secret"), "1", 1);
+		const char *before = identity(file);
+		overwrite(path("secret"), "2", 1);
+		assert_string_equal(before, identity(file));
+		assert_int_equal(model_check_places(file, &e), STATUS_BAD_INPUT);
+		assert_non_null(strstr(e.text, "outside of the model's folder"));
+	}
+	// Spellings of one file are one file.
+	put("o/w", "w");
+	put_naming("o/g.onnx", "w");
+	assert_int_equal(model_check_places(file, &e), STATUS_OK);
+	const struct model_file *plain;
+	struct model_file *files;
+	size_t count;
+	model_files(file, &arena, &files, &count);
+	plain = files;
+	assert_int_equal(count, 2);
+	put_naming("o/g.onnx", ".//./w");
+	model_files(file, &arena, &files, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(files[1].path, plain[1].path);
+
+	// A snapshot of the Hub's cache: its blobs are inside, those of another model are not.
+	static const char *const folders[] = { "hub", "hub/models--a--b", "hub/models--a--b/blobs", "hub/models--a--b/snapshots", "hub/models--a--b/snapshots/c" };
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		assert_int_equal(mkdir(path(folders[i]), 0755), 0);
+	put("hub/models--a--b/blobs/1", "w");
+	put("hub/other", "w");
+	assert_int_equal(symlink("../../blobs/1", path("hub/models--a--b/snapshots/c/w")), 0);
+	put_naming("hub/models--a--b/snapshots/c/g.onnx", "w");
+	file = path("hub/models--a--b/snapshots/c/g.onnx");
+	assert_int_equal(model_check_places(file, &e), STATUS_OK);
+	const char *one = identity(file);
+	overwrite(path("hub/models--a--b/blobs/1"), "v", 1);
+	assert_string_not_equal(one, identity(file));
+	assert_int_equal(unlink(path("hub/models--a--b/snapshots/c/w")) | symlink("../../../other", path("hub/models--a--b/snapshots/c/w")), 0);
+	assert_int_equal(model_check_places(file, &e), STATUS_BAD_INPUT);
+
+	// A file without an end, of no size: an adapter that lies elsewhere is not looked at, and a digest ends where the size does.
+	char out[65];
+	assert_int_equal(mkdir(path("adapted"), 0755), 0);
+	put("adapted/config.json", "{}");
+	assert_int_equal(symlink("/proc/self/pagemap", path("adapted/adapter_model.safetensors")), 0);
+	identity(path("adapted"));
+	assert_int_not_equal(file_digest(out, "/proc/self/pagemap", NULL, &e), STATUS_OK);
+}
+
+// Weights below more branches than are looked through: the list says that it lacks some.
+static void nested(void **state)
+{
+	(void)state;
+	const char *const *names;
+	size_t count;
+
+	for (int deep = 3; deep < 40; deep += 36) {
+		size_t size = 0, n;
+		const char *inner = tensor(5, "w.data", &n);
+		char *bytes = arena_alloc(&arena, 4096), *from = bytes + 4096;
+
+		memcpy(from -= n, inner, n);
+		size = n;
+		// The fields of a graph, of a node, of an attribute, each in the next one: lengths below 16384.
+		for (int i = 0; i < 3 * deep; i++) {
+			static const char keys[] = { 6 << 3 | 2, 5 << 3 | 2, 1 << 3 | 2 };
+			char head[3] = { keys[i % 3], (char)((size & 127) | 128), (char)(size >> 7) };
+
+			memcpy(from -= 3, head, 3);
+			size += 3;
+		}
+		char head[3] = { 7 << 3 | 2, (char)((size & 127) | 128), (char)(size >> 7) };
+		memcpy(from -= 3, head, 3);
+		const char *lacks = onnx_external_locations((const uint8_t *)from, size + 3, &arena, &names, &count);
+		assert_int_equal(count, deep == 3);
+		assert_int_equal(!lacks, deep == 3);
+		put_bytes("nested.onnx", from, size + 3);
+		assert_int_equal(model_check_places(path("nested.onnx"), NULL), deep == 3 ? STATUS_OK : STATUS_BAD_INPUT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +433,8 @@ int main(void)
 		cmocka_unit_test(unknown),
 		cmocka_unit_test(folders),
 		cmocka_unit_test(onnx),
+		cmocka_unit_test(outside),
+		cmocka_unit_test(nested),
 	};
 
 	return exit_code(cmocka_run_group_tests(tests, setup, scratch_remove));
