@@ -74,6 +74,7 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 
 	*out = (struct asked){ 0 };
 	out->field[ASKED_MODEL] = c->model;
+	out->field[ASKED_FILES] = row->model_sha256;
 	out->field[ASKED_WEIGHTS] = cell_weights_word(c);
 	out->field[ASKED_LAYERS] = number(a, c->layers);
 	out->field[ASKED_PROMPT] = number(a, prompt);
@@ -98,9 +99,15 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave)
 {
 	for (unsigned f = 0; f < ASKED_COUNT; f++)
-		if (!(leave >> f & 1) && !text_is(x->field[f], y->field[f]))
+		if (!(leave >> f & 1) && !text_is(x->field[f], y->field[f]) && !(f == ASKED_FILES && (!x->field[f] || !y->field[f])))
 			return false;
 	return true;
+}
+
+void asked_learn(struct asked *x, const struct asked *y)
+{
+	if (!x->field[ASKED_FILES])
+		x->field[ASKED_FILES] = y->field[ASKED_FILES];
 }
 
 const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
@@ -115,6 +122,9 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 		switch (f) {
 		case ASKED_MODEL:
 			text_addf(&t, "%s%s", comma, v);
+			break;
+		case ASKED_FILES:
+			text_addf(&t, "%sfiles %.8s", comma, v);
 			break;
 		case ASKED_PLATFORM:
 			text_addf(&t, "%s%s", t.length ? " on " : "on ", v);

@@ -8,6 +8,7 @@
 
 #define ASKED_LIST(X)                                                                                                      \
 	X(MODEL, "model")                                                                                                  \
+	X(FILES, "model files")                                                                                            \
 	X(WEIGHTS, "weights")                                                                                              \
 	X(LAYERS, "layers")                                                                                                \
 	X(PROMPT, "prompt tokens")                                                                                         \
@@ -37,8 +38,10 @@ struct asked { const char *field[ASKED_COUNT]; };            // NULL: the defaul
 
 // `sides` hold rows that may know what this one does not: a cell that failed early never learned how long its default sequence is.
 void asked_of(struct asked *out, struct arena *a, const struct side_row *r, const struct side *const *sides, size_t side_count);
-// Fields whose bit 1 << field is in `leave` do not count.
+// What is not known of a model's files is no difference. Fields whose bit 1 << field is in `leave` do not count.
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave);
+// What y knows of the model's files and x does not.
+void asked_learn(struct asked *x, const struct asked *y);
 // "bert-base-uncased on cpu, batch 1, 128 tokens, precision int8-dynamic", without the fields of `leave`.
 const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave);
 // What qualifies these rows (row_qualifiers) beyond what those words say; in `a`, NULL: nothing.

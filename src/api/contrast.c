@@ -82,6 +82,7 @@ static void gather(struct groups *g, const struct side *side, const struct side 
 			g->items[g->count++].asked = asked;
 			g->items[k].rows = ARENA_ARRAY(a, side->count, const struct side_row *);
 		}
+		asked_learn(&g->items[k].asked, &asked);
 		g->items[k].rows[g->items[k].count++] = &side->rows[i];
 	}
 }
@@ -102,7 +103,8 @@ static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 	uint64_t out = 0;
 
 	for (unsigned f = 0; f < ASKED_COUNT; f++) {
-		bool chosen = by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS));
+		// Unlike models are no choice between two ways to run one.
+		bool chosen = f != ASKED_FILES && (by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
 
 		if (chosen && is_constant(a, f) && is_constant(b, f) && !text_is(a->items[0].asked.field[f], b->items[0].asked.field[f]))
 			out |= (uint64_t)1 << f;
@@ -308,12 +310,28 @@ static void sort(struct contrast_result *r)
 	}
 }
 
-static void take_lone(struct contrast_lone **out, size_t *count, const struct groups *g, struct arena *a)
+// Which files is said where there are several of one name.
+static uint64_t leave_files(const struct asked *x, const struct groups *g, const struct groups *h)
+{
+	const struct groups *const sides[] = { g, h };
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < sides[i]->count; k++) {
+			const struct asked *y = &sides[i]->items[k].asked;
+
+			if (text_is(x->field[ASKED_MODEL], y->field[ASKED_MODEL]) && x->field[ASKED_FILES] && y->field[ASKED_FILES] &&
+				!text_is(x->field[ASKED_FILES], y->field[ASKED_FILES]))
+				return 0;
+		}
+	return (uint64_t)1 << ASKED_FILES;
+}
+
+static void take_lone(struct contrast_lone **out, size_t *count, const struct groups *g, const struct groups *other, struct arena *a)
 {
 	*out = ARENA_ARRAY(a, g->count + 1, struct contrast_lone);
 	for (size_t i = 0; i < g->count; i++)
 		if (!g->items[i].is_paired)
-			(*out)[(*count)++] = (struct contrast_lone){ asked_words(a, &g->items[i].asked, 0), g->items[i].rows, g->items[i].count };
+			(*out)[(*count)++] = (struct contrast_lone){ asked_words(a, &g->items[i].asked, leave_files(&g->items[i].asked, g, other)), g->items[i].rows, g->items[i].count };
 }
 
 enum status contrast_make(const struct side *a, const struct side *b, unsigned wanted, uint64_t seed, struct arena *arena, struct contrast_result *out,
@@ -336,7 +354,7 @@ enum status contrast_make(const struct side *a, const struct side *b, unsigned w
 				continue;
 			x->is_paired = y->is_paired = true;
 			struct contrast *q = &out->items[out->count++];
-			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave),
+			*q = (struct contrast){ .what = asked_words(arena, &x->asked, leave | leave_files(&x->asked, &ga, &gb)),
 				.a = x->rows,
 				.b = y->rows,
 				.a_count = x->count,
@@ -348,8 +366,8 @@ enum status contrast_make(const struct side *a, const struct side *b, unsigned w
 				return st;
 		}
 	sort(out);
-	take_lone(&out->only_a, &out->only_a_count, &ga, arena);
-	take_lone(&out->only_b, &out->only_b_count, &gb, arena);
+	take_lone(&out->only_a, &out->only_a_count, &ga, &gb, arena);
+	take_lone(&out->only_b, &out->only_b_count, &gb, &ga, arena);
 	return STATUS_OK;
 }
 

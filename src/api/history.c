@@ -26,7 +26,7 @@ static size_t gather(struct series *out, const struct side *side, struct arena *
 		size_t k = 0;
 
 		asked_of(&asked, a, &side->rows[i], one, 1);
-		while (k < n && !(asked_same(&out[k].asked, &asked, 0) && text_is(out[k].machine, side->rows[i].machine)))
+		while (k < n && !(asked_same(&out[k].asked, &asked, 1u << ASKED_FILES) && text_is(out[k].machine, side->rows[i].machine)))
 			k++;
 		if (k == n)
 			out[n++] = (struct series){ asked, side->rows[i].machine, ARENA_ARRAY(a, side->count, const struct side_row *), 0 };
@@ -91,6 +91,8 @@ static const char *with(const struct history *h, size_t before, size_t at, struc
 	out = add(a, out, "commit", x->commit, y->commit);
 	out = add(a, out, "form", x->row.form, y->row.form);
 	out = add(a, out, "device", x->row.device_description, y->row.device_description);
+	out = add(a, out, "model files", x->row.model_sha256 ? arena_printf(a, "%.8s", x->row.model_sha256) : NULL,
+		y->row.model_sha256 ? arena_printf(a, "%.8s", y->row.model_sha256) : NULL);
 	return add(a, out, "weights or graph", x->row.artifact_key ? arena_printf(a, "%.8s", x->row.artifact_key) : NULL,
 		y->row.artifact_key ? arena_printf(a, "%.8s", y->row.artifact_key) : NULL);
 }
@@ -150,7 +152,7 @@ enum status history_make(const struct side *side, enum contrast_metric m, uint64
 	for (size_t i = 0; i < *count; i++) {
 		struct history *h = &(*out)[i];
 
-		*h = (struct history){ .what = asked_words(a, &all[i].asked, 0),
+		*h = (struct history){ .what = asked_words(a, &all[i].asked, 1u << ASKED_FILES),
 			.qualifiers = asked_qualifiers(a, &all[i].asked, 0, all[i].rows, all[i].count),
 			.machine = all[i].machine,
 			.metric = m };

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/text.h"
 
 enum { READ_NBYTES = 1 << 20, TOLD_NBYTES = 16 << 20, REMEMBERED_NBYTES = 1 << 20, AWAITED_NBYTES = 256 << 20, NOTE_MOST = 256, MOST_TRIES = 3 };
 
@@ -212,9 +213,16 @@ const char *file_digest_key(struct arena *a, const char *path)
 	return file_digest(hex, path, NULL, NULL) ? digest_unknown(a) : hex;
 }
 
+static const char unknown[] = "unknown ";
+
 const char *digest_unknown(struct arena *a)
 {
 	static atomic_uint serial;
 
-	return arena_printf(a, "unknown %016llx.%u", (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
+	return arena_printf(a, "%s%016llx.%u", unknown, (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
+}
+
+bool digest_is_known(const char *digest)
+{
+	return digest != NULL && *digest != '\0' && !text_starts(digest, unknown);
 }

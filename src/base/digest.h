@@ -35,5 +35,6 @@ const char *file_digest_key(struct arena *a, const char *path);
 // In the place of a digest that cannot be had: another text at every call, so that a key made of it is no other key. What is not known
 // equals nothing.
 const char *digest_unknown(struct arena *a);
+bool digest_is_known(const char *digest);                   // false for NULL, "" and what digest_unknown gave
 
 #endif

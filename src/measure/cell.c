@@ -295,6 +295,7 @@ static void check_files(
 		return;
 	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
 	out->verdict = VERDICT_NOT_ASKED;
+	r->model_sha256 = NULL;
 	r->cause = "the model's files were changed while it was measured: which of their contents an answer would be of is not known";
 }
 
@@ -325,30 +326,31 @@ static const char *state_text(struct arena *a, const struct state_sample *before
 }
 
 // What is known of a cell before its child is started.
-static void begin_row(struct row *r, const struct cell *c, const char *golden, struct arena *a)
+static void begin_row(struct row *r, const struct cell *c, const char *golden, const char *identity, struct arena *a)
 {
 	ask_about(r, c, a);
+	r->model_sha256 = digest_is_known(identity) ? identity : NULL;
 	if (golden)
 		golden_describe(r, golden, a);
 }
 
 // The result of a cell that has had no child. `cause` in `a`.
-static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, enum verdict v, const char *cause, struct arena *a)
+static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, const char *identity, enum verdict v, const char *cause, struct arena *a)
 {
 	*out = (struct cell_result){ .verdict = v };
 	row_init(&out->row);
-	begin_row(&out->row, c, golden, a);
+	begin_row(&out->row, c, golden, identity, a);
 	out->row.verdict = verdict_word(v);
 	out->row.cause = cause;
 }
 
 // No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
-static enum status not_started(const struct cell *c, const char *golden, const struct error *why, struct arena *a,
+static enum status not_started(const struct cell *c, const char *golden, const char *identity, const struct error *why, struct arena *a,
 	struct cell_result *out, struct error *err)
 {
 	if (why->status != STATUS_NOT_ASKED)
 		return error_set(err, why->status, "%s", why->text);
-	end_childless(out, c, golden, VERDICT_NOT_ASKED, arena_strdup(a, why->text), a);
+	end_childless(out, c, golden, identity, VERDICT_NOT_ASKED, arena_strdup(a, why->text), a);
 	return STATUS_OK;
 }
 
@@ -389,10 +391,10 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		if (watch && watch->phase)
 			watch->phase(watch->context, "calibrate");
 		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
-			return not_started(c, golden, &why, a, out, err);
+			return not_started(c, golden, identity, &why, a, out, err);
 		if (!ask.calibration) {
 			cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			end_childless(out, c, golden, watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
+			end_childless(out, c, golden, identity, watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
 			out->row.wall_ms = clock_ms() - begin;
 			return STATUS_OK;
 		}
@@ -407,7 +409,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		ask.reference_tokens = reference_tokens(&ref, a);
 	}
 	heard_init(&heard, a, watch);
-	begin_row(&heard.row, c, golden, a);
+	begin_row(&heard.row, c, golden, identity, a);
 	if (c->quiet_wait_s > 0) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "quiet");
@@ -415,7 +417,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	}
 	state_read(&before, a, "");
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &why)))
-		return not_started(c, golden, &why, a, out, err);
+		return not_started(c, golden, identity, &why, a, out, err);
 	state_read(&after, a, "");
 	scratch_sweep();     // a browser's profile, where the child could not remove it
 	result.row = heard.row;

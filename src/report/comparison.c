@@ -86,6 +86,24 @@ static void put_into_words(struct report_comparison *r, struct arena *a)
 	r->notes = notes_of(a, c);
 }
 
+// Of which files its model was is what its rows know.
+static enum status take_files(struct store *s, struct report_comparison *items, size_t count, struct error *err)
+{
+	static const char sql[] =
+		"SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT id, unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]),"
+		" TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM comparison) c JOIN result r ON r.id = c.cell GROUP BY c.id ORDER BY c.id";
+	struct table t;
+	enum status st = count > 0 ? store_query(s, sql, &t, err) : STATUS_OK;
+
+	for (size_t i = 0; !st && count > 0 && i < t.row_count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (items[k].line.id == table_integer(&t, i, "id")) {
+				items[k].first_sha256 = table_get(&t, i, "first");
+				items[k].last_sha256 = table_get(&t, i, "last");
+			}
+	return st;
+}
+
 enum status report_comparisons(struct store *s, struct report_comparison **out, size_t *count, struct error *err)
 {
 	struct store_comparison *lines;
@@ -108,5 +126,5 @@ enum status report_comparisons(struct store *s, struct report_comparison **out, 
 	for (size_t i = 0; i < kept; i++)
 		put_into_words(&(*out)[i], &s->arena);
 	*count = kept;
-	return STATUS_OK;
+	return take_files(s, *out, kept, err);
 }

@@ -33,7 +33,7 @@ static bool speaks_for_model(const struct summary *s, size_t i)
 
 	for (size_t k = 0; k < s->line_count; k++) {
 		const struct report_line *o = &s->lines[k];
-		if (k == i || !text_is(o->model, l->model))
+		if (k == i || !report_same_model(o, l))
 			continue;
 		bool whole = l->layers == ROW_NONE, other_whole = o->layers == ROW_NONE;
 		if (whole != other_whole ? other_whole : is_simple(o) != is_simple(l) ? is_simple(o) : cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l) : k < i)
@@ -66,7 +66,7 @@ static const struct report_cell *answer_of(const struct summary *s, const struct
 	const struct report_cell *found = at(s, l, k);
 
 	for (size_t i = 0; i < s->line_count && at(s, l, k) == NULL; i++) {
-		const struct report_cell *c = text_is(s->lines[i].model, l->model) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
+		const struct report_cell *c = report_same_model(&s->lines[i], l) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
 		if (c != NULL && (found == NULL || (c->is_good && !found->is_good)))
 			found = c;
 	}

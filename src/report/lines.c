@@ -131,7 +131,7 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		same_or_unknown(l->weights, r->weights) && same_asked(&l->asked, r) && text_is(l->source, r->source) &&
+		same_or_unknown(l->weights, r->weights) && same_or_unknown(l->model_sha256, r->model_sha256) && same_asked(&l->asked, r) && text_is(l->source, r->source) &&
 		same_graph_and_options(l->question, &c->question) && same_judged(l->question, &c->question);
 }
 
@@ -150,10 +150,29 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
+	l->model_sha256 = l->model_sha256 != NULL ? l->model_sha256 : r->model_sha256;
 	if (report_computed_in(r) != NULL && (l->compute_dtype == NULL || text_is(r->compute_dtype, "f32")))
 		l->compute_dtype = r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
+}
+
+bool report_same_model(const struct report_line *x, const struct report_line *y)
+{
+	return text_is(x->model, y->model) && same_or_unknown(x->model_sha256, y->model_sha256);
+}
+
+bool report_same_files(const struct row *x, const struct row *y)
+{
+	return same_or_unknown(x->model_sha256, y->model_sha256);
+}
+
+const char *report_files_words(struct arena *a, const struct summary *s, const char *model, const char *sha256)
+{
+	for (size_t i = 0; i < s->line_count && sha256 != NULL; i++)
+		if (text_is(s->lines[i].model, model) && !same_or_unknown(s->lines[i].model_sha256, sha256))
+			return arena_printf(a, "model files %.8s", sha256);
+	return NULL;
 }
 
 static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
@@ -180,6 +199,9 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "%s at %g queries/s", out, l->asked.rate_per_s);
 	if (l->asked.latency_bound_ms > 0)
 		out = arena_printf(a, "%s within %s", out, report_ms(a, l->asked.latency_bound_ms));
+	const char *files = report_files_words(a, s, l->model, l->model_sha256);
+	if (files != NULL)
+		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);
 	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
 	if (beside != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
@@ -339,7 +361,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 
 	if (!(but & BUT_BATCH || r->batch == q->batch) || !(but & BUT_SEQUENCE || r->sequence == q->sequence) ||
 		r->layers != q->layers || r->new_tokens != q->new_tokens || !text_is(x->name, y->name) ||
-		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source))
+		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source) ||
+		!report_same_files(r, q))
 		return false;
 	struct variant v = variant_of_row(r);
 	v.precision = but & BUT_PRECISION ? q->precision : v.precision;

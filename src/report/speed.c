@@ -35,7 +35,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	const char *sql = arena_printf(a,
 		"WITH q AS (SELECT max(r.id, %d) AS ids FROM result r JOIN cell c ON c.id = r.id"
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
-		" GROUP BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form),"
+		" GROUP BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
 		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
 		" SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM p JOIN sample s ON s.cell = p.id"
 		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN ") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
@@ -72,6 +72,11 @@ static const char *claim_of(struct arena *a, const struct report_speed *s, enum 
 	return v == COMPARE_SLOWER ? "faster" : v == COMPARE_FASTER ? "slower" : compare_word(v);
 }
 
+static bool is_of_files(const struct report_comparison *c, const struct row *r)
+{
+	return r->model_sha256 == NULL || c->first_sha256 == NULL || (text_is(c->first_sha256, r->model_sha256) && text_is(c->last_sha256, r->model_sha256));
+}
+
 // A line of `comparison` between just these two; NULL: there is none. *swapped: its A is the other one.
 static const struct store_comparison *paired(const struct summary *s, const struct report_cell *c, const struct report_cell *other, bool *swapped)
 {
@@ -85,6 +90,7 @@ static const struct store_comparison *paired(const struct summary *s, const stru
 		bool plain = l->side_a && l->side_b && !strchr(l->side_a, ' ') && !strchr(l->side_b, ' ');
 		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence && l->layers == c->row.layers
 			&& (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
+		alike = alike && is_of_files(&s->comparisons[i], &c->row) && is_of_files(&s->comparisons[i], &other->row);
 		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike || !text_is(l->metric, "latency_ms") || !(l->ratio > 0)
 			|| c->row.precision != NULL || c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE
 			|| c->question.own_options != NULL || c->question.cell.is_static || c->question.cell.is_dynamic)
@@ -114,7 +120,7 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 	bool swapped = false;
 	const struct store_comparison *l;
 
-	if (c == NULL || other == NULL || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0) || !report_same_length(c, other))
+	if (c == NULL || other == NULL || !report_same_files(&c->row, &other->row) || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0) || !report_same_length(c, other))
 		return out;
 	out.times = other->row.latency_ms / c->row.latency_ms;
 	out.processes = c->process_count;

@@ -74,6 +74,7 @@ struct report_line {
 	const char *model, *name;            // as asked; as shown
 	const char *model_type, *architecture;
 	const char *machine;
+	const char *model_sha256;                        // of what lay under its name; NULL: no cell knows
 	const char *weights, *compute_dtype;             // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
 	int64_t batch, sequence, layers;                 // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                              // ROW_NONE: one forward pass
@@ -117,6 +118,7 @@ struct report_run { const char *command, *version, *started_at; int64_t id, cell
 // Two sides of one question, in alternation; comparison.c.
 struct report_comparison {
 	struct store_comparison line;
+	const char *first_sha256, *last_sha256;          // the least and the greatest model_sha256 of its rows; NULL: not known
 	const char *name, *model, *where;    // of the preset; as shown; "chromium", or both
 	const char *a_ms, *b_ms, *interval;  // "12.3 ms"; "0.871 (0.840 to 0.902)"; NULL where nothing was compared
 	const char *answer;                  // "faster: B takes 13 % less"

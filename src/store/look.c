@@ -65,8 +65,9 @@ static const char same_question[] =
 	" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
 	" AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ?"
 	" AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND COALESCE(o.scenario, '') = ?"
-	" AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)";
-enum { SAME_QUESTION = 14, PARAMETERS_MOST = 20 };
+	" AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)"
+	" AND (COALESCE(o.model_sha256, '') IN ('', ?) OR ? = '')";
+enum { SAME_QUESTION = 16, PARAMETERS_MOST = 20 };
 
 static const char *given(const char *text)
 {
@@ -86,6 +87,7 @@ static void ask_same(struct db_parameter *p, struct arena *a, const struct row *
 		{ .integer = counted(like->prompt_tokens) }, { .integer = counted(like->new_tokens) }, { .integer = counted(like->threads) },
 		{ .integer = counted(like->image_size) }, { .text = given(like->scenario) }, { .integer = counted(like->streams) },
 		{ .text = arena_printf(a, "%.17g", like->rate_per_s > 0 ? like->rate_per_s : 0.0) },
+		{ .text = given(like->model_sha256) }, { .text = given(like->model_sha256) },
 	};
 
 	memcpy(p, same, sizeof same);

@@ -5,22 +5,25 @@
 //              `assay ab` or another effort timed answers the same question); an interrupted try hides nothing
 //     timed    of these, rows that count (measure/standing.h) with a time that hardware took: no emulator
 //     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the largest
-// Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, weights, layers and shapes.
+// Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, model files, weights, layers and shapes.
+//     files    in these: of which files the model was; of a row that does not know, those that its name has now
 #include "measure/standing.h"
 #include "store/questions.h"
 
 // What must be equal for two times to be compared; platform, device, precision, threads and options are what may differ.
-#define LINE "machine, model, head, weights, layers, batch, sequence, image_size, task, prompt_tokens, new_tokens, scenario"
+#define LINE "machine, model, files, head, weights, layers, batch, sequence, image_size, task, prompt_tokens, new_tokens, scenario"
 #define SAME_LINE                                                                                                          \
 	"a.machine = b.machine AND a.model = b.model AND a.head IS NOT DISTINCT FROM b.head AND a.weights IS NOT DISTINCT FROM b.weights"     \
 	" AND a.layers IS NOT DISTINCT FROM b.layers AND a.batch IS NOT DISTINCT FROM b.batch AND a.sequence IS NOT DISTINCT FROM b.sequence"  \
 	" AND a.image_size IS NOT DISTINCT FROM b.image_size AND a.task IS NOT DISTINCT FROM b.task"                       \
 	" AND a.prompt_tokens IS NOT DISTINCT FROM b.prompt_tokens AND a.new_tokens IS NOT DISTINCT FROM b.new_tokens"      \
-	" AND a.scenario IS NOT DISTINCT FROM b.scenario"
+	" AND a.scenario IS NOT DISTINCT FROM b.scenario AND a.files IS NOT DISTINCT FROM b.files"
 // A difference is claimed of 6 rows a side (each a process, as COMPARE_LEAST) of which every one of one side took more than 1.02 times as long as
 // every one of the other: by chance that comes in 1 of 462 cases (rank-sum test), which is what `assay compare` asks, 99 %, and more.
 #define CLAIM(n, least, m, most) "CASE WHEN " n " >= 6 AND " m " >= 6 AND " least " > 1.02 * " most " THEN 'slower' WHEN " n " >= 6 AND " m " >= 6" \
 	" THEN 'cannot tell: the rows overlap' ELSE 'cannot tell: ' || " n " || ' and ' || " m " || ' rows, 6 a side are needed' END"
+// Beside a model's name: its files, where the name had others as well.
+#define FILES(of) "CASE WHEN " of "file_sets > 1 THEN left(" of "files, 8) END"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
 // Counts of verdicts, and times of those that count. A row that is right and does not count (it ran elsewhere, or the null engine
 // stood in) is among the others.
@@ -36,7 +39,7 @@ const struct store_question store_questions[] = {
 	", ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY " LINE ") AS n,"
 	"  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms FROM timed"
 	"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
-	" SELECT model, " SHAPE ", requested AS platform, device, precision, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
+	" SELECT model, " FILES("") " AS files, " SHAPE ", requested AS platform, device, precision, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
 	" round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, stability, id AS \"row\""
 	" FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id", true },
 
@@ -68,7 +71,7 @@ const struct store_question store_questions[] = {
 	" FROM latest WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0) ORDER BY id", false },
 
 	{ "slower-than-cpu", "platforms whose median is above cpu's for the same; sure: slower, where each of 6 rows a side says so, else what is missing",
-	" SELECT a.model, a.weights, a.layers, a.batch, a.sequence, a.new_tokens, a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms,"
+	" SELECT a.model, " FILES("a.") " AS files, a.weights, a.layers, a.batch, a.sequence, a.new_tokens, a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms,"
 	" round(b.latency_ms, 3) AS cpu_ms, round(a.latency_ms / b.latency_ms, 2) AS times, " CLAIM("p.n", "p.least", "q.n", "q.most") " AS sure,"
 	" a.samples, b.samples AS cpu_samples, a.id AS \"row\", b.id AS cpu_row"
 	" FROM timed a JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE

@@ -56,6 +56,18 @@ code 0 "$ASSAY" compare "$work/b.duckdb:run:1" "$work/c.duckdb:1"
 has out ', B (right|unjudged): better$'
 unset ASSAY_NULL
 
+# Other weights under one name are another model, whichever rows are named; every platform knows which.
+code 0 mv "$work/bert" "$work/first"
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" --seed 7
+export ASSAY_NULL="cpu:clock=told,sleep_ms=5 openvino:clock=told,sleep_ms=9"
+ask 0 --on cpu,openvino --db "$work/d.duckdb" --json
+json 'd[0]["model_sha256"] == d[1]["model_sha256"] and len(d[0]["model_sha256"]) == 64'
+code 2 "$ASSAY" compare "$work/c.duckdb:1" "$work/d.duckdb:1"
+has out '^0 questions in common'
+has out '^only in A'
+has out 'bert, files [0-9a-f]{8}'
+unset ASSAY_NULL
+
 # By version, commit and machine.
 code 0 "$ASSAY" query --format csv "SELECT substr(machine, 1, 6), program_version, substr(coalesce(program_commit, 'none'), 1, 7) FROM run LIMIT 1"
 IFS=, read -r machine version commit <<<"$(tail -1 "$work/out")"

@@ -29,6 +29,7 @@ struct made {
 	int emulated;
 	int64_t nodes_elsewhere;
 	const char *key;                     // of the cell: how long was timed is in it, too
+	const char *files;
 };
 
 static int64_t put(struct store *s, const struct made *m)
@@ -63,6 +64,7 @@ static int64_t put(struct store *s, const struct made *m)
 	}
 	r.row.cause = m->cause;
 	r.row.source = m->source;
+	r.row.model_sha256 = m->files;
 	r.row.stability = m->stability ? m->stability : "stable";
 	r.row.stability_why = m->stability ? "windows 1 and 2 differ by 30 %" : NULL;
 	if (m->verdict == VERDICT_WRONG) {
@@ -256,6 +258,26 @@ static void test_one_row_a_question(void **state)
 	memcpy(path, whole, sizeof path);
 }
 
+// What lies under a name may change: rows of unlike files are neither ranked nor held against each other, and one that does not
+// know its files is of those that its name has now.
+static void test_files(void **state)
+{
+	struct store s = { 0 };
+	char whole[sizeof path];
+
+	(void)state;
+	memcpy(whole, path, sizeof path);
+	begin(&s, "files");
+	put(&s, &(struct made){ "m.onnx", "cpu", 100, .verdict = VERDICT_RIGHT, .files = "0123456789ab" });
+	put(&s, &(struct made){ "m.onnx", "openvino", 10, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
+	put(&s, &(struct made){ "m.onnx", "webgpu", 5, .verdict = VERDICT_RIGHT });
+	put(&s, &(struct made){ "m.onnx", "mps", 300, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
+	store_close(&s);
+	answers("fastest", ALL, "model files platform of_cpu against row", "m.onnx|01234567|cpu|1.0|0|1\nm.onnx|fedcba98|webgpu|-|2|3\n", NULL);
+	answers("slower-than-cpu", ALL, "model platform row", "", NULL);
+	memcpy(path, whole, sizeof path);
+}
+
 // rocm was looked for and is nowhere; a row of the null engine and an imported one leave their pairs untested.
 static void test_untested(void **state)
 {
@@ -294,7 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fastest), cmocka_unit_test(test_counts), cmocka_unit_test(test_what_went_wrong), cmocka_unit_test(test_comparisons),
-		cmocka_unit_test(test_claims), cmocka_unit_test(test_one_row_a_question),
+		cmocka_unit_test(test_claims), cmocka_unit_test(test_files), cmocka_unit_test(test_one_row_a_question),
 		cmocka_unit_test(test_untested), cmocka_unit_test(test_every_question),
 	};
 

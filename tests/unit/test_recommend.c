@@ -114,6 +114,24 @@ static void the_fastest_right_one(void **state)
 	first_is(f, "cpu");
 }
 
+// Two models under one name are two models: the newer is spoken of, and what the other took says nothing of it.
+static void other_files_are_another_model(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result old = timed("m", "cpu", 100, 500), now = timed("m", "openvino", 5, 900);
+
+	old.row.model_sha256 = "0123456789abcdef";
+	now.row.model_sha256 = "fedcba9876543210";
+	add(f, old);
+	add(f, now);
+	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
+	first_is(f, "openvino");
+	assert_int_equal(f->got.choice_count, 1);
+	assert_null(f->got.choices[0].claim);
+	assert_non_null(strstr(f->got.question, "model files fedcba98"));
+	assert_string_equal(why_left_out(f, "cpu"), "is of other files of that name (01234567): not compared with those of fedcba98");
+}
+
 // GiB is not GB, and a peak is what the limit is held against: 900 MiB are less than 0.9 GiB, and more than 0.87.
 static void the_limit_is_in_gib(void **state)
 {
@@ -332,7 +350,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(the_fastest_right_one),
+		TEST(the_fastest_right_one), TEST(other_files_are_another_model),
 		TEST(the_limit_is_in_gib),
 		TEST(a_fallback_is_no_success),
 		TEST(nothing_that_is_not_this_hardware),

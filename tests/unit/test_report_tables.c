@@ -132,6 +132,41 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->html, "--on openvino --seq 128 --synthetic --no-conform --threads 2");
 }
 
+// Files that changed under one name: two lines, told apart, without a ratio, whatever was asked; processes and comparisons of the
+// one say nothing of the other. A row that failed before anybody knew stays with the name.
+static void test_files_keep_lines_apart(void **state)
+{
+	static const char *const files[] = { "0123456789abcdef", "fedcba9876543210" };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 6; i++) {
+		struct cell_result r = process_of("m", "cpu", 100, i), q = process_of("m", "openvino", 5, i);
+		r.row.model_sha256 = files[0];
+		q.row.model_sha256 = files[1];
+		add(f, "m", "cpu", r);
+		add(f, "m", "openvino", q);
+	}
+	add_failed(f, "m", "webgpu", VERDICT_CRASHED, "signal 11");
+	write_all(f);
+	assert_int_equal(line_count(f), 2);
+	assert_true(json_is_null(json_object_get(cell(f, 1, "openvino"), "times_cpu")));
+	assert_true(json_object_get(cell(f, 0, "webgpu"), "verdict") != NULL);
+	says(&f->md, "model files 01234567");
+	says(&f->md, "model files fedcba98");
+	never_says(&f->md, "processes: faster");
+	// The same question again, of the files that are there now: one line, and of no process of the old.
+	for (size_t i = 0; i < 6; i++) {
+		struct cell_result r = process_of("m", "cpu", 10, i);
+		r.row.model_sha256 = files[1];
+		add(f, "m", "cpu", r);
+	}
+	report_again(f);
+	assert_int_equal(line_count(f), 1);
+	never_says(&f->md, "model files");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(cell(f, 0, "openvino"), "against_cpu"), "claim")), "faster");
+	assert_true(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) < 3);
+}
+
 // What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line says which,
 // beside its time and beside every ratio of it.
 static void test_one_line_in_every_arithmetic(void **state)
@@ -515,6 +550,7 @@ int main(void)
 		TEST(test_speed_up_paired),
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
+		TEST(test_files_keep_lines_apart),
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_precision),

@@ -249,6 +249,35 @@ static void metrics_and_directions(void **state)
 	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
 }
 
+// Six rows a side of one name whose files changed are two questions, though the sides were named row by row; one that failed before
+// it knew its files answers either.
+static void other_files_are_another_question(void **state)
+{
+	static struct made a, b;
+	struct cell c = test_cell("m", "cpu");
+	struct contrast_result r;
+	struct history *h;
+	size_t count;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		make(&a, &c, 1, 10)->row.model_sha256 = i ? "0123456789abcdef" : NULL;
+		make(&b, &c, 2, 20)->row.model_sha256 = "fedcba9876543210";
+	}
+	a.side.by_number = b.side.by_number = true;
+	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
+	assert_true(r.count == 0 && r.compared == 0 && r.only_a_count == 1 && r.only_b_count == 1 && r.only_a[0].count == 6 && !r.differs);
+	assert_non_null(strstr(r.only_a[0].what, "files 01234567"));
+	assert_non_null(strstr(r.only_b[0].what, "files fedcba98"));
+	for (size_t i = 0; i < 6; i++)
+		b.row[i].row.model_sha256 = i ? "0123456789abcdef" : NULL;
+	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
+	assert_true(r.count == 1 && r.items[0].a_count == 6 && r.items[0].b_count == 6 && !strstr(r.items[0].what, "files"));
+	b.row[5].row.model_sha256 = "fedcba9876543210";
+	OK(history_make(&b.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
+	assert_int_equal(count, 1);
+}
+
 // What qualifies rows is said of each side where the words of the question do not say it: an emulator's, a shortened model's, of
 // some or of all.
 static void figures_are_qualified(void **state)
@@ -348,6 +377,7 @@ int main(void)
 		TEST(only_one_question_is_held_against),
 		TEST(words_choose_rows),
 		cmocka_unit_test(metrics_and_directions),
+		cmocka_unit_test_teardown(other_files_are_another_question, forget),
 		cmocka_unit_test_teardown(figures_are_qualified, forget),
 		cmocka_unit_test_teardown(a_series_changes, forget),
 	};
