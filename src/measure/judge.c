@@ -15,13 +15,15 @@
 //
 // Rounding: values inside a model are of the order of 1 (normalisation, softmax, sigmoid), so its outputs carry an absolute error
 // of some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and
-// right. Up to 4 such units (root mean square) an NMSE says nothing.
+// right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both are
+// small: that is no verdict.
 #include "measure/judge.h"
 
 #include <float.h>
 #include <math.h>
 
 #define MASKED_AT_MOST (-9000.0)
+#define UNLIKE 0.1                           // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
 
 // What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however low.
 static bool stands_for_masked(double r)
@@ -125,6 +127,34 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
 	return true;
 }
 
+// Sign and size hold every integer of 64 bits; a double does not.
+struct integer {
+	bool is_negative;
+	uint64_t size;
+};
+
+static struct integer integer_at(const struct tensor *t, size_t i)
+{
+	int64_t x;
+
+	if (t->dtype == DTYPE_U64)
+		return (struct integer){ false, ((const uint64_t *)t->data)[i] };
+	x = t->dtype == DTYPE_I64 ? ((const int64_t *)t->data)[i] : (int64_t)tensor_get(t, i);
+	return (struct integer){ x < 0, x < 0 ? -(uint64_t)x : (uint64_t)x };
+}
+
+static double apart(struct integer x, struct integer y)
+{
+	if (x.is_negative != y.is_negative)
+		return (double)x.size + (double)y.size;
+	return (double)(x.size > y.size ? x.size - y.size : y.size - x.size);
+}
+
+static const char *integer_text(struct integer x, struct arena *a)
+{
+	return arena_printf(a, "%s%llu", x.is_negative ? "-" : "", (unsigned long long)x.size);
+}
+
 static void judge_integers(const struct tensor *output, const struct tensor *reference, size_t count, double agreement, struct arena *a, struct check *out)
 {
 	char where[128];
@@ -132,15 +162,16 @@ static void judge_integers(const struct tensor *output, const struct tensor *ref
 	double equal;
 
 	for (size_t i = 0; i < count; i++) {
-		double x = tensor_get(output, i), r = tensor_get(reference, i), error = fabs(x - r);
+		struct integer x = integer_at(output, i), r = integer_at(reference, i);
+		double error = apart(x, r);
 
-		if (x == r)
+		if (x.size == r.size && x.is_negative == r.is_negative)
 			continue;
 		if (!different++ || error > out->max_abs_error) {
 			out->max_abs_error = error;
 			out->worst = i;
-			out->worst_value = x;
-			out->worst_reference = r;
+			out->worst_value = tensor_get(output, i);
+			out->worst_reference = tensor_get(reference, i);
 		}
 	}
 	equal = count ? 1 - (double)different / (double)count : 1;
@@ -151,8 +182,9 @@ static void judge_integers(const struct tensor *output, const struct tensor *ref
 	if (count && agreement < 1)
 		out->top1_agreement = equal;
 	if (!out->right)
-		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%g, reference %g); %s", out->name, different,
-			count, place(output, out->worst, where, sizeof where), out->worst_value, out->worst_reference,
+		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%s, reference %s); %s", out->name, different,
+			count, place(output, out->worst, where, sizeof where), integer_text(integer_at(output, out->worst), a),
+			integer_text(integer_at(reference, out->worst), a),
 			agreement < 1 ? arena_printf(a, "%g %% must be equal", 100 * agreement) : "they must be equal");
 }
 
@@ -357,6 +389,8 @@ static const char *beyond_bound(const struct tensor *output, const struct bound 
 	if (out->max_abs_error > allowed)
 		return arena_printf(a, "%s: %.3g off at %s (%.6g, reference %.6g); allowed %.2g", out->name, out->max_abs_error, where, out->worst_value,
 			out->worst_reference, allowed);
+	if (by_energy > 1 && by_rounding <= 1 && out->nmse >= UNLIKE)
+		out->not_judged = "its values are no larger than float32's rounding of the model's inner values";
 	if (energy > 1)
 		return arena_printf(a, "%s: normalised mean squared error %.3g; allowed %.2g (root mean square error %.3g, rounding allows %.2g; worst %.3g off at %s)",
 			out->name, out->nmse, bound->nmse, rms, bound->rounding, out->max_abs_error, where);
@@ -386,7 +420,7 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 			tensor_shape_text(output->rank, output->dim, where, sizeof where));
 		return;
 	}
-	if (is_integer(reference->dtype) != is_integer(output->dtype)) {
+	if (is_integer(reference->dtype) != is_integer(output->dtype) || !reference->dtype || !output->dtype) {
 		out->decided_by = "type";
 		out->max_abs_error = out->max_rel_error = (double)NAN;
 		out->cause = arena_printf(a, "%s: holds %s, reference %s", out->name, dtype_word(output->dtype), dtype_word(reference->dtype));

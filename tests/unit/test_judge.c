@@ -307,6 +307,32 @@ static void integers_must_be_equal(void **state)
 	arena_done(&a);
 }
 
+static void large_integers_are_compared_as_integers(void **state)
+{
+	// Beyond 2^53 a double has no place for the last digits.
+	int64_t x[2] = { -((int64_t)1 << 60), ((int64_t)1 << 60) + 100 }, r[2] = { -((int64_t)1 << 60), (int64_t)1 << 60 };
+	uint64_t u[2] = { UINT64_MAX, UINT64_MAX - 1 };
+	struct tensor output = { .name = "ids", .dtype = DTYPE_I64, .rank = 1, .dim = { 2 }, .data = x, .nbytes = sizeof x }, reference = output;
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	reference.data = r;
+	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
+	assert_false(c.right);
+	assert_true(c.max_abs_error >= 100 && c.max_abs_error <= 100);
+	assert_non_null(strstr(c.cause, "1 of 2 integers differ, most at [1] (1152921504606847076, reference 1152921504606846976)"));
+	output.dtype = reference.dtype = DTYPE_U64;
+	output.data = reference.data = u;
+	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
+	assert_true(c.right);
+	output.dtype = DTYPE_I64;                        // -1 and -2 are not those
+	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
+	assert_false(c.right);
+	assert_non_null(strstr(c.cause, "2 of 2 integers differ"));
+	arena_done(&a);
+}
+
 static void top1_counts_rows(void **state)
 {
 	float r[6] = { 1, 2, 3, 3, 2, 1 }, x[6] = { 1, 2, 3, 2, 3, 1 };
@@ -419,7 +445,8 @@ int main(void)
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(the_nearest_bound_is_told),
 		cmocka_unit_test(shapes_must_agree), cmocka_unit_test(a_short_tensor_is_not_read), cmocka_unit_test(empty_tensors_are_equal),
-		cmocka_unit_test(integers_must_be_equal), cmocka_unit_test(top1_counts_rows), cmocka_unit_test(precisions_have_their_bounds),
+		cmocka_unit_test(integers_must_be_equal),
+		cmocka_unit_test(large_integers_are_compared_as_integers), cmocka_unit_test(top1_counts_rows), cmocka_unit_test(precisions_have_their_bounds),
 		cmocka_unit_test(reduced_precisions_have_wider_ones), cmocka_unit_test(choices_of_inexact_numbers_are_counted), cmocka_unit_test(embeddings_are_derived),
 	};
 

@@ -164,6 +164,35 @@ static void no_finite_value_proves_nothing(void **state)
 	arena_done(&a);
 }
 
+// As large as float32's rounding of values of 1, and the opposite of what was asked for: agrees with nothing, and is wrong by nothing.
+static void values_as_small_as_rounding_prove_nothing(void **state)
+{
+	static const double off[] = { 2, 0.02, 2 };              // of the reference: NMSE 4, 4e-4, 4
+	float theirs[2 * TOKENS], ours[2 * TOKENS], one[2 * TOKENS];
+	struct tensor t[] = { of("y", 2, theirs), of("z", 2, one) }, o[] = { of("y", 2, ours), of("z", 2, one) };
+	struct arena a = { 0 };
+	struct row row;
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		const struct reference ref = { .name = "golden", .tensors = t, .count = k == 2 ? 2 : 1, .by = BY_GOLDEN };
+
+		for (size_t i = 0; i < 2 * TOKENS; i++) {
+			theirs[i] = i % 2 ? 1e-7f : -2e-7f;
+			ours[i] = (float)(theirs[i] * (1 - off[k]));
+			one[i] = (float)i;
+		}
+		row_init(&row);
+		assert_int_equal(reference_judge(&ref, o, ref.count, bound_for(DTYPE_F32), &a, &row, NULL), k == 0 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
+		assert_int_equal(row.not_judged != NULL, k != 1);
+		if (k != 1)
+			assert_non_null(strstr(row.not_judged, "y (its values are no larger than float32's rounding"));
+		assert_int_equal(isnan(row.cosine), k == 0);
+		assert_true(k == 0 || row.cosine > 0.999);
+	}
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +201,7 @@ int main(void)
 		cmocka_unit_test(an_average_of_no_token_decides_nothing),
 		cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
 		cmocka_unit_test(no_finite_value_proves_nothing),
+		cmocka_unit_test(values_as_small_as_rounding_prove_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
