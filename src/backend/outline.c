@@ -154,13 +154,14 @@ static const char *text_field(struct arena *a, struct wire w, unsigned number, s
 
 // ---- names --------------------------------------------------------------------------------------------------------------
 
-// What is known of the values of a graph by their names. dtype: outline_types. input, rows, axis_rows: outline_tables.
+// What is known of the values of a graph by their names. dtype: outline_types. input, rows, axis_rows: outline_tables. node: find_live.
 struct known {
 	const uint8_t *name;
 	size_t length;
 	enum dtype dtype;
 	size_t input;                        // the input whose numbers these are, counted from 1; 0: of none
 	int64_t dim[2];                      // of a table: its first two dimensions; 0: no table
+	size_t node;                         // the node that gives it, counted from 1; 0: none
 };
 // Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not
 // our time.
@@ -415,6 +416,8 @@ static const char of_run[] =
 	"DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 MatMulIntegerToFloat ConvInteger"
 	" QAttention QEmbedLayerNormalization";
 
+static const char of_chance[] = "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli";
+
 static void take_operator(struct outline_arithmetic *out, struct arena *a, struct wire op)
 {
 	unsigned of = is(op, of_run) ? OUTLINE_DYNAMIC : is(op, of_scales) ? OUTLINE_STATIC : is(op, of_weights) ? OUTLINE_WEIGHTS : 0;
@@ -422,6 +425,8 @@ static void take_operator(struct outline_arithmetic *out, struct arena *a, struc
 	out->of |= of;
 	if (of && !out->quantised)
 		out->quantised = string(a, op);
+	if (is(op, of_chance) && !out->draws)
+		out->draws = string(a, op);
 }
 
 static void take_half(struct outline_arithmetic *out, enum dtype t)
@@ -479,15 +484,128 @@ static void take_nodes(
 	}
 }
 
+// Which nodes lead to an output: from the outputs back to what gives them, each node once, so that the order in the file does not
+// matter. Whatever a branch names counts as read.
+struct live {
+	struct wire *node;
+	bool *is;
+	size_t count;
+	size_t *open, open_count;            // nodes that lead to an output and are not yet looked into
+	struct names values, functions;
+	bool calls;                          // one of them calls a function of the model
+	bool all;                            // it cannot be told: all of them do
+	struct reading reading;
+};
+
+static void reach(struct live *l, struct wire name)
+{
+	const struct known *k = name.at < name.end ? look(&l->values, name, false) : NULL;
+
+	if (!k || !k->node || l->is[k->node - 1])
+		return;
+	l->is[k->node - 1] = true;
+	l->open[l->open_count++] = k->node - 1;
+}
+
+static void reach_graph(struct live *l, struct wire graph, int depth);
+
+static void reach_inputs(struct live *l, struct wire node, int depth)
+{
+	struct field f, g;
+
+	while (next(&node, &f, &l->reading)) {
+		if (f.number == 1 && f.kind == 2)
+			reach(l, f.bytes);
+		if (f.number == 4 && f.kind == 2)
+			l->calls = l->calls || (f.bytes.at < f.bytes.end && look(&l->functions, f.bytes, false));
+		while (f.number == 5 && f.kind == 2 && next(&f.bytes, &g, &l->reading))
+			if ((g.number == 6 || g.number == 11) && g.kind == 2)
+				reach_graph(l, g.bytes, depth + 1);
+	}
+}
+
+static void reach_graph(struct live *l, struct wire graph, int depth)
+{
+	struct field f;
+
+	l->all = l->all || depth > GRAPHS_DEEP;
+	while (!l->all && next(&graph, &f, &l->reading)) {
+		if (f.number == 1 && f.kind == 2)
+			reach_inputs(l, f.bytes, depth);
+		if (f.number == 12 && f.kind == 2 && field_of(&f.bytes, 1, &l->reading))
+			reach(l, f.bytes);
+	}
+}
+
+// The nodes of a graph and the values that they give. Two nodes that give one value: broken.
+static void take_values(struct live *l, struct wire graph)
+{
+	struct field f, g;
+	size_t i = 0;
+
+	while (next(&graph, &f, &l->reading)) {
+		if (f.number != 1 || f.kind != 2 || i == l->count)
+			continue;
+		l->node[i++] = f.bytes;
+		while (next(&f.bytes, &g, &l->reading)) {
+			struct known *k = g.number == 2 && g.kind == 2 && g.bytes.at < g.bytes.end ? slot(&l->values, g.bytes) : NULL;
+
+			l->all = l->all || (k && (k->node || k == &l->values.lost));
+			if (k)
+				k->node = i;
+		}
+	}
+}
+
+static void find_live(struct live *l, const struct outline *o, struct arena *a, struct wire model)
+{
+	size_t names = 0, functions = 0, graphs = 0;
+	struct wire w = model, graph = { 0 };
+	struct field f, g;
+
+	while (next(&w, &f, &l->reading)) {
+		functions += f.number == 25 && f.kind == 2;
+		if (f.number == 7 && f.kind == 2 && !graphs++)
+			graph = f.bytes;
+	}
+	for (w = graph; next(&w, &f, &l->reading);)
+		if (f.number == 1 && f.kind == 2)
+			for (struct wire node = f.bytes; next(&node, &g, &l->reading);)
+				names += g.number == 2;
+	l->count = o->node_count;
+	l->node = ARENA_ARRAY(a, l->count + 1, struct wire);
+	l->is = ARENA_ARRAY(a, l->count + 1, bool);
+	l->open = ARENA_ARRAY(a, l->count + 1, size_t);
+	names_init(&l->values, a, names);
+	names_init(&l->functions, a, functions);
+	for (w = model; functions && next(&w, &f, &l->reading);)
+		if (f.number == 25 && f.kind == 2 && field_of(&f.bytes, 1, &l->reading))
+			l->all = slot(&l->functions, f.bytes) == &l->functions.lost || l->all;
+	take_values(l, graph);
+	l->all = l->all || graphs != 1 || o->output_count == 0;
+	for (size_t i = 0; i < o->output_count; i++)
+		reach(l, wire_of(o->outputs[i].name));
+	while (l->open_count && !l->all)
+		reach_inputs(l, l->node[l->open[--l->open_count]], 0);
+	l->all = l->all || l->reading.bad;
+	l->calls = l->calls || l->all;
+}
+
 void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struct arena *a, const void *onnx, size_t nbytes)
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct reading r = { 0 };
+	struct live live = { 0 };
 	struct field f;
 
 	*out = (struct outline_arithmetic){ 0 };
 	outline_types(o, a, onnx, nbytes);
+	find_live(&live, o, a, w);
 	for (size_t i = 0; i < o->node_count; i++) {
+		if (!live.is[i] && !live.all)
+			continue;
+		if (!live.all)
+			take_node(out, a, live.node[i], 0, &r);
 		take_half(out, o->nodes[i].half);
 		out->f32 = out->f32 ||
 			(o->nodes[i].dtype == DTYPE_F32 && !is(wire_of(o->nodes[i].op), moves) &&
@@ -496,9 +614,9 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 	for (size_t i = 0; i < o->output_count; i++)
 		take_half(out, o->outputs[i].dtype);
 	while (next(&w, &f, &r)) {
-		if (f.number == 7 && f.kind == 2)
+		if (f.number == 7 && f.kind == 2 && live.all)
 			take_nodes(out, a, f.bytes, 1, 0, &r);
-		if (f.number == 25 && f.kind == 2)       // ModelProto.functions
+		if (f.number == 25 && f.kind == 2 && live.calls)         // ModelProto.functions
 			take_nodes(out, a, f.bytes, 7, 1, &r);
 	}
 }

@@ -30,7 +30,7 @@ struct outline_weights {
 // Initializers and constants, those of nested graphs too; no weight is read. Which files they lie in: onnx/external.h.
 enum status outline_weights(struct outline_weights *out, const void *onnx, size_t nbytes, struct error *err);
 
-// What a file rounds to besides float32, branches and functions of the model too.
+// What a file rounds to besides float32, branches and functions of the model too. A node that leads to no output rounds nothing.
 enum {
 	OUTLINE_F16 = 1, OUTLINE_BF16 = 2,
 	// Weights are integers, activations are not, or as the engine likes (MatMulNBits, DequantizeLinear alone).
@@ -42,6 +42,7 @@ struct outline_arithmetic {
 	unsigned of;                         // 0: float32 alone
 	bool f32;                            // some of it is
 	const char *quantised;               // the first operator on integers that stand for real numbers; NULL: none
+	const char *draws;                   // the first operator that draws random numbers; NULL: none
 };
 // `o`: as outline_read gave it; gets its types.
 void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struct arena *a, const void *onnx, size_t nbytes);

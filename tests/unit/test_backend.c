@@ -358,6 +358,68 @@ static void test_outline_arithmetic(void **state)
 	arena_done(&a);
 }
 
+static size_t put_text(uint8_t *at, unsigned number, const char *text)
+{
+	memcpy(at, text, strlen(text));
+	return wrap(at, number, strlen(text));
+}
+
+// A node (1): input (1), output (2), op_type (4); with `branch` an attribute's (5) graph (6) that gives (12) the value of that name.
+static size_t put_node(uint8_t *at, const char *op, const char *in, const char *out, const char *branch)
+{
+	size_t n = put_text(at, 1, in);
+
+	n += put_text(at + n, 2, out);
+	n += put_text(at + n, 4, op);
+	if (branch)
+		n += wrap(at + n, 5, wrap(at + n, 6, wrap(at + n, 12, put_text(at + n, 1, branch))));
+	return wrap(at, 1, n);
+}
+
+// What leads to no output rounds nothing and draws nothing, in whatever order the nodes stand; what a branch reads, or a function that is
+// called holds, does.
+static void test_outline_of_what_leads_nowhere(void **state)
+{
+	static const struct { const char *op, *in, *out, *branch; unsigned of;
+	} second[] = {
+		{ "MatMul", "x", "y", NULL, 0 },
+		{ "MatMul", "q", "y", NULL, OUTLINE_DYNAMIC },
+		{ "If", "x", "y", "q", OUTLINE_DYNAMIC },
+		{ "If", "x", "y", "x", 0 },
+		{ "Own", "x", "y", NULL, OUTLINE_STATIC },
+	};
+	struct outline_arithmetic found;
+	struct arena a = { 0 };
+	uint8_t bytes[256];
+	struct outline o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof second / sizeof *second; i++) {
+		for (int turned = 0; turned < 2; turned++) {
+			size_t n = turned ? put_node(bytes, second[i].op, second[i].in, second[i].out, second[i].branch) : 0;
+
+			n += put_node(bytes + n, "DynamicQuantizeLinear", "r", "q", NULL);
+			n += put_node(bytes + n, "RandomNormal", "x", "r", NULL);
+			if (!turned)
+				n += put_node(bytes + n, second[i].op, second[i].in, second[i].out, second[i].branch);
+			n += wrap(bytes + n, 12, put_text(bytes + n, 1, "y"));
+			n = wrap(bytes, 7, n);
+			memcpy(bytes + n, "\xca\x01", 2);                        // functions (25): name (1), node (7)
+			size_t function = put_text(bytes + n + 3, 1, "Own"), node = put_text(bytes + n + 3 + function, 4, "QuantizeLinear");
+			function += wrap(bytes + n + 3 + function, 7, node);
+			bytes[n + 2] = (uint8_t)function;
+			n += 3 + function;
+			assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+			assert_int_equal(o.node_count, 3);
+			outline_arithmetic(&found, &o, &a, bytes, n);
+			assert_int_equal(found.of, second[i].of);
+			assert_int_equal(found.quantised != NULL, second[i].of != 0);
+			assert_int_equal(found.draws != NULL, second[i].of == OUTLINE_DYNAMIC);
+		}
+	}
+	arena_done(&a);
+}
+
 // ---- libraries ----------------------------------------------------------------------------------------------------------
 
 static void test_library(void **state)
@@ -680,7 +742,7 @@ int main(void)
 		cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_outline),
 		cmocka_unit_test(test_outline_tables),
-		cmocka_unit_test(test_outline_arithmetic),
+		cmocka_unit_test(test_outline_arithmetic), cmocka_unit_test(test_outline_of_what_leads_nowhere),
 		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_ort),
