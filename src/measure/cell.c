@@ -444,7 +444,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		judged.sequence = heard.sequence;                // a short one was taken: the reference gets the same
 	if (result.verdict == VERDICT_RIGHT)
 		st = cell_judge(&(struct judging){ .cell = &judged, .outputs_path = outputs_path, .golden = golden, .calibration = ask.calibration,
-			.form = heard.form, .given = (unsigned)heard.given, .watch = watch }, &ref, a, &result, err);
+			.form = heard.form, .given = (unsigned)heard.given, .draws = heard.draws, .watch = watch }, &ref, a, &result, err);
 	unlink(outputs_path);
 	if (st)
 		return st;

@@ -228,21 +228,22 @@ static const char *words_of_given(unsigned given, struct arena *a)
 	return out;
 }
 
-// What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not
+// A file that draws random numbers is answered by other ones each time. What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not
 // known: numbers that are too far away are then no verdict. Other shapes, types and values that are not finite are.
 static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count,
 	struct arena *a, struct cell_result *out)
 {
 	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
+	bool quantised = ref->by == BY_GOLDEN && (j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC));
 	struct row ignored;
 
 	row_init(&ignored);
-	if (out->verdict != VERDICT_WRONG || ref->by != BY_GOLDEN ||
-		!(j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC)) ||
+	if (out->verdict != VERDICT_WRONG || (!quantised && !j->draws) ||
 		reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
 		return;
 	out->verdict = VERDICT_UNJUDGED;
-	out->row.cause = arena_printf(a,
+	out->row.cause = j->draws ? arena_printf(a,
+		"not judged: the file draws random numbers (%s), other ones in every engine and every run: %s", j->draws, out->row.cause) : arena_printf(a,
 		"not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s",
 		out->row.cause);
 }
