@@ -179,6 +179,8 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 		d = differs(a, d, "weights or graph", arena_printf(a, "%.12s", x->artifact_key), arena_printf(a, "%.12s", y->artifact_key));
 	if (x->inputs_hash && y->inputs_hash && !text_is(x->inputs_hash, y->inputs_hash))
 		d = differs(a, d, "inputs", arena_printf(a, "%.12s", x->inputs_hash), arena_printf(a, "%.12s", y->inputs_hash));
+	if (x->golden_sha256 && y->golden_sha256 && !text_is(x->golden_sha256, y->golden_sha256))
+		d = differs(a, d, "golden file", arena_printf(a, "%.12s", x->golden_sha256), arena_printf(a, "%.12s", y->golden_sha256));
 	if (r->old.question.is_rebuilt)
 		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "", d ? "; " : "", r->old.question.missing);
 	out->differs = d;

@@ -390,7 +390,9 @@ static const char *beyond_bound(const struct tensor *output, const struct bound 
 		return arena_printf(a, "%s: %.3g off at %s (%.6g, reference %.6g); allowed %.2g", out->name, out->max_abs_error, where, out->worst_value,
 			out->worst_reference, allowed);
 	if (by_energy > 1 && by_rounding <= 1 && out->nmse >= UNLIKE)
-		out->not_judged = "its values are no larger than float32's rounding of the model's inner values";
+		out->not_judged = bound->rounding > bound_for(DTYPE_F32).rounding
+			? "its values are no larger than the rounding of the model's inner values in its arithmetic"
+			: "its values are no larger than float32's rounding of the model's inner values";
 	if (energy > 1)
 		return arena_printf(a, "%s: normalised mean squared error %.3g; allowed %.2g (root mean square error %.3g, rounding allows %.2g; worst %.3g off at %s)",
 			out->name, out->nmse, bound->nmse, rms, bound->rounding, out->max_abs_error, where);
