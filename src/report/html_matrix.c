@@ -28,7 +28,7 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	if (times != NULL && c->is_good && !c->is_near_fastest && !c->is_untold)
 		text_addf(out, "<span class=\"sub\">%s the speed of cpu; %s</span>", times, html_esc(a, report_speed_words(a, &c->against_cpu)));
 	if (c->agreement != NULL)
-		text_addf(out, "<span class=\"sub\">%s</span>", c->agreement);
+		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, c->agreement));
 	if (c->fallback != NULL && c->fallback->try_count > 0)
 		text_addf(out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
 	if (c->cause != NULL)

@@ -51,7 +51,7 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 	if (peak != NULL)
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
-		text_addf(out, ", %s", c->agreement);
+		text_addf(out, ", %s", esc(a, c->agreement));
 	if (c->own_qualifiers != NULL)
 		text_addf(out, ", %s", esc(a, c->own_qualifiers));
 	if (c->fallback != NULL && c->fallback->try_count > 0)

@@ -40,7 +40,7 @@ const struct store_question store_questions[] = {
 	"  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms FROM timed"
 	"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
 	" SELECT model, " FILES("") " AS files, " SHAPE ", requested AS platform, device, precision, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
-	" round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, stability, id AS \"row\""
+	" round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
 	" FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id", true },
 
 	{ "by-hardware", "rows, verdicts and times of each platform; an average goes over different models: `fastest` compares like with like",

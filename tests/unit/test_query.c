@@ -29,7 +29,7 @@ struct made {
 	int emulated;
 	int64_t nodes_elsewhere;
 	const char *key;                     // of the cell: how long was timed is in it, too
-	const char *files;
+	const char *files, *not_judged;
 };
 
 static int64_t put(struct store *s, const struct made *m)
@@ -65,6 +65,7 @@ static int64_t put(struct store *s, const struct made *m)
 	r.row.cause = m->cause;
 	r.row.source = m->source;
 	r.row.model_sha256 = m->files;
+	r.row.not_judged = m->not_judged;
 	r.row.stability = m->stability ? m->stability : "stable";
 	r.row.stability_why = m->stability ? "windows 1 and 2 differ by 30 %" : NULL;
 	if (m->verdict == VERDICT_WRONG) {
@@ -270,10 +271,10 @@ static void test_files(void **state)
 	begin(&s, "files");
 	put(&s, &(struct made){ "m.onnx", "cpu", 100, .verdict = VERDICT_RIGHT, .files = "0123456789ab" });
 	put(&s, &(struct made){ "m.onnx", "openvino", 10, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
-	put(&s, &(struct made){ "m.onnx", "webgpu", 5, .verdict = VERDICT_RIGHT });
+	put(&s, &(struct made){ "m.onnx", "webgpu", 5, .verdict = VERDICT_RIGHT, .not_judged = "y" });
 	put(&s, &(struct made){ "m.onnx", "mps", 300, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
 	store_close(&s);
-	answers("fastest", ALL, "model files platform of_cpu against row", "m.onnx|01234567|cpu|1.0|0|1\nm.onnx|fedcba98|webgpu|-|2|3\n", NULL);
+	answers("fastest", ALL, "model files platform of_cpu against not_judged row", "m.onnx|01234567|cpu|1.0|0|-|1\nm.onnx|fedcba98|webgpu|-|2|y|3\n", NULL);
 	answers("slower-than-cpu", ALL, "model platform row", "", NULL);
 	memcpy(path, whole, sizeof path);
 }

@@ -167,6 +167,30 @@ static void test_files_keep_lines_apart(void **state)
 	assert_true(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) < 3);
 }
 
+// What no reference judged stands beside the agreement, in every format that has words for it.
+static void test_not_judged(void **state)
+{
+	struct fixture *f = *state;
+	struct text junit = { 0 };
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
+
+	r.row.not_judged = "y<1";
+	r.row.output_shape = "[1,128,8]";
+	r.row.left_out = 600;
+	add(f, "m", "cpu", r);
+	r.row.model = "half";
+	r.row.not_judged = NULL;
+	r.row.left_out = 500;
+	add(f, "half", "cpu", r);
+	write_all(f);
+	says(&f->md, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
+	says(&f->html, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
+	never_says(&f->md, "500 values");
+	text_done(&junit);
+}
+
 // What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line says which,
 // beside its time and beside every ratio of it.
 static void test_one_line_in_every_arithmetic(void **state)
@@ -551,6 +575,7 @@ int main(void)
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
 		TEST(test_files_keep_lines_apart),
+		TEST(test_not_judged),
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_precision),
