@@ -130,6 +130,32 @@ static const char *llama_platform(const char *backends)
 	return backends == NULL || text_is(backends, "CPU") || text_is(backends, "BLAS") ? "cpu" : "llama.cpp";
 }
 
+// A build that knows a GPU computes on the CPU where no layer was given to the GPU.
+static const char *llama_ran_on(struct arena *a, const json_t *test)
+{
+	return integer_of(test, "n_gpu_layers") == 0 ? "cpu" : llama_platform(text_of(a, test, "backends"));
+}
+
+// "Q4_K - Medium" of "llama 7B Q4_K - Medium": behind the size; NULL: it has no such words.
+static const char *llama_quantisation(struct arena *a, const char *model_type)
+{
+	static const char *const begins[] = { "Q", "IQ", "TQ", "F16", "F32", "BF16", "all F32", "MXFP", "NVFP" };
+
+	for (const char *p = model_type != NULL ? strchr(model_type, ' ') : NULL; p != NULL; p = strchr(p + 1, ' '))
+		for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+			if (text_starts(p + 1, begins[i]))
+				return arena_strdup(a, p + 1);
+	return NULL;
+}
+
+// Tokens a second and the time of them are one measurement: where they contradict each other, nobody knows which is wrong.
+static bool contradicts(double per_s, double avg_ns, int64_t tokens)
+{
+	double told = per_s * avg_ns / 1e9 / (double)tokens;
+
+	return tokens > 0 && per_s > 0 && !(told >= 0.5 && told <= 2);
+}
+
 // For one more than `count` rows. A row takes 2 KiB, and a test that is refused may take 3 bytes of its file.
 static void make_room(struct foreign_result *out, size_t count)
 {
@@ -156,13 +182,16 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		return unlike(err, path,
 			arena_printf(a, "%zu results of llama-bench; at most %d are imported from one file", json_array_size(tests), RESULTS_MOST));
 	json_array_foreach(tests, i, t) {
-		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends");
+		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends"), *platform = llama_ran_on(a, t);
 		double avg_ns = number_of(t, "avg_ns");
 		int64_t prompt = integer_of(t, "n_prompt"), generated = integer_of(t, "n_gen");
 		if (model == NULL || !(avg_ns > 0) || prompt == ROW_NONE || generated == ROW_NONE)
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
+		if (contradicts(number_of(t, "avg_ts"), avg_ns, prompt + generated))
+			return unlike(err, path, arena_printf(a, "test %zu of llama-bench contradicts itself: avg_ts says %.4g tokens a second, avg_ns %.4g", i + 1,
+				number_of(t, "avg_ts"), 1e9 * (double)(prompt + generated) / avg_ns));
 		make_room(out, i);
-		struct foreign_row *f = row_begin(out, i, model, llama_platform(backends), "llama.cpp");
+		struct foreign_row *f = row_begin(out, i, model, platform, "llama.cpp");
 		struct row *r = &f->result.row;
 		if (!take_samples(a, &f->result, json_object_get(t, "samples_ns"), 1e-6))
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench has a sample that is no time", i + 1));
@@ -170,7 +199,8 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		if (isnan(r->latency_ms))
 			r->latency_ms = avg_ns / 1e6;        // CSV has the mean alone
 		r->model_type = text_of(a, t, "model_type");
-		r->device_description = text_of(a, t, llama_platform(backends)[0] == 'c' && text_is(llama_platform(backends), "cpu") ? "cpu_info" : "gpu_info");
+		r->device_description = text_of(a, t, text_is(platform, "cpu") ? "cpu_info" : "gpu_info");
+		r->precision = llama_quantisation(a, r->model_type);
 		r->weights_bytes = integer_of(t, "model_size");
 		r->threads = integer_of(t, "n_threads");
 		r->batch = 1;

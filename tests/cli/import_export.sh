@@ -44,6 +44,18 @@ code 0 "$ASSAY" report --format md -o imported.md
 grep -q '(batch 1, time of all 100 generated' imported.md || fail "no row of generated tokens says what its time is of"
 grep -q 'time of each' imported.md && fail "the time of a whole test is called the time of each token"
 
+grep -q 'Q4.\?_0' imported.md || fail "no row says what its weights were rounded to"
+
+# A build for a GPU that was given no layer computes on the CPU; a rate that contradicts its time is refused.
+sed 's/"backends": "CPU"/"backends": "CUDA"/' "$foreign/llama.json" >gpu.json
+sed 's/"n_gpu_layers": 0/"n_gpu_layers": 99/' gpu.json >layers.json
+code 0 "$ASSAY" import gpu.json layers.json --db gpu.duckdb
+code 0 "$ASSAY" query --db gpu.duckdb --json "SELECT requested, actual, precision FROM result ORDER BY id"
+json '[list(r.values()) for r in d] == [["cpu", "cpu", "Q4_0"]] * 2 + [["cuda", "cuda", "Q4_0"]] * 2'
+sed 's/"avg_ts": 256.0/"avg_ts": 1e9/' "$foreign/llama.json" >rate.json
+code 1 "$ASSAY" import rate.json --db gpu.duckdb
+has err 'contradicts itself: avg_ts says 1e\+09 tokens a second, avg_ns 256$'
+
 # The same bytes again, also under another name: nothing.
 cp "$foreign/llama.json" other.json
 code 0 "$ASSAY" import other.json "$foreign/optimum.json"
