@@ -147,6 +147,7 @@ static void single_stream(void **state)
 	near(r.estimate_ms, 9);                                  // three are slow, and of 64 only the slowest may be left out
 	f = (struct fake){ .takes = 2 * ms, .slow_every = 20, .slow = 9 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
+	assert_non_null(strstr(r.why, "with 99 % confidence if queries are independent"));
 	near(r.estimate_ms, 2);                                  // 256 queries: 12 are slow, 14 may be
 	assert_int_equal(r.count, 256);
 	near(r.throughput_per_s, 256 / ((244 * 2 + 12 * 9) * 1e-3));
