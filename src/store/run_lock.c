@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -22,7 +23,14 @@ static int open_locks(const char *database, int flags)
 	// One file, whatever links lead to it; a database that is not there yet has none.
 	if (snprintf(path, sizeof path, "%s.lock", realpath(database, real) ? real : database) >= (int)sizeof path)
 		return -1;
-	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+	// A FIFO there is not waited for, and has no locks.
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+	struct stat st;
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 static struct flock range(short type, int64_t run)
@@ -51,7 +59,7 @@ static uint64_t record_of(const struct process *p)
 int run_lock_take(const char *database, int64_t run, const struct process *p)
 {
 	const uint64_t record = record_of(p);
-	int fd = open_locks(database, O_RDWR | O_CREAT);
+	int fd = run >= 0 && run <= RUN_MOST ? open_locks(database, O_RDWR | O_CREAT) : -1;
 
 	if (fd >= 0 && (!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) || file_write_at(fd, &record, sizeof record, (uint64_t)run * RECORD_NBYTES))) {
 		close(fd);
@@ -62,7 +70,7 @@ int run_lock_take(const char *database, int64_t run, const struct process *p)
 
 enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p)
 {
-	int fd = open_locks(database, O_RDONLY);
+	int fd = run >= 0 && run <= RUN_MOST ? open_locks(database, O_RDONLY) : -1;
 	struct flock lock = range(F_WRLCK, run);
 	enum run_life life = RUN_UNKNOWN;
 	uint64_t record;

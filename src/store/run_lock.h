@@ -15,6 +15,9 @@
 
 #include "base/process.h"
 
+// A number of a run above it is not given, and has no lock: its place would make a file of terabytes.
+enum { RUN_MOST = 1000000000 };
+
 enum run_life { RUN_UNKNOWN, RUN_LIVES, RUN_OVER };
 
 // The descriptor that holds the lock until it is closed; -1 where there are no locks.

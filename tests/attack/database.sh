@@ -153,6 +153,16 @@ has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
 
+# ---- the file of locks ----------------------------------------------------------------------------------------------
+
+# A pipe in its place was waited for by whoever asked whether the run of an open cell lives. A run of number 10^12 made it 8 TB.
+forge open "DELETE FROM event WHERE cell IS NOT NULL; UPDATE run SET pid = 1"
+mkfifo open.duckdb.lock
+within 20 400 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db open.duckdb
+forge far "INSERT INTO run BY NAME SELECT * REPLACE (1000000000000 AS id) FROM run"
+refused 'its last run has the number 1000000000000' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db far.duckdb
+[ "$(stat -c %s far.duckdb.lock 2>/dev/null || echo 0)" -lt 4096 ] || fail "a file of locks of $(stat -c %s far.duckdb.lock) bytes"
+
 # ---- formulas in tables ---------------------------------------------------------------------------------------------
 
 # A model called =cmd|... ran a program when the CSV was opened. What computes nothing is as it was: a negative number, a lone "-".
