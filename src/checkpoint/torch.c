@@ -213,12 +213,16 @@ static enum status find_dict(const struct pickle **out, const struct pickle *roo
 // The key as a string; NULL when no program could have a tensor of that name.
 static const char *key_text(struct arena *a, struct pickle_bytes key)
 {
+	const char *text = (const char *)key.at;
 	if (memchr(key.at, 0, key.nbytes))
 		return NULL;
-	json_t *valid = json_stringn((const char *)key.at, key.nbytes);           // UTF-8?
-	json_decref(valid);
-	return valid ? arena_strndup(a, (const char *)key.at, key.nbytes) : NULL;
+	for (size_t at = 0, n; at < key.nbytes; at += n)
+		if (!(n = visible_utf8(text + at, key.nbytes - at, NULL)))
+			return NULL;
+	return arena_strndup(a, text, key.nbytes);
 }
+
+enum { TENSOR_NAME_MOST = 1 << 20 };
 
 struct named {
 	const struct pickle *key;
@@ -294,7 +298,10 @@ static enum status list_tensors(
 		all[kept++] = all[i];
 	}
 	for (size_t i = 0; i < kept; i++)
-		if (!(all[i].name = key_text(f->a, all[i].key->bytes)))
+		if (all[i].key->bytes.nbytes > TENSOR_NAME_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle has %zu bytes; at most %d are read",
+				(size_t)all[i].key->bytes.nbytes, TENSOR_NAME_MOST);
+		else if (!(all[i].name = key_text(f->a, all[i].key->bytes)))
 			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
 	n = kept;
 	if (n)
@@ -472,6 +479,7 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 	else if (!s)
 		s = error_set(err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
 	arena_done(&f.passing);
+	shard->header_nbytes = pickle_budget_of_file.nbytes - f.budget.nbytes;
 	if (s)
 		error_prefix(err, "%s", shard->path);
 	return s;
