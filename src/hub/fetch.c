@@ -64,12 +64,13 @@ static enum status list(struct fetch_listing *out, struct fetch *f, struct error
 	return STATUS_OK;
 }
 
-static void choose(struct fetch *f, const struct fetch_file *file)
+static void choose(struct fetch *f, const struct fetch_listing *l, const struct fetch_file *file)
 {
-	for (size_t i = 0; i < f->count; i++)
-		if (!strcmp(f->files[i].name, file->name))
-			return;
-	f->files[f->count++] = *file;
+	bool *chosen = &f->inside->chosen[file - l->files];
+
+	if (!*chosen)
+		f->files[f->count++] = *file;
+	*chosen = true;
 }
 
 // An index and the files it names.
@@ -88,13 +89,13 @@ static enum status choose_shards(struct fetch *f, const struct fetch_listing *l,
 		return fetch_refused(f, index, &x, err);
 	if ((s = fetch_index_parse(&shards, &count, a, l, index->name, text, nbytes, err)))
 		return s;
-	choose(f, index);
+	choose(f, l, index);
 	for (size_t i = 0; i < count; i++)
-		choose(f, shards[i]);
+		choose(f, l, shards[i]);
 	return STATUS_OK;
 }
 
-static bool looks_like_weights(const char *name)
+bool fetch_is_weights(const char *name)
 {
 	static const char *const ends[] = {".safetensors", ".bin", ".h5", ".msgpack", ".gguf", ".pt", ".pth", ".ckpt", ".onnx"};
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -108,7 +109,7 @@ static enum status no_weights(const struct fetch_listing *l, struct error *err)
 	struct text others = {0};
 	size_t n = 0;
 	for (size_t i = 0; i < l->count; i++)
-		if (looks_like_weights(l->files[i].name) && n++ < 4)
+		if (fetch_is_weights(l->files[i].name) && n++ < 4)
 			text_addf(&others, "%s%s", n > 1 ? ", " : " (but ", l->files[i].name);
 	if (n)
 		text_add(&others, n > 4 ? ", ...)" : ")");
@@ -127,7 +128,7 @@ static enum status choose_weights(struct fetch *f, const struct fetch_listing *l
 		if (file && text_ends(forms[i], ".json"))
 			return choose_shards(f, l, file, err);
 		if (file) {
-			choose(f, file);
+			choose(f, l, file);
 			return STATUS_OK;
 		}
 	}
@@ -140,16 +141,17 @@ static enum status choose_model(struct fetch *f, const struct fetch_listing *l, 
 	if (!config)
 		return error_set(err, STATUS_BAD_INPUT, "it has no config.json, so it is no model of transformers; --all or --include fetch "
 			"what it has");
-	choose(f, config);
+	choose(f, l, config);
 	for (size_t i = 0; i < l->count && want == FETCH_MODEL; i++)
 		if (fetch_is_small_file(l->files[i].name))
-			choose(f, &l->files[i]);
+			choose(f, l, &l->files[i]);
 	return want == FETCH_MODEL ? choose_weights(f, l, err) : STATUS_OK;
 }
 
 static enum status choose_files(struct fetch *f, const struct fetch_listing *l, const struct fetch_options *o, struct error *err)
 {
 	f->files = ARENA_ARRAY(f->inside->arena, l->count + 1, struct fetch_file);
+	f->inside->chosen = ARENA_ARRAY(f->inside->arena, l->count + 1, bool);
 	if (o->want == FETCH_CONFIG || o->want == FETCH_MODEL)
 		return choose_model(f, l, o->want, err);
 	for (size_t i = 0; i < l->count; i++) {
@@ -157,7 +159,7 @@ static enum status choose_files(struct fetch *f, const struct fetch_listing *l, 
 		for (size_t k = 0; k < o->include_count && !wanted; k++)
 			wanted = !fnmatch(o->include[k], l->files[i].name, 0);
 		if (wanted)
-			choose(f, &l->files[i]);
+			choose(f, l, &l->files[i]);
 	}
 	return f->count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "none of its %zu files is called like that", l->count);
 }

@@ -173,6 +173,8 @@ struct sink {
 	const char *path;
 	uint64_t at;                 // where the next byte goes; what lies before it is in the hash
 	struct hash sha;
+	uint64_t most;               // of a file whose size nobody lists
+	bool refused;
 };
 
 static void tell(const struct sink *k)
@@ -191,6 +193,13 @@ static enum status restart(struct sink *k, struct error *err)
 	return STATUS_OK;
 }
 
+static enum status too_large(struct sink *k, struct error *err)
+{
+	k->refused = true;
+	return error_set(err, STATUS_NO_SPACE, "%s: its size is not listed, and it has more than the %llu bytes that are taken of such a file",
+		k->f->files[k->i].name, (unsigned long long)k->most);
+}
+
 static enum status sink_begin(void *context, const struct http_answer *x, struct error *err)
 {
 	struct sink *k = context;
@@ -202,6 +211,8 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 	if (x->status != 206 && k->at)                  // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;
+	if (!s && file->size < 0 && whole >= 0 && (uint64_t)whole > k->most)
+		return too_large(k, err);
 	if (file->size < 0)
 		file->size = whole;
 	if (!s && whole >= 0 && whole != file->size)
@@ -216,6 +227,8 @@ static enum status sink_take(void *context, const void *data, size_t nbytes, str
 	struct fetch_file *file = &k->f->files[k->i];
 	if (file->size >= 0 && nbytes > (uint64_t)file->size - k->at)
 		return error_set(err, STATUS_FAILED, "%s: the server sends more than its %lld bytes", file->name, (long long)file->size);
+	if (file->size < 0 && nbytes > k->most - k->at)
+		return too_large(k, err);
 	errno = file_write_at(k->fd, data, nbytes, k->at);
 	if (errno)
 		return error_errno(err, "%s", k->path);
@@ -226,6 +239,16 @@ static enum status sink_take(void *context, const void *data, size_t nbytes, str
 	return STATUS_OK;
 }
 
+// Of a file whose size nobody lists: a text is small, and weights leave room on the disk.
+static uint64_t most_of(const struct fetch_file *file, const char *path)
+{
+	static const uint64_t text = 64 << 20, room = 1 << 30;
+	uint64_t left = file_free_bytes(path);
+
+	left = left > room ? left - room : 0;
+	return !fetch_is_weights(file->name) && text < left ? text : left;
+}
+
 // What an earlier try left goes into the hash.
 static enum status take_up(struct sink *k, struct error *err)
 {
@@ -233,7 +256,7 @@ static enum status take_up(struct sink *k, struct error *err)
 	const struct fetch_file *file = &k->f->files[k->i];
 	if (fstat(k->fd, &st))
 		return error_errno(err, "%s", k->path);
-	if (!st.st_size || (file->size >= 0 && st.st_size > file->size))
+	if (!st.st_size || (file->size >= 0 ? st.st_size > file->size : (uint64_t)st.st_size > k->most))
 		return restart(k, err);
 	char *block = malloc(BLOCK);
 	enum status s = block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "no memory to read %s", k->path);
@@ -340,7 +363,7 @@ static enum status check(struct sink *k, bool *good, struct error *err)
 
 static enum status fill(struct fetch *f, size_t i, const char *path, struct error *err)
 {
-	struct sink k = {.f = f, .i = i, .path = path};
+	struct sink k = {.f = f, .i = i, .path = path, .most = most_of(&f->files[i], path)};
 	struct error why = {0};
 	bool good = true;
 	k.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -364,7 +387,7 @@ static enum status fill(struct fetch *f, size_t i, const char *path, struct erro
 	}
 	if (why.status)
 		error_set(err, why.status, "%s", why.text);
-	if (!good)
+	if (!good || k.refused)
 		unlink(path);
 	if (!s && fsync(k.fd))
 		s = error_errno(err, "%s", path);

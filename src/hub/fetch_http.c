@@ -16,7 +16,7 @@
 
 // FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
 // day.
-enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024 };
+enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024, PAGE_MOST = 64 << 10 };
 
 struct http {
 	const struct curl_table *curl;
@@ -31,6 +31,7 @@ struct http {
 	const struct http_request *request;
 	struct http_answer *answer;
 	bool begun;
+	size_t passed;                       // bytes of a page that nobody reads
 	struct error failure;                // of begin or take
 };
 
@@ -217,9 +218,9 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 	size_t nbytes = size * count;
 	if (stopped(h) || (!h->begun && !begin(h)))
 		return 0;
-	// The page that comes with a redirect or a refusal is read to its end, so that the connection can be used again.
+	// The page that comes with a redirect or a refusal is read, so that the connection can be used again; one without an end is not.
 	if (h->answer->status / 100 != 2 || !h->request->take)
-		return nbytes;
+		return (h->passed += nbytes) > PAGE_MOST ? 0 : nbytes;
 	return h->request->take(h->request->context, data, nbytes, &h->failure) ? 0 : nbytes;
 }
 
@@ -270,6 +271,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 		c->setopt(h->easy, CURLOPT_RANGE, range);
 	}
 	h->begun = false;
+	h->passed = 0;
 	h->failure = (struct error){0};
 	h->words[0] = 0;
 	CURLcode code = c->perform(h->easy);
@@ -282,6 +284,8 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 		h->answer->retry_after_s = (long)wait;
 	else if (status != 429)
 		h->answer->retry_after_s = 0;          // RateLimit stands in every answer
+	if (code == CURLE_WRITE_ERROR && h->passed > PAGE_MOST && !h->failure.status)
+		code = CURLE_OK;                       // what it answers is known
 	if (code == CURLE_OK && !h->begun && !h->request->head && !begin(h))
 		code = CURLE_WRITE_ERROR;
 	c->free_list(headers);

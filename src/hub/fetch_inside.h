@@ -24,6 +24,8 @@ bool fetch_path_is_safe(const char *path);
 bool fetch_name_is_good(const char *name);
 // The configurations and tokenizer files that FETCH_MODEL takes.
 bool fetch_is_small_file(const char *name);
+// A file of weights, by its name's ending: what is no text.
+bool fetch_is_weights(const char *name);
 extern const char *const fetch_small_files[];                 // those with a fixed name; ends with NULL
 
 struct fetch_inside {
@@ -31,6 +33,7 @@ struct fetch_inside {
 	struct http *http;
 	const struct fetch_watch *watch;
 	const char *cache, *repository;                       // .../hub, .../hub/models--ORG--NAME
+	bool *chosen;                                         // of the listing's files: it is in the plan
 	const char *const *absent;                            // of fetch_small_files, what the repository does not have
 };
 

@@ -47,6 +47,52 @@ for how in told untold; do
 	is_whole org/other
 done
 
+# ---- without an end: the page of a refusal, of a redirect, a text whose size nobody lists
+
+cat >"$work/endless.py" <<'PY'
+import http.server, json
+class Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *a): pass
+    def do_GET(self):
+        listing = self.path.startswith("/api/")
+        kind = next(k for k in ("404", "302", "text") if "org/" + k in self.path)
+        body = json.dumps({"sha": "a" * 40, "siblings": [{"rfilename": "config.json"}, {"rfilename": "model.safetensors", "size": 1}]}).encode()
+        ends = listing and kind == "text"
+        self.send_response(200 if kind == "text" else int(kind))
+        self.send_header("ETag", '"abc"')
+        self.send_header("X-Repo-Commit", "a" * 40)
+        if kind == "302":
+            self.send_header("Location", self.path)
+        self.send_header(*(("Content-Length", str(len(body))) if ends else ("Transfer-Encoding", "chunked")))
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        try:
+            if ends:
+                self.wfile.write(body)
+            while not ends:
+                self.wfile.write(b"100000\r\n" + b" " * (1 << 20) + b"\r\n")
+        except OSError:
+            self.close_connection = True
+    do_HEAD = do_GET
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+print(s.server_port, flush=True)
+s.serve_forever()
+PY
+python3 "$work/endless.py" >"$work/endless.port" 2>"$work/endless.err" &
+endless=$!
+trap 'kill $server $slow_server $endless 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do [ -s "$work/endless.port" ] && break; sleep 0.1; done
+for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, and it has more than the 67108864 bytes'; do
+	clear_cache
+	(failures=0; ulimit -f 400000; HF_ENDPOINT=http://127.0.0.1:$(cat "$work/endless.port") code 1 timeout 20 "$ASSAY" fetch "org/${kind%%:*}"; exit $failures) ||
+		fail "${kind%%:*}: an answer without an end"
+	has err "${kind#*:}"
+	[ "$(partial)" = 0 ] || fail "$kind: what was refused stays on the disk"
+done
+kill $endless
+
 # ---- the disk fails: while what has come is read, while more is written, while a model is read
 
 control '{"cut": {"model.safetensors": [100000, 100, 100, 100, 100]}}'
