@@ -16,7 +16,7 @@
 #include "store/db.h"
 #include "store/transfer.h"
 
-enum { RESULTS_MOST = 10000 };
+enum { RESULTS_MOST = 10000, LINES_MOST = 1 << 18, CELLS_MOST = 1 << 21 };
 #define MIB_OF_MB (1e6 / 1048576.0)
 
 void foreign_done(struct foreign_result *r)
@@ -399,12 +399,32 @@ static enum status read_perf_test_file(struct foreign_result *out, const char *p
 	return STATUS_OK;
 }
 
+// ---- how much ------------------------------------------------------------------------------------------------------
+
+// Lines and cells, before anything is made of them: a line of four bytes is a hundred in a table.
+static enum status check_lines(const char *path, const char *text, size_t lines_most, struct error *err)
+{
+	size_t lines = 1, cells = 0, columns = 1;
+
+	for (const char *p = text; *p != '\0'; p++) {
+		bool ends = *p == '\n' || (*p == '\r' && p[1] != '\n');
+		cells += ends || *p == ',' || *p == ';';
+		columns += lines == 1 && (*p == ',' || *p == ';');
+		lines += ends && p[1] != '\0';
+	}
+	if (lines > lines_most)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %zu lines; at most %zu are imported from one file", path, lines, lines_most);
+	if (cells > CELLS_MOST || columns > CELLS_MOST / lines)              // a short line is as wide as the first
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d cells; no result of a tool that is known has so many", path, CELLS_MOST);
+	return STATUS_OK;
+}
+
 // ---- which tool ----------------------------------------------------------------------------------------------------
 
 static enum status read_csv(struct foreign_result *out, const char *path, const char *text, struct error *err)
 {
 	// Only lines that the tool writes are taken; the name of the file is a parameter.
-	static const char llama[] = "SELECT * FROM read_csv(?, header = true, all_varchar = true)";
+	static const char llama[] = "SELECT * FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
 	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, header = false, all_varchar = true, auto_detect = false,"
 		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': 'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
 	bool is_llama = text_starts(text, "build_commit,");
@@ -412,8 +432,11 @@ static enum status read_csv(struct foreign_result *out, const char *path, const 
 	struct db d = { 0 };
 	struct table t = { 0 };
 	bool locked;
-	enum status status = db_load(&api, err);
+	enum status status = check_lines(path, text, is_llama ? RESULTS_MOST + 1 : LINES_MOST, err);
 
+	if (status != STATUS_OK)
+		return status;
+	status = db_load(&api, err);
 	if (status == STATUS_OK)
 		status = db_open(&d, api, &(struct db_opening){ .files = (const char *const[]){ path, NULL } }, &locked, err);
 	if (status == STATUS_OK)
@@ -552,9 +575,11 @@ enum status foreign_read(struct foreign_result *out, const char *path, struct er
 		if (*begin == '{' || *begin == '[') {
 			status = read_json(out, path, begin, nbytes - (size_t)(begin - text), err);
 		} else if (strstr(text, "Command line parameters") == begin || strstr(text, "Configuration setup") == begin || strstr(text, "Execution results") == begin) {
-			json_t *v = benchmark_app_csv(&out->arena, text);
-			status = read_benchmark_app(out, path, v, err);
-			json_decref(v);
+			if ((status = check_lines(path, text, LINES_MOST, err)) == STATUS_OK) {
+				json_t *v = benchmark_app_csv(&out->arena, text);
+				status = read_benchmark_app(out, path, v, err);
+				json_decref(v);
+			}
 		} else if (strstr(text, "Session creation time cost:") != NULL) {
 			status = read_perf_test_printed(out, path, text, err);
 		} else {

@@ -43,6 +43,14 @@ os.makedirs("hub/api/models/a/b/revision")
 write("hub/api/models/a/b/revision/main", b'{"sha":"%s","siblings":[' % (b"0" * 40), EMPTY * (5 * MIB), b"{}]}")
 write("llama.json", b'[{"avg_ns":1,"n_prompt":1,"model_filename":"m"},', EMPTY * (6 * MIB), b"{}]")
 write("llama-short.json", b'[{"avg_ns":1,"n_prompt":1,"n_gen":0,"model_filename":"m"},', EMPTY * 200000, b"{}]")
+write("short.csv", b"a,b\n", b"1,2\n" * (8 * MIB - 9))
+write("newlines.csv", b"\n" * (32 * MIB - 1))
+write("commas.csv", b"," * (32 * MIB - 1))
+write("llama.csv", b"build_commit,avg_ns,n_prompt,model_filename\n", b"1,2,3,4\n" * (4 * MIB - 9))
+write("app.csv", b"Execution results\n", b"".join(b"%x;\n" % i for i in range(2000000)))
+listed = b",".join(b'{"rfilename":"%05x.model","size":0}' % i for i in range(60000))
+os.makedirs("hub/api/models/a/c/revision")
+write("hub/api/models/a/c/revision/main", b'{"sha":"%s","siblings":[%s,{"rfilename":"config.json","size":2}]}' % (b"0" * 40, listed))
 safetensors("golden.safetensors", b'{"__metadata__":{"a":' + empties + b"}}")
 
 # ---- pickles
@@ -57,6 +65,14 @@ def zipped(name, pickle):
 
 
 zipped("pickle-key", b"\x80\x02}q\0" + TENSOR + b"q\x010X" + struct.pack("<I", MIB) + b"k" * MIB + b"q\x020(" + b"h\x02h\x01" * 8000 + b"u.")
+# One pickle under 40 names: what its names take was counted a file, and not a checkpoint.
+zipped("pickle-name", b"\x80\x02}(X" + struct.pack("<I", 8 * MIB) + b"k" * (8 * MIB) + TENSOR + b"u.")
+key = lambda i: b"X" + struct.pack("<I", 4000) + (b"%04d" % i) * 1000
+zipped("pickle-shards", b"\x80\x02}(" + key(0) + TENSOR + b"q\x01" + b"".join(key(i) + b"h\x01" for i in range(1, 7500)) + b"u.")
+os.rename("pickle-shards/pytorch_model.bin", "pickle-shards/0.bin")
+for i in range(1, 40):
+    os.link("pickle-shards/0.bin", "pickle-shards/%d.bin" % i)
+json.dump({"weight_map": {str(i): "%d.bin" % i for i in range(40)}}, open("pickle-shards/pytorch_model.bin.index.json", "w"))
 inner = b"}q\x05(" + b"K\x01K\x01" * 200000 + b"u0"
 zipped("pickle-nested", b"\x80\x02" + inner + b"}(" + b"K\x01h\x05" * 200000 + b"u.")
 part = b"\x80\x02(" + b"]" * 700000 + b"1"
@@ -111,6 +127,10 @@ for name in header-value header-members index index-members config pickle-legacy
 	bounded 1 8 300 "$ASSAY" inspect "$name"
 done
 has err 'holes.*never written'
+bounded 1 8 300 "$ASSAY" inspect pickle-name
+has err '8388608 bytes; at most 1048576'
+bounded 1 8 300 "$ASSAY" inspect pickle-shards
+has err 'bytes of headers'
 for name in pickle-key pickle-nested; do                 # the tensor is there, and nothing reads it
 	bounded 0 8 300 "$ASSAY" inspect "$name"
 done
@@ -128,6 +148,14 @@ has err 'the list of files'
 bounded 1 8 300 "$ASSAY" import llama.json
 has err 'MiB of memory'
 bounded 1 8 300 "$ASSAY" import llama-short.json
+HF_HUB_OFFLINE='' no_proxy=127.0.0.1 HF_ENDPOINT=$hub bounded 1 4 300 "$ASSAY" fetch a/c --dry-run
+has err 'neither model.safetensors'
+for name in short newlines llama app; do
+	bounded 1 8 300 "$ASSAY" import $name.csv
+	has err 'lines; at most'
+done
+bounded 1 8 300 "$ASSAY" import commas.csv
+has err 'more than 2097152 cells'
 
 # Configurations: a row, no abort.
 refused()
