@@ -50,6 +50,14 @@ rm -r "$work/bert" && mv "$work/other" "$work/bert"
 code 0 "$ASSAY" reproduce 1
 has out '^  another now .*weights or graph: [0-9a-f]{12} then, [0-9a-f]{12} now'
 
+# So is another golden file in the place of the old one.
+cp "$SOURCE/tests/conform/cases/bert/io.safetensors" golden.safetensors && chmod u+w golden.safetensors
+"$ASSAY" run bert --no-conform --runs 1 --on cpu --golden golden.safetensors --db golden.duckdb >"$work/first" 2>&1
+printf '\001' | dd of=golden.safetensors bs=1 seek=$(($(wc -c <golden.safetensors) - 1)) conv=notrunc 2>"$work/dd" || fail "dd"
+"$ASSAY" reproduce 1 --db golden.duckdb >"$work/out" 2>&1
+tr -s ' \n' ' ' <"$work/out" >"$work/flat"
+has flat ' another now .*golden file: [0-9a-f]{12} then, [0-9a-f]{12} now'
+
 # Below six runs a median has no interval.
 code 0 bash -c "$(sed 's|--runs 9|--runs 5|' <<<"$command") --db few.duckdb"
 code 0 "$ASSAY" reproduce 1 --db few.duckdb
