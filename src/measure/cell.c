@@ -299,6 +299,31 @@ static void check_files(
 	r->cause = "the model's files were changed while it was measured: which of their contents an answer would be of is not known";
 }
 
+// What the file system says of a file. Without ctime, which a link changes too.
+static const char *stamp_of(struct arena *a, const char *path)
+{
+	struct stat st;
+
+	if (!path || stat(path, &st))
+		return "absent";
+	return arena_printf(a, "%jx %jx %jd %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec,
+		st.st_mtim.tv_nsec);
+}
+
+// The child reads the inputs from it, this process the outputs. `stamp` is of before either.
+static void check_golden(const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
+{
+	struct row *r = &out->row;
+	char now[65];
+
+	if (!golden || !verdict_ran(out->verdict) ||
+	    (text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) && text_is(now, r->golden_sha256)))
+		return;
+	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
+	out->verdict = VERDICT_NOT_ASKED;
+	r->cause = "the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known";
+}
+
 // A device that is not here: is there anything that was compiled for it?
 static void check_compiled(struct cell_result *out, struct arena *a)
 {
@@ -371,7 +396,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	struct state_sample before, after;
 	struct calm calm = { 0 };
 	double begin = clock_ms();
-	const char *identity = identity_of(c, a);
+	const char *identity = identity_of(c, a), *stamp = stamp_of(a, golden);
 	char fingerprint[65];
 	enum status st;
 
@@ -450,6 +475,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		return st;
 	check_placement(c, &result, a);
 	check_files(c, fingerprint, identity, &result, a);
+	check_golden(golden, stamp, &result, a);
 	if (result.checks)
 		arena_defer(a, drop_json, result.checks);
 	result.row.verdict = verdict_word(result.verdict);

@@ -40,6 +40,19 @@ json 'd[0]["reference"] == "golden" and d[0]["golden_case"] is None and d[0]["go
 code 0 "$ASSAY" run "$folder" $quick --golden "$work/copy.safetensors" --json
 json 'd[0]["golden_case"] == "bert"'
 
+# One that is exchanged meanwhile: inputs of the one and outputs of the other are no answer.
+cp "$work/copy.safetensors" "$work/exchanged.safetensors"
+"$ASSAY" run "$folder" --on null:sleep_ms=20 --runs 50 --no-conform --golden "$work/exchanged.safetensors" --db "$work/exchanged.duckdb" --json >"$work/out" 2>"$work/err" </dev/null &
+running=$!
+while kill -0 "$running" 2>"$work/gone"; do
+	for other in mine copy; do
+		cp "$work/$other.safetensors" "$work/next.safetensors" && mv "$work/next.safetensors" "$work/exchanged.safetensors"
+		sleep 0.05
+	done
+done
+wait "$running"
+json 'd[0]["verdict"] == "not_asked" and "golden file was changed" in d[0]["cause"]'
+
 # Reports say it alike, of the last answer.
 code 0 "$ASSAY" report --format md -o "$work/report.md"
 grep -q "agrees with transformers' outputs (case bert that assay ships)" "$work/report.md" || fail "the report does not name the shipped case"
