@@ -182,13 +182,27 @@ static enum status first_runs(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-void say_samples(const int64_t *ns, size_t count)
+// A line is bounded (CHILD_LINE_LIMIT), the number of runs is the user's.
+void say_samples(const double *each, size_t count)
 {
-	json_t *ms = json_array();
+	enum { LINE = 8192 };
+
+	for (size_t at = 0; at < count; at += LINE) {
+		json_t *ms = json_array();
+
+		for (size_t i = at; i < count && i < at + LINE; i++)
+			json_array_append_new(ms, json_real(each[i]));
+		say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
+	}
+}
+
+static void say_samples_ns(struct work *w, const int64_t *ns, size_t count)
+{
+	double *ms = ARENA_ARRAY(&w->arena, count + 1, double);
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(ms, json_real((double)ns[i] / 1e6));
-	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
+		ms[i] = (double)ns[i] / 1e6;
+	say_samples(ms, count);
 }
 
 static enum status scenario(struct work *w, const struct protocol_run *r, struct error *err)
@@ -201,7 +215,7 @@ static enum status scenario(struct work *w, const struct protocol_run *r, struct
 		return st;
 	json_t *throughput = w->batch > 0 && isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
 	say_row(json_pack("{s:o, s:o}", "scenario_result", scenario_json(&ask, &result), "throughput_per_s", throughput));
-	say_samples(result.latency_ns, result.count);
+	say_samples_ns(w, result.latency_ns, result.count);
 	return STATUS_OK;
 }
 
@@ -241,7 +255,7 @@ static enum status warm_runs(struct work *w, struct error *err)
 	if (w->ask.variant.scenario)
 		return STATUS_OK;
 	say_row(json_pack("{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));
-	say_samples(sample.ns, sample.count);
+	say_samples_ns(w, sample.ns, sample.count);
 	return STATUS_OK;
 }
 

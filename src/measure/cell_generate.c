@@ -215,10 +215,7 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 	if ((st = protocol_sample(&run, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
-	json_t *ms = json_array();
-	for (size_t i = 0; i < all.count * all.steps; i++)
-		json_array_append_new(ms, json_real(all.step[i]));
-	say(json_pack("{s:s, s:o}", "event", "samples", "ms", ms));
+	say_samples(all.step, all.count * all.steps);
 	double token_ms = all.steps ? stats_median(all.step, all.count * all.steps) : 0;
 	say_row(json_pack("{s:f, s:o, s:I, s:I}", "prefill_ms", stats_median(all.prefill, all.count), "encoder_ms",
 		g->encoder ? json_real(stats_median(all.encoder, all.count)) : json_null(), "cache_bytes", (json_int_t)g->cache_bytes, "cache_copied_bytes",

@@ -56,7 +56,7 @@ struct work {
 
 // The fields of a row event; steals them.
 void say_row(json_t *fields);
-void say_samples(const int64_t *ns, size_t count);
+void say_samples(const double *ms, size_t count);      // none: nothing is said
 
 // cell_precision.c
 // What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in

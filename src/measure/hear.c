@@ -48,17 +48,23 @@ static bool hear_samples(struct heard *h, const json_t *ms)
 {
 	size_t count = json_array_size(ms);
 
-	if (!count || h->sample_ms)
+	if (!count)
 		return false;
-	h->sample_ms = ARENA_ARRAY(h->arena, count, double);
+	if (h->sample_room - h->sample_count < count) {
+		double *more = ARENA_ARRAY(h->arena, h->sample_room = 2 * (h->sample_count + count), double);
+
+		if (h->sample_count)
+			memcpy(more, h->sample_ms, h->sample_count * sizeof *more);
+		h->sample_ms = more;
+	}
 	for (size_t i = 0; i < count; i++) {
 		const json_t *x = json_array_get(ms, i);
+		double took = json_number_value(x);
 
-		h->sample_ms[i] = json_number_value(x);
-		if (!json_is_number(x) || !(h->sample_ms[i] >= 0))
+		if (!json_is_number(x) || !(took >= 0))
 			return false;
+		h->sample_ms[h->sample_count++] = took;
 	}
-	h->sample_count = count;
 	return true;
 }
 
@@ -175,6 +181,7 @@ static bool within_budget(struct heard *h, const char *line, size_t length)
 enum child_watch heard_line(void *context, const char *line, size_t length)
 {
 	struct heard *h = context;
+	size_t weight = h->weight, samples = h->sample_count;
 	if (h->rubbish || !within_budget(h, line, length))
 		return CHILD_REFUSE;
 	json_t *event = json_line(line, length);
@@ -182,6 +189,8 @@ enum child_watch heard_line(void *context, const char *line, size_t length)
 	bool known = name && hear_event(h, name, event);
 
 	json_decref(event);
+	if (h->sample_count > samples)                   // of their line only the numbers are kept, in an array that doubles
+		h->weight = weight + 4 * sizeof(double) * (h->sample_count - samples);
 	if (!known)
 		h->rubbish = arena_printf(h->arena, "%s: a line that is no event came from the engine's process: '%s'", h->phase,
 			excerpt(h->arena, line, length, 80));

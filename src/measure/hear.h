@@ -15,8 +15,8 @@ struct heard {
 	const struct cell_watch *watch;      // may be NULL
 	struct row row;
 	const char *phase;                   // the one it was in last; "start" before the first
-	double *sample_ms;
-	size_t sample_count;
+	double *sample_ms;                   // of all lines of samples, in their order
+	size_t sample_count, sample_room;
 	json_t *placement, *probe, *profile;           // die with the arena
 	const char *reference_path;
 	double pss_mib, anonymous_mib, resident_mib;         // largest told; NaN: none

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "measure/hear.h"
 #include "measure/protocol.h"
 
 struct fake {
@@ -190,10 +191,33 @@ static void samples(void **state)
 	arena_done(&a);
 }
 
+// As many runs as a user asks for are told in as many lines as they need; only the numbers are kept.
+static void samples_come_in_several_lines(void **state)
+{
+	enum { LINES = 200, EACH = 5000 };
+	struct arena a = { 0 };
+	struct text line = { 0 };
+	struct heard h;
+
+	(void)state;
+	heard_init(&h, &a, NULL);
+	text_add(&line, "{\"event\": \"samples\", \"ms\": [0.5");
+	for (int i = 1; i < EACH; i++)
+		text_add(&line, ", 0.0012340000000000001");
+	text_add(&line, "]}");
+	for (int i = 0; i < LINES; i++)
+		assert_int_not_equal(heard_line(&h, text_get(&line), line.length), CHILD_REFUSE);
+	assert_int_equal(h.sample_count, LINES * EACH);
+	for (size_t i = 0; i < h.sample_count; i++)
+		assert_true(i % EACH ? h.sample_ms[i] < 0.01 : h.sample_ms[i] >= 0.5);
+	text_done(&line);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(warms_until_it_agrees), cmocka_unit_test(warm_up_has_limits), cmocka_unit_test(samples),
+		cmocka_unit_test(words), cmocka_unit_test(warms_until_it_agrees), cmocka_unit_test(warm_up_has_limits), cmocka_unit_test(samples), cmocka_unit_test(samples_come_in_several_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
