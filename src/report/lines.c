@@ -187,7 +187,7 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
 	if (l->asked.image_size > 0)
 		out = arena_printf(a, "%s, images of %lld pixels", out, (long long)l->asked.image_size);
-	if (l->asked.precision != NULL || l->compute_dtype != NULL)
+	if (with_options && (l->asked.precision != NULL || l->compute_dtype != NULL))
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
 	if (l->asked.threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");

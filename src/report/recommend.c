@@ -256,7 +256,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 	if (question != NULL) {
 		struct report_line l = s->lines[question->line];
 
-		l.variant = l.variant_but_options;       // which options is the answer
+		l.variant = l.variant_but_options;       // which options and precision is the answer
 		out->question = report_line_words(a, &l);
 	}
 	return STATUS_OK;
