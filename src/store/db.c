@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "store/db_watch.h"
+#include "store/select.h"
 #include "store/sql_name.h"
 
 enum status db_error(struct error *err, const char *what, const char *message)
@@ -252,40 +253,8 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 	return status;
 }
 
-static const char *statement_word(duckdb_statement_type type)
-{
-	static const char *const words[] = {
-		[DUCKDB_STATEMENT_TYPE_INSERT] = "INSERT",
-		[DUCKDB_STATEMENT_TYPE_UPDATE] = "UPDATE",
-		[DUCKDB_STATEMENT_TYPE_EXPLAIN] = "EXPLAIN",
-		[DUCKDB_STATEMENT_TYPE_DELETE] = "DELETE",
-		[DUCKDB_STATEMENT_TYPE_PREPARE] = "PREPARE",
-		[DUCKDB_STATEMENT_TYPE_CREATE] = "CREATE",
-		[DUCKDB_STATEMENT_TYPE_EXECUTE] = "EXECUTE",
-		[DUCKDB_STATEMENT_TYPE_ALTER] = "ALTER",
-		[DUCKDB_STATEMENT_TYPE_TRANSACTION] = "transaction",
-		[DUCKDB_STATEMENT_TYPE_COPY] = "COPY",
-		[DUCKDB_STATEMENT_TYPE_ANALYZE] = "ANALYZE",
-		[DUCKDB_STATEMENT_TYPE_VARIABLE_SET] = "SET",
-		[DUCKDB_STATEMENT_TYPE_CREATE_FUNC] = "CREATE",
-		[DUCKDB_STATEMENT_TYPE_DROP] = "DROP",
-		[DUCKDB_STATEMENT_TYPE_EXPORT] = "EXPORT",
-		[DUCKDB_STATEMENT_TYPE_PRAGMA] = "PRAGMA",
-		[DUCKDB_STATEMENT_TYPE_VACUUM] = "VACUUM",
-		[DUCKDB_STATEMENT_TYPE_CALL] = "CALL",
-		[DUCKDB_STATEMENT_TYPE_SET] = "SET",
-		[DUCKDB_STATEMENT_TYPE_LOAD] = "LOAD or INSTALL",
-		[DUCKDB_STATEMENT_TYPE_ATTACH] = "ATTACH",
-		[DUCKDB_STATEMENT_TYPE_DETACH] = "DETACH",
-		[DUCKDB_STATEMENT_TYPE_COPY_DATABASE] = "COPY",
-		[DUCKDB_STATEMENT_TYPE_MERGE_INTO] = "MERGE",
-	};
-
-	return (size_t)type < sizeof words / sizeof words[0] && words[type] != NULL ? words[type] : "statement of another kind";
-}
-
-// Is it one SELECT? DuckDB's own parser says so. *names: of its columns, which the statement around it may have to change.
-static enum status look_at_select(
+// The names of its columns, which the statement around it may have to change.
+static enum status names_of_columns(
 	struct db *d, struct arena *a, const char *sql, const char ***names, size_t *count, struct error *err)
 {
 	const struct db_api *api = d->api;
@@ -303,8 +272,7 @@ static enum status look_at_select(
 	else if (api->prepare_extracted_statement(d->connection, statements, 0, &statement) == DuckDBError)
 		status = statement_error(d, err, api->prepare_error(statement));
 	else if (api->prepared_statement_type(statement) != DUCKDB_STATEMENT_TYPE_SELECT)
-		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is a %s",
-			statement_word(api->prepared_statement_type(statement)));
+		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and DuckDB finds another statement in it");
 	if (status == STATUS_OK) {
 		*count = (size_t)api->prepared_statement_column_count(statement);
 		*names = ARENA_ARRAY(a, *count + 1, const char *);
@@ -327,8 +295,10 @@ enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t mo
 	struct table t = { 0 };
 	const char **names = NULL;
 	size_t count = 0;
-	enum status status = look_at_select(d, a, sql, &names, &count, err);
+	enum status status = select_look(d, a, sql, err);         // before anything binds it
 
+	if (status == STATUS_OK)
+		status = names_of_columns(d, a, sql, &names, &count, err);
 	if (status != STATUS_OK)
 		return status;
 	text_add(&bounded, "SELECT * FROM system.main.query(");

@@ -4,6 +4,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "store/select.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
@@ -80,7 +81,6 @@ enum status store_export(
 	};
 	const char *options = NULL, *slash = strrchr(path, '/');
 	struct text quoted = { 0 };
-	struct table t = { 0 };
 	struct db d = { 0 };
 	enum status status;
 
@@ -97,10 +97,7 @@ enum status store_export(
 	status = transaction_begin_with(s, false, (struct db_opening){ .files = (const char *const[]){ path, beside, NULL } }, &d, err);
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, &s->arena, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?",
-		&(struct db_parameter){ .text = table }, 1, &t, err);
-	if (status == STATUS_OK && t.row_count == 0)
-		status = error_set(err, STATUS_BAD_INPUT, "there is no table or view '%s'; docs/SCHEMA.md lists them", table);
+	status = select_look_at_relation(&d, &s->arena, table, err);
 	sql_add_name(&quoted, table);
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), path, rows, err);

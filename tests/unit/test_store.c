@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "store/comparison.h"
 #include "store/schema.h"
+#include "store/transfer.h"
 #include "store_rows.h"
 
 struct fixture {
@@ -387,15 +388,98 @@ static void test_one_select(void **state)
 	OK(f, store_select(&f->store, "SHOW TABLES", 1000, &t, &f->err));
 	assert_true(t.row_count > 10);
 	REFUSED(f, store_select(&f->store, "SELECT 1) UNION (SELECT 2", 10, &t, &f->err), "syntax error");
-	// Found out before what kind of statement it is.
-	REFUSED(f, store_select(&f->store, "COPY (SELECT 1) TO 'x'", 10, &t, &f->err), "disabled by configuration");
-	REFUSED(f, store_select(&f->store, "FROM read_text('/etc/hostname')", 10, &t, &f->err), "disabled by configuration");
+	REFUSED(f, store_select(&f->store, "COPY (SELECT 1) TO 'x'", 10, &t, &f->err), "read-only SELECT");
 	f->store.limits.seconds = 0.2;
 	REFUSED(f,
 		store_select(&f->store, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", 10, &t, &f->err),
 		"not done within 0.2 s");
 	f->store.limits.seconds = 60;
 	OK(f, store_select(&f->store, "SELECT 1", 10, &t, &f->err));
+}
+
+// A query calls what computes with values, and reads tables and assay's views; what it names is looked at before DuckDB binds it.
+static void test_what_a_select_names(void **state)
+{
+#define NO_ROWS_FROM "functions that a query may take rows from"
+#define NO_CALL "functions that a query may call"
+#define NO_TYPE "types that a query may cast to"
+#define OF_FILE "is a view of the file"
+	static const struct { const char *sql, *words;
+	} refused[] = {
+		{ "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))", NO_ROWS_FROM },
+		{ "FROM enable_profiling(save_location = 'x')", NO_ROWS_FROM },
+		{ "FROM enable_logging(storage = 'stdout')", NO_ROWS_FROM },
+		{ "FROM system.main.arrow_scan(1, 2, 3)", NO_ROWS_FROM },
+		{ "FROM read_text('/etc/hostname')", NO_ROWS_FROM },
+		{ "FROM query('FROM theirs')", NO_ROWS_FROM },
+		{ "FROM query_table('theirs')", NO_ROWS_FROM },
+		{ "FROM sql_auto_complete('S')", NO_ROWS_FROM },
+		{ "FROM cell c, LATERAL (SELECT * FROM check_peg_parser(c.model))", NO_ROWS_FROM },
+		{ "SELECT json_structure('[1]')", NO_CALL },
+		{ "SELECT json_merge_patch('{}', '{}')", NO_CALL },
+		{ "SELECT main.json_contains('[]', '[]')", NO_CALL },
+		{ "SELECT 1 ORDER BY current_setting('threads')", NO_CALL },
+		{ "SELECT 1 LIMIT (SELECT count(write_log('x')))", NO_CALL },
+		{ "SELECT * REPLACE (json_pretty(model) AS model) FROM result", NO_CALL },
+		{ "SELECT sum(finalize(id)) OVER (ORDER BY getvariable('x')) FROM cell", NO_CALL },
+		{ "SELECT list_transform(['x'], lambda x: json_serialize_sql(x))", NO_CALL },
+		{ "SELECT '1'::JSON::VARIANT", NO_TYPE },
+		{ "SELECT CAST(NULL AS STRUCT(a VARIANT[]))", NO_TYPE },
+		{ "SELECT 'POINT(1 1)'::GEOMETRY", NO_TYPE },
+		{ "SELECT 42::POINTER", NO_TYPE },
+		{ "SELECT 'a'::kind", NO_TYPE },
+		{ "FROM theirs", OF_FILE },
+		{ "DESCRIBE Theirs", OF_FILE },
+		{ "SUMMARIZE theirs", OF_FILE },
+		{ "SELECT (SELECT count(*) FROM main.theirs)", OF_FILE },
+		{ "WITH theirs AS (SELECT 1) SELECT 1 FROM theirs", OF_FILE },
+		{ "SELECT (WITH theirs AS (SELECT 1) FROM theirs), x FROM theirs t(x)", OF_FILE },
+		{ "FROM computed", "column that is computed" },
+		{ "FROM main.result", "the file's own view" },
+		{ "FROM a.main.cell", "without its name" },
+		{ "FROM 'x.csv'", "no table or view" },
+		{ "WITH \"x.csv\" AS (SELECT 1) FROM \"x.csv\"", "no table or view" },
+		{ "FROM duckdb_settings", "no table or view" },
+		{ "FROM duckdb_columns()", NO_ROWS_FROM },
+		{ "FROM information_schema.tables", "no table or view" },
+		{ "SHOW ALL TABLES", "of SHOW and DESCRIBE" },
+		{ "SELECT sum(id) EXPORT_STATE FROM cell", "EXPORT_STATE" },
+		{ "SELECT '\xff'", "no UTF-8" },
+	};
+	static const char *const answered[] = {
+		"SELECT x::JSON ->> 'a', 1::DECIMAL(3, 1), NULL::INT[3], MAP {'a': 1}, if(TRUE, 1, 2), coalesce(1, 2), nullif(1, 2), 3!, 'a' ^@ 'b' FROM (SELECT '{}' AS x)",
+		"SELECT extract(year FROM DATE '2020-01-01'), now() AT TIME ZONE 'UTC', INTERVAL 3 DAYS, [x + 1 FOR x IN [1, 2]], 'ab'[1], CURRENT_DATE",
+		"WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n), quantile_cont(n, 0.5) FROM t, unnest([1]) u",
+		"SELECT model, rank() OVER (PARTITION BY model ORDER BY latency_ms) FROM result QUALIFY row_number() OVER () = 1",
+		"FROM (SELECT 1 AS a, 2 AS b) PIVOT (sum(b) FOR a IN (1, 2))", "SELECT COLUMNS('mod.*') FROM main.cell", "SUMMARIZE mine", "FROM mine",
+		"SELECT string_agg(model_id, ',' ORDER BY id) FILTER (success) FROM hardware_results GROUP BY ROLLUP (hardware)",
+	};
+	static char sums[20000], length[70000];
+	char path[5000];
+	int64_t rows;
+	struct fixture *f = *state;
+	struct table t;
+
+	open_with_run(f);
+	store_close(&f->store);
+	other_program(f, "CREATE VIEW theirs AS SELECT 1 AS x; CREATE TYPE kind AS ENUM ('a'); CREATE TABLE computed(a INTEGER, b INTEGER AS (a + 1));"
+		" CREATE TABLE mine(x INTEGER PRIMARY KEY DEFAULT 7, y DATE)");
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+		REFUSED(f, store_select(&f->store, refused[i].sql, 10, &t, &f->err), refused[i].words);
+	for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++)
+		OK(f, store_select(&f->store, answered[i], 1000, &t, &f->err));
+	memset(length, ' ', sizeof length - 1);
+	REFUSED(f, store_select(&f->store, length, 10, &t, &f->err), "64 KiB");
+	for (size_t i = 0; i < 9000; i++)
+		memcpy(sums + 2 * i, "1+", 2);
+	memcpy(sums + 18000, "1", 2);
+	char *deep = arena_printf(&f->store.arena, "SELECT %s", sums);
+	assert_int_not_equal(store_select(&f->store, deep, 10, &t, &f->err), STATUS_OK);
+	snprintf(path, sizeof path, "%s.csv", f->path);
+	REFUSED(f, store_export(&f->store, "theirs", "csv", false, path, &rows, &f->err), OF_FILE);
+	REFUSED(f, store_export(&f->store, "computed", "csv", false, path, &rows, &f->err), "column that is computed");
+	OK(f, store_export(&f->store, "mine", "csv", false, path, &rows, &f->err));
 }
 
 // A table of assay's that is anything but plain columns is not looked into; tests/attack/database.sh does the same to the
@@ -732,6 +816,7 @@ int main(void)
 		TEST(test_views_are_renewed),
 		TEST(test_views_are_ours),
 		TEST(test_one_select),
+		TEST(test_what_a_select_names),
 		TEST(test_altered_tables),
 		TEST(test_migration_steps),
 		TEST(test_comparisons_come_to_an_old_file),
