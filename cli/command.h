@@ -60,6 +60,8 @@ void cli_catch_stop(void);
 
 // A mapped page that cannot be read (SIGBUS) becomes a message and EXIT_USE; of a child, that message and the signal.
 void cli_watch_pages(bool is_child);
+// The same for a database that DuckDB crashes on; not in a child, whose parent tells its signals.
+void cli_watch_database(void);
 
 extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;

@@ -105,7 +105,10 @@ int main(int argc, char **argv)
 {
 	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
 	signal(SIGXFSZ, SIG_IGN);
-	cli_watch_pages(argc > 1 && strcmp(argv[1], "cell") == 0);
+	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;
+	cli_watch_pages(is_child);
+	if (!is_child)
+		cli_watch_database();
 	int code = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
 		return cli_bad_use("standard output cannot be written: %s", strerror(errno));

@@ -42,6 +42,7 @@ struct db {                              // all zero is closed
 	duckdb_database database;
 	duckdb_connection connection;
 	struct db_watch *watch;              // db_watch.h
+	bool counted;                        // among those of opened.h
 };
 
 struct db_opening {

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "base/text.h"
 #include "store/db.h"
 #include "store/db_watch.h"
+#include "store/opened.h"
 #include "store/sql_name.h"
 
 static enum status load(struct arena *a, struct db_api *api, struct error *err)
@@ -224,6 +227,37 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	return shut_in(d, a, how, err);
 }
 
+// ---- which one is open -------------------------------------------------------------------------------------------
+
+static char opened_path[4096];
+static volatile sig_atomic_t opened_count, opened_write;
+static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void count_opened(const struct db_opening *how)
+{
+	const char *path = how->source != NULL ? how->source : how->path != NULL ? how->path
+		: how->files != NULL && how->files[0] != NULL ? how->files[0] : "a database in memory";
+
+	pthread_mutex_lock(&opened_lock);
+	snprintf(opened_path, sizeof opened_path, "%s", path);
+	opened_write = (opened_count > 0 && opened_write) || how->write;
+	opened_count = opened_count + 1;
+	pthread_mutex_unlock(&opened_lock);
+}
+
+static void count_closed(void)
+{
+	pthread_mutex_lock(&opened_lock);
+	opened_count = opened_count - 1;
+	pthread_mutex_unlock(&opened_lock);
+}
+
+const char *store_opened(bool *write)
+{
+	*write = opened_write;
+	return opened_count > 0 ? opened_path : NULL;
+}
+
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err)
 {
 	struct db opened = { .api = api };
@@ -235,8 +269,11 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 		status = db_check_path(how->source, err);
 	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
 		status = STATUS_FAILED;
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
+		count_opened(how);
+		opened.counted = true;
 		status = open_checked(&opened, &a, how, locked, err);
+	}
 	arena_done(&a);
 	if (status == STATUS_OK)
 		*d = opened;
@@ -252,5 +289,7 @@ void db_close(struct db *d)
 		d->api->disconnect(&d->connection);
 	if (d->database != NULL)
 		d->api->close(&d->database);
+	if (d->counted)
+		count_closed();
 	*d = (struct db){ 0 };
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// DuckDB works in this process and trusts the blocks of a file once their checksums are right: a damaged file, or one that was made to, ends it with a
+// signal. That becomes a sentence that names the file. In the handler nothing but system calls, on a stack of its own, since the
+// other may be what is used up. While no database is open a signal does what it always does; a child that runs an engine does not ask for this.
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "emit.h"
+#include "store/opened.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+void cli_watch_database(void)
+{                                            // the sanitizer's own report says more
+}
+#else
+static void on_crash(int number)
+{
+	bool write = false;
+	const char *path = store_opened(&write);
+
+	if (path) {
+		emit_in_handler((const char *const[]){ "assay: the database library crashed on ", path, ": the file is damaged, or made to do this",
+			write ? "" : "; nothing was changed", NULL });
+		_exit(EXIT_USE);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+void cli_watch_database(void)
+{
+	static const int signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL };
+	static _Alignas(16) char stack[64 << 10];
+	struct sigaction action = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK };
+
+	if (sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL) != 0)
+		return;
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &action, NULL);
+}
+#endif

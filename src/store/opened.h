@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which database is open in DuckDB at this moment: for the handler of a signal, since DuckDB trusts what a damaged file says.
+#ifndef ASSAY_STORE_OPENED_H
+#define ASSAY_STORE_OPENED_H
+
+#include <stdbool.h>
+
+// The file that was opened last, a stranger's before one's own; NULL: none is open. *write: into one of them was written. To be called
+// in a signal handler.
+const char *store_opened(bool *write);
+
+#endif
