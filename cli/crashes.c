@@ -11,11 +11,6 @@
 #include "emit.h"
 #include "store/opened.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-void cli_watch_database(void)
-{                                            // the sanitizer's own report says more
-}
-#else
 static void on_crash(int number)
 {
 	bool write = false;
@@ -36,9 +31,15 @@ void cli_watch_database(void)
 	static _Alignas(16) char stack[64 << 10];
 	struct sigaction action = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK };
 
-	if (sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL) != 0)
+	stack_t before;
+
+	// A sanitizer has a stack and handlers of its own, which stay: its report says more.
+	if (sigaltstack(NULL, &before) != 0 ||
+		((before.ss_flags & SS_DISABLE) && sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL) != 0))
 		return;
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		sigaction(signals[i], &action, NULL);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct sigaction old;
+		if (sigaction(signals[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
 }
-#endif

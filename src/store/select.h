@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a person typed as SQL, and which relations of a file may be read, before DuckDB binds any of it: binding already calls what
 // it names. The text is parsed by DuckDB and nothing more (json_serialize_sql), and the tree is walked with lists of what is allowed:
-// functions and types that compute with values alone, tables, and assay's own views. A view of the file is SQL of whoever made it.
+// functions and types that compute with values alone, tables, and assay's own views. A view of the file is SQL of its author.
 #ifndef ASSAY_STORE_SELECT_H
 #define ASSAY_STORE_SELECT_H
 
