@@ -103,7 +103,7 @@ static const char *member(const json_t *object, const char *key)
 	return text != NULL ? text : "";
 }
 
-// The list of columns asks each view of the file for its own, which may bind it.
+// Lists of the catalog: that of columns asks each view of the file for its own, which may bind it.
 static bool has_own_views_alone(const struct relations *has)
 {
 	for (size_t i = 0; i < has->views.row_count; i++) {
@@ -115,7 +115,7 @@ static bool has_own_views_alone(const struct relations *has)
 
 static enum status look_at_function(const struct walk *w, const char *name, bool of_rows)
 {
-	if (of_rows && strcasecmp(name, "duckdb_columns") == 0 && has_own_views_alone(w->has))
+	if (of_rows && listed(" duckdb_columns duckdb_tables duckdb_views ", name) && has_own_views_alone(w->has))
 		return STATUS_OK;
 	if (listed(of_rows ? table_functions : functions, name) || (!of_rows && is_operator(name)))
 		return STATUS_OK;
