@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "hub/hub.h"
@@ -138,11 +139,19 @@ static const char *words_of(const struct summary *s, const struct recommend_ask 
 	}
 }
 
+// What stands beside an advice: an unstable time, what qualifies the row, what a reduced precision loses.
 static const char *warning_of(const struct report_cell *c, struct arena *a)
 {
-	const char *shaky = report_is_unstable(c) ? "unstable" : NULL;
+	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
+		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine) : NULL;
+	const char *const words[] = { report_is_unstable(c) ? "unstable" : NULL, c->qualifiers, loss };
+	const char *out = NULL;
 
-	return shaky != NULL && c->qualifiers != NULL ? arena_printf(a, "%s, %s", shaky, c->qualifiers) : shaky != NULL ? shaky : c->qualifiers;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		if (words[i] != NULL)
+			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
+	}
+	return out;
 }
 
 static const char *claim_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
@@ -212,16 +221,38 @@ static void leave_out_others(struct recommendation *out, const struct summary *s
 	}
 }
 
+static int larger_first(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
 static int more_first(const void *x, const void *y)
 {
-	double a = ((const struct recommend_choice *)x)->figure, b = ((const struct recommend_choice *)y)->figure;
-
-	return (a < b) - (a > b);
+	return larger_first(((const struct recommend_choice *)x)->figure, ((const struct recommend_choice *)y)->figure);
 }
 
 static int less_first(const void *x, const void *y)
 {
 	return more_first(y, x);
+}
+
+// An unstable time is no advice where there is a stable one: those go first, whatever the unstable say.
+static void order(struct recommend_choice *choices, size_t count, enum recommend_goal goal, struct arena *a)
+{
+	int (*by_figure)(const void *, const void *) = goal == RECOMMEND_THROUGHPUT ? more_first : less_first;
+	struct recommend_choice *sorted = ARENA_ARRAY(a, count + 1, struct recommend_choice);
+	size_t stable = 0, n = 0;
+
+	for (int unstable = 0; unstable <= 1; unstable++) {
+		for (size_t i = 0; i < count; i++) {
+			if ((goal != RECOMMEND_MEMORY && report_is_unstable(choices[i].cell)) == (unstable == 1))
+				sorted[n++] = choices[i];
+		}
+		stable = unstable == 0 ? n : stable;
+	}
+	qsort(sorted, stable, sizeof *sorted, by_figure);
+	qsort(sorted + stable, count - stable, sizeof *sorted, by_figure);
+	memcpy(choices, sorted, count * sizeof *sorted);
 }
 
 enum status recommend_rows(const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
@@ -252,7 +283,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);
 	else
-		qsort(out->choices, out->choice_count, sizeof *out->choices, ask->goal == RECOMMEND_THROUGHPUT ? more_first : less_first);
+		order(out->choices, out->choice_count, ask->goal, a);
 	if (question != NULL) {
 		struct report_line l = s->lines[question->line];
 

@@ -25,12 +25,17 @@
 // Beside a model's name: its files, where the name had others as well.
 #define FILES(of) "CASE WHEN " of "file_sets > 1 THEN left(" of "files, 8) END"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
+// Computed in less than float32, by --precision, in a user's .onnx or as the device likes.
+#define REDUCED(o) "(COALESCE(" o "precision, 'stored') NOT IN ('stored', 'float32') OR COALESCE(" o "compute_dtype, 'f32') NOT IN ('f32', 'none'))"
 // Counts of verdicts, and times of those that count. A row that is right and does not count (it ran elsewhere, or the null engine
 // stood in) is among the others.
 #define COUNTS                                                                                                             \
 	"count(*) AS n, count(DISTINCT l.model) AS models, count(*) FILTER (" ROW_COUNTS_SQL("l.") ") AS \"right\","      \
 	" count(*) FILTER (l.verdict = 'unjudged') AS unjudged, count(*) FILTER (l.verdict = 'wrong') AS wrong,"            \
-	" count(*) FILTER (l.verdict NOT IN ('unjudged', 'wrong') AND NOT " ROW_COUNTS_SQL("l.") ") AS others, count(t.id) AS timed,"               \
+	" count(*) FILTER (l.verdict NOT IN ('unjudged', 'wrong') AND NOT " ROW_COUNTS_SQL("l.") ") AS others,"                          \
+	" count(*) FILTER (" ROW_EMULATED_SQL("l.") ") AS emulated, count(*) FILTER (l.weights = 'synthetic') AS synthetic,"  \
+	" count(*) FILTER (" ROW_SHORTENED_SQL("l.") ") AS shortened, count(*) FILTER (" REDUCED("l.") ") AS reduced,"      \
+	" count(t.id) AS timed,"                                                                                           \
 	" round(avg(t.latency_ms), 3) AS avg_ms, round(min(t.latency_ms), 3) AS min_ms, round(max(t.latency_ms), 3) AS max_ms"
 
 // clang-format off: the SQL is laid out by hand
@@ -39,19 +44,20 @@ const struct store_question store_questions[] = {
 	", ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY " LINE ") AS n,"
 	"  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms FROM timed"
 	"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
-	" SELECT model, " FILES("") " AS files, " SHAPE ", requested AS platform, device, precision, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
+	" SELECT model, " FILES("") " AS files, " SHAPE ", requested AS platform, device, precision, compute_dtype AS computed_in, round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
 	" round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
 	" FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id", true },
 
-	{ "by-hardware", "rows, verdicts and times of each platform; an average goes over different models: `fastest` compares like with like",
-	" SELECT l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id WHERE l.source IS NULL GROUP BY l.requested ORDER BY l.requested", true },
+	{ "by-hardware", "rows and verdicts of each platform, how many of them are qualified, and times of forward passes; an average goes over different models:"
+	" `fastest` compares like with like",
+	" SELECT l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id AND t.new_tokens IS NULL WHERE l.source IS NULL GROUP BY l.requested ORDER BY l.requested", true },
 
 	{ "by-architecture", "the same of each architecture on each platform",
-	" SELECT l.architecture, l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id WHERE l.source IS NULL"
+	" SELECT l.architecture, l.requested AS platform, " COUNTS " FROM latest l LEFT JOIN timed t ON t.id = l.id AND t.new_tokens IS NULL WHERE l.source IS NULL"
 	" GROUP BY l.architecture, l.requested ORDER BY l.architecture, l.requested", true },
 
 	{ "memory", "the largest peaks first, beside what was predicted and the weights; a peak is of one row",
-	" SELECT model, requested AS platform, " SHAPE ", precision, round(peak_resident_mib, 1) AS resident_mib, round(peak_pss_mib, 1) AS pss_mib,"
+	" SELECT model, requested AS platform, " SHAPE ", precision, compute_dtype AS computed_in, round(peak_resident_mib, 1) AS resident_mib, round(peak_pss_mib, 1) AS pss_mib,"
 	" round(peak_anonymous_mib, 1) AS anonymous_mib, round(device_memory_mib, 1) AS device_mib, round(predicted_mib, 1) AS predicted_mib,"
 	" round(predicted_mib / peak_resident_mib, 2) AS predicted_of_peak, round(weights_bytes / 1048576.0, 1) AS weights_mib, emulated, id AS \"row\""
 	" FROM latest WHERE source IS NULL AND greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) IS NOT NULL AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"

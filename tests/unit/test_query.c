@@ -175,6 +175,8 @@ static void test_counts(void **state)
 	answers("by-hardware", ALL, "platform n models right unjudged wrong others timed avg_ms min_ms",
 		"cpu|2|2|2|0|0|0|2|16.6|8.2\ncuda|2|2|0|0|0|2|0|-|-\nmps|1|1|1|0|0|0|1|30.0|30.0\n"
 		"openvino|2|2|1|0|1|0|1|10.0|10.0\nqnn|2|2|2|0|0|0|1|7.0|7.0\nwebgpu|2|2|0|1|0|1|0|-|-\n", LEFT);
+	answers("by-hardware", ALL, "platform right emulated synthetic shortened reduced",
+		"cpu|2|0|2|0|0\ncuda|0|0|2|0|0\nmps|1|0|1|0|0\nopenvino|1|0|2|0|0\nqnn|2|1|2|0|0\nwebgpu|0|0|2|0|0\n", LEFT);
 	answers("by-architecture", (struct store_asking){ .platform = "cpu" }, "architecture platform n timed avg_ms", "encoder-only|cpu|2|2|16.6\n", NULL);
 	answers("coverage", ALL, "platform rows models right elsewhere wrong broken emulated nothing_computed synthetic imported",
 		"cpu|4|2|4|0|0|0|0|0|4|0\ncuda|2|2|0|0|0|1|0|1|2|0\nllama-bench|1|1|0|0|0|0|0|0|1|1\nmps|1|1|1|0|0|0|0|0|1|0\n"

@@ -114,6 +114,25 @@ static void the_fastest_right_one(void **state)
 	first_is(f, "cpu");
 }
 
+// A time that did not settle is no advice where there is one that did; of memory it says nothing. What a precision loses stands beside it.
+static void the_unstable_come_last(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result shaky = timed("m", "openvino", 10, 300);
+
+	shaky.row.stability = "unstable";
+	shaky.row.precision = "int4-weights";
+	shaky.row.graph_verdict = "right";
+	shaky.row.cosine = 0.9955;
+	add(f, timed("m", "cpu", 20, 500));
+	add(f, shaky);
+	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
+	first_is(f, "cpu");
+	assert_string_equal(f->got.choices[1].warning, "unstable, int4-weights, loses against its reference: cosine 0.9955");
+	ask(f, (struct recommend_ask){ .goal = RECOMMEND_MEMORY }, NULL, 0);
+	first_is(f, "openvino, int4-weights");
+}
+
 // Two models under one name are two models: the newer is spoken of, and what the other took says nothing of it.
 static void other_files_are_another_model(void **state)
 {
@@ -351,7 +370,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(the_fastest_right_one), TEST(other_files_are_another_model),
+		TEST(the_fastest_right_one), TEST(the_unstable_come_last), TEST(other_files_are_another_model),
 		TEST(the_limit_is_in_gib),
 		TEST(a_fallback_is_no_success),
 		TEST(nothing_that_is_not_this_hardware),
