@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DuckDB works in this process and trusts the blocks of a file once their checksums are right: a damaged file, or one that was made to, ends it with a
-// signal. That becomes a sentence that names the file. In the handler nothing but system calls, on a stack of its own, since the
-// other may be what is used up. While no database is open a signal does what it always does; a child that runs an engine does not ask for this.
+// DuckDB works in this process and trusts the blocks of a file once their checksums are right: a damaged file, or one that was
+// made to, ends it with a signal. That becomes a sentence that names the file. In the handler nothing but system calls, on a
+// stack of its own, since the other may be what is used up. While no database is open a signal does what it always does; a child
+// that runs an engine does not ask for this.
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +18,8 @@ static void on_crash(int number)
 	const char *path = store_opened(&write);
 
 	if (path) {
-		emit_in_handler((const char *const[]){ "assay: the database library crashed on ", path, ": the file is damaged, or made to do this",
-			write ? "" : "; nothing was changed", NULL });
+		emit_in_handler((const char *const[]){ "assay: the database library crashed on ", path,
+			": the file is damaged, or made to do this", write ? "" : "; nothing was changed", NULL });
 		_exit(EXIT_USE);
 	}
 	signal(number, SIG_DFL);

@@ -104,7 +104,8 @@ static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 
 	for (unsigned f = 0; f < ASKED_COUNT; f++) {
 		// Unlike models are no choice between two ways to run one.
-		bool chosen = f != ASKED_FILES && (by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
+		bool chosen = f != ASKED_FILES &&
+			(by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
 
 		if (chosen && is_constant(a, f) && is_constant(b, f) && !text_is(a->items[0].asked.field[f], b->items[0].asked.field[f]))
 			out |= (uint64_t)1 << f;
@@ -326,12 +327,15 @@ static uint64_t leave_files(const struct asked *x, const struct groups *g, const
 	return (uint64_t)1 << ASKED_FILES;
 }
 
-static void take_lone(struct contrast_lone **out, size_t *count, const struct groups *g, const struct groups *other, struct arena *a)
+static void take_lone(
+	struct contrast_lone **out, size_t *count, const struct groups *g, const struct groups *other, struct arena *a)
 {
 	*out = ARENA_ARRAY(a, g->count + 1, struct contrast_lone);
 	for (size_t i = 0; i < g->count; i++)
 		if (!g->items[i].is_paired)
-			(*out)[(*count)++] = (struct contrast_lone){ asked_words(a, &g->items[i].asked, leave_files(&g->items[i].asked, g, other)), g->items[i].rows, g->items[i].count };
+			(*out)[(*count)++] = (struct contrast_lone){ asked_words(a, &g->items[i].asked,
+									     leave_files(&g->items[i].asked, g, other)),
+				g->items[i].rows, g->items[i].count };
 }
 
 enum status contrast_make(const struct side *a, const struct side *b, unsigned wanted, uint64_t seed, struct arena *arena, struct contrast_result *out,

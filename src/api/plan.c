@@ -223,8 +223,8 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 	return STATUS_OK;
 }
 
-enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
-	void *context, struct error *err)
+enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
 {
 	struct error why = { 0 };
 	enum status s = plan_identify(m, a, progress, context, &why);

@@ -71,8 +71,8 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 	struct error *err);
 
 // The same, but what goes wrong with one model is a refusal in *m, and a row of each of its cells. INTERRUPTED only.
-enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
-	void *context, struct error *err);
+enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
 struct plan_memory {
 	uint64_t predicted_bytes;            // the largest resident set; 0 where nothing is known: an .onnx file, the null engine

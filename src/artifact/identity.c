@@ -16,8 +16,8 @@
 
 enum { LOCATIONS_MOST = 10000 };        // one file a tensor, as some exporters write them, is some thousand
 
-// The files of a model lie in its folder. A snapshot of the Hub's cache is links into the blobs beside it: there the model's folder is
-// CACHE/models--ORG--NAME.
+// The files of a model lie in its folder. A snapshot of the Hub's cache is links into the blobs beside it: there the model's
+// folder is CACHE/models--ORG--NAME.
 static bool root_of(char out[PATH_MAX], const char *folder)
 {
 	static const char mark[] = "/models--", snapshots[] = "/snapshots/";
@@ -150,7 +150,8 @@ enum status model_check_places(const char *path, struct error *err)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);
 	for (size_t i = 0; i < count && !s; i++)
 		if (!files[i].path)
-			s = error_set(err, STATUS_BAD_INPUT, "%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not opened",
+			s = error_set(err, STATUS_BAD_INPUT,
+				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not opened",
 				path, files[i].name);
 	arena_done(&a);
 	return s;
@@ -189,7 +190,8 @@ struct seen {
 };
 
 // Many names of one file are one file: it is hashed once.
-static enum status digest_once(char out[65], const char *path, struct seen *seen, size_t *count, struct digest_watch *watch, struct error *err)
+static enum status digest_once(
+	char out[65], const char *path, struct seen *seen, size_t *count, struct digest_watch *watch, struct error *err)
 {
 	struct stat st;
 	bool known = !stat(path, &st);

@@ -4,9 +4,9 @@
 //   a folder         config.json; the files of weights and their index, as checkpoint_files names them; an adapter's files
 //   an .onnx file    the file itself; every file of its folder that its external data names
 //
-// What leads out of the model's folder, by its name or by links, is not opened: a stranger's file may name a private one, or one that does
-// not end. A snapshot of the Hub's cache is links into the blobs of its model, which are inside.
-// Where the files lie and what the folder is called does not belong to it: a copy is the same model.
+// What leads out of the model's folder, by its name or by links, is not opened: a stranger's file may name a private one, or one
+// that does not end. A snapshot of the Hub's cache is links into the blobs of its model, which are inside. Where the files lie
+// and what the folder is called does not belong to it: a copy is the same model.
 #ifndef ASSAY_ARTIFACT_IDENTITY_H
 #define ASSAY_ARTIFACT_IDENTITY_H
 
@@ -24,8 +24,8 @@ struct model_file {
 // In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count);
 
-// BAD_INPUT with a sentence for an .onnx file that names a file outside of its folder, more files than are read, or that is nested deeper
-// than it is looked through: of such a model nobody can say what it is.
+// BAD_INPUT with a sentence for an .onnx file that names a file outside of its folder, more files than are read, or that is
+// nested deeper than it is looked through: of such a model nobody can say what it is.
 enum status model_check_places(const char *path, struct error *err);
 
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as that.

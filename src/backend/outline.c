@@ -154,7 +154,8 @@ static const char *text_field(struct arena *a, struct wire w, unsigned number, s
 
 // ---- names --------------------------------------------------------------------------------------------------------------
 
-// What is known of the values of a graph by their names. dtype: outline_types. input, rows, axis_rows: outline_tables. node: find_live.
+// What is known of the values of a graph by their names. dtype: outline_types. input, rows, axis_rows: outline_tables. node:
+// find_live.
 struct known {
 	const uint8_t *name;
 	size_t length;

@@ -98,7 +98,8 @@ static enum status tell(struct digest_watch *watch, uint64_t done, const char *p
 	return STATUS_OK;
 }
 
-// As many bytes as the file says it has. Files of the kernel say 0 and some never end; a file that grows meanwhile is the caller's to see.
+// As many bytes as the file says it has. Files of the kernel say 0 and some never end; a file that grows meanwhile is the
+// caller's to see.
 static enum status hash_content(
 	char out[65], int fd, uint64_t nbytes, const char *path, bool *more, struct digest_watch *watch, struct error *err)
 {
@@ -178,7 +179,8 @@ static enum status digest_open(char out[65], int fd, const char *path, struct di
 		if (fstat(fd, &after))
 			return error_errno(err, "%s", path);
 		if (is_same(&before, &after) && more)
-			return error_set(err, STATUS_BAD_INPUT, "%s: gives more than the %lld bytes that it says it has", path, (long long)before.st_size);
+			return error_set(err, STATUS_BAD_INPUT, "%s: gives more than the %lld bytes that it says it has", path,
+				(long long)before.st_size);
 		if (is_same(&before, &after)) {
 			if (settled && may_remember)
 				remember(out, &before);

@@ -26,8 +26,8 @@ struct digest_watch {
 	uint64_t done, total;                // of several files: the caller sets total, file_digest adds to done
 };
 
-// 64 lower-case hexadecimal digits and NUL. Follows links. Not a regular file, or one that gives more than its size: BAD_INPUT; absent or unreadable: as errno says. `watch`
-// may be NULL.
+// 64 lower-case hexadecimal digits and NUL. Follows links. Not a regular file, or one that gives more than its size: BAD_INPUT;
+// absent or unreadable: as errno says. `watch` may be NULL.
 enum status file_digest(char out[65], const char *path, struct digest_watch *watch, struct error *err);
 
 // For keys, in `a`: the same, or digest_unknown where there is none.

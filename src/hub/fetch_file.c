@@ -196,7 +196,8 @@ static enum status restart(struct sink *k, struct error *err)
 static enum status too_large(struct sink *k, struct error *err)
 {
 	k->refused = true;
-	return error_set(err, STATUS_NO_SPACE, "%s: its size is not listed, and it has more than the %llu bytes that are taken of such a file",
+	return error_set(err, STATUS_NO_SPACE,
+		"%s: its size is not listed, and it has more than the %llu bytes that are taken of such a file",
 		k->f->files[k->i].name, (unsigned long long)k->most);
 }
 

@@ -306,8 +306,8 @@ static const char *stamp_of(struct arena *a, const char *path)
 
 	if (!path || stat(path, &st))
 		return "absent";
-	return arena_printf(a, "%jx %jx %jd %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec,
-		st.st_mtim.tv_nsec);
+	return arena_printf(a, "%jx %jx %jd %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
+		(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 // The child reads the inputs from it, this process the outputs. `stamp` is of before either.
@@ -321,7 +321,8 @@ static void check_golden(const char *golden, const char *stamp, struct cell_resu
 		return;
 	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
 	out->verdict = VERDICT_NOT_ASKED;
-	r->cause = "the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known";
+	r->cause =
+		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known";
 }
 
 // A device that is not here: is there anything that was compiled for it?
@@ -360,7 +361,8 @@ static void begin_row(struct row *r, const struct cell *c, const char *golden, c
 }
 
 // The result of a cell that has had no child. `cause` in `a`.
-static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, const char *identity, enum verdict v, const char *cause, struct arena *a)
+static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, const char *identity, enum verdict v,
+	const char *cause, struct arena *a)
 {
 	*out = (struct cell_result){ .verdict = v };
 	row_init(&out->row);
@@ -370,8 +372,8 @@ static void end_childless(struct cell_result *out, const struct cell *c, const c
 }
 
 // No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
-static enum status not_started(const struct cell *c, const char *golden, const char *identity, const struct error *why, struct arena *a,
-	struct cell_result *out, struct error *err)
+static enum status not_started(const struct cell *c, const char *golden, const char *identity, const struct error *why,
+	struct arena *a, struct cell_result *out, struct error *err)
 {
 	if (why->status != STATUS_NOT_ASKED)
 		return error_set(err, why->status, "%s", why->text);
@@ -419,7 +421,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 			return not_started(c, golden, identity, &why, a, out, err);
 		if (!ask.calibration) {
 			cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			end_childless(out, c, golden, identity, watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
+			end_childless(out, c, golden, identity,
+				watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
 			out->row.wall_ms = clock_ms() - begin;
 			return STATUS_OK;
 		}

@@ -140,7 +140,8 @@ static void take_loss(const struct reference *by, const struct tensor *outputs, 
 }
 
 // Wrong before unjudged before right.
-static void conclude(enum verdict graph, const char *graph_why, enum verdict arithmetic, const char *arithmetic_why, struct cell_result *out)
+static void conclude(
+	enum verdict graph, const char *graph_why, enum verdict arithmetic, const char *arithmetic_why, struct cell_result *out)
 {
 	out->row.graph_verdict = verdict_word(graph);
 	out->row.arithmetic_verdict = verdict_word(arithmetic);
@@ -228,8 +229,9 @@ static const char *words_of_given(unsigned given, struct arena *a)
 	return out;
 }
 
-// A file that draws random numbers is answered by other ones each time. What the authors' library computed in float32 also differs by what the quantisation lost, and how much that may be is not
-// known: numbers that are too far away are then no verdict. Other shapes, types and values that are not finite are.
+// A file that draws random numbers is answered by other ones each time. What the authors' library computed in float32 also
+// differs by what the quantisation lost, and how much that may be is not known: numbers that are too far away are then no
+// verdict. Other shapes, types and values that are not finite are.
 static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count,
 	struct arena *a, struct cell_result *out)
 {
@@ -242,10 +244,12 @@ static void excuse_loss(const struct judging *j, const struct reference *ref, co
 		reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
 		return;
 	out->verdict = VERDICT_UNJUDGED;
-	out->row.cause = j->draws ? arena_printf(a,
-		"not judged: the file draws random numbers (%s), other ones in every engine and every run: %s", j->draws, out->row.cause) : arena_printf(a,
-		"not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s",
-		out->row.cause);
+	out->row.cause = j->draws
+		? arena_printf(a, "not judged: the file draws random numbers (%s), other ones in every engine and every run: %s",
+			  j->draws, out->row.cause)
+		: arena_printf(a,
+			  "not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s",
+			  out->row.cause);
 }
 
 static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count,

@@ -15,8 +15,8 @@
 //
 // Rounding: values inside a model are of the order of 1 (normalisation, softmax, sigmoid), so its outputs carry an absolute error
 // of some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and
-// right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both are
-// small: that is no verdict.
+// right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both
+// are small: that is no verdict.
 #include "measure/judge.h"
 
 #include <float.h>
@@ -359,9 +359,12 @@ static const char *wrong_elements(const struct tensor *output, const struct tens
 		size_t i = sum->first_not_finite;
 
 		out->decided_by = "not finite";
-		return arena_printf(a, "%s: %zu values of %zu are %s, first at %s (%g, reference %g)%s", out->name, sum->not_finite, count,
-			sum->output_not_finite ? "not finite" : "finite where the reference is not", place(output, i, where, sizeof where), element(output, i),
-			element(reference, i), sum->both_not_finite ? "; that the reference engine has them too excuses nothing: the graph or its weights are damaged" : "");
+		return arena_printf(a, "%s: %zu values of %zu are %s, first at %s (%g, reference %g)%s", out->name,
+			sum->not_finite, count, sum->output_not_finite ? "not finite" : "finite where the reference is not",
+			place(output, i, where, sizeof where), element(output, i), element(reference, i),
+			sum->both_not_finite
+				? "; that the reference engine has them too excuses nothing: the graph or its weights are damaged"
+				: "");
 	}
 	if (sum->unmasked) {
 		out->decided_by = "mask";
@@ -492,6 +495,9 @@ json_t *check_json(const struct check *c, const struct tensor *output)
 		json_string(place(output, c->worst, where, sizeof where)) : json_null());
 	json_object_set_new(object, "worst_value", number(c->worst_value));
 	json_object_set_new(object, "worst_reference", number(c->worst_reference));
-	json_object_set_new(object, "cause", c->cause ? json_string(c->cause) : c->not_judged ? json_string(c->not_judged) : json_null());
+	json_object_set_new(object, "cause",
+		c->cause                ? json_string(c->cause)
+			: c->not_judged ? json_string(c->not_judged)
+					: json_null());
 	return object;
 }

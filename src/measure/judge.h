@@ -47,7 +47,8 @@ struct check {
 	const char *decided_by;              // the figure nearest to its bound: "max abs", "NMSE", "rounding", "integers", "mask", "not finite", "shape"
 	double of_bound;                     // that figure over its bound; above 1: wrong. NaN where there is no such figure
 	const char *cause;                   // NULL when right; in the arena
-	const char *not_judged;              // nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures are nobody's
+	// Nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures are nobody's.
+	const char *not_judged;
 };
 
 // Who made a reference decides what it can excuse.

@@ -183,7 +183,8 @@
 	X(INTEGER, non_finite, "NaN and infinite values in the outputs") \
 	X(TEXT, worst, "output and index of the worst element, with both values") \
 	X(INTEGER, left_out, "values that no figure is about: the reference masks them, or they are about padding") \
-	X(TEXT, not_judged, "outputs that the reference does not hold, of which only that they are finite was looked at; and those whose comparison says nothing, with the reason in brackets") \
+	X(TEXT, not_judged, \
+		"outputs that the reference does not hold, of which only that they are finite was looked at; and those whose comparison says nothing, with the reason in brackets") \
 	X(TEXT, bound_by, "the figure that came nearest to its bound, of which output, and how near: it decided") \
 	X(TEXT, bound, "what counted as right") \
 	X(TEXT, output_shape, "shape of the first output") \

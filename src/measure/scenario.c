@@ -93,7 +93,9 @@ static void claim_bound(const struct scenario_ask *ask, struct scenario_result *
 		kept = arena_printf(a, "; it answered %.4g a second of the %.4g that arrived%s", out->throughput_per_s, ask->rate_per_s * (double)ask->batch,
 			out->unanswered ? arena_printf(a, ", and %zu were waiting when the time was over", out->unanswered) : "");
 	if (out->is_valid)
-		out->why = arena_printf(a, "%zu of %zu queries took longer than %g ms: %g %% stay within it, with 99 %% confidence if queries are independent", out->late, all, ask->bound_ms, 100 * p);
+		out->why = arena_printf(a,
+			"%zu of %zu queries took longer than %g ms: %g %% stay within it, with 99 %% confidence if queries are independent",
+			out->late, all, ask->bound_ms, 100 * p);
 	else if (share > 1 - p)
 		out->why = arena_printf(a, "%zu of %zu queries took longer than %g ms, %.3g %%%s", out->late, all, ask->bound_ms, 100 * share, kept);
 	else
@@ -115,8 +117,13 @@ static void claim_percentile(const struct scenario_ask *ask, struct scenario_res
 	qsort(sorted, out->count, sizeof *sorted, ascending);
 	out->estimate_ms = (double)sorted[out->count - (size_t)late] / 1e6;
 	out->is_valid = !(ask->bound_ms > 0) || out->estimate_ms <= ask->bound_ms;
-	out->why = arena_printf(a, "%g %% of the queries take at most %.4g ms, with 99 %% confidence if queries are independent%s", 100 * p, out->estimate_ms, ask->bound_ms <= 0 ? "" :
-		arena_printf(a, out->is_valid ? ", within the bound of %g ms" : ", beyond the bound of %g ms", ask->bound_ms));
+	out->why =
+		arena_printf(a, "%g %% of the queries take at most %.4g ms, with 99 %% confidence if queries are independent%s",
+			100 * p, out->estimate_ms,
+			ask->bound_ms <= 0
+				? ""
+				: arena_printf(a, out->is_valid ? ", within the bound of %g ms" : ", beyond the bound of %g ms",
+					  ask->bound_ms));
 }
 
 enum status scenario_run(const struct protocol_run *r, const struct scenario_ask *ask, struct arena *a, struct scenario_result *out, struct error *err)

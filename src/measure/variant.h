@@ -12,16 +12,18 @@
 #include "base/hash.h"
 
 // kind, name, meaning. TEXT, INTEGER or REAL.
-#define VARIANT_LIST(X)                                                                                                    \
-	X(TEXT, precision, "precision that was asked for: a word of PRECISION_LIST; null: weights as they are stored, arithmetic in float32")   \
-	X(TEXT, max_loss, "what the outputs may lose against float32, or what else judges them: cosine, top1, perplexity, nmse, each with its limit; null: whatever it loses, the row says it")   \
-	X(INTEGER, threads, "threads asked of the engine; null: its default")                                              \
-	X(INTEGER, image_size, "height and width of images in pixels; null: what the configuration says, or there are none")   \
-	X(TEXT, effort, "how long it may be measured: rapid, quick or normal; null: as --runs says, or normal")            \
-	X(TEXT, scenario, "who asks: single-stream (null), multi-stream, offline, server; as MLPerf names them")           \
-	X(REAL, rate_per_s, "of server: queries a second, as they arrive (Poisson)")                                       \
-	X(REAL, latency_bound_ms, "of server and multi-stream: what the percentile of the scenario must stay below")       \
-	X(INTEGER, streams, "of multi-stream: samples in a query")                                                         \
+#define VARIANT_LIST(X) \
+	X(TEXT, precision, \
+		"precision that was asked for: a word of PRECISION_LIST; null: weights as they are stored, arithmetic in float32") \
+	X(TEXT, max_loss, \
+		"what the outputs may lose against float32, or what else judges them: cosine, top1, perplexity, nmse, each with its limit; null: whatever it loses, the row says it") \
+	X(INTEGER, threads, "threads asked of the engine; null: its default") \
+	X(INTEGER, image_size, "height and width of images in pixels; null: what the configuration says, or there are none") \
+	X(TEXT, effort, "how long it may be measured: rapid, quick or normal; null: as --runs says, or normal") \
+	X(TEXT, scenario, "who asks: single-stream (null), multi-stream, offline, server; as MLPerf names them") \
+	X(REAL, rate_per_s, "of server: queries a second, as they arrive (Poisson)") \
+	X(REAL, latency_bound_ms, "of server and multi-stream: what the percentile of the scenario must stay below") \
+	X(INTEGER, streams, "of multi-stream: samples in a query") \
 	X(INTEGER, cycles, "how often the model was opened, run and closed again for the leak slope; null: not")
 
 struct variant {

@@ -131,8 +131,9 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		same_or_unknown(l->weights, r->weights) && same_or_unknown(l->model_sha256, r->model_sha256) && same_asked(&l->asked, r) && text_is(l->source, r->source) &&
-		same_graph_and_options(l->question, &c->question) && same_judged(l->question, &c->question);
+		same_or_unknown(l->weights, r->weights) && same_or_unknown(l->model_sha256, r->model_sha256) &&
+		same_asked(&l->asked, r) && text_is(l->source, r->source) && same_graph_and_options(l->question, &c->question) &&
+		same_judged(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)

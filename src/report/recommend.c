@@ -266,8 +266,9 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
 		if (is_of(ask, c) && question != NULL && !report_same_files(&question->row, &c->row)) {
-			leave_out(out, use_of(a, c, any_batch(ask)), arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s", c->row.model_sha256,
-				question->row.model_sha256));
+			leave_out(out, use_of(a, c, any_batch(ask)),
+				arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s",
+					c->row.model_sha256, question->row.model_sha256));
 			continue;
 		}
 		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))

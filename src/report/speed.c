@@ -74,7 +74,8 @@ static const char *claim_of(struct arena *a, const struct report_speed *s, enum 
 
 static bool is_of_files(const struct report_comparison *c, const struct row *r)
 {
-	return r->model_sha256 == NULL || c->first_sha256 == NULL || (text_is(c->first_sha256, r->model_sha256) && text_is(c->last_sha256, r->model_sha256));
+	return r->model_sha256 == NULL || c->first_sha256 == NULL ||
+		(text_is(c->first_sha256, r->model_sha256) && text_is(c->last_sha256, r->model_sha256));
 }
 
 // A line of `comparison` between just these two; NULL: there is none. *swapped: its A is the other one.
@@ -120,7 +121,8 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 	bool swapped = false;
 	const struct store_comparison *l;
 
-	if (c == NULL || other == NULL || !report_same_files(&c->row, &other->row) || !(c->row.latency_ms > 0) || !(other->row.latency_ms > 0) || !report_same_length(c, other))
+	if (c == NULL || other == NULL || !report_same_files(&c->row, &other->row) || !(c->row.latency_ms > 0) ||
+		!(other->row.latency_ms > 0) || !report_same_length(c, other))
 		return out;
 	out.times = other->row.latency_ms / c->row.latency_ms;
 	out.processes = c->process_count;

@@ -42,7 +42,8 @@ struct report_cell {
 	double times_cpu;                    // latency of the cpu cell of this line / this one's; NaN where there is none
 	const char *qualifiers;              // what stands beside each of its numbers, row_qualifiers; NULL: nothing
 	const char *own_qualifiers;          // of those what its line does not say already: "computed in f16, 16 tokens of the usual 128, emulated"; NULL: nothing
-	const char *agreement;               // "engines agree, not judged: y", or what golden_what says; NULL where it was not judged right
+	// "engines agree, not judged: y", or what golden_what says; NULL where it was not judged right.
+	const char *agreement;
 	const char *cause;                   // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
 	const char *p90;                     // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;

@@ -188,8 +188,10 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		if (model == NULL || !(avg_ns > 0) || prompt == ROW_NONE || generated == ROW_NONE)
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
 		if (contradicts(number_of(t, "avg_ts"), avg_ns, prompt + generated))
-			return unlike(err, path, arena_printf(a, "test %zu of llama-bench contradicts itself: avg_ts says %.4g tokens a second, avg_ns %.4g", i + 1,
-				number_of(t, "avg_ts"), 1e9 * (double)(prompt + generated) / avg_ns));
+			return unlike(err, path,
+				arena_printf(a,
+					"test %zu of llama-bench contradicts itself: avg_ts says %.4g tokens a second, avg_ns %.4g",
+					i + 1, number_of(t, "avg_ts"), 1e9 * (double)(prompt + generated) / avg_ns));
 		make_room(out, i);
 		struct foreign_row *f = row_begin(out, i, model, platform, "llama.cpp");
 		struct row *r = &f->result.row;
@@ -415,7 +417,8 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 	if (lines > lines_most)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %zu lines; at most %zu are imported from one file", path, lines, lines_most);
 	if (cells > CELLS_MOST || columns > CELLS_MOST / lines)              // a short line is as wide as the first
-		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d cells; no result of a tool that is known has so many", path, CELLS_MOST);
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d cells; no result of a tool that is known has so many",
+			path, CELLS_MOST);
 	return STATUS_OK;
 }
 
@@ -424,7 +427,8 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 static enum status read_csv(struct foreign_result *out, const char *path, const char *text, struct error *err)
 {
 	// Only lines that the tool writes are taken; the name of the file is a parameter.
-	static const char llama[] = "SELECT * FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
+	static const char llama[] =
+		"SELECT * FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
 	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, header = false, all_varchar = true, auto_detect = false,"
 		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': 'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
 	bool is_llama = text_starts(text, "build_commit,");

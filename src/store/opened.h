@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-// The file that was opened last, a stranger's before one's own; NULL: none is open. *write: into one of them was written. To be called
-// in a signal handler.
+// The file that was opened last, a stranger's before one's own; NULL: none is open. *write: into one of them was written. To be
+// called in a signal handler.
 const char *store_opened(bool *write);
 
 #endif

@@ -71,7 +71,8 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status == STATUS_OK)
 		status = transaction_next_id(&d, "run", &id, err);
 	if (status == STATUS_OK && id > RUN_MOST)
-		status = error_set(err, STATUS_BAD_INPUT, "%s: its last run has the number %lld; assay gives numbers up to %d", s->path, (long long)id - 1, RUN_MOST);
+		status = error_set(err, STATUS_BAD_INPUT, "%s: its last run has the number %lld; assay gives numbers up to %d",
+			s->path, (long long)id - 1, RUN_MOST);
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
 			V_INTEGER("id", id), V_TEXT("machine", m->id), V_TEXT("hostname", m->hostname), V_TEXT("program_version", ASSAY_VERSION),

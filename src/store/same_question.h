@@ -35,7 +35,8 @@
 	SAME_GRAPH_LIST(QUESTION_SQL_OF) SAME_JUDGED_LIST(QUESTION_SQL_OF) SAME_VARIANT_LIST(QUESTION_SQL_OF)
 // clang-format on
 
-// Was --dynamic asked? SQL over cell c, from the answer to QUESTION_OPEN_ASK: a file of an older assay has no column that says it.
+// Was --dynamic asked? SQL over cell c, from the answer to QUESTION_OPEN_ASK: a file of an older assay has no column that says
+// it.
 #define QUESTION_OPEN_ASK "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'"
 const char *question_open_sql(const struct table *columns);
 

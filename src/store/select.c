@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// select.h. The walk knows no shape of the tree: wherever an object has a function's name, a table's or a type's, that is looked at, so a part
-// that a newer DuckDB adds is not passed over. Names are compared whatever schema stands before them, since the file has no macros (guard.h).
+// select.h. The walk knows no shape of the tree: wherever an object has a function's name, a table's or a type's, that is looked
+// at, so a part that a newer DuckDB adds is not passed over. Names are compared whatever schema stands before them, since the
+// file has no macros (guard.h).
 #include "store/select.h"
 
 #include <ctype.h>
@@ -12,8 +13,8 @@
 #include "base/visible.h"
 #include "store/schema.h"
 
-// Values in, values out: no file, no setting, no other SQL, no catalog, no clock to wait for, and nothing that recurses as deep as
-// a text is nested (json_structure, json_merge_patch, json_contains, json_pretty and json_transform do).
+// Values in, values out: no file, no setting, no other SQL, no catalog, no clock to wait for, and nothing that recurses as deep
+// as a text is nested (json_structure, json_merge_patch, json_contains, json_pretty and json_transform do).
 static const char functions[] =
 	" !__postfix abs acos acosh add age ago any_value apply approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null"
 	" arg_max_nulls_last arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg array_aggr array_aggregate array_append array_apply array_cat"
@@ -146,13 +147,17 @@ static enum status look_at_name(const struct relations *has, const char *schema,
 			continue;
 		if (sql != NULL && strstr(sql, "GENERATED ALWAYS AS") == NULL)
 			return STATUS_OK;
-		return error_set(err, STATUS_BAD_INPUT, "%s is a table of the file with a column that is computed, and assay runs no SQL that came with a file", name);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s is a table of the file with a column that is computed, and assay runs no SQL that came with a file",
+			name);
 	}
 	if (*schema != '\0' && schema_has_view(name))
-		return error_set(err, STATUS_BAD_INPUT, "%s.%s would be the file's own view: assay's is %s, without a schema", schema, name, name);
+		return error_set(err, STATUS_BAD_INPUT, "%s.%s would be the file's own view: assay's is %s, without a schema",
+			schema, name, name);
 	if (has_view(has, name))
 		return error_set(err, STATUS_BAD_INPUT, "%s is a view of the file, and assay runs no SQL that came with one", name);
-	return error_set(err, STATUS_BAD_INPUT, "there is no table or view '%s' in the database; docs/SCHEMA.md lists them, and so does SHOW TABLES", name);
+	return error_set(err, STATUS_BAD_INPUT,
+		"there is no table or view '%s' in the database; docs/SCHEMA.md lists them, and so does SHOW TABLES", name);
 }
 
 static enum status look_at_table(const struct walk *w, const json_t *node)
@@ -176,7 +181,8 @@ static enum status look_at_show(const struct walk *w, const json_t *node)
 
 	if (*name == '\0' || text_is(name, "\"tables\"") || text_is(name, "tables"))
 		return STATUS_OK;
-	return error_set(w->err, STATUS_BAD_INPUT, "of SHOW and DESCRIBE a query takes SHOW TABLES, and DESCRIBE or SUMMARIZE of a table or a SELECT");
+	return error_set(w->err, STATUS_BAD_INPUT,
+		"of SHOW and DESCRIBE a query takes SHOW TABLES, and DESCRIBE or SUMMARIZE of a table or a SELECT");
 }
 
 static enum status look_at_type(const struct walk *w, const json_t *node)
@@ -193,7 +199,9 @@ static enum status look_at_type(const struct walk *w, const json_t *node)
 		id = member(info, "alias");
 	if (listed(types, id))
 		return STATUS_OK;
-	return error_set(w->err, STATUS_BAD_INPUT, "%s is not one of the types that a query may cast to: numbers, texts, times, JSON, lists and structs of these", id);
+	return error_set(w->err, STATUS_BAD_INPUT,
+		"%s is not one of the types that a query may cast to: numbers, texts, times, JSON, lists and structs of these",
+		id);
 }
 
 static enum status look_at_object(const struct walk *w, const json_t *node, bool of_rows)
@@ -206,7 +214,8 @@ static enum status look_at_object(const struct walk *w, const json_t *node, bool
 		status = error_set(w->err, STATUS_BAD_INPUT, "a query does not take EXPORT_STATE");
 	if (status == STATUS_OK && text_is(member(node, "type"), "SHOW_REF"))
 		status = look_at_show(w, node);
-	else if (status == STATUS_OK && json_is_string(json_object_get(node, "table_name")) && !text_is(member(node, "class"), "COLUMN_REF"))
+	else if (status == STATUS_OK && json_is_string(json_object_get(node, "table_name")) &&
+		!text_is(member(node, "class"), "COLUMN_REF"))
 		status = look_at_table(w, node);
 	if (status == STATUS_OK && json_is_string(json_object_get(node, "id")))
 		status = look_at_type(w, node);
@@ -301,7 +310,8 @@ static enum status refuse(struct arena *a, const char *sql, const json_t *tree, 
 	const char *kind = member(tree, "error_type"), *message = member(tree, "error_message"), *word = first_word(a, sql);
 
 	if (strstr(message, "Only SELECT") != NULL)
-		return error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is another statement%s%s", *word != '\0' ? ": " : "", word);
+		return error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is another statement%s%s",
+			*word != '\0' ? ": " : "", word);
 	if (text_is(kind, "parser"))
 		return error_set(err, STATUS_FAILED, "Parser Error: %s", message);
 	return error_set(err, STATUS_BAD_INPUT, "DuckDB makes no SELECT of it: %s", message);
@@ -331,14 +341,16 @@ enum status select_look(struct db *d, struct arena *a, const char *sql, struct e
 	size_t length = strlen(sql);
 
 	if (length > SELECT_LENGTH_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "a query may have %d KiB, and this one has %zu", SELECT_LENGTH_MOST >> 10, (length + 1023) >> 10);
+		return error_set(err, STATUS_BAD_INPUT, "a query may have %d KiB, and this one has %zu", SELECT_LENGTH_MOST >> 10,
+			(length + 1023) >> 10);
 	// A parameter is cleaned of such bytes, and what is looked at must be what is run.
 	for (size_t at = 0, n; at < length; at += n) {
 		n = visible_utf8(sql + at, length - at, NULL);
 		if (n == 0)
 			return error_set(err, STATUS_BAD_INPUT, "the query is no UTF-8 (byte %zu)", at);
 	}
-	enum status status = db_query(d, a, "SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR), skip_null := TRUE, skip_empty := TRUE, skip_default := TRUE)",
+	enum status status = db_query(d, a,
+		"SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR), skip_null := TRUE, skip_empty := TRUE, skip_default := TRUE)",
 		&(struct db_parameter){ .text = sql }, 1, &t, err);
 	if (status != STATUS_OK)
 		return status;

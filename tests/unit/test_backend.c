@@ -364,7 +364,8 @@ static size_t put_text(uint8_t *at, unsigned number, const char *text)
 	return wrap(at, number, strlen(text));
 }
 
-// A node (1): input (1), output (2), op_type (4); with `branch` an attribute's (5) graph (6) that gives (12) the value of that name.
+// A node (1): input (1), output (2), op_type (4); with `branch` an attribute's (5) graph (6) that gives (12) the value of that
+// name.
 static size_t put_node(uint8_t *at, const char *op, const char *in, const char *out, const char *branch)
 {
 	size_t n = put_text(at, 1, in);
@@ -376,8 +377,8 @@ static size_t put_node(uint8_t *at, const char *op, const char *in, const char *
 	return wrap(at, 1, n);
 }
 
-// What leads to no output rounds nothing and draws nothing, in whatever order the nodes stand; what a branch reads, or a function that is
-// called holds, does.
+// What leads to no output rounds nothing and draws nothing, in whatever order the nodes stand; what a branch reads, or a function
+// that is called holds, does.
 static void test_outline_of_what_leads_nowhere(void **state)
 {
 	static const struct { const char *op, *in, *out, *branch; unsigned of;

@@ -368,7 +368,8 @@ static void outside(void **state)
 	assert_string_equal(files[1].path, plain[1].path);
 
 	// A snapshot of the Hub's cache: its blobs are inside, those of another model are not.
-	static const char *const folders[] = { "hub", "hub/models--a--b", "hub/models--a--b/blobs", "hub/models--a--b/snapshots", "hub/models--a--b/snapshots/c" };
+	static const char *const folders[] = { "hub", "hub/models--a--b", "hub/models--a--b/blobs", "hub/models--a--b/snapshots",
+		"hub/models--a--b/snapshots/c" };
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
 		assert_int_equal(mkdir(path(folders[i]), 0755), 0);
 	put("hub/models--a--b/blobs/1", "w");
@@ -380,7 +381,9 @@ static void outside(void **state)
 	const char *one = identity(file);
 	overwrite(path("hub/models--a--b/blobs/1"), "v", 1);
 	assert_string_not_equal(one, identity(file));
-	assert_int_equal(unlink(path("hub/models--a--b/snapshots/c/w")) | symlink("../../../other", path("hub/models--a--b/snapshots/c/w")), 0);
+	assert_int_equal(unlink(path("hub/models--a--b/snapshots/c/w")) |
+			symlink("../../../other", path("hub/models--a--b/snapshots/c/w")),
+		0);
 	assert_int_equal(model_check_places(file, &e), STATUS_BAD_INPUT);
 
 	// A file without an end, of no size: an adapter that lies elsewhere is not looked at, and a digest ends where the size does.

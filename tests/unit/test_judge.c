@@ -312,7 +312,8 @@ static void large_integers_are_compared_as_integers(void **state)
 	// Beyond 2^53 a double has no place for the last digits.
 	int64_t x[2] = { -((int64_t)1 << 60), ((int64_t)1 << 60) + 100 }, r[2] = { -((int64_t)1 << 60), (int64_t)1 << 60 };
 	uint64_t u[2] = { UINT64_MAX, UINT64_MAX - 1 };
-	struct tensor output = { .name = "ids", .dtype = DTYPE_I64, .rank = 1, .dim = { 2 }, .data = x, .nbytes = sizeof x }, reference = output;
+	struct tensor output = { .name = "ids", .dtype = DTYPE_I64, .rank = 1, .dim = { 2 }, .data = x, .nbytes = sizeof x },
+		      reference = output;
 	struct arena a = { 0 };
 	struct check c;
 
@@ -438,16 +439,27 @@ static void embeddings_are_derived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_is_right), cmocka_unit_test(perplexity_is_that_of_the_next_token), cmocka_unit_test(the_bound_grows_with_the_reference), cmocka_unit_test(small_errors_everywhere_are_wrong),
-		cmocka_unit_test(places_are_told), cmocka_unit_test(not_finite_is_wrong), cmocka_unit_test(golden_values_that_are_not_finite_are_matched),
+		cmocka_unit_test(equal_is_right),
+		cmocka_unit_test(perplexity_is_that_of_the_next_token),
+		cmocka_unit_test(the_bound_grows_with_the_reference),
+		cmocka_unit_test(small_errors_everywhere_are_wrong),
+		cmocka_unit_test(places_are_told),
+		cmocka_unit_test(not_finite_is_wrong),
+		cmocka_unit_test(golden_values_that_are_not_finite_are_matched),
 		cmocka_unit_test(masked_places_are_left_out_and_counted),
 		cmocka_unit_test(padding_is_left_out_and_counted),
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(the_nearest_bound_is_told),
-		cmocka_unit_test(shapes_must_agree), cmocka_unit_test(a_short_tensor_is_not_read), cmocka_unit_test(empty_tensors_are_equal),
+		cmocka_unit_test(shapes_must_agree),
+		cmocka_unit_test(a_short_tensor_is_not_read),
+		cmocka_unit_test(empty_tensors_are_equal),
 		cmocka_unit_test(integers_must_be_equal),
-		cmocka_unit_test(large_integers_are_compared_as_integers), cmocka_unit_test(top1_counts_rows), cmocka_unit_test(precisions_have_their_bounds),
-		cmocka_unit_test(reduced_precisions_have_wider_ones), cmocka_unit_test(choices_of_inexact_numbers_are_counted), cmocka_unit_test(embeddings_are_derived),
+		cmocka_unit_test(large_integers_are_compared_as_integers),
+		cmocka_unit_test(top1_counts_rows),
+		cmocka_unit_test(precisions_have_their_bounds),
+		cmocka_unit_test(reduced_precisions_have_wider_ones),
+		cmocka_unit_test(choices_of_inexact_numbers_are_counted),
+		cmocka_unit_test(embeddings_are_derived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,11 @@ static void samples_come_in_several_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(warms_until_it_agrees), cmocka_unit_test(warm_up_has_limits), cmocka_unit_test(samples), cmocka_unit_test(samples_come_in_several_lines),
+		cmocka_unit_test(words),
+		cmocka_unit_test(warms_until_it_agrees),
+		cmocka_unit_test(warm_up_has_limits),
+		cmocka_unit_test(samples),
+		cmocka_unit_test(samples_come_in_several_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

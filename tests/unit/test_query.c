@@ -276,7 +276,8 @@ static void test_files(void **state)
 	put(&s, &(struct made){ "m.onnx", "webgpu", 5, .verdict = VERDICT_RIGHT, .not_judged = "y" });
 	put(&s, &(struct made){ "m.onnx", "mps", 300, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
 	store_close(&s);
-	answers("fastest", ALL, "model files platform of_cpu against not_judged row", "m.onnx|01234567|cpu|1.0|0|-|1\nm.onnx|fedcba98|webgpu|-|2|y|3\n", NULL);
+	answers("fastest", ALL, "model files platform of_cpu against not_judged row",
+		"m.onnx|01234567|cpu|1.0|0|-|1\nm.onnx|fedcba98|webgpu|-|2|y|3\n", NULL);
 	answers("slower-than-cpu", ALL, "model platform row", "", NULL);
 	memcpy(path, whole, sizeof path);
 }

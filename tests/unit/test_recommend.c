@@ -114,7 +114,8 @@ static void the_fastest_right_one(void **state)
 	first_is(f, "cpu");
 }
 
-// A time that did not settle is no advice where there is one that did; of memory it says nothing. What a precision loses stands beside it.
+// A time that did not settle is no advice where there is one that did; of memory it says nothing. What a precision loses stands
+// beside it.
 static void the_unstable_come_last(void **state)
 {
 	struct fixture *f = *state;

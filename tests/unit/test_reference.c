@@ -134,7 +134,8 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 	arena_done(&a);
 }
 
-// Golden outputs without one finite value: equal, and nothing was compared. Beside another output they are named, and no figure is theirs.
+// Golden outputs without one finite value: equal, and nothing was compared. Beside another output they are named, and no figure
+// is theirs.
 static void no_finite_value_proves_nothing(void **state)
 {
 	float nan[2 * TOKENS], one[2 * TOKENS];
@@ -152,7 +153,8 @@ static void no_finite_value_proves_nothing(void **state)
 		const struct reference ref = { .name = "golden", .tensors = t, .count = count, .by = BY_GOLDEN };
 
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, t, count, bound_for(DTYPE_F32), &a, &row, &checks), count == 1 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
+		assert_int_equal(reference_judge(&ref, t, count, bound_for(DTYPE_F32), &a, &row, &checks),
+			count == 1 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_true(json_is_null(json_object_get(json_array_get(checks, 0), "right")));
 		assert_string_equal(row.not_judged, "y (no finite value in it)");
 		assert_int_equal(row.non_finite, 2 * TOKENS);
@@ -164,7 +166,8 @@ static void no_finite_value_proves_nothing(void **state)
 	arena_done(&a);
 }
 
-// As large as float32's rounding of values of 1, and the opposite of what was asked for: agrees with nothing, and is wrong by nothing.
+// As large as float32's rounding of values of 1, and the opposite of what was asked for: agrees with nothing, and is wrong by
+// nothing.
 static void values_as_small_as_rounding_prove_nothing(void **state)
 {
 	static const double off[] = { 2, 0.02, 2 };              // of the reference: NMSE 4, 4e-4, 4
@@ -183,7 +186,8 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 			one[i] = (float)i;
 		}
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, o, ref.count, bound_for(DTYPE_F32), &a, &row, NULL), k == 0 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
+		assert_int_equal(reference_judge(&ref, o, ref.count, bound_for(DTYPE_F32), &a, &row, NULL),
+			k == 0 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_int_equal(row.not_judged != NULL, k != 1);
 		if (k != 1)
 			assert_non_null(strstr(row.not_judged, "y (its values are no larger than float32's rounding"));

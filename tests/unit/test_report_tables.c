@@ -163,7 +163,8 @@ static void test_files_keep_lines_apart(void **state)
 	report_again(f);
 	assert_int_equal(line_count(f), 1);
 	never_says(&f->md, "model files");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(cell(f, 0, "openvino"), "against_cpu"), "claim")), "faster");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(cell(f, 0, "openvino"), "against_cpu"), "claim")), "faster");
 	assert_true(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) < 3);
 }
 

@@ -249,8 +249,8 @@ static void metrics_and_directions(void **state)
 	assert_non_null(strstr(r.only_b[0].what, "batch 2"));
 }
 
-// Six rows a side of one name whose files changed are two questions, though the sides were named row by row; one that failed before
-// it knew its files answers either.
+// Six rows a side of one name whose files changed are two questions, though the sides were named row by row; one that failed
+// before it knew its files answers either.
 static void other_files_are_another_question(void **state)
 {
 	static struct made a, b;
@@ -266,7 +266,8 @@ static void other_files_are_another_question(void **state)
 	}
 	a.side.by_number = b.side.by_number = true;
 	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
-	assert_true(r.count == 0 && r.compared == 0 && r.only_a_count == 1 && r.only_b_count == 1 && r.only_a[0].count == 6 && !r.differs);
+	assert_true(r.count == 0 && r.compared == 0 && r.only_a_count == 1 && r.only_b_count == 1 && r.only_a[0].count == 6 &&
+		!r.differs);
 	assert_non_null(strstr(r.only_a[0].what, "files 01234567"));
 	assert_non_null(strstr(r.only_b[0].what, "files fedcba98"));
 	for (size_t i = 0; i < 6; i++)

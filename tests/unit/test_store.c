@@ -451,7 +451,10 @@ static void test_what_a_select_names(void **state)
 		"SELECT extract(year FROM DATE '2020-01-01'), now() AT TIME ZONE 'UTC', INTERVAL 3 DAYS, [x + 1 FOR x IN [1, 2]], 'ab'[1], CURRENT_DATE",
 		"WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n), quantile_cont(n, 0.5) FROM t, unnest([1]) u",
 		"SELECT model, rank() OVER (PARTITION BY model ORDER BY latency_ms) FROM result QUALIFY row_number() OVER () = 1",
-		"FROM (SELECT 1 AS a, 2 AS b) PIVOT (sum(b) FOR a IN (1, 2))", "SELECT COLUMNS('mod.*') FROM main.cell", "SUMMARIZE mine", "FROM mine",
+		"FROM (SELECT 1 AS a, 2 AS b) PIVOT (sum(b) FOR a IN (1, 2))",
+		"SELECT COLUMNS('mod.*') FROM main.cell",
+		"SUMMARIZE mine",
+		"FROM mine",
 		"SELECT string_agg(model_id, ',' ORDER BY id) FILTER (success) FROM hardware_results GROUP BY ROLLUP (hardware)",
 	};
 	static char sums[20000], length[70000];
@@ -462,7 +465,8 @@ static void test_what_a_select_names(void **state)
 
 	open_with_run(f);
 	store_close(&f->store);
-	other_program(f, "CREATE VIEW theirs AS SELECT 1 AS x; CREATE TYPE kind AS ENUM ('a'); CREATE TABLE computed(a INTEGER, b INTEGER AS (a + 1));"
+	other_program(f,
+		"CREATE VIEW theirs AS SELECT 1 AS x; CREATE TYPE kind AS ENUM ('a'); CREATE TABLE computed(a INTEGER, b INTEGER AS (a + 1));"
 		" CREATE TABLE mine(x INTEGER PRIMARY KEY DEFAULT 7, y DATE)");
 	OK(f, store_open(&f->store, f->path, true, &f->err));
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
