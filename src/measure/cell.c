@@ -282,10 +282,17 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 // An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
 // meanwhile nothing can be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the
 // other.
+// The verdict that it had stands in raw_error.
+static void not_asked(struct cell_result *out, const char *cause, struct arena *a)
+{
+	out->row.raw_error = arena_join(a, verdict_word(out->verdict), ": ", out->row.cause);
+	out->verdict = VERDICT_NOT_ASKED;
+	out->row.cause = cause;
+}
+
 static void check_files(
 	const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
 {
-	struct row *r = &out->row;
 	char now[65];
 
 	if (!verdict_ran(out->verdict))
@@ -293,10 +300,8 @@ static void check_files(
 	model_fingerprint(now, c->path);
 	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
 		return;
-	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
-	out->verdict = VERDICT_NOT_ASKED;
-	r->model_sha256 = NULL;
-	r->cause = "the model's files were changed while it was measured: which of their contents an answer would be of is not known";
+	not_asked(out, "the model's files were changed while it was measured: which of their contents an answer would be of is not known", a);
+	out->row.model_sha256 = NULL;
 }
 
 // What the file system says of a file. Without ctime, which a link changes too.
@@ -313,16 +318,12 @@ static const char *stamp_of(struct arena *a, const char *path)
 // The child reads the inputs from it, this process the outputs. `stamp` is of before either.
 static void check_golden(const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
 {
-	struct row *r = &out->row;
 	char now[65];
 
 	if (!golden || !verdict_ran(out->verdict) ||
-	    (text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) && text_is(now, r->golden_sha256)))
+	    (text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) && text_is(now, out->row.golden_sha256)))
 		return;
-	r->raw_error = arena_printf(a, "%s%s%s", verdict_word(out->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
-	out->verdict = VERDICT_NOT_ASKED;
-	r->cause =
-		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known";
+	not_asked(out, "the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known", a);
 }
 
 // A device that is not here: is there anything that was compiled for it?
