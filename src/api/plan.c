@@ -18,7 +18,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
-#include "onnx/external.h"
 #include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
@@ -127,20 +126,17 @@ static enum status resolve(
 	return STATUS_OK;
 }
 
-// Does a file that a graph names beside it carry the mark of synthetic weights? What leads out of the folder is not looked at.
-static bool is_marked(const char *onnx, const char *location)
+// Does a file of weights carry the mark of synthetic ones?
+static bool is_marked(const char *path)
 {
 	struct arena a = { 0 };
-	const char *slash = strrchr(onnx, '/'), *folder = slash ? arena_strndup(&a, onnx, (size_t)(slash - onnx + 1)) : "";
 	struct shard shard = { 0 };
 	struct weight *weights;
 	size_t count;
 	struct error ignored = { 0 };        // not a safetensors file
 
-	bool marked = *location != '/' && !strstr(location, "..") && text_ends(location, ".safetensors") &&
-		safetensors_open(&a, arena_printf(&a, "%s%s", folder, location), &shard, &weights, &count, &ignored) ==
-			STATUS_OK &&
-		shard.synthetic;
+	bool marked = text_ends(path, ".safetensors") &&
+		safetensors_open(&a, path, &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
 	arena_done(&a);
 	return marked;
 }
@@ -152,16 +148,16 @@ static void look_into(struct plan_model *m)
 	struct arena passing = { 0 };
 	struct outline_weights weights;
 	struct error ignored = { 0 };
-	const char *const *locations;
+	struct model_file *files;
 	const uint8_t *map;
 	size_t nbytes, count;
 
 	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
 		m->weight_bytes = weights.nbytes;
 		m->shortened = weights.layers > 0;
-		onnx_external_locations(map, nbytes, &passing, &locations, &count);
+		model_files(m->path, &passing, &files, &count);
 		for (size_t i = 0; i < count && count <= MARKED_MOST; i++)
-			m->synthetic = m->synthetic || is_marked(m->path, locations[i]);
+			m->synthetic = m->synthetic || (files[i].path && is_marked(files[i].path));
 	}
 	arena_done(&passing);
 }
