@@ -81,6 +81,11 @@ static const char *add(struct arena *a, const char *before, const char *what, co
 	return arena_printf(a, "%s%s%s %s to %s", before ? before : "", before ? ", " : "", what, x ? x : "unknown", y ? y : "unknown");
 }
 
+static const char *add_digest(struct arena *a, const char *before, const char *what, const char *x, const char *y)
+{
+	return add(a, before, what, x ? arena_printf(a, "%.8s", x) : NULL, y ? arena_printf(a, "%.8s", y) : NULL);
+}
+
 static const char *with(const struct history *h, size_t before, size_t at, struct arena *a)
 {
 	const struct side_row *x = h->points[before].rows[0], *y = h->points[at].rows[0];
@@ -91,10 +96,8 @@ static const char *with(const struct history *h, size_t before, size_t at, struc
 	out = add(a, out, "commit", x->commit, y->commit);
 	out = add(a, out, "form", x->row.form, y->row.form);
 	out = add(a, out, "device", x->row.device_description, y->row.device_description);
-	out = add(a, out, "model files", x->row.model_sha256 ? arena_printf(a, "%.8s", x->row.model_sha256) : NULL,
-		y->row.model_sha256 ? arena_printf(a, "%.8s", y->row.model_sha256) : NULL);
-	return add(a, out, "weights or graph", x->row.artifact_key ? arena_printf(a, "%.8s", x->row.artifact_key) : NULL,
-		y->row.artifact_key ? arena_printf(a, "%.8s", y->row.artifact_key) : NULL);
+	out = add_digest(a, out, "model files", x->row.model_sha256, y->row.model_sha256);
+	return add_digest(a, out, "weights or graph", x->row.artifact_key, y->row.artifact_key);
 }
 
 // The rows of points [begin, end) of the measured ones.

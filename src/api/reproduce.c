@@ -160,11 +160,16 @@ static const char *differs(struct arena *a, const char *before, const char *what
 	return arena_printf(a, "%s%s%s: %s then, %s now", before ? before : "", before ? "; " : "", what, x ? x : "not known", y ? y : "not known");
 }
 
+// Where a digest is not known on one side, nothing is said.
+static const char *differs_in_digest(struct arena *a, const char *before, const char *what, const char *x, const char *y)
+{
+	return text_agree(x, y) ? before : differs(a, before, what, arena_printf(a, "%.12s", x), arena_printf(a, "%.12s", y));
+}
+
 void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
 {
 	const struct row *x = &r->old.row, *y = &now->row;
 	const char *d = r->moved;
-	bool both = x->artifact_key && y->artifact_key;
 
 	*out = (struct reproduce_answer){ .holds = true };
 	check_verdict(r, now, a, out);
@@ -175,12 +180,9 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 	d = differs(a, d, "engine version", x->engine_version, y->engine_version);
 	d = differs(a, d, "device", x->device_description, y->device_description);
 	d = differs(a, d, "form", x->form, y->form);
-	if (both && !text_is(x->artifact_key, y->artifact_key))
-		d = differs(a, d, "weights or graph", arena_printf(a, "%.12s", x->artifact_key), arena_printf(a, "%.12s", y->artifact_key));
-	if (x->inputs_hash && y->inputs_hash && !text_is(x->inputs_hash, y->inputs_hash))
-		d = differs(a, d, "inputs", arena_printf(a, "%.12s", x->inputs_hash), arena_printf(a, "%.12s", y->inputs_hash));
-	if (x->golden_sha256 && y->golden_sha256 && !text_is(x->golden_sha256, y->golden_sha256))
-		d = differs(a, d, "golden file", arena_printf(a, "%.12s", x->golden_sha256), arena_printf(a, "%.12s", y->golden_sha256));
+	d = differs_in_digest(a, d, "weights or graph", x->artifact_key, y->artifact_key);
+	d = differs_in_digest(a, d, "inputs", x->inputs_hash, y->inputs_hash);
+	d = differs_in_digest(a, d, "golden file", x->golden_sha256, y->golden_sha256);
 	if (r->old.question.is_rebuilt)
 		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "", d ? "; " : "", r->old.question.missing);
 	out->differs = d;
