@@ -16,9 +16,13 @@
 
 enum { RECORD_NBYTES = 8 };
 
-static int open_locks(const char *database, int flags)
+// -1 also for a number that no run has.
+static int open_locks(const char *database, int64_t run, int flags)
 {
 	char path[PATH_MAX + 8], real[PATH_MAX];
+
+	if (run < 0 || run > RUN_MOST)
+		return -1;
 
 	// One file, whatever links lead to it; a database that is not there yet has none.
 	if (snprintf(path, sizeof path, "%s.lock", realpath(database, real) ? real : database) >= (int)sizeof path)
@@ -59,7 +63,7 @@ static uint64_t record_of(const struct process *p)
 int run_lock_take(const char *database, int64_t run, const struct process *p)
 {
 	const uint64_t record = record_of(p);
-	int fd = run >= 0 && run <= RUN_MOST ? open_locks(database, O_RDWR | O_CREAT) : -1;
+	int fd = open_locks(database, run, O_RDWR | O_CREAT);
 
 	if (fd >= 0 && (!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) || file_write_at(fd, &record, sizeof record, (uint64_t)run * RECORD_NBYTES))) {
 		close(fd);
@@ -70,7 +74,7 @@ int run_lock_take(const char *database, int64_t run, const struct process *p)
 
 enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p)
 {
-	int fd = run >= 0 && run <= RUN_MOST ? open_locks(database, O_RDONLY) : -1;
+	int fd = open_locks(database, run, O_RDONLY);
 	struct flock lock = range(F_WRLCK, run);
 	enum run_life life = RUN_UNKNOWN;
 	uint64_t record;
@@ -85,7 +89,7 @@ enum run_life run_lock_ask(const char *database, int64_t run, const struct proce
 
 int run_lock_make(const char *database, bool *alone)
 {
-	int fd = open_locks(database, O_RDWR | O_CREAT);
+	int fd = open_locks(database, 0, O_RDWR | O_CREAT);
 
 	*alone = fd >= 0 && set_lock(fd, F_OFD_SETLK, F_WRLCK, 0);
 	if (fd >= 0 && !*alone && !set_lock(fd, F_OFD_SETLKW, F_RDLCK, 0)) {
