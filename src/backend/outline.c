@@ -367,25 +367,38 @@ static void type_node(struct names *t, struct outline_node *n, struct wire node,
 			slot(t, f.bytes)->dtype = outputs++ && is(op, "TopK MaxPool Dropout LayerNormalization") ? DTYPE_NONE : out;
 }
 
+enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
+
+// An upper bound of the names in a graph and, above GRAPHS_DEEP, its branches.
+static size_t count_names(struct wire graph, int depth, struct reading *r)
+{
+	struct field f, g, h;
+	size_t names = 0;
+
+	while (next(&graph, &f, r)) {
+		names++;
+		for (struct wire node = f.bytes; f.number == 1 && f.kind == 2 && next(&node, &g, r);) {
+			names++;
+			for (struct wire at = g.bytes; depth < GRAPHS_DEEP && g.number == 5 && g.kind == 2 && next(&at, &h, r);)
+				if (h.number == 6 && h.kind == 2)
+					names += count_names(h.bytes, depth + 1, r);
+		}
+	}
+	return names;
+}
+
 void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t nbytes)
 {
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 }, at;
-	size_t names = 0, node = 0;
+	size_t node = 0;
 	struct names t = { 0 };
 	struct reading r = { 0 };
-	struct field f, g;
+	struct field f;
 
 	while (next(&w, &f, &r))
 		if (f.number == 7 && f.kind == 2 && !graph.at)
 			graph = f.bytes;
-	at = graph;
-	while (next(&at, &f, &r)) {                            // an upper bound of the names in it
-		names++;
-		if (f.number == 1 && f.kind == 2)
-			for (struct wire n = f.bytes; next(&n, &g, &r);)
-				names++;
-	}
-	names_init(&t, a, names);
+	names_init(&t, a, count_names(graph, GRAPHS_DEEP, &r));
 	for (size_t i = 0; i < o->input_count; i++)
 		slot(&t, wire_of(o->inputs[i].name))->dtype = o->inputs[i].dtype;
 	at = graph;
@@ -404,8 +417,6 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 		if (f.number == 1 && f.kind == 2 && node < o->node_count)
 			type_node(&t, &o->nodes[node++], f.bytes, &r);
 }
-
-enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
 
 // ---- arithmetic ---------------------------------------------------------------------------------------------------------
 
@@ -751,24 +762,6 @@ struct tables {
 	int64_t *rows;
 	struct reading reading;
 };
-
-// An upper bound of the names in a graph and its branches.
-static size_t count_names(struct wire graph, int depth, struct reading *r)
-{
-	struct field f, g, h;
-	size_t names = 0;
-
-	while (next(&graph, &f, r)) {
-		names++;
-		for (struct wire node = f.bytes; f.number == 1 && f.kind == 2 && next(&node, &g, r);) {
-			names++;
-			for (struct wire at = g.bytes; g.number == 5 && g.kind == 2 && next(&at, &h, r);)
-				if (h.number == 6 && h.kind == 2 && depth < GRAPHS_DEEP)
-					names += count_names(h.bytes, depth + 1, r);
-		}
-	}
-	return names;
-}
 
 // The first two dimensions of a TensorProto; the others are looked over. Packed or one by one: both are allowed.
 static void read_table(struct tables *t, struct wire tensor, struct wire name)
