@@ -33,6 +33,16 @@ bool visible_is_control(uint32_t c)
 		(c >= 0x2066 && c <= 0x2069) || c == 0xFFFE || c == 0xFFFF;
 }
 
+size_t visible_not_utf8(const void *text, size_t nbytes)
+{
+	const char *s = text;
+	size_t at = 0, n = 1;
+
+	while (at < nbytes && (n = visible_utf8(s + at, nbytes - at, NULL)) != 0)
+		at += n;
+	return at;
+}
+
 size_t visible_fit(const void *text, size_t nbytes, size_t most)
 {
 	const unsigned char *s = text;

@@ -13,6 +13,8 @@
 // The length in bytes of the UTF-8 sequence at s, of which `left` bytes may be read, and its code point; 0 when there is none (RFC 3629:
 // shortest form, no surrogates, at most U+10FFFF). `code` may be NULL.
 size_t visible_utf8(const char *s, size_t left, uint32_t *code);
+// The offset of the first byte of nbytes that is not UTF-8; nbytes where there is none.
+size_t visible_not_utf8(const void *text, size_t nbytes);
 // Must this code point be shown as an escape? C0, DEL and C1 controls, line and paragraph separators (U+2028, U+2029), the marks,
 // embeddings, overrides and isolates of bidirectional text (UAX 9), and U+FFFE and U+FFFF, which XML and YAML do not allow.
 bool visible_is_control(uint32_t code);

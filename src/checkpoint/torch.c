@@ -213,13 +213,9 @@ static enum status find_dict(const struct pickle **out, const struct pickle *roo
 // The key as a string; NULL when no program could have a tensor of that name.
 static const char *key_text(struct arena *a, struct pickle_bytes key)
 {
-	const char *text = (const char *)key.at;
-	if (memchr(key.at, 0, key.nbytes))
+	if (memchr(key.at, 0, key.nbytes) || visible_not_utf8(key.at, key.nbytes) < key.nbytes)
 		return NULL;
-	for (size_t at = 0, n; at < key.nbytes; at += n)
-		if (!(n = visible_utf8(text + at, key.nbytes - at, NULL)))
-			return NULL;
-	return arena_strndup(a, text, key.nbytes);
+	return arena_strndup(a, (const char *)key.at, key.nbytes);
 }
 
 enum { TENSOR_NAME_MOST = 1 << 20 };

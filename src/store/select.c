@@ -338,17 +338,14 @@ static enum status look_at_tree(struct db *d, struct arena *a, const char *sql, 
 enum status select_look(struct db *d, struct arena *a, const char *sql, struct error *err)
 {
 	struct table t = { 0 };
-	size_t length = strlen(sql);
+	size_t length = strlen(sql), bad = visible_not_utf8(sql, length);
 
 	if (length > SELECT_LENGTH_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "a query may have %d KiB, and this one has %zu", SELECT_LENGTH_MOST >> 10,
 			(length + 1023) >> 10);
 	// A parameter is cleaned of such bytes, and what is looked at must be what is run.
-	for (size_t at = 0, n; at < length; at += n) {
-		n = visible_utf8(sql + at, length - at, NULL);
-		if (n == 0)
-			return error_set(err, STATUS_BAD_INPUT, "the query is no UTF-8 (byte %zu)", at);
-	}
+	if (bad < length)
+		return error_set(err, STATUS_BAD_INPUT, "the query is no UTF-8 (byte %zu)", bad);
 	enum status status = db_query(d, a,
 		"SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR), skip_null := TRUE, skip_empty := TRUE, skip_default := TRUE)",
 		&(struct db_parameter){ .text = sql }, 1, &t, err);
