@@ -98,9 +98,12 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave)
 {
-	for (unsigned f = 0; f < ASKED_COUNT; f++)
-		if (!(leave >> f & 1) && !text_is(x->field[f], y->field[f]) && !(f == ASKED_FILES && (!x->field[f] || !y->field[f])))
+	for (unsigned f = 0; f < ASKED_COUNT; f++) {
+		bool same = f == ASKED_FILES ? text_agree(x->field[f], y->field[f]) : text_is(x->field[f], y->field[f]);
+
+		if (!same && !(leave >> f & 1))
 			return false;
+	}
 	return true;
 }
 

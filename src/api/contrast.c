@@ -222,15 +222,10 @@ static bool has_rebuilt(const struct contrast *q)
 	return any;
 }
 
-static const char *add_note(struct arena *a, const char *notes, const char *note)
-{
-	return !note ? notes : notes ? arena_printf(a, "%s; %s", notes, note) : note;
-}
-
 // The newest row's word on each side, where they are not one and the same.
 static const char *changed(struct arena *a, const char *what, const char *x, const char *y)
 {
-	return text_is(x, y) || !x || !y ? NULL : arena_printf(a, "%s: A %s, B %s", what, x, y);
+	return text_agree(x, y) ? NULL : arena_printf(a, "%s: A %s, B %s", what, x, y);
 }
 
 static const char *note_of(const struct contrast *q, struct arena *a)
@@ -238,15 +233,15 @@ static const char *note_of(const struct contrast *q, struct arena *a)
 	const struct side_row *x = q->a[q->a_count - 1], *y = q->b[q->b_count - 1];
 	const char *out = NULL;
 
-	out = add_note(a, out, changed(a, "engine", x->row.engine, y->row.engine));
-	out = add_note(a, out, text_is(x->row.engine, y->row.engine) ? changed(a, "engine version", x->row.engine_version, y->row.engine_version) : NULL);
-	out = add_note(a, out, changed(a, "machine", arena_printf(a, "%.8s", x->machine), arena_printf(a, "%.8s", y->machine)));
-	out = add_note(a, out, changed(a, "assay", x->version, y->version));
-	out = add_note(a, out, changed(a, "commit", x->commit, y->commit));
-	out = add_note(a, out, changed(a, "computes in", x->row.compute_dtype, y->row.compute_dtype));
-	out = add_note(a, out, changed(a, "form", x->row.form, y->row.form));
+	out = arena_join(a, out, "; ", changed(a, "engine", x->row.engine, y->row.engine));
+	out = arena_join(a, out, "; ", text_is(x->row.engine, y->row.engine) ? changed(a, "engine version", x->row.engine_version, y->row.engine_version) : NULL);
+	out = arena_join(a, out, "; ", changed(a, "machine", arena_printf(a, "%.8s", x->machine), arena_printf(a, "%.8s", y->machine)));
+	out = arena_join(a, out, "; ", changed(a, "assay", x->version, y->version));
+	out = arena_join(a, out, "; ", changed(a, "commit", x->commit, y->commit));
+	out = arena_join(a, out, "; ", changed(a, "computes in", x->row.compute_dtype, y->row.compute_dtype));
+	out = arena_join(a, out, "; ", changed(a, "form", x->row.form, y->row.form));
 	if (has_rebuilt(q))
-		out = add_note(a, out, "older rows are among them, of which not everything that was asked is known");
+		out = arena_join(a, out, "; ", "older rows are among them, of which not everything that was asked is known");
 	return out;
 }
 
@@ -320,8 +315,8 @@ static uint64_t leave_files(const struct asked *x, const struct groups *g, const
 		for (size_t k = 0; k < sides[i]->count; k++) {
 			const struct asked *y = &sides[i]->items[k].asked;
 
-			if (text_is(x->field[ASKED_MODEL], y->field[ASKED_MODEL]) && x->field[ASKED_FILES] && y->field[ASKED_FILES] &&
-				!text_is(x->field[ASKED_FILES], y->field[ASKED_FILES]))
+			if (text_is(x->field[ASKED_MODEL], y->field[ASKED_MODEL]) &&
+				!text_agree(x->field[ASKED_FILES], y->field[ASKED_FILES]))
 				return 0;
 		}
 	return (uint64_t)1 << ASKED_FILES;

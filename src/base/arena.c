@@ -146,6 +146,11 @@ char *arena_printf(struct arena *a, const char *format, ...)
 	return s;
 }
 
+const char *arena_join(struct arena *a, const char *first, const char *between, const char *second)
+{
+	return !first ? second : !second ? first : arena_printf(a, "%s%s%s", first, between, second);
+}
+
 void arena_defer(struct arena *a, void (*release)(void *), void *handle)
 {
 	struct arena_deferred *d = ARENA_NEW(a, struct arena_deferred);

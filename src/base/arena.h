@@ -27,6 +27,8 @@ void *arena_array(struct arena *a, size_t count, size_t size);
 char *arena_strdup(struct arena *a, const char *s);                       // NULL gives NULL
 char *arena_strndup(struct arena *a, const char *s, size_t length);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// "first" "between" "second", or the one that is not NULL as it is; NULL of two NULL.
+const char *arena_join(struct arena *a, const char *first, const char *between, const char *second);
 char *arena_vprintf(struct arena *a, const char *format, va_list ap);
 void arena_defer(struct arena *a, void (*release)(void *), void *handle);
 // Runs what was deferred, newest first, and frees everything; the arena is empty and usable afterwards.

@@ -89,6 +89,11 @@ bool text_is(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+bool text_agree(const char *a, const char *b)
+{
+	return !a || !b || text_is(a, b);
+}
+
 bool text_starts(const char *s, const char *prefix)
 {
 	return s && prefix && !strncmp(s, prefix, strlen(prefix));

@@ -24,6 +24,7 @@ const char *text_get(const struct text *t);
 void text_done(struct text *t);
 
 bool text_is(const char *a, const char *b);                  // equal; NULL equals only NULL
+bool text_agree(const char *a, const char *b);               // equal, or one of them is NULL: not known
 bool text_starts(const char *s, const char *prefix);
 bool text_ends(const char *s, const char *suffix);
 // A whole decimal number within [min, max]; false on anything else, *out untouched.

@@ -393,12 +393,6 @@ static int64_t trivial(const struct check *c, const struct tensor *output, const
 	return output == made && text_is(c->name, "cosine") && c->compared > 0 ? output->dim[0] : 0;
 }
 
-// Either may be NULL.
-static const char *listed(struct arena *a, const char *list, const char *more)
-{
-	return !list ? more : !more ? list : arena_printf(a, "%s, %s", list, more);
-}
-
 // The figures over all outputs, as they are added up.
 struct total {
 	int64_t compared, left_out;
@@ -469,7 +463,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
 
 		if (!o && ref->derives && derives_from_no_token(r->name, ref->mask)) {
-			total.of_no_token = listed(a, total.of_no_token, r->name);
+			total.of_no_token = arena_join(a, total.of_no_token, ", ", r->name);
 			continue;
 		}
 		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
@@ -488,7 +482,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		if (check.not_judged) {
 			const char *why = arena_printf(a, "%s (%s)", r->name, check.not_judged);
 
-			total.idle = listed(a, total.idle, why);
+			total.idle = arena_join(a, total.idle, ", ", why);
 			total.left_out += check.left_out;
 			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + check.non_finite;
 			continue;
@@ -501,7 +495,7 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 	}
 	if (judge_unheld(ref, outputs, count, a, row) && !wrong++)
 		total.bound_by = "not finite";
-	row->not_judged = listed(a, listed(a, row->not_judged, total.of_no_token), total.idle);
+	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", total.of_no_token), ", ", total.idle);
 	if (ids) {
 		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
 		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);

@@ -81,8 +81,7 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 	const char *out = NULL;
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (words[i] != NULL)
-			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
+		out = arena_join(a, out, ", ", words[i]);
 	return out;
 }
 

@@ -55,20 +55,14 @@ static const char *where_of(struct arena *a, const struct store_comparison *c)
 	return arena_printf(a, "%s, %s", x, y);
 }
 
-static const char *add_note(struct arena *a, const char *notes, const char *note)
-{
-	return notes ? arena_printf(a, "%s; %s", notes, note) : note;
-}
-
 static const char *notes_of(struct arena *a, const struct store_comparison *c)
 {
 	const char *notes = c->cause,
 		   *qualifiers = qualifiers_of_sides(a, comparison_qualifiers(a, c, 0), comparison_qualifiers(a, c, 1));
 
-	if (qualifiers)
-		notes = add_note(a, notes, qualifiers);
+	notes = arena_join(a, notes, "; ", qualifiers);
 	if (c->load_before > 0 || c->load_after > 0)
-		notes = add_note(a, notes, arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
+		notes = arena_join(a, notes, "; ", arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
 	return notes;
 }
 

@@ -39,7 +39,6 @@ enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_I
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
 // One name, and not known to be of unlike files: what lies under a name may change.
 bool report_same_model(const struct report_line *x, const struct report_line *y);
-bool report_same_files(const struct row *x, const struct row *y);
 // "model files 0123abcd" where lines of this name are of unlike files; NULL: nothing has to be told apart.
 const char *report_files_words(struct arena *a, const struct summary *s, const char *model, const char *sha256);
 // "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the

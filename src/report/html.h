@@ -13,7 +13,6 @@ const char *html_names(struct arena *a, const char *const *items, size_t count, 
 const char *html_verdict_class(enum verdict v, bool elsewhere);
 const char *html_cell_class(const struct report_cell *c);
 void html_fact(struct text *out, struct arena *a, const char *name, const char *content);       // <dt><dd>, or nothing where there is no content
-const char *html_with(struct arena *a, const char *first, const char *between, const char *second);    // both, or the one there is
 
 // The sections, each a file; nothing where there is nothing to say.
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out);

@@ -72,8 +72,3 @@ void html_fact(struct text *out, struct arena *a, const char *name, const char *
 	if (content != NULL && *content != '\0')
 		text_addf(out, "<dt>%s</dt><dd>%s</dd>", name, html_esc(a, content));
 }
-
-const char *html_with(struct arena *a, const char *first, const char *between, const char *second)
-{
-	return first == NULL ? second : second == NULL ? first : arena_printf(a, "%s%s%s", first, between, second);
-}

@@ -23,11 +23,6 @@ static void count_cell(struct report_counts *n, const struct report_cell *c)
 		n->of[c->verdict]++;
 }
 
-static bool same_or_unknown(const char *x, const char *y)
-{
-	return x == NULL || y == NULL || text_is(x, y);
-}
-
 static const char *precision_of(const char *word)
 {
 	return text_is(word, precision_word(PRECISION_STORED)) ? NULL : word;
@@ -116,8 +111,7 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 	const char *out = NULL;
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (words[i] != NULL)
-			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
+		out = arena_join(a, out, ", ", words[i]);
 	return out;
 }
 
@@ -131,7 +125,7 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		same_or_unknown(l->weights, r->weights) && same_or_unknown(l->model_sha256, r->model_sha256) &&
+		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) &&
 		same_asked(&l->asked, r) && text_is(l->source, r->source) && same_graph_and_options(l->question, &c->question) &&
 		same_judged(l->question, &c->question);
 }
@@ -160,18 +154,13 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 
 bool report_same_model(const struct report_line *x, const struct report_line *y)
 {
-	return text_is(x->model, y->model) && same_or_unknown(x->model_sha256, y->model_sha256);
-}
-
-bool report_same_files(const struct row *x, const struct row *y)
-{
-	return same_or_unknown(x->model_sha256, y->model_sha256);
+	return text_is(x->model, y->model) && text_agree(x->model_sha256, y->model_sha256);
 }
 
 const char *report_files_words(struct arena *a, const struct summary *s, const char *model, const char *sha256)
 {
 	for (size_t i = 0; i < s->line_count && sha256 != NULL; i++)
-		if (text_is(s->lines[i].model, model) && !same_or_unknown(s->lines[i].model_sha256, sha256))
+		if (text_is(s->lines[i].model, model) && !text_agree(s->lines[i].model_sha256, sha256))
 			return arena_printf(a, "model files %.8s", sha256);
 	return NULL;
 }
@@ -363,7 +352,7 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 	if (!(but & BUT_BATCH || r->batch == q->batch) || !(but & BUT_SEQUENCE || r->sequence == q->sequence) ||
 		r->layers != q->layers || r->new_tokens != q->new_tokens || !text_is(x->name, y->name) ||
 		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source) ||
-		!report_same_files(r, q))
+		!text_agree(r->model_sha256, q->model_sha256))
 		return false;
 	struct variant v = variant_of_row(r);
 	v.precision = but & BUT_PRECISION ? q->precision : v.precision;

@@ -147,10 +147,8 @@ static const char *warning_of(const struct report_cell *c, struct arena *a)
 	const char *const words[] = { report_is_unstable(c) ? "unstable" : NULL, c->qualifiers, loss };
 	const char *out = NULL;
 
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-		if (words[i] != NULL)
-			out = out != NULL ? arena_printf(a, "%s, %s", out, words[i]) : words[i];
-	}
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		out = arena_join(a, out, ", ", words[i]);
 	return out;
 }
 
@@ -265,7 +263,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 		return error_set(err, STATUS_BAD_INPUT, "cost needs prices: --price cpu=0.08EUR,cuda=1.20EUR");
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
-		if (is_of(ask, c) && question != NULL && !report_same_files(&question->row, &c->row)) {
+		if (is_of(ask, c) && question != NULL && !text_agree(question->row.model_sha256, c->row.model_sha256)) {
 			leave_out(out, use_of(a, c, any_batch(ask)),
 				arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s",
 					c->row.model_sha256, question->row.model_sha256));

@@ -74,8 +74,8 @@ static const char *claim_of(struct arena *a, const struct report_speed *s, enum 
 
 static bool is_of_files(const struct report_comparison *c, const struct row *r)
 {
-	return r->model_sha256 == NULL || c->first_sha256 == NULL ||
-		(text_is(c->first_sha256, r->model_sha256) && text_is(c->last_sha256, r->model_sha256));
+	return c->first_sha256 == NULL ||
+		(text_agree(c->first_sha256, r->model_sha256) && text_agree(c->last_sha256, r->model_sha256));
 }
 
 // A line of `comparison` between just these two; NULL: there is none. *swapped: its A is the other one.
@@ -121,7 +121,7 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 	bool swapped = false;
 	const struct store_comparison *l;
 
-	if (c == NULL || other == NULL || !report_same_files(&c->row, &other->row) || !(c->row.latency_ms > 0) ||
+	if (c == NULL || other == NULL || !text_agree(c->row.model_sha256, other->row.model_sha256) || !(c->row.latency_ms > 0) ||
 		!(other->row.latency_ms > 0) || !report_same_length(c, other))
 		return out;
 	out.times = other->row.latency_ms / c->row.latency_ms;
@@ -172,5 +172,5 @@ const char *report_speed_words(struct arena *a, const struct report_speed *s)
 	if (!isnan(s->low) && !isnan(s->high))
 		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " in alternation" : "",
 			s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
-	return s->arithmetic != NULL ? arena_printf(a, "%s; %s", s->arithmetic, out) : out;
+	return arena_join(a, s->arithmetic, "; ", out);
 }

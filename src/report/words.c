@@ -108,7 +108,7 @@ double report_cost(const struct summary *s, const struct report_cell *c)
 
 const char *report_line_words(struct arena *a, const struct report_line *l)
 {
-	return l->warning != NULL ? arena_printf(a, "%s; %s", l->variant, l->warning) : l->variant;
+	return arena_join(a, l->variant, "; ", l->warning);
 }
 
 const char *report_machine_line(struct arena *a, const struct report_machine *m)
@@ -122,7 +122,7 @@ const char *report_machine_line(struct arena *a, const struct report_machine *m)
 		out = arena_printf(a, "%s, %s of memory", out, memory);
 	if (m->memory_limit_bytes > 0)
 		out = arena_printf(a, "%s (limit %s)", out, report_bytes(a, m->memory_limit_bytes));
-	return m->os != NULL ? arena_printf(a, "%s, %s", out, m->os) : out;
+	return arena_join(a, out, ", ", m->os);
 }
 
 const char *report_software(const struct row *r)
