@@ -17,12 +17,19 @@
 // of some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and
 // right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both
 // are small: that is no verdict.
+//
+// A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value, those
+// are judged by themselves, too, in float32: they may be a hundred times further off (in NMSE) than all are, since what is huge inside of
+// a model is rounded, too.
 #include "measure/judge.h"
 
 #include <float.h>
 #include <math.h>
 
 #define MASKED_AT_MOST (-9000.0)
+#define SMALL 0x1p-10
+#define SMALL_LEAST 0.25                     // of the compared elements
+#define SMALL_NMSE 100                       // times the NMSE of the bound
 #define UNLIKE 0.1                           // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
 
 // What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however low.
@@ -244,6 +251,8 @@ struct sums {
 	size_t not_finite, first_not_finite;         // where that is not excused
 	size_t output_not_finite;                    // of them: the output is
 	size_t both_not_finite;                      // of them: the reference has the same value
+	size_t small;                                // of `numbers`: below SMALL of the reference's largest value
+	double small_error2, small_reference2;
 };
 
 // True: the place is done with, one way or the other.
@@ -306,6 +315,11 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 		// Relative error says nothing near zero: below a hundredth of the largest value it is left out.
 		if (fabs(r) > 0.01 * out->reference_absmax && error / fabs(r) > out->max_rel_error)
 			out->max_rel_error = error / fabs(r);
+		if (fabs(r) < SMALL * out->reference_absmax) {
+			sum->small++;
+			sum->small_error2 += error * error;
+			sum->small_reference2 += r * r;
+		}
 		sum->error2 += error * error;
 		sum->reference2 += r * r;
 		sum->output2 += x * x;
@@ -402,6 +416,32 @@ static const char *beyond_bound(const struct tensor *output, const struct bound 
 	return NULL;
 }
 
+// What is small beside the largest values, and right or wrong for itself; NULL where it is right. Below float32's rounding of the
+// largest value it can be neither.
+static const char *beyond_bound_of_small(const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+{
+	const double rounding = bound_for(DTYPE_F32).rounding, allowed = SMALL_NMSE * bound->nmse;
+
+	if (bound->nmse > bound_for(DTYPE_F32).nmse || (double)sum->small < SMALL_LEAST * (double)sum->numbers || !sum->small)
+		return NULL;
+	double rms = sqrt(sum->small_error2 / (double)sum->small), size = sqrt(sum->small_reference2 / (double)sum->small);
+	double nmse = rms * rms / (size * size);
+
+	if (size <= SMALL || nmse <= allowed)
+		return NULL;
+	if (rms <= rounding * out->reference_absmax) {
+		if (nmse >= UNLIKE)
+			out->not_judged = arena_printf(a, "beside values of %.3g, %zu of its %zu values are below float32's rounding",
+				out->reference_absmax, sum->small, sum->numbers);
+		return NULL;
+	}
+	out->decided_by = "NMSE of small values";
+	out->of_bound = sqrt(nmse / allowed);
+	return arena_printf(a,
+		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed %.2g (root mean square error %.3g)",
+		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
+}
+
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
 	struct check *out)
 {
@@ -448,6 +488,8 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 		out->not_judged = "no finite value in it";
 	} else if (!out->cause)
 		out->cause = beyond_bound(output, &bound, &sum, a, out);
+	if (!out->cause && !out->not_judged)
+		out->cause = beyond_bound_of_small(&bound, &sum, a, out);
 	out->right = !out->cause;
 }
 

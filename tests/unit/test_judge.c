@@ -233,6 +233,35 @@ static void outputs_near_zero_may_round(void **state)
 	arena_done(&a);
 }
 
+static void huge_values_hide_no_others(void **state)
+{
+	enum { COUNT = 64 };
+	float r[COUNT], x[COUNT];
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		r[i] = (float)(i % 5 - 2);
+		x[i] = r[i] + (i % 2 ? 1e-6f : -1e-6f);
+	}
+	r[7] = x[7] = 5e4f;
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_true(c.right && !c.not_judged);
+	x[9] = -r[9];                                    // of 2, and 5 are allowed by the largest value
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE of small values");
+	assert_non_null(strstr(c.cause, "63 of 64 values are below 0.000976562 of the largest, 5e+04"));
+	for (int i = 0; i < COUNT; i++)
+		x[i] = -r[i];
+	r[7] = x[7] = 1e8f;                              // the units in its last place are 8
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_true(c.right);
+	assert_string_equal(c.not_judged, "beside values of 1e+08, 63 of its 64 values are below float32's rounding");
+	arena_done(&a);
+}
+
 static void the_nearest_bound_is_told(void **state)
 {
 	float r[4] = { 1, 2, 3, 4 }, x[4] = { 1, 2, 3, 4.0002f };
@@ -449,6 +478,7 @@ int main(void)
 		cmocka_unit_test(masked_places_are_left_out_and_counted),
 		cmocka_unit_test(padding_is_left_out_and_counted),
 		cmocka_unit_test(outputs_near_zero_may_round),
+		cmocka_unit_test(huge_values_hide_no_others),
 		cmocka_unit_test(the_nearest_bound_is_told),
 		cmocka_unit_test(shapes_must_agree),
 		cmocka_unit_test(a_short_tensor_is_not_read),
