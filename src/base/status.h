@@ -29,7 +29,7 @@ enum status {
 	X(RIGHT, "right", 0, "ran, and the outputs agree with the reference")                                \
 	X(WRONG, "wrong", 3, "ran, and the outputs do not agree with the reference")                         \
 	X(LOSSY, "lossy", 2, "computed as asked, and loses more against float32 than was allowed")            \
-	X(UNJUDGED, "unjudged", 0, "ran; nothing to compare the outputs with")                               \
+	X(UNJUDGED, "unjudged", 0, "ran; whether its outputs are right is not known")                        \
 	X(FELL_BACK, "fell_back", 2, "ran, but no node of it on the platform that was asked for")            \
 	X(COMPILES, "compiles", 0, "was compiled for a device that is not here; nothing ran")                \
 	X(UNAVAILABLE, "unavailable", 2, "the platform, its library or its device is not on this machine")   \

@@ -262,19 +262,38 @@ static enum status warm_runs(struct work *w, struct error *err)
 // The outputs, the attention mask, and of a causal language model the tokens.
 static enum status write_outputs(struct work *w, const char *path, struct error *err)
 {
-	size_t count = w->part->session.output_count;
-	struct tensor *all = ARENA_ARRAY(&w->arena, count + 2, struct tensor);
+	struct answer answer = { .tensors = w->out, .count = w->part->session.output_count };
 
-	memcpy(all, w->out, count * sizeof *all);
 	for (size_t i = 0; i < w->drawn_count; i++) {
-		bool is_ids = text_is(w->drawn[i].name, "input_ids") && w->hints.predicts_next;
-
-		if (is_ids || text_is(w->drawn[i].name, "attention_mask")) {
-			all[count] = w->drawn[i];
-			all[count++].name = is_ids ? OUTPUTS_TOKENS : OUTPUTS_MASK;
-		}
+		if (text_is(w->drawn[i].name, "attention_mask"))
+			answer.mask = &w->drawn[i];
+		if (text_is(w->drawn[i].name, "input_ids") && w->hints.predicts_next)
+			answer.tokens = &w->drawn[i];
 	}
-	return outputs_write(&w->arena, path, w->made_from, all, count, err);
+	return outputs_write(&w->arena, path, w->made_from, &answer, err);
+}
+
+// Does a file with an operator that draws random numbers answer otherwise when it is asked again? What is drawn may have no effect.
+static enum status find_draws(struct work *w, struct error *err)
+{
+	size_t count = w->part->session.output_count;
+	struct tensor *first = ARENA_ARRAY(&w->arena, count + 1, struct tensor);
+	bool same = true;
+	enum status st;
+
+	for (size_t i = 0; i < count; i++) {
+		first[i] = w->out[i];
+		if (!(first[i].data = arena_try(&w->arena, first[i].nbytes)))
+			return error_set(err, STATUS_NO_MEMORY, "not enough memory to keep the outputs of a run beside those of the next");
+		memcpy(first[i].data, w->out[i].data, first[i].nbytes);
+	}
+	if ((st = run_once(w, err)))
+		return st;
+	for (size_t i = 0; i < count; i++)
+		same = same && first[i].nbytes == w->out[i].nbytes && !memcmp(first[i].data, w->out[i].data, first[i].nbytes);
+	if (!same)
+		say(json_pack("{s:s, s:s}", "event", "draws", "operator", w->given.draws));
+	return STATUS_OK;
 }
 
 static enum status give_outputs(struct work *w, struct error *err)
@@ -283,6 +302,8 @@ static enum status give_outputs(struct work *w, struct error *err)
 	enum status st;
 
 	if (w->ask.outputs_path && (st = write_outputs(w, w->ask.outputs_path, err)))
+		return st;
+	if (w->given.draws && (st = find_draws(w, err)))
 		return st;
 	if (w->part->session.output_count)
 		say_row(json_pack("{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));
@@ -344,7 +365,7 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 	const struct request *ask = &w->ask;
 	const char *folder, *key;
 	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of",
-		"reference 2", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
+		"reference 3", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
 		ask->reference_name, "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
 		"options", w->target.options, "precision", ask->variant.precision, "dequantised", (json_int_t)ask->dequantised,
 		"tokens", ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens, "prompt_tokens",
@@ -362,10 +383,8 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 static bool is_kept(const char *path)
 {
 	struct arena a = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
-	bool good = !safetensors_open(&a, path, &shard, &tensors, &count, NULL) && !outputs_check(&shard, NULL);
+	struct answer answer;
+	bool good = !outputs_read_sealed(&a, path, &answer, NULL);
 
 	arena_done(&a);
 	return good;

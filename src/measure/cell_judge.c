@@ -9,8 +9,10 @@
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
 //                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
-// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32: it is judged once, by the
-// bound of the arithmetic that the file itself holds. A file of float32 alone is held to float32's.
+// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32. Another engine judges it by the
+// bound of the arithmetic that the file itself holds. Golden outputs are of float32, and a bound that reduced arithmetic can keep
+// would hide what else is wrong with the file: what is beyond float32's is a loss, and no verdict. A file of float32 alone is held to
+// float32's.
 #include "measure/cell_judge.h"
 
 #include <math.h>
@@ -23,19 +25,20 @@
 
 // Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly as
 // good: then its best logits must be within the bound.
-static void check_uncached(struct cell_result *out, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a)
+static void check_uncached(struct cell_result *out, const struct answer *x, struct bound bound, struct arena *a)
 {
 	struct row *r = &out->row;
 	double largest = 1;
 
 	if (r->tokens_unlike_uncached <= 0 || (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED))
 		return;                                          // ROW_NONE is below 0
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < x->count; i++) {
+		const struct tensor *t = &x->tensors[i];
 		size_t n;
 
-		if (text_is(outputs[i].name, "best_logits") && tensor_count(outputs[i].rank, outputs[i].dim, &n))
+		if (text_is(t->name, "best_logits") && tensor_count(t->rank, t->dim, &n))
 			for (size_t k = 0; k < n; k++)
-				largest = fmax(largest, fabs(tensor_get(&outputs[i], k)));
+				largest = fmax(largest, fabs(tensor_get(t, k)));
 	}
 	if (bound.agreement < 1 && r->uncached_max_error <= bound.max_abs * largest)
 		return;
@@ -90,7 +93,7 @@ static enum verdict judge_graph(const struct reference *golden, const struct ref
 		*why = arena_printf(a, "the graph in float32 was not computed: %s", graph->absent);
 		return VERDICT_UNJUDGED;
 	}
-	v = reference_judge(by, graph->tensors, graph->count, bound_for(DTYPE_F32), a, &figures, NULL);
+	v = reference_judge(by, &graph->answer, bound_for(DTYPE_F32), a, &figures, NULL);
 	*why = figures.cause ? arena_printf(a, "the graph in float32 (%s): %s", graph->name, figures.cause) : NULL;
 	r->graph_reference = figures.reference;
 	r->graph_max_abs_error = figures.max_abs_error;
@@ -98,14 +101,14 @@ static enum verdict judge_graph(const struct reference *golden, const struct ref
 	return v;
 }
 
-static enum verdict judge_arithmetic(const struct reference *by, const struct tensor *outputs, size_t count, struct bound bound, struct arena *a, struct row *r,
+static enum verdict judge_arithmetic(const struct reference *by, const struct answer *x, struct bound bound, struct arena *a, struct row *r,
 	json_t **checks, const char **why)
 {
 	struct row figures;
 	enum verdict v;
 
 	row_init(&figures);
-	v = reference_judge(by, outputs, count, bound, a, &figures, checks);
+	v = reference_judge(by, x, bound, a, &figures, checks);
 	*why = figures.cause ? arena_printf(a, "its arithmetic, against %s: %s", by->name ? by->name : "the same weights in float32", figures.cause) : NULL;
 	r->arithmetic_reference = figures.reference;
 	r->arithmetic_max_abs_error = figures.max_abs_error;
@@ -117,15 +120,35 @@ static enum verdict judge_arithmetic(const struct reference *by, const struct te
 	return v;
 }
 
-// The figures of the row; what they would mean as a verdict is left out.
-static void take_loss(const struct reference *by, const struct tensor *outputs, size_t count, struct arena *a, struct row *r)
+// An activation that rounds to the next integer moves all that follow. Where the quantised reference itself is as far from float32 as
+// the cell is from it, that explains the distance as well as a mistake does.
+static enum verdict excuse_rounding(const struct judging *j, const struct reference *graph, const struct reference *arithmetic,
+	enum verdict v, const struct row *r, struct arena *a, const char **why)
 {
+	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
+	enum precision p = precision_find(j->cell->variant.precision);
+	struct row loss;
+
+	row_init(&loss);
+	if (v != VERDICT_WRONG || (p != PRECISION_INT8_DYNAMIC && p != PRECISION_INT8_STATIC) || isnan(r->arithmetic_nmse) ||
+		reference_judge(graph, &arithmetic->answer, any, a, &loss, NULL) != VERDICT_RIGHT || !(r->arithmetic_nmse <= loss.nmse))
+		return v;
+	*why = arena_printf(a, "not judged: %s; what judges it is itself %.3g (NMSE) from float32, so rounding explains it as well as a mistake does",
+		*why, loss.nmse);
+	return VERDICT_UNJUDGED;
+}
+
+// The figures of the row; what they would mean as a verdict is left out. What was lost of outputs near zero is lost, too.
+static void take_loss(const struct reference *by, const struct answer *x, struct arena *a, struct row *r)
+{
+	struct bound exact = bound_for(DTYPE_F32);
 	struct row figures;
 
 	row_init(&figures);
 	if (!by->name)
 		return;
-	reference_judge(by, outputs, count, bound_for(DTYPE_F32), a, &figures, NULL);
+	exact.rounding = 0;
+	reference_judge(by, x, exact, a, &figures, NULL);
 	r->reference = figures.reference;
 	r->max_abs_error = figures.max_abs_error;
 	r->max_rel_error = figures.max_rel_error;
@@ -152,23 +175,24 @@ static void conclude(
 		out->row.cause = arithmetic_why;
 }
 
-// What is right may lose more than was allowed; --max-loss was parsed when the question was asked.
+// What is right may lose more than was allowed, and so may what is not judged; --max-loss was parsed when the question was asked.
 static void limit_loss(const struct judging *j, struct arena *a, struct cell_result *out)
 {
+	bool judged = out->verdict == VERDICT_RIGHT, known = false;
 	struct loss_limits limits;
 	const char *beyond;
-	bool known;
 
-	if (out->verdict != VERDICT_RIGHT || loss_parse(&limits, j->cell->variant.max_loss, NULL))
+	if (!j->cell->variant.max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) || loss_parse(&limits, j->cell->variant.max_loss, NULL))
 		return;
-	beyond = loss_beyond(&limits, &out->row, a, &known);
+	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s", out->row.cause ? out->row.cause : "the outputs are drawn anew in each run")
+		: loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;
 		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNSUPPORTED;          // an exit code that a gate sees
 	}
 }
 
-static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct tensor *outputs, size_t count, struct arena *a,
+static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct answer *x, struct arena *a,
 	struct cell_result *out, struct error *err)
 {
 	struct reference none = { .absent = "no golden outputs" }, golden = given->by == BY_GOLDEN && given->name ? *given : none;
@@ -190,8 +214,9 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 		return STATUS_OK;
 	}
 	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
-	of_arithmetic = judge_arithmetic(&arithmetic, outputs, count, bound, a, &out->row, &out->checks, &arithmetic_why);
-	take_loss(golden.name ? &golden : &graph, outputs, count, a, &out->row);
+	of_arithmetic = judge_arithmetic(&arithmetic, x, bound, a, &out->row, &out->checks, &arithmetic_why);
+	of_arithmetic = excuse_rounding(j, &graph, &arithmetic, of_arithmetic, &out->row, a, &arithmetic_why);
+	take_loss(golden.name ? &golden : &graph, x, a, &out->row);
 	conclude(of_graph, graph_why, of_arithmetic, arithmetic_why, out);
 	return STATUS_OK;
 }
@@ -230,29 +255,51 @@ static const char *words_of_given(unsigned given, struct arena *a)
 }
 
 // A file that draws random numbers is answered by other ones each time. What the authors' library computed in float32 also
-// differs by what the quantisation lost, and how much that may be is not known: numbers that are too far away are then no
+// differs by what the file's arithmetic lost, and how much that may be is not known: numbers that are too far away are then no
 // verdict. Other shapes, types and values that are not finite are.
-static void excuse_loss(const struct judging *j, const struct reference *ref, const struct tensor *outputs, size_t count,
-	struct arena *a, struct cell_result *out)
+static void excuse_loss(const struct judging *j, const struct reference *ref, const struct answer *x, struct arena *a,
+	struct cell_result *out)
 {
 	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
-	bool quantised = ref->by == BY_GOLDEN && (j->given & (OUTLINE_WEIGHTS | OUTLINE_STATIC | OUTLINE_DYNAMIC));
+	bool reduced = ref->by == BY_GOLDEN && j->given;
 	struct row ignored;
 
 	row_init(&ignored);
-	if (out->verdict != VERDICT_WRONG || (!quantised && !j->draws) ||
-		reference_judge(ref, outputs, count, any, a, &ignored, NULL) != VERDICT_RIGHT)
+	if (out->verdict != VERDICT_WRONG || (!reduced && !j->draws) ||
+		reference_judge(ref, x, any, a, &ignored, NULL) != VERDICT_RIGHT)
 		return;
 	out->verdict = VERDICT_UNJUDGED;
 	out->row.cause = j->draws
 		? arena_printf(a, "not judged: the file draws random numbers (%s), other ones in every engine and every run: %s",
 			  j->draws, out->row.cause)
 		: arena_printf(a,
-			  "not judged: the file is quantised, and whether that alone takes it so far from the golden outputs is not known: %s",
-			  out->row.cause);
+			  "not judged: the file computes with %s, and whether that alone takes it so far from the golden outputs is not known: %s",
+			  words_of_given(j->given, a), out->row.cause);
 }
 
-static enum status judge_once(const struct judging *j, struct reference *ref, const struct tensor *outputs, size_t count,
+// Two engines that disagree on a user's file: one is wrong, and nothing says which (OpenVINO computes int64 in 32 bits). Of the
+// processor, ONNX Runtime without its optimisations is asked, too: only what its optimisations change is its fault for sure.
+static enum status ask_third(const struct judging *j, const struct reference *ref, const struct answer *x, struct bound bound,
+	struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct reference third;
+	struct row ignored;
+	enum status st;
+
+	if (out->verdict != VERDICT_WRONG || ref->by != BY_FILE || !text_is(j->cell->platform, "cpu") || stopped(j))
+		return STATUS_OK;
+	if ((st = ask(j, REFERENCE_GRAPH, NULL, a, &third, err)))
+		return st;
+	row_init(&ignored);
+	if (!third.name || reference_judge(&third, x, bound, a, &ignored, NULL) != VERDICT_RIGHT)
+		return STATUS_OK;
+	out->verdict = VERDICT_UNJUDGED;
+	out->row.cause = arena_printf(a, "not judged: %s and %s disagree, and which of them is right is not known: %s", ref->name, third.name,
+		out->row.cause);
+	return STATUS_OK;
+}
+
+static enum status judge_once(const struct judging *j, struct reference *ref, const struct answer *x,
 	struct bound bound, struct arena *a, struct cell_result *out, struct error *err)
 {
 	enum status st;
@@ -264,11 +311,15 @@ static enum status judge_once(const struct judging *j, struct reference *ref, co
 		out->verdict = VERDICT_INTERRUPTED;
 		return STATUS_OK;
 	}
-	out->verdict = reference_judge(ref, outputs, count, bound, a, &out->row, &out->checks);
-	if (j->given && out->row.bound)
+	const bool is_golden = ref->by == BY_GOLDEN;
+
+	if (is_golden)
+		bound = bound_for(DTYPE_F32);
+	out->verdict = reference_judge(ref, x, bound, a, &out->row, &out->checks);
+	if (j->given && !is_golden && out->row.bound)
 		out->row.bound = arena_printf(a, "of the file's own arithmetic (%s): %s", words_of_given(j->given, a), out->row.bound);
-	excuse_loss(j, ref, outputs, count, a, out);
-	return STATUS_OK;
+	excuse_loss(j, ref, x, a, out);
+	return ask_third(j, ref, x, bound, a, out, err);
 }
 
 // "f32", also of "f32, quantised (MatMulNBits)".
@@ -291,9 +342,8 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 	const struct route *route = platform ? platform_route(platform, j->cell->device) : NULL;
 	struct bound bound = j->given ? bound_of_given(j->given, compute) : bound_of(p, compute, activations_of(j->cell, route));
 	struct error why = { 0 };
-	struct tensor *outputs;
-	size_t count;
-	enum status st = reference_read(a, j->outputs_path, "", &outputs, &count, &why);
+	struct answer answer;
+	enum status st = outputs_read(a, j->outputs_path, &answer, &why);
 
 	if (st) {
 		// The engine's process wrote it: what is wrong with it is the cell's outcome, not assay's failure.
@@ -304,10 +354,10 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 	if (j->watch && j->watch->phase)
 		j->watch->phase(j->watch->context, "judge");
 	bool twice = !j->given && (precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16);
-	st = twice ? judge_twice(j, ref, bound, outputs, count, a, out, err) :
-		judge_once(j, ref, outputs, count, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
+	st = twice ? judge_twice(j, ref, bound, &answer, a, out, err) :
+		judge_once(j, ref, &answer, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
 	if (!st)
-		check_uncached(out, outputs, count, bound, a);
+		check_uncached(out, &answer, bound, a);
 	if (!st)
 		limit_loss(j, a, out);
 	return st;

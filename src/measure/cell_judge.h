@@ -13,7 +13,7 @@ struct judging {
 	const char *calibration;             // of int8-static: the file of ranges
 	// What a user's .onnx rounds to: OUTLINE_F16, ... of backend/outline.h; 0: float32 alone, or drawn by assay.
 	unsigned given;
-	const char *draws;                   // of a user's .onnx: the operator that draws random numbers, or NULL
+	const char *draws;                   // of a user's .onnx: the operator that made two runs unlike, or NULL
 	int64_t form;                        // index of the graph form that ran
 	const struct cell_watch *watch;
 };

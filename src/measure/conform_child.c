@@ -122,7 +122,8 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
 		out[i].name = w->session.outputs[i].name;
-	enum verdict v = reference_judge(&ref, out, w->session.output_count, bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL);
+	enum verdict v = reference_judge(&ref, &(struct answer){ .tensors = out, .count = w->session.output_count },
+		bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL);
 	w->differs = v == VERDICT_WRONG;
 	if (v != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);

@@ -144,10 +144,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		return (h->sequence = json_integer_value(json_object_get(event, "sequence"))) >= 0;
 	if (text_is(name, "form"))
 		return (h->form = json_integer_value(json_object_get(event, "index"))) >= 0;
-	if (text_is(name, "given")) {
-		h->draws = arena_strdup(h->arena, json_string_value(json_object_get(event, "draws")));
+	if (text_is(name, "given"))
 		return (h->given = json_integer_value(json_object_get(event, "arithmetic"))) >= 0;
-	}
+	if (text_is(name, "draws"))
+		return (h->draws = arena_strdup(h->arena, json_string_value(json_object_get(event, "operator")))) != NULL;
 	if (text_is(name, "error"))
 		return hear_error(h, event);
 	return text_is(name, "done") && (h->done = true);

@@ -24,7 +24,7 @@ struct heard {
 	bool outputs, compiled, done;
 	int64_t sequence;                    // of the inputs; 0: not told
 	int64_t given;                       // what a user's .onnx rounds to: OUTLINE_F16, ...; 0: float32 alone
-	const char *draws;                   // of a user's .onnx: the operator that draws random numbers, or NULL
+	const char *draws;                   // of a user's .onnx: the operator that made two runs unlike, or NULL
 	int64_t form;                        // index of the platform's graph form that was opened
 	enum status status;                  // of its error event
 	const char *error;

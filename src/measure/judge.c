@@ -61,9 +61,10 @@ struct bound bound_for(enum dtype compute)
 //   bfloat16                     4.3e-5 (0.003); bert-base 1.3e-4
 //   int8-dynamic                 4.2e-3 (0.03), 1.1e-2 (0.04) on WebGPU: an activation that rounds to the next integer moves all that follow
 //   int8-dynamic, by the engine  2.5e-3 (0.025)
-//   int8-static                  8.6e-4 (0.021), 1.2e-3 (0.015); 4.8e-3 (0.053) on WebGPU
+//   int8-static                  7e-14 on 32 tokens, where nothing rounds otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2 (0.09)
 //   int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with its soft caps 1.8e-3 (0.1) where activations may become int8 (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
-// Where several were seen the bound is five times the worst, for int8-dynamic twice: more would be the loss of the precision itself.
+// Where several were seen the bound is five times the worst, where activations are integers twice: more would be the loss of the
+// precision itself.
 static struct bound bound_of_precision(enum precision p, enum activations how)
 {
 	switch (p) {
@@ -74,7 +75,7 @@ static struct bound bound_of_precision(enum precision p, enum activations how)
 	case PRECISION_INT8_DYNAMIC:
 		return how == ACTIVATIONS_BY_ENGINE ? (struct bound){ 0.13, 1.3e-2, 0x1p-12, 0.13, 0.75 } : (struct bound){ 0.2, 2.2e-2, 0x1p-12, 0.2, 0.75 };
 	case PRECISION_INT8_STATIC:
-		return (struct bound){ 0.12, 1e-2, 0x1p-12, 0.12, 0.75 };
+		return (struct bound){ 0.2, 4.8e-2, 0x1p-12, 0.2, 0.75 };
 	case PRECISION_INT8_WEIGHTS: case PRECISION_INT4_WEIGHTS:
 		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 } : (struct bound){ 0.4, 1.2e-2, 0x1p-12, 0.4, 0.75 };
 	case PRECISION_STORED: case PRECISION_FLOAT32: case PRECISION_COUNT:
@@ -275,7 +276,6 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	}
 	if (same && by == BY_FILE) {
 		out->alike_not_finite++;
-		out->left_out++;
 		return true;
 	}
 	sum->both_not_finite += same;
@@ -480,7 +480,7 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
 	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2) : sum.reference2 == sum.output2 ? 1 : 0;
 	out->top1_agreement = top1(output, reference, &padded, count);
-	if (!sum.numbers && (sum.not_finite || out->compared))   // no figure is about anything
+	if (!sum.numbers)                                        // no figure is about anything
 		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
 	out->cause = wrong_elements(output, reference, &sum, count, a, out);
 	if (!out->cause && !sum.numbers && out->compared) {

@@ -11,9 +11,12 @@
 
 #include "base/file.h"
 #include "base/sealed.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 
-enum { LENGTH_NBYTES = 8 };              // of the header, before it
+#define OUTPUT "out."
+#define MASK "in.attention_mask"
+#define TOKENS "in.input_ids"
 
 static enum status make_header(struct arena *a, const char *made_from, struct weight *tensors, size_t count, char **header,
 	size_t *header_nbytes, struct error *err)
@@ -40,10 +43,33 @@ static void seal(char *header, size_t header_nbytes, const struct tensor *output
 	sealing_end(&s);
 }
 
-enum status outputs_write(
-	struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err)
+// All of them under their names in the file.
+static struct tensor *named(struct arena *a, const struct answer *answer, size_t *count)
 {
-	size_t header_nbytes;
+	struct tensor *all = ARENA_ARRAY(a, answer->count + 2, struct tensor);
+	size_t n = 0;
+
+	for (; n < answer->count; n++) {
+		all[n] = answer->tensors[n];
+		all[n].name = arena_printf(a, OUTPUT "%s", answer->tensors[n].name);
+	}
+	if (answer->mask) {
+		all[n] = *answer->mask;
+		all[n++].name = MASK;
+	}
+	if (answer->tokens) {
+		all[n] = *answer->tokens;
+		all[n++].name = TOKENS;
+	}
+	*count = n;
+	return all;
+}
+
+enum status outputs_write(
+	struct arena *a, const char *path, const char *made_from, const struct answer *answer, struct error *err)
+{
+	size_t header_nbytes, count;
+	const struct tensor *outputs = named(a, answer, &count);
 	struct weight *tensors = ARENA_ARRAY(a, count + 1, struct weight);
 	char *header;
 	enum status st;
@@ -76,13 +102,56 @@ enum status outputs_write(
 	return st;
 }
 
-enum status outputs_check(const struct shard *file, struct error *err)
+static enum status take(struct arena *a, const struct weight *all, size_t count, struct answer *out, struct error *err)
 {
-	json_t *metadata;
-	enum status st = safetensors_metadata_of(file, &metadata, err);
+	struct tensor *tensors = ARENA_ARRAY(a, count + 1, struct tensor);
 
-	if (!st)
-		st = sealed_check(file->path, metadata, file->map, file->nbytes, file->header_nbytes, err);
+	*out = (struct answer){ .tensors = tensors };
+	for (size_t i = 0; i < count; i++) {
+		const struct weight *w = &all[i];
+		const bool is_mask = text_is(w->name, MASK), is_tokens = text_is(w->name, TOKENS), is_output = text_starts(w->name, OUTPUT);
+		// Outputs from the front, in their order; the inputs from the back.
+		struct tensor *t = is_output ? &tensors[out->count] : is_mask ? &tensors[count] : &tensors[count - 1];
+
+		if (!is_mask && !is_tokens && !is_output)
+			continue;
+		*t = (struct tensor){ .name = w->name + (is_output ? strlen(OUTPUT) : 0), .dtype = w->dtype, .rank = w->rank,
+			.data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
+		memcpy(t->dim, w->dim, sizeof t->dim);
+		// The format promises no alignment.
+		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {
+			if (!(t->data = arena_try(a, t->nbytes)))
+				return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for the %zu bytes of %s", w->shard->path, t->nbytes, w->name);
+			memcpy(t->data, w->data, t->nbytes);
+		}
+		out->count += is_output;
+		out->mask = is_mask ? t : out->mask;
+		out->tokens = is_tokens ? t : out->tokens;
+	}
+	return STATUS_OK;
+}
+
+enum status outputs_read(struct arena *a, const char *path, struct answer *out, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	enum status st = safetensors_open(a, path, &shard, &tensors, &count, err);
+
+	return st ? st : take(a, tensors, count, out, err);
+}
+
+enum status outputs_read_sealed(struct arena *a, const char *path, struct answer *out, struct error *err)
+{
+	struct shard shard;
+	struct weight *tensors;
+	json_t *metadata;
+	size_t count;
+	enum status st;
+
+	if ((st = safetensors_open(a, path, &shard, &tensors, &count, err)) || (st = safetensors_metadata_of(&shard, &metadata, err)))
+		return st;
+	st = sealed_check(path, metadata, shard.map, shard.nbytes, shard.header_nbytes, err);
 	json_decref(metadata);
-	return st;
+	return st ? st : take(a, tensors, count, out, err);
 }

@@ -6,18 +6,22 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
-// Beside the outputs: which tokens of the input are there ([batch, seq], 0: padding), and of a causal language model the tokens that
-// its logits are about.
-#define OUTPUTS_TOKENS "in.input_ids"
-#define OUTPUTS_MASK "in.attention_mask"
+// What a run gave, and of its inputs what is needed to judge that. In a file, as golden files have it: "out." before the name of an
+// output, "in.attention_mask" and "in.input_ids". No model can call an output so that it is taken for an input.
+struct answer {
+	struct tensor *tensors;              // the outputs; names as the graph's
+	size_t count;
+	const struct tensor *mask;           // which tokens of the input are there, [batch, seq], 0: padding; NULL: not known
+	const struct tensor *tokens;         // [batch, seq]; NULL: not known, or no matter
+};
 
-// outputs[count] under their names. `made_from`: what the file says of itself (base/sealed.h); NULL: nothing, it is read once and
-// removed. Scratch memory in `a`.
+// `made_from`: what the file says of itself (base/sealed.h); NULL: nothing, it is read once and removed. Scratch memory in `a`.
 enum status outputs_write(
-	struct arena *a, const char *path, const char *made_from, const struct tensor *outputs, size_t count, struct error *err);
+	struct arena *a, const char *path, const char *made_from, const struct answer *answer, struct error *err);
+// The tensors of a file, aligned; their bytes lie in it or in `a`, which keeps it open.
+enum status outputs_read(struct arena *a, const char *path, struct answer *out, struct error *err);
 
-// Is this open file what its name says, and whole? BAD_INPUT: it is not to be believed.
-struct shard;
-enum status outputs_check(const struct shard *file, struct error *err);
+// The same of a file that says what it was made from. BAD_INPUT: it is not what its name says, or not whole.
+enum status outputs_read_sealed(struct arena *a, const char *path, struct answer *out, struct error *err);
 
 #endif

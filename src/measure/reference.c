@@ -18,7 +18,6 @@
 #include "hub/hub.h"
 #include "measure/derive.h"
 #include "measure/hear.h"
-#include "measure/output_file.h"
 #include "measure/request.h"
 
 const char *reference_golden(const struct cell *c, struct arena *a)
@@ -32,44 +31,6 @@ const char *reference_golden(const struct cell *c, struct arena *a)
 		return NULL;
 	path = arena_printf(a, "%s/io.safetensors", c->path);
 	return file_exists(path) && file_exists(arena_printf(a, "%s/case.json", c->path)) ? path : NULL;
-}
-
-static enum status take_tensors(struct arena *a, const struct weight *tensors, size_t all, const char *prefix,
-	struct tensor **out, size_t *count, struct error *err)
-{
-	size_t n = 0;
-
-	*out = ARENA_ARRAY(a, all + 1, struct tensor);
-	for (size_t i = 0; i < all; i++) {
-		struct tensor *t = &(*out)[n];
-
-		if (!text_starts(tensors[i].name, prefix))
-			continue;
-		*t = (struct tensor){ .name = tensors[i].name + strlen(prefix), .dtype = tensors[i].dtype, .rank = tensors[i].rank,
-			.data = (void *)(uintptr_t)tensors[i].data, .nbytes = tensors[i].nbytes };
-		memcpy(t->dim, tensors[i].dim, sizeof t->dim);
-		// The format promises no alignment.
-		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {
-			if (!(t->data = arena_try(a, t->nbytes)))
-				return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for the %zu bytes of %s", tensors[i].shard->path, t->nbytes,
-					tensors[i].name);
-			memcpy(t->data, tensors[i].data, t->nbytes);
-		}
-		n++;
-	}
-	*count = n;
-	return STATUS_OK;
-}
-
-enum status reference_read(
-	struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err)
-{
-	struct shard shard;
-	struct weight *tensors;
-	size_t all;
-	enum status st = safetensors_open(a, path, &shard, &tensors, &all, err);
-
-	return st ? st : take_tensors(a, tensors, all, prefix, out, count, err);
 }
 
 static void close_file(void *handle)
@@ -91,36 +52,14 @@ static bool hold(struct arena *a, const char *path)
 	return !fstat(fd, &st) && st.st_nlink > 0;
 }
 
-// What a reference's child wrote or found. Checked again here, in the memory that is compared: another program may have written
-// meanwhile.
-static enum status read_kept(struct arena *a, const char *path, struct tensor **out, size_t *count, struct error *err)
-{
-	struct shard shard;
-	struct weight *tensors;
-	size_t all;
-	enum status st;
-
-	hold(a, path);
-	if ((st = safetensors_open(a, path, &shard, &tensors, &all, err)) || (st = outputs_check(&shard, err)))
-		return st;
-	return take_tensors(a, tensors, all, "", out, count, err);
-}
-
 enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err)
 {
-	struct tensor *in;
-	size_t in_count;
 	enum status st;
 
 	*out = (struct reference){ 0 };
-	st = reference_read(a, path, "out.", &out->tensors, &out->count, err);
-
-	if (st || (st = reference_read(a, path, "in.", &in, &in_count, err)))
+	if ((st = outputs_read(a, path, &out->answer, err)))
 		return error_prefix(err, "golden outputs");
-	for (size_t i = 0; i < in_count; i++)
-		if (text_is(in[i].name, "attention_mask"))
-			out->mask = &in[i];
-	if (!out->count)
+	if (!out->answer.count)
 		return error_set(err, STATUS_BAD_INPUT, "%s holds no golden outputs: their names begin with \"out.\"", path);
 	out->name = "golden";
 	out->by = BY_GOLDEN;
@@ -196,7 +135,9 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		return error_set(err, st, "%s", read_error.text);
 	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
-		if (read_kept(a, heard.reference_path, &out->tensors, &out->count, &read_error) == STATUS_OK)
+		// It is looked at again here, in the memory that is compared: another program may have written meanwhile.
+		hold(a, heard.reference_path);
+		if (outputs_read_sealed(a, heard.reference_path, &out->answer, &read_error) == STATUS_OK)
 			out->name = x->name;
 		else
 			*why = arena_strdup(a, read_error.text);
@@ -295,8 +236,8 @@ const char *reference_tokens(const struct reference *ref, struct arena *a)
 	const char *out = NULL;
 	size_t count;
 
-	for (size_t i = 0; ref->name && i < ref->count && !out; i++) {
-		const struct tensor *x = &ref->tensors[i];
+	for (size_t i = 0; ref->name && i < ref->answer.count && !out; i++) {
+		const struct tensor *x = &ref->answer.tensors[i];
 
 		if (!text_is(x->name, "tokens") || x->dtype != DTYPE_I64 || !tensor_count(x->rank, x->dim, &count) || x->nbytes < count * sizeof(int64_t))
 			continue;
@@ -308,11 +249,11 @@ const char *reference_tokens(const struct reference *ref, struct arena *a)
 	return out;
 }
 
-static const struct tensor *find_output(const struct tensor *outputs, size_t count, const char *name)
+static const struct tensor *find_output(const struct answer *x, const char *name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (text_is(outputs[i].name, name))
-			return &outputs[i];
+	for (size_t i = 0; i < x->count; i++)
+		if (text_is(x->tensors[i].name, name))
+			return &x->tensors[i];
 	return NULL;
 }
 
@@ -360,30 +301,31 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 }
 
 // What the reference does not hold: it is named in the row, and must at least be numbers. True: it is not.
-static bool judge_unheld(const struct reference *ref, const struct tensor *outputs, size_t count, struct arena *a, struct row *row)
+static bool judge_unheld(const struct reference *ref, const struct answer *x, struct arena *a, struct row *row)
 {
-	struct text names = { 0 };
 	bool wrong = false;
 
-	for (size_t i = 0; i < count; i++) {
-		bool derived = false;
+	for (size_t i = 0; i < x->count; i++) {
+		const char *name = x->tensors[i].name, *by = NULL;
 		int64_t bad;
 
-		if (text_starts(outputs[i].name, "in.") || find_output(ref->tensors, ref->count, outputs[i].name))
+		if (find_output(&ref->answer, name))
 			continue;
-		for (size_t k = 0; k < ref->count; k++)
-			derived |= ref->derives && derives_from(ref->tensors[k].name, outputs[i].name);
-		if (!derived)
-			text_addf(&names, "%s%s", names.length ? ", " : "", outputs[i].name);
-		bad = judge_not_finite(&outputs[i]);
+		for (size_t k = 0; k < ref->answer.count && ref->derives; k++) {
+			const char *made = ref->answer.tensors[k].name;
+
+			if (derives_from(made, name) && !derives_from_no_token(made, ref->answer.mask))
+				by = arena_join(a, by, " and ", made);
+		}
+		row->not_judged = arena_join(a, row->not_judged, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
+		bad = judge_not_finite(&x->tensors[i]);
 		if (bad && !wrong) {
-			row->cause = row->cause ? row->cause : arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", outputs[i].name, (long long)bad);
+			row->cause = row->cause ? row->cause
+				: arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", name, (long long)bad);
 			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + bad;
 			wrong = true;
 		}
 	}
-	row->not_judged = names.length ? arena_strdup(a, text_get(&names)) : NULL;
-	text_done(&names);
 	return wrong;
 }
 
@@ -439,40 +381,40 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
 }
 
-enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, struct bound usual, struct arena *a,
-	struct row *row, json_t **checks)
+enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a, struct row *row,
+	json_t **checks)
 {
-	const struct tensor *ids = find_output(outputs, count, OUTPUTS_TOKENS), *padding = find_output(outputs, count, OUTPUTS_MASK);
-	bool has_encoder = find_output(ref->tensors, ref->count, "encoder_last_hidden_state") != NULL;
+	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
 	struct total total = { 0 };
 	size_t wrong = 0;
 	json_t *all;
 
-	if (!ref->name || !ref->count) {
+	if (!ref->name || !ref->answer.count) {
 		row->cause = ref->name ? "the reference holds no outputs" : arena_printf(a, "not judged: %s", ref->absent);
 		return VERDICT_UNJUDGED;
 	}
 	all = json_array();
 	row->reference = ref->name;
 	row->bound = bound_text(&usual, a);
-	for (size_t i = 0; i < ref->count; i++) {
-		const struct tensor *r = &ref->tensors[i], *o = find_output(outputs, count, r->name);
+	row->not_judged = NULL;
+	for (size_t i = 0; i < ref->answer.count; i++) {
+		const struct tensor *r = &ref->answer.tensors[i], *o = find_output(x, r->name);
 		struct bound bound = usual;
 		struct tensor made;
 		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
 			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
 
-		if (!o && ref->derives && derives_from_no_token(r->name, ref->mask)) {
+		if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
 			total.of_no_token = arena_join(a, total.of_no_token, ", ", r->name);
 			continue;
 		}
-		if (!o && ref->derives && derive_output(&made, a, r, outputs, count, ref->mask)) {
+		if (!o && ref->derives && derive_output(&made, a, r, x->tensors, x->count, ref->answer.mask)) {
 			o = &made;
 			bound.max_abs = usual.derived;
 			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
 		}
 		if (o)
-			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, padding, has_encoder), bound, ref->by, a, &check);
+			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a, &check);
 		else
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
 		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing
@@ -493,12 +435,12 @@ enum verdict reference_judge(const struct reference *ref, const struct tensor *o
 		check.compared -= trivial(&check, o, &made);
 		add_total(&total, &check, a);
 	}
-	if (judge_unheld(ref, outputs, count, a, row) && !wrong++)
+	if (judge_unheld(ref, x, a, row) && !wrong++)
 		total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", total.of_no_token), ", ", total.idle);
-	if (ids) {
-		row->perplexity = judge_perplexity(find_output(outputs, count, "logits"), ids, padding);
-		row->perplexity_float32 = judge_perplexity(find_output(ref->tensors, ref->count, "logits"), ids, padding);
+	if (x->tokens) {
+		row->perplexity = judge_perplexity(find_output(x, "logits"), x->tokens, x->mask);
+		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, "logits"), x->tokens, x->mask);
 	}
 	if (checks)
 		*checks = json_incref(all);

@@ -11,15 +11,14 @@
 
 #include "measure/cell.h"
 #include "measure/judge.h"
+#include "measure/output_file.h"
 
 struct reference {
 	const char *name;                    // "golden", "engine:openvino-f32", "engine:ort-cpu-unoptimised"; NULL: there is none
 	const char *absent;                  // why not, a sentence
 	enum judged_by by;
 	bool derives;                        // golden: outputs that follow from others may be asked for
-	struct tensor *tensors;              // names as the graph's outputs
-	size_t count;
-	const struct tensor *mask;           // golden's in.attention_mask, or NULL
+	struct answer answer;
 };
 
 // The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder, unless that is a download; NULL
@@ -54,12 +53,9 @@ const char *reference_tokens(const struct reference *ref, struct arena *a);
 // path of their file. NULL *path: *why says why not.
 enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err);
 
-// Tensors of a safetensors file whose names begin with `prefix`, which is cut off; aligned; in `a`.
-enum status reference_read(struct arena *a, const char *path, const char *prefix, struct tensor **out, size_t *count, struct error *err);
-
 // Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED where there is none or it masks every value. Fills the figures of `row`
 // and *checks (an array of check_json, may be NULL).
-enum verdict reference_judge(const struct reference *ref, const struct tensor *outputs, size_t count, struct bound usual, struct arena *a,
-	struct row *row, json_t **checks);
+enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a, struct row *row,
+	json_t **checks);
 
 #endif

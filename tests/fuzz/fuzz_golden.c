@@ -57,7 +57,7 @@ static void judge(const char *path, size_t size)
 	json_t *checks = NULL;
 	float logits[2 * 3 * 4] = { 1, 2, 3 };
 	int64_t ids[2 * 3] = { 1, 2, 3 };
-	const struct tensor outputs[] = {
+	struct tensor outputs[] = {
 		{ "logits", DTYPE_F32, 3, { 2, 3, 4 }, logits, sizeof logits },
 		{ "last_hidden_state", DTYPE_F32, 3, { 2, 3, 4 }, logits, sizeof logits },
 		{ "tokens", DTYPE_I64, 2, { 2, 3 }, ids, sizeof ids },
@@ -73,11 +73,11 @@ static void judge(const char *path, size_t size)
 		return;
 	}
 	fuzz_memory_begin();
-	enum verdict v = reference_judge(&ref, outputs, sizeof outputs / sizeof *outputs, bound_for(DTYPE_F32), &a, &row, &checks);
+	enum verdict v = reference_judge(&ref, &(struct answer){ .tensors = outputs, .count = sizeof outputs / sizeof *outputs }, bound_for(DTYPE_F32), &a, &row, &checks);
 	const char *tokens = reference_tokens(&ref, &a);
 	fuzz_memory_end(size, FIXED, EACH);
 	if ((v != VERDICT_RIGHT && v != VERDICT_WRONG && v != VERDICT_UNJUDGED) || (v != VERDICT_RIGHT) != (row.cause != NULL) || !json_is_array(checks) ||
-	    json_array_size(checks) != ref.count)
+	    json_array_size(checks) != ref.answer.count)
 		abort();
 	if (tokens)
 		fuzz_touch(tokens, strlen(tokens));

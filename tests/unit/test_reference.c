@@ -31,8 +31,9 @@ static struct tensor of(const char *name, int rank, float *data)
 static enum verdict judged(const char *name, int rank, const char *beside, enum judged_by by, int64_t *left_out)
 {
 	struct tensor theirs[] = { of(name, rank, zeros), of(beside ? beside : "", 3, zeros) };
-	struct tensor ours[] = { theirs[0], theirs[1], { .name = OUTPUTS_MASK, .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask } };
-	const struct reference ref = { .name = "another engine", .tensors = theirs, .count = beside ? 2 : 1, .by = by };
+	struct tensor ours[] = { theirs[0], theirs[1] };
+	const struct tensor words = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask };
+	const struct reference ref = { .name = "another engine", .by = by, .answer = { .tensors = theirs, .count = beside ? 2 : 1 } };
 	size_t inner = (size_t)1 << (rank - 2);
 	struct arena a = { 0 };
 	struct row row;
@@ -43,7 +44,7 @@ static enum verdict judged(const char *name, int rank, const char *beside, enum 
 	for (size_t i = (2 * TOKENS - 1) * inner; i < 2 * TOKENS * inner; i++)
 		ones[i] = 1;
 	ours[0].data = ones;
-	v = reference_judge(&ref, ours, 3, bound_for(DTYPE_F32), &a, &row, NULL);
+	v = reference_judge(&ref, &(struct answer){ .tensors = ours, .count = 2, .mask = &words }, bound_for(DTYPE_F32), &a, &row, NULL);
 	*left_out = row.left_out;
 	arena_done(&a);
 	return v;
@@ -75,6 +76,37 @@ static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
 	assert_int_equal(judged("encoder_last_hidden_state", 3, "logits", BY_ENGINE, &left_out), VERDICT_RIGHT);
 }
 
+// A mask that equals itself is no answer of a model, and an output that is called as the mask is no mask.
+static void inputs_are_no_outputs(void **state)
+{
+	float numbers[2 * TOKENS], others[2 * TOKENS];
+	struct tensor theirs[] = { of("y", 2, numbers), of("in.attention_mask", 2, zeros) };
+	struct tensor ours[] = { of("y", 2, others), of("in.attention_mask", 2, zeros) };
+	const struct tensor words = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask };
+	struct reference ref = { .name = "another engine", .by = BY_FILE, .answer = { .tensors = theirs, .count = 2, .mask = &words } };
+	struct answer x = { .tensors = ours, .count = 2, .mask = &words };
+	struct arena a = { 0 };
+	struct row row;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * TOKENS; i++) {
+		numbers[i] = 1e-9f;
+		others[i] = -1e-9f;
+	}
+	theirs[1].dtype = ours[1].dtype = DTYPE_I32;
+	row_init(&row);
+	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_RIGHT);       // of integers that are equal
+	ref.answer.count = x.count = 1;
+	row_init(&row);
+	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
+	assert_true(isnan(row.cosine));
+	ref.answer.count = x.count = 2;
+	numbers[3] = 1;                          // a token, whatever that output says
+	row_init(&row);
+	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
+	arena_done(&a);
+}
+
 // Zeros against an average of no token decide nothing, whatever program made the file; one token is enough.
 static void an_average_of_no_token_decides_nothing(void **state)
 {
@@ -93,7 +125,7 @@ static void an_average_of_no_token_decides_nothing(void **state)
 			      .data = words,
 			      .nbytes = sizeof words };
 	const struct reference ref = {
-		.name = "golden", .tensors = &golden, .count = 1, .by = BY_GOLDEN, .derives = true, .mask = &no_token
+		.name = "golden", .by = BY_GOLDEN, .derives = true, .answer = { .tensors = &golden, .count = 1, .mask = &no_token }
 	};
 	struct arena a = { 0 };
 	struct row row;
@@ -102,12 +134,13 @@ static void an_average_of_no_token_decides_nothing(void **state)
 	row_init(&row);
 	for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
 		ones[i] = 1;
-	assert_int_equal(reference_judge(&ref, &ours, 1, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
+	assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
 	assert_non_null(strstr(row.cause, "no token is left"));
-	assert_string_equal(row.not_judged, "sentence_embedding");
+	assert_string_equal(row.not_judged, "last_hidden_state, sentence_embedding");
 	words[0] = 1;
 	row_init(&row);
-	assert_int_equal(reference_judge(&ref, &ours, 1, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
+	assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
+	assert_string_equal(row.not_judged, "last_hidden_state (judged only through sentence_embedding)");
 	arena_done(&a);
 }
 
@@ -123,13 +156,14 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		const struct reference ref = { .name = "another engine", .tensors = &t, .count = 1, .by = by[i] };
+		const struct reference ref = { .name = "another engine", .by = by[i], .answer = { .tensors = &t, .count = 1 } };
 
 		ours[1] = i == 1 ? NAN : 0;              // here alone
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, &o, 1, bound_for(DTYPE_F32), &a, &row, NULL), expected[i]);
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &o, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), expected[i]);
 		assert_int_equal(strstr(row.cause, "damaged") != NULL, i == 2);
 		assert_int_equal(row.non_finite, i == 1 ? 2 : 1);
+		assert_int_equal(row.left_out, 0);       // which is what is masked, or padding
 	}
 	arena_done(&a);
 }
@@ -150,10 +184,10 @@ static void no_finite_value_proves_nothing(void **state)
 		one[i] = (float)i;
 	}
 	for (size_t count = 1; count <= 2; count++) {
-		const struct reference ref = { .name = "golden", .tensors = t, .count = count, .by = BY_GOLDEN };
+		const struct reference ref = { .name = "golden", .by = BY_GOLDEN, .answer = { .tensors = t, .count = count } };
 
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, t, count, bound_for(DTYPE_F32), &a, &row, &checks),
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = t, .count = count }, bound_for(DTYPE_F32), &a, &row, &checks),
 			count == 1 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_true(json_is_null(json_object_get(json_array_get(checks, 0), "right")));
 		assert_string_equal(row.not_judged, "y (no finite value in it)");
@@ -178,7 +212,7 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < 3; k++) {
-		const struct reference ref = { .name = "golden", .tensors = t, .count = k == 2 ? 2 : 1, .by = BY_GOLDEN };
+		const struct reference ref = { .name = "golden", .by = BY_GOLDEN, .answer = { .tensors = t, .count = k == 2 ? 2 : 1 } };
 
 		for (size_t i = 0; i < 2 * TOKENS; i++) {
 			theirs[i] = i % 2 ? 1e-7f : -2e-7f;
@@ -186,7 +220,7 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 			one[i] = (float)i;
 		}
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, o, ref.count, bound_for(DTYPE_F32), &a, &row, NULL),
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = o, .count = ref.answer.count }, bound_for(DTYPE_F32), &a, &row, NULL),
 			k == 0 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_int_equal(row.not_judged != NULL, k != 1);
 		if (k != 1)
@@ -202,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none),
 		cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
+		cmocka_unit_test(inputs_are_no_outputs),
 		cmocka_unit_test(an_average_of_no_token_decides_nothing),
 		cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
 		cmocka_unit_test(no_finite_value_proves_nothing),

@@ -16,7 +16,6 @@
 #include "base/json.h"
 #include "base/sealed.h"
 #include "base/text.h"
-#include "checkpoint/checkpoint.h"
 #include "measure/output_file.h"
 
 static int setup(void **state)
@@ -63,12 +62,8 @@ static const char *outputs_doubt(const char *file)
 {
 	struct arena a = { 0 };
 	struct error e = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
-	const char *why = safetensors_open(&a, file, &shard, &tensors, &count, &e) || outputs_check(&shard, &e)
-		? arena_strdup(&arena, e.text)
-		: "";
+	struct answer answer;
+	const char *why = outputs_read_sealed(&a, file, &answer, &e) ? arena_strdup(&arena, e.text) : "";
 
 	arena_done(&a);
 	return why;
@@ -159,7 +154,7 @@ static const char *write_outputs(const char *graph)
 	const char *made_from, *file = path(arena_printf(&arena, "%s.safetensors", key_of(graph, &made_from)));
 	struct error e = { 0 };
 
-	if (outputs_write(&arena, file, made_from, &out, 1, &e))
+	if (outputs_write(&arena, file, made_from, &(struct answer){ .tensors = &out, .count = 1 }, &e))
 		fail_msg("%s", e.text);
 	return file;
 }
@@ -173,7 +168,7 @@ static void outputs(void **state)
 	(void)state;
 	attack(one, outputs_doubt, two);
 	// What a measured cell hands over says nothing of itself.
-	assert_int_equal(outputs_write(&arena, one, NULL, &out, 1, NULL), STATUS_OK);
+	assert_int_equal(outputs_write(&arena, one, NULL, &(struct answer){ .tensors = &out, .count = 1 }, NULL), STATUS_OK);
 	assert_non_null(strstr(outputs_doubt(one), "does not say what it was made from"));
 }
 
