@@ -11,7 +11,9 @@
 // (tests/measure/noise_null.txt) a slow-down of 5 % was found in 305 of 400 and in all. tests/unit/test_compare.c asks the second way again.
 // Six processes are few: percentiles of such a bootstrap are too narrow, since it knows neither that n - 1 are
 // free nor how the tails of few look. So both ends are moved away from the estimate by Student's quantile over the normal one, times
-// sqrt(n / (n - 1)).
+// sqrt(n / (n - 1)). Of two sides the degrees of freedom are Welch and Satterthwaite's, each side's part of the variance from a bootstrap of
+// that side alone: with those of both sides together, a + b - 2, the 99 % interval of 6 processes against 60 left out the truth in 3.3 to
+// 4.5 % of 600 to 1500 comparisons, with these in 1.4 % of 3000; of six kinds of unlike sides in 0.6 to 1.4 %.
 #include "measure/compare.h"
 
 #include <math.h>
@@ -24,7 +26,7 @@
 #include "base/text.h"
 #include "measure/stats.h"
 
-enum { RESAMPLES = 4000 };
+enum { RESAMPLES = 4000, RESAMPLES_OF_SIDE = 1000 };
 static const double smallest_difference = 0.02;
 static const double normal_99 = 2.5758293035489004, normal_95 = 1.9599639845400545;
 
@@ -116,10 +118,43 @@ static double draw_all(struct sides *s)
 	return estimate(s);
 }
 
-static void stretch(const struct sides *s, const double *sorted, double middle, double p, double *low, double *high)
+// What a side alone adds to the spread of the estimate: the variance of it with only that side's processes drawn again.
+static double variance_of(struct sides *s, double *own, double *drawn_log, size_t count)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 1; i <= RESAMPLES_OF_SIDE; i++) {
+		for (size_t k = 0; k < count; k++)
+			drawn_log[k] = own[draw(s, count)];
+		double x = estimate(s), off = x - mean;
+
+		mean += off / (double)i;
+		squares += off * (x - mean);
+	}
+	memcpy(drawn_log, own, count * sizeof *own);
+	return squares / (RESAMPLES_OF_SIDE - 1);
+}
+
+// How well the spread is known. Of two sides that is Welch's question: the one that adds most to it decides, so six processes that scatter
+// beside sixty are six.
+static double freedom_of(struct sides *s)
+{
+	double a = (double)s->a_count - 1, b = (double)s->b_count - 1;
+
+	if (s->is_paired || a < 1 || b < 1)
+		return fmin(a, b);
+	memcpy(s->a_log, s->a_own, s->a_count * sizeof *s->a_log);
+	memcpy(s->b_log, s->b_own, s->b_count * sizeof *s->b_log);
+	double of_a = variance_of(s, s->a_own, s->a_log, s->a_count), of_b = variance_of(s, s->b_own, s->b_log, s->b_count);
+	double sum = of_a + of_b, freedom = sum * sum / (of_a * of_a / a + of_b * of_b / b);
+	// None scatters: there is nothing to be known better.
+	return isfinite(freedom) ? freedom : fmin(a, b);
+}
+
+static void stretch(const struct sides *s, const double *sorted, double middle, double freedom, double p, double *low, double *high)
 {
 	size_t fewest = s->a_count < s->b_count ? s->a_count : s->b_count;
-	double freedom = s->is_paired ? (double)(s->a_count - 1) : (double)(s->a_count + s->b_count - 2), n = (double)fewest;
+	double n = (double)fewest;
 	double below = order_quantile(sorted, RESAMPLES, p / 2), above = order_quantile(sorted, RESAMPLES, 1 - p / 2);
 
 	// One process says nothing about others; of one degree of freedom Student's factor is 64.
@@ -198,8 +233,9 @@ static enum status compare(struct sides *s, struct comparison *out, struct error
 		drawn[i] = draw_all(s);
 	order_ascending(drawn, RESAMPLES);
 	c.ratio = exp(middle);
-	stretch(s, drawn, middle, 0.01, &c.low, &c.high);
-	stretch(s, drawn, middle, 0.05, &c.low95, &c.high95);
+	double freedom = freedom_of(s);
+	stretch(s, drawn, middle, freedom, 0.01, &c.low, &c.high);
+	stretch(s, drawn, middle, freedom, 0.05, &c.low95, &c.high95);
 	c.verdict = judge(&c);
 	arena_done(&arena);
 	*out = c;
