@@ -13,15 +13,8 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "onnx/wire.h"
 
-struct wire {
-	const uint8_t *at, *end;
-};
-struct field {
-	unsigned number, kind;
-	uint64_t varint;
-	struct wire bytes;
-};
 // One pass over a file. Fields may be two bytes long, and a file gigabytes: a pass that has seen FIELDS_MOST is as bad as one
 // over a broken file.
 struct reading {
@@ -30,52 +23,15 @@ struct reading {
 };
 enum { FIELDS_MOST = 1 << 23, NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
 
-static bool varint(struct wire *w, uint64_t *out)
-{
-	uint64_t x = 0;
-
-	for (unsigned shift = 0; shift < 64 && w->at < w->end; shift += 7) {
-		uint8_t byte = *w->at++;
-
-		x |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*out = x;
-			return true;
-		}
-	}
-	return false;
-}
-
 // The next field; false at the end. A broken one sets r->bad.
-static bool next(struct wire *w, struct field *f, struct reading *r)
+static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 {
-	uint64_t key, length = 0;
-
-	if (w->at >= w->end || r->bad)
+	if (r->bad)
 		return false;
-	r->bad = true;
-	if (++r->fields > FIELDS_MOST)
-		return false;
-	if (!varint(w, &key))
-		return false;
-	f->number = (unsigned)(key >> 3);
-	f->kind = (unsigned)(key & 7);
-	f->varint = 0;
-	f->bytes = (struct wire){ w->at, w->at };
-	if (f->kind == 0) {
-		r->bad = !varint(w, &f->varint);
-		return !r->bad;
-	}
-	if (f->kind == 2 ? !varint(w, &length) : f->kind != 1 && f->kind != 5)
-		return false;
-	if (f->kind != 2)
-		length = f->kind == 1 ? 8 : 4;
-	if (length > (uint64_t)(w->end - w->at))
-		return false;
-	f->bytes = (struct wire){ w->at, w->at + length };
-	w->at += length;
-	r->bad = false;
-	return true;
+	enum wire_got got = wire_next(w, f);
+	r->fields += got == WIRE_FIELD ? 1 + (f->skipped < FIELDS_MOST ? f->skipped : FIELDS_MOST) : 0;
+	r->bad = got == WIRE_DAMAGED || r->fields > FIELDS_MOST;
+	return got == WIRE_FIELD && !r->bad;
 }
 
 static const char *string(struct arena *a, struct wire w)
@@ -85,7 +41,7 @@ static const char *string(struct arena *a, struct wire w)
 
 static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, struct reading *r)
 {
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&w, &f, r)) {
 		int64_t dim = -1;
@@ -110,7 +66,7 @@ static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, st
 
 static void read_value(struct tensor_type *t, struct arena *a, struct wire w, struct reading *r)
 {
-	struct field f, g, h;
+	struct wire_field f, g, h;
 
 	t->name = "";
 	while (next(&w, &f, r)) {
@@ -134,7 +90,7 @@ static void read_value(struct tensor_type *t, struct arena *a, struct wire w, st
 // Makes of a message its first field of this number that has bytes; false when it has none.
 static bool field_of(struct wire *w, unsigned number, struct reading *r)
 {
-	struct field f;
+	struct wire_field f;
 
 	while (next(w, &f, r))
 		if (f.number == number && f.kind == 2) {
@@ -213,7 +169,7 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, st
 	size_t count[16] = { 0 }, inputs = 0;
 	struct names names = { 0 };
 	struct wire w = graph;
-	struct field f;
+	struct wire_field f;
 
 	while (next(&w, &f, r))
 		if (f.number < 16 && f.kind == 2)
@@ -259,7 +215,7 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 	struct outline o = { 0 };
 	struct reading r = { .bad = nbytes == 0 };
 	bool found = false;
-	struct field f;
+	struct wire_field f;
 
 	while (next(&w, &f, &r)) {
 		if (f.number != 7 || f.kind != 2 || found)
@@ -291,7 +247,7 @@ static bool is(struct wire w, const char *words)
 
 static void tensor_fields(struct wire tensor, struct wire *name, enum dtype *dtype, struct reading *r)
 {
-	struct field f;
+	struct wire_field f;
 
 	while (next(&tensor, &f, r)) {
 		if (f.number == 2 && f.kind == 0)
@@ -336,7 +292,7 @@ static void type_node(struct names *t, struct outline_node *n, struct wire node,
 {
 	struct wire w = node, op = { 0 }, name = { 0 };
 	enum dtype in[2] = { DTYPE_NONE, DTYPE_NONE }, named = DTYPE_NONE, out;
-	struct field f, g;
+	struct wire_field f, g;
 	size_t inputs = 0;
 
 	while (next(&w, &f, r)) {
@@ -372,7 +328,7 @@ enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked int
 // An upper bound of the names in a graph and, above GRAPHS_DEEP, its branches.
 static size_t count_names(struct wire graph, int depth, struct reading *r)
 {
-	struct field f, g, h;
+	struct wire_field f, g, h;
 	size_t names = 0;
 
 	while (next(&graph, &f, r)) {
@@ -393,7 +349,7 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 	size_t node = 0;
 	struct names t = { 0 };
 	struct reading r = { 0 };
-	struct field f;
+	struct wire_field f;
 
 	while (next(&w, &f, &r))
 		if (f.number == 7 && f.kind == 2 && !graph.at)
@@ -454,7 +410,7 @@ static void take_nodes(
 static void take_node(struct outline_arithmetic *out, struct arena *a, struct wire node, int depth, struct reading *r)
 {
 	enum dtype named = DTYPE_NONE;
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&node, &f, r)) {
 		struct wire name = { 0 };
@@ -481,7 +437,7 @@ static void take_node(struct outline_arithmetic *out, struct arena *a, struct wi
 static void take_nodes(
 	struct outline_arithmetic *out, struct arena *a, struct wire graph, unsigned nodes, int depth, struct reading *r)
 {
-	struct field f;
+	struct wire_field f;
 
 	while (next(&graph, &f, r)) {
 		enum dtype dtype = DTYPE_NONE;
@@ -523,7 +479,7 @@ static void reach_graph(struct live *l, struct wire graph, int depth);
 
 static void reach_inputs(struct live *l, struct wire node, int depth)
 {
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&node, &f, &l->reading)) {
 		if (f.number == 1 && f.kind == 2)
@@ -538,7 +494,7 @@ static void reach_inputs(struct live *l, struct wire node, int depth)
 
 static void reach_graph(struct live *l, struct wire graph, int depth)
 {
-	struct field f;
+	struct wire_field f;
 
 	l->all = l->all || depth > GRAPHS_DEEP;
 	while (!l->all && next(&graph, &f, &l->reading)) {
@@ -552,7 +508,7 @@ static void reach_graph(struct live *l, struct wire graph, int depth)
 // The nodes of a graph and the values that they give. Two nodes that give one value: broken.
 static void take_values(struct live *l, struct wire graph)
 {
-	struct field f, g;
+	struct wire_field f, g;
 	size_t i = 0;
 
 	while (next(&graph, &f, &l->reading)) {
@@ -573,7 +529,7 @@ static void find_live(struct live *l, const struct outline *o, struct arena *a, 
 {
 	size_t names = 0, functions = 0, graphs = 0;
 	struct wire w = model, graph = { 0 };
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&w, &f, &l->reading)) {
 		functions += f.number == 25 && f.kind == 2;
@@ -608,7 +564,7 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct reading r = { 0 };
 	struct live live = { 0 };
-	struct field f;
+	struct wire_field f;
 
 	*out = (struct outline_arithmetic){ 0 };
 	outline_types(o, a, onnx, nbytes);
@@ -656,13 +612,13 @@ static void weigh_tensor(struct weigher *w, struct wire tensor, struct reading *
 {
 	uint64_t count = 1, raw = 0, nbytes, dim;
 	int onnx = 0;
-	struct field f;
+	struct wire_field f;
 
 	while (next(&tensor, &f, r)) {
 		if (f.number == 1 && f.kind == 0)
 			count = times(count, f.varint);
 		if (f.number == 1 && f.kind == 2)
-			while (f.bytes.at < f.bytes.end && varint(&f.bytes, &dim))
+			while (f.bytes.at < f.bytes.end && wire_varint(&f.bytes, &dim))
 				count = times(count, dim);
 		if (f.number == 2 && f.kind == 0)
 			onnx = (int)f.varint;
@@ -679,7 +635,7 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 
 static void weigh_node(struct weigher *w, struct wire node, int depth, struct reading *r)
 {
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&node, &f, r)) {
 		if (f.number != 5 || f.kind != 2)
@@ -695,7 +651,7 @@ static void weigh_node(struct weigher *w, struct wire node, int depth, struct re
 
 static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct reading *r)
 {
-	struct field f;
+	struct wire_field f;
 
 	while (next(&graph, &f, r)) {
 		if (f.number == 5 && f.kind == 2)
@@ -710,7 +666,7 @@ static int64_t layers_of(struct wire entry, struct reading *r)
 {
 	enum { DIGITS_MOST = 9 };
 	struct wire key = { 0 }, number = { 0 };
-	struct field f;
+	struct wire_field f;
 	int64_t n = 0;
 
 	while (next(&entry, &f, r)) {
@@ -734,7 +690,7 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct weigher weigher = { 0 };
 	struct reading r = { .bad = nbytes == 0 };
-	struct field f;
+	struct wire_field f;
 
 	*out = (struct outline_weights){ 0 };
 	while (next(&w, &f, &r))
@@ -769,7 +725,7 @@ static void read_table(struct tables *t, struct wire tensor, struct wire name)
 	int64_t dim[2] = { 0 };
 	size_t rank = 0;
 	uint64_t n;
-	struct field f;
+	struct wire_field f;
 
 	while (next(&tensor, &f, &t->reading)) {
 		if (f.number == 8 && f.kind == 2)
@@ -779,7 +735,7 @@ static void read_table(struct tables *t, struct wire tensor, struct wire name)
 				dim[rank] = (int64_t)f.varint;
 			rank++;
 		}
-		for (struct wire packed = f.bytes; f.number == 1 && f.kind == 2 && varint(&packed, &n); rank++)
+		for (struct wire packed = f.bytes; f.number == 1 && f.kind == 2 && wire_varint(&packed, &n); rank++)
 			if (rank < 2)
 				dim[rank] = (int64_t)n;
 	}
@@ -805,7 +761,7 @@ static void follow_node(struct tables *t, struct wire node, int depth)
 	struct wire w = node, op = { 0 }, name = { 0 }, value = { 0 };
 	size_t inputs = 0, origin = 0;
 	int64_t axis = 0;
-	struct field f, g;
+	struct wire_field f, g;
 
 	while (next(&w, &f, &t->reading)) {
 		if (f.number == 4 && f.kind == 2)
@@ -855,7 +811,7 @@ static void follow_node(struct tables *t, struct wire node, int depth)
 static void follow_graph(struct tables *t, struct wire graph, int depth)
 {
 	struct wire at = graph;
-	struct field f;
+	struct wire_field f;
 
 	while (next(&at, &f, &t->reading))           // weights may stand behind the nodes that read them
 		if (f.number == 5 && f.kind == 2)
@@ -870,7 +826,7 @@ void outline_tables(const struct outline *o, const void *onnx, size_t nbytes, in
 	struct wire w = { onnx, (const uint8_t *)onnx + nbytes }, graph = { 0 };
 	struct tables t = { .rows = rows };
 	struct arena a = { 0 };
-	struct field f;
+	struct wire_field f;
 
 	memset(rows, 0, o->input_count * sizeof *rows);
 	while (next(&w, &f, &t.reading))

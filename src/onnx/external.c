@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's wire format: a message is a row of fields, a field is a key (number << 3 | wire type) and a value; messages within it have
-// wire type 2, a length before their bytes. `table` says which fields of which message lead to a TensorProto's external_data.
+// `table` says which fields of which message lead to a TensorProto's external_data.
 #include "onnx/external.h"
 
 #include <stdbool.h>
@@ -8,13 +7,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "onnx/wire.h"
 
 enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
-enum { MOST_DEPTH = 64, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, ENTRY_KEY = 1, ENTRY_VALUE = 2,
-	NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
+enum { MOST_DEPTH = 64, ENTRY_KEY = 1, ENTRY_VALUE = 2, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 
 // Field numbers of onnx.proto3.
-static const struct { enum message within; uint64_t field; enum message is; } table[] = {
+static const struct { enum message within; unsigned field; enum message is; } table[] = {
 	{ MODEL, 7, GRAPH }, { MODEL, 25, FUNCTION },
 	{ FUNCTION, 7, NODE }, { FUNCTION, 11, ATTRIBUTE },
 	{ GRAPH, 1, NODE }, { GRAPH, 5, TENSOR }, { GRAPH, 15, SPARSE },
@@ -32,55 +31,16 @@ struct found {
 	const char *lacks;                           // why there may be more
 };
 
-struct span {
-	const uint8_t *at, *end;
-};
-
-static bool take_varint(struct span *s, uint64_t *out)
+// False at the end, and where the message is damaged: then the list may lack some.
+static bool next(struct found *f, struct wire *w, struct wire_field *out)
 {
-	*out = 0;
-	for (int shift = 0; shift < 64 && s->at < s->end; shift += 7) {
-		uint8_t byte = *s->at++;
-		*out |= (uint64_t)(byte & 127) << shift;
-		if (!(byte & 128))
-			return true;
-	}
-	return false;
+	enum wire_got got = wire_next(w, out);
+	if (got == WIRE_DAMAGED)
+		f->lacks = "is damaged: it cannot be read to its end, so the files of weights that it names are not known";
+	return got == WIRE_FIELD && !f->lacks;
 }
 
-// The next field; of wire type 2 its bytes, else nothing. False at the end and where the message is damaged.
-static bool take_field(struct span *s, uint64_t *field, struct span *value)
-{
-	uint64_t key, n = 0;
-	if (s->at >= s->end || !take_varint(s, &key))
-		return false;
-	*field = key >> 3;
-	*value = (struct span){s->at, s->at};
-	switch (key & 7) {
-	case WIRE_VARINT:
-		return take_varint(s, &n);
-	case WIRE_64:
-		n = 8;
-		break;
-	case WIRE_32:
-		n = 4;
-		break;
-	case WIRE_BYTES:
-		if (!take_varint(s, &n))
-			return false;
-		value->at = s->at;
-		break;
-	default:
-		return false;
-	}
-	if (n > (uint64_t)(s->end - s->at))
-		return false;
-	s->at += n;
-	value->end = (key & 7) == WIRE_BYTES ? s->at : value->at;
-	return true;
-}
-
-static void add_name(struct found *f, struct span name)
+static void add_name(struct found *f, struct wire name)
 {
 	if (name.end - name.at > NAME_MOST)
 		f->lacks = "names a file of weights by more than 4096 bytes";
@@ -98,23 +58,24 @@ static void add_name(struct found *f, struct span name)
 	f->names[f->count++] = arena_strndup(f->arena, (const char *)name.at, (size_t)(name.end - name.at));
 }
 
-static bool is_last(const struct found *f, struct span name)
+static bool is_last(const struct found *f, struct wire name)
 {
 	size_t n = (size_t)(name.end - name.at);
 	const char *last = f->count ? f->names[f->count - 1] : NULL;
 	return last && strlen(last) == n && !memcmp(last, name.at, n);
 }
 
-static void take_entry(struct found *f, struct span s)
+static void take_entry(struct found *f, struct wire s)
 {
 	static const char location[] = "location";
-	struct span value, name = {0};
+	struct wire name = {0};
+	struct wire_field field;
 	bool is_location = false;
-	uint64_t field;
-	while (take_field(&s, &field, &value)) {
-		if (field == ENTRY_KEY)
+	while (next(f, &s, &field)) {
+		const struct wire value = field.bytes;
+		if (field.kind == WIRE_BYTES && field.number == ENTRY_KEY)
 			is_location = value.end - value.at == sizeof location - 1 && !memcmp(value.at, location, sizeof location - 1);
-		else if (field == ENTRY_VALUE)
+		else if (field.kind == WIRE_BYTES && field.number == ENTRY_VALUE)
 			name = value;
 	}
 	// Thousands of tensors in a row lie in one file.
@@ -122,22 +83,21 @@ static void take_entry(struct found *f, struct span s)
 		add_name(f, name);
 }
 
-static void walk(struct found *f, enum message within, struct span s, int depth)
+static void walk(struct found *f, enum message within, struct wire s, int depth)
 {
-	struct span value;
-	uint64_t field;
+	struct wire_field field;
 	if (depth == MOST_DEPTH) {
 		f->lacks = "is nested deeper than 64 messages";
 		return;
 	}
-	while (take_field(&s, &field, &value))
+	while (next(f, &s, &field))
 		for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-			if (table[i].within != within || table[i].field != field)
+			if (field.kind != WIRE_BYTES || table[i].within != within || table[i].field != field.number)
 				continue;
 			if (table[i].is == ENTRY)
-				take_entry(f, value);
+				take_entry(f, field.bytes);
 			else
-				walk(f, table[i].is, value, depth + 1);
+				walk(f, table[i].is, field.bytes, depth + 1);
 		}
 }
 
@@ -151,7 +111,7 @@ const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct a
 	struct found f = {.arena = a};
 	size_t kept = 0;
 	if (nbytes)
-		walk(&f, MODEL, (struct span){onnx, onnx + nbytes}, 0);
+		walk(&f, MODEL, (struct wire){onnx, onnx + nbytes}, 0);
 	if (f.count)
 		qsort(f.names, f.count, sizeof *f.names, by_text);
 	for (size_t i = 0; i < f.count; i++)

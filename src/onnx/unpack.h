@@ -11,7 +11,7 @@
 
 // To be freed by onnx__model_proto__free_unpacked. A message of 2 bytes becomes a structure of 200, and messages within messages a
 // recursion, so both are counted first: BAD_INPUT for what is no ONNX file, is nested deeper than 64 messages, or would take more than
-// 96 MiB beside the texts and weights that it holds.
+// 96 MiB beside the texts and weights that it holds. UNSUPPORTED for one with groups: protobuf-c knows none.
 enum status onnx_unpack(Onnx__ModelProto **out, const void *onnx, size_t nbytes, struct error *err);
 
 #endif

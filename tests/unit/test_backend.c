@@ -202,6 +202,25 @@ static void test_outline(void **state)
 	arena_done(&a);
 }
 
+// Groups of protobuf before, within and behind everything: engines skip them.
+static void test_outline_groups(void **state)
+{
+	struct arena a = { 0 };
+	struct outline_weights weights;
+	struct outline o;
+	char *bytes;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(file_read(&a, TEST_SOURCE "/tests/fuzz/corpus/onnx/groups", 4096, &bytes, &n, NULL), STATUS_OK);
+	assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+	assert_true(o.node_count == 1 && o.input_count == 1 && o.output_count == 1);
+	assert_string_equal(o.nodes[0].op, "MatMul");
+	assert_int_equal(outline_weights(&weights, bytes, n, NULL), STATUS_OK);
+	assert_int_equal(weights.nbytes, 4 * 4 * sizeof(float));
+	arena_done(&a);
+}
+
 // A table of so many rows and 4 columns.
 static value table(struct graph *g, const char *name, int64_t rows)
 {
@@ -741,7 +760,7 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_checks),
-		cmocka_unit_test(test_outline),
+		cmocka_unit_test(test_outline), cmocka_unit_test(test_outline_groups),
 		cmocka_unit_test(test_outline_tables),
 		cmocka_unit_test(test_outline_arithmetic), cmocka_unit_test(test_outline_of_what_leads_nowhere),
 		cmocka_unit_test(test_outline_of_circles),

@@ -427,6 +427,66 @@ static void nested(void **state)
 	}
 }
 
+static const char *lacks_of(const char *bytes, size_t n, size_t *count)
+{
+	const char *const *names;
+
+	return onnx_external_locations(memcpy(arena_alloc(&arena, n + 1), bytes, n), n, &arena, &names, count);
+}
+
+// Groups are skipped wherever they stand, as engines do; what cannot be read to its end is said, and such a file is refused.
+static void groups(void **state)
+{
+	(void)state;
+	enum { GRAPH_FROM = 40, DEEP = 100 };                            // the model's last field, its graph, begins before it
+	char *text, deep[4 * DEEP + 4];
+	const char *const *names;
+	size_t n, count, inner, outer;
+
+	assert_int_equal(file_read(&arena, TEST_SOURCE "/tests/fuzz/corpus/onnx/groups", 4096, &text, &n, NULL), STATUS_OK);
+	assert_null(onnx_external_locations((const uint8_t *)text, n, &arena, &names, &count));
+	assert_int_equal(count, 1);
+	assert_string_equal(names[0], "w.bin");
+	for (size_t cut = GRAPH_FROM; cut < n; cut++)
+		assert_non_null(lacks_of(text, cut, &count));
+	put_bytes("groups.onnx", text, n);
+	put_bytes("w.bin", "1", 1);
+	const char *file = path("groups.onnx"), *one = identity(file);
+	overwrite(path("w.bin"), "2", 1);
+	assert_string_not_equal(identity(file), one);
+	put_bytes("cut.onnx", text, n - 9);
+	struct error e = { 0 };
+	assert_int_equal(model_check_places(path("cut.onnx"), &e), STATUS_BAD_INPUT);
+	assert_non_null(strstr(e.text, "is damaged"));
+
+	// In the entry: a group that does not end, one that ends another, an end alone, the number 0, a key that readers cut to "value", and one
+	// whose kind is no text: that is not the key "location" taken back.
+	static const struct { const char *bytes; size_t nbytes; bool whole; } in[] = {
+		{ "\x0b", 1, false }, { "\x0b\x14", 2, false }, { "\x0c", 1, false }, { "\x02\x00", 2, false }, { "\x92\x80\x80\x80\x10\x00", 6, false },
+		{ "\x08\x01", 2, true }, { "\x0b\x0c", 2, true }, { "\x0b\x13\x14\x0c", 4, true },
+	};
+	for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
+		const char *key = field(1, "location", 8, &inner), *text_of = field(2, "w.data", 6, &outer);
+		char entry[64];
+
+		memcpy(entry, key, inner);
+		memcpy(entry + inner, in[i].bytes, in[i].nbytes);
+		memcpy(entry + inner + in[i].nbytes, text_of, outer);
+		const char *model = field(13, entry, inner + in[i].nbytes + outer, &n);
+		model = field(5, model, n, &n);
+		model = field(7, model, n, &n);
+		const char *lacks = lacks_of(model, n, &count);
+		if (!lacks != in[i].whole || (in[i].whole && count != 1))
+			fail_msg("entry %zu: %zu names, lacks: %s", i, count, lacks ? lacks : "none");
+	}
+	// As deep as readers go, and one deeper.
+	for (size_t depth = DEEP; depth <= DEEP + 1; depth++) {
+		memset(deep, 0x0b, depth);
+		memset(deep + depth, 0x0c, depth);
+		assert_int_equal(lacks_of(deep, 2 * depth, &count) != NULL, depth > DEEP);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +498,7 @@ int main(void)
 		cmocka_unit_test(onnx),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(nested),
+		cmocka_unit_test(groups),
 	};
 
 	return exit_code(cmocka_run_group_tests(tests, setup, scratch_remove));
