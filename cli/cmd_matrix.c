@@ -215,7 +215,7 @@ static enum status write_reports(const struct matrix *x, struct arena *a, struct
 		const char *path = arena_printf(a, "%s/%s", x->folder, reports[i].file);
 		s = report_write(&store, reports[i].format, &t, err);
 		if (s == STATUS_OK)
-			s = file_write(path, text_get(&t), t.length, err);
+			s = file_write_user(path, text_get(&t), t.length, err);
 		if (s == STATUS_OK && !x->cells.json)
 			emit("%s\n", path);
 		text_done(&t);

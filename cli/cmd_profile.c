@@ -30,7 +30,7 @@ static int print(const struct row *r, const json_t *nodes, const char *html, boo
 		text_done(&out);
 		out = (struct text){ 0 };
 		profile_view_html(v, &out);
-		s = file_write(html, text_get(&out), out.length, &err);
+		s = file_write_user(html, text_get(&out), out.length, &err);
 		if (s == STATUS_OK && !as_json)
 			emit("\nflame graph: %s\n", html);
 	}

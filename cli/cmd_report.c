@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
 		status = report_write_with(&s, f, &how, &out, &err);
 	store_close(&s);
 	if (status == STATUS_OK && output)
-		status = file_write(output, text_get(&out), out.length, &err);
+		status = file_write_user(output, text_get(&out), out.length, &err);
 	else if (status == STATUS_OK)
 		emit_bytes(text_get(&out), out.length);
 	text_done(&out);

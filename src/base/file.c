@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/text.h"
 
 // A file that is not there is the asker's mistake, not the machine's.
 static enum status cannot_open(const char *path, struct error *err)
@@ -204,6 +206,53 @@ enum status file_write(const char *path, const void *data, size_t nbytes, struct
 enum status file_put(const char *path, const void *data, size_t nbytes, struct error *err)
 {
 	return replace(path, data, nbytes, false, err);
+}
+
+// Where the links at `path` end, which need not be there. False for what is no path: links of /proc lead to open files.
+static bool link_end(const char *path, char out[PATH_MAX])
+{
+	enum { LINKS_MOST = 40 };
+	struct stat st;
+
+	if (strlen(path) >= PATH_MAX)
+		return false;
+	memcpy(out, path, strlen(path) + 1);
+	for (int i = 0; i <= LINKS_MOST; i++) {
+		char to[PATH_MAX], *slash = strrchr(out, '/');
+		ssize_t n = lstat(out, &st) || !S_ISLNK(st.st_mode) ? 0 : readlink(out, to, sizeof to - 1);
+
+		if (n <= 0)
+			return n == 0;
+		to[n] = 0;
+		size_t folder = *to != '/' && slash ? (size_t)(slash - out) + 1 : 0;
+		if (text_starts(out, "/proc/") || folder + (size_t)n >= PATH_MAX)
+			return false;
+		memcpy(out + folder, to, (size_t)n + 1);
+	}
+	return false;
+}
+
+enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	char end[PATH_MAX];
+	struct stat st;
+	bool is_there = !stat(path, &st);
+
+	if (is_there && S_ISDIR(st.st_mode))
+		return error_set(err, STATUS_BAD_INPUT, "%s: a folder; it cannot be written as a file", path);
+	if (!is_there || S_ISREG(st.st_mode)) {
+		if (link_end(path, end))
+			return replace(end, data, nbytes, true, err);
+		if (!is_there)
+			return error_errno(err, "%s: cannot be written", path);
+	}
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_TRUNC);
+	if (fd < 0)
+		return error_errno(err, "%s: cannot be written", path);
+	enum status s = write_all(fd, path, data, nbytes, err);
+	if (close(fd) && s == STATUS_OK)
+		s = error_errno(err, "%s", path);
+	return s;
 }
 
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset)

@@ -52,6 +52,20 @@ done <all.sql
 head -1 report.md | grep -q '^# ' || fail "the Markdown report has no title"
 "$ASSAY" report -o report.html
 grep -q '^<!doctype html>' report.html || fail "no HTML"
+# -o goes where a shell's > would: through a link, into a pipe; what is full is an error and stays what it is.
+ln -s pointed.md link.md
+mkfifo pipe.md
+cat pipe.md >piped.md & reader=$!
+"$ASSAY" report -o link.md
+"$ASSAY" report -o pipe.md
+wait $reader
+[ -L link.md ] && [ -p pipe.md ] || fail "-o replaced a link or a pipe"
+head -1 pointed.md | grep -q '^# ' || fail "-o did not follow a link"
+head -1 piped.md | grep -q '^# ' || fail "-o did not write into a pipe"
+if mknod full.md c 1 7 2>/dev/null && : 2>/dev/null >full.md; then
+	refused "No space left on device" "$ASSAY" report -o full.md
+	[ -c full.md ] || fail "-o replaced a device"
+fi
 "$ASSAY" report --format json -o report.json
 ask() { "$BUILD/tests/duckdb_shell" :memory: "$1"; }
 expect "$(ask "SELECT rows FROM read_json('report.json')")" 2

@@ -273,6 +273,43 @@ static void files(void **state)
 	assert_int_equal(mkfifo(path("fifo"), 0600), 0);
 	assert_int_equal(file_map(&a, path("fifo"), &map, &n, &e), STATUS_BAD_INPUT);
 
+	// What a person names: links are followed, pipes and devices stay what they are; file_write follows nothing.
+	struct stat st;
+	assert_int_equal(symlink("c/file", path("a/b/one")) | symlink("one", path("a/b/two")) | symlink("none", path("a/b/to_none")) |
+			symlink("circle", path("a/b/circle")),
+		0);
+	assert_int_equal(file_write_user(path("a/b/two"), "by link", 7, &e), STATUS_OK);
+	assert_int_equal(file_read(&a, file, 100, &data, &n, &e), STATUS_OK);
+	assert_string_equal(data, "by link");
+	assert_true(!lstat(path("a/b/two"), &st) && S_ISLNK(st.st_mode) && !lstat(path("a/b/one"), &st) && S_ISLNK(st.st_mode));
+	assert_int_equal(file_write_user(path("a/b/to_none"), "made", 4, &e), STATUS_OK);
+	assert_int_equal(file_read(&a, path("a/b/none"), 100, &data, &n, &e), STATUS_OK);
+	assert_string_equal(data, "made");
+	assert_int_not_equal(file_write_user(path("a/b/circle"), "x", 1, &e), STATUS_OK);
+	assert_int_equal(file_write_user(path("a/b"), "x", 1, &e), STATUS_BAD_INPUT);
+	assert_int_equal(file_write(path("a/b/two"), "no link", 7, &e), STATUS_OK);
+	assert_true(!lstat(path("a/b/two"), &st) && S_ISREG(st.st_mode));
+	int fd = open(path("fifo"), O_RDWR | O_CLOEXEC);
+	char got[8] = { 0 };
+	assert_true(fd >= 0);
+	assert_int_equal(file_write_user(path("fifo"), "piped", 5, &e), STATUS_OK);
+	assert_int_equal(read(fd, got, sizeof got), 5);
+	assert_string_equal(got, "piped");
+	// An open file by its number: the file itself, even where its name is gone.
+	int gone = open(path("gone"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(gone >= 0 && !unlink(path("gone")));
+	assert_int_equal(file_write_user(arena_printf(&a, "/proc/self/fd/%d", gone), "open", 4, &e), STATUS_OK);
+	assert_int_equal(pread(gone, got, sizeof got, 0), 4);
+	close(gone);
+	close(fd);
+	assert_true(!lstat(path("fifo"), &st) && S_ISFIFO(st.st_mode));
+	if (!stat("/dev/full", &st) && S_ISCHR(st.st_mode)) {
+		assert_int_equal(symlink("/dev/full", path("full")), 0);
+		assert_int_not_equal(file_write_user(path("full"), "x", 1, &e), STATUS_OK);
+		assert_non_null(strstr(e.text, strerror(ENOSPC)));
+		assert_true(!lstat(path("full"), &st) && S_ISLNK(st.st_mode) && !stat(path("full"), &st) && S_ISCHR(st.st_mode));
+	}
+
 	// A tree is removed without following its links.
 	const char *kept = path("kept");
 	assert_int_equal(file_mkdirs(kept, &e), STATUS_OK);
