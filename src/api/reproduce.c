@@ -127,6 +127,12 @@ static void own_interval(struct row *r, const double *ms, size_t count)
 	stats_median_interval(ms, count, &r->latency_low_ms, &r->latency_high_ms);
 }
 
+static const char *time_text(struct arena *a, const struct row *r)
+{
+	return isnan(r->latency_low_ms) || isnan(r->latency_high_ms) ? arena_printf(a, "%.4g ms (too few runs for an interval)", r->latency_ms)
+								     : arena_printf(a, "%.4g ms (%.4g to %.4g)", r->latency_ms, r->latency_low_ms, r->latency_high_ms);
+}
+
 static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
 {
 	struct row then = r->old.row, here = now->row;
@@ -136,8 +142,7 @@ static void check_latency(const struct reproduce *r, const struct cell_result *n
 		return;
 	own_interval(&then, r->old.ms, r->old.ms_count);
 	own_interval(&here, now->sample_ms, now->sample_count);
-	const char *words = arena_printf(a, "%.4g ms (%.4g to %.4g) then, %.4g ms (%.4g to %.4g) now, %.3f times", then.latency_ms, then.latency_low_ms,
-		then.latency_high_ms, here.latency_ms, here.latency_low_ms, here.latency_high_ms, ratio);
+	const char *words = arena_printf(a, "%s then, %s now, %.3f times", time_text(a, &then), time_text(a, &here), ratio);
 	const char *why = no_figure(a, "then", &then), *why_now = no_figure(a, "now", &here);
 	bool overlap = then.latency_low_ms <= here.latency_high_ms && here.latency_low_ms <= then.latency_high_ms;
 

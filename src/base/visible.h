@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from outside (names, messages, rows, file contents) as a person may see it. A terminal obeys control characters, and a reader is
-// misled by line ends and by characters that turn the direction of writing: each of them is shown as an escape instead.
+// misled by line ends, by characters that turn the direction of writing and by those that have no width: each of them is shown as an escape
+// instead.
 #ifndef ASSAY_BASE_VISIBLE_H
 #define ASSAY_BASE_VISIBLE_H
 
@@ -16,7 +17,8 @@ size_t visible_utf8(const char *s, size_t left, uint32_t *code);
 // The offset of the first byte of nbytes that is not UTF-8; nbytes where there is none.
 size_t visible_not_utf8(const void *text, size_t nbytes);
 // Must this code point be shown as an escape? C0, DEL and C1 controls, line and paragraph separators (U+2028, U+2029), the marks,
-// embeddings, overrides and isolates of bidirectional text (UAX 9), and U+FFFE and U+FFFF, which XML and YAML do not allow.
+// embeddings, overrides and isolates of bidirectional text (UAX 9), what has no width (soft hyphen, U+200B to U+200D, U+2060, U+FEFF), by
+// which two names may look alike, and U+FFFE and U+FFFF, which XML and YAML do not allow.
 bool visible_is_control(uint32_t code);
 // How many of nbytes of UTF-8 fit into `most` bytes without a character being cut.
 size_t visible_fit(const void *text, size_t nbytes, size_t most);

@@ -27,6 +27,12 @@ done
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS keys, count(DISTINCT question) AS questions, count(*) AS rows FROM cell"
 has out '^1,1,3$'                      # the same question, word for word
 
+# Too few runs for an interval: no interval of numbers that are none.
+code 0 "$ASSAY" run bert --no-conform --runs 3 --seq 8 --on cpu --db "$work/few.duckdb"
+code 0 "$ASSAY" reproduce 1 --db "$work/few.duckdb"
+has out '^  latency +not told: 10[.0-9]* ms \(too few runs for an interval\) then'
+lacks out 'nan'
+
 # From another folder the model is found where it was.
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
 code 0 "$ASSAY" reproduce 1 --command
