@@ -9,12 +9,24 @@
 #include "backend/backend.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "base/visible.h"
 #include "measure/child.h"
+
+// A path may be bytes that are no UTF-8, which JSON cannot say: an object with the bytes as code points.
+static const char bytes[] = "bytes";
 
 static json_t *put_TEXT(const char *text)
 {
 	json_t *given = text ? json_string(text) : json_null();
+	struct text codes = { 0 };
 
+	if (given)
+		return given;
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		text_addf(&codes, *p < 0x80 ? "%c" : "%c%c", *p < 0x80 ? *p : 0xC0 | *p >> 6, 0x80 | (*p & 0x3F));
+	given = json_pack("{s:s}", bytes, text_get(&codes));
+	text_done(&codes);
 	return given ? given : json_null();
 }
 
@@ -41,7 +53,17 @@ char *request_text(struct arena *a, const struct request *r)
 
 static const char *take_TEXT(struct arena *a, const json_t *given)
 {
-	return arena_strdup(a, json_string_value(given));
+	const char *codes = json_string_value(json_object_get(given, bytes));
+	struct text t = { 0 };
+	uint32_t code;
+
+	if (!codes)
+		return arena_strdup(a, json_string_value(given));
+	for (size_t n, left = strlen(codes); left && (n = visible_utf8(codes, left, &code)) != 0; codes += n, left -= n)
+		text_add_bytes(&t, &(char){ (char)code }, 1);
+	const char *copy = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return copy;
 }
 
 static int64_t take_INTEGER(struct arena *a, const json_t *given)

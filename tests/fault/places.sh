@@ -9,6 +9,18 @@ grep -q "$work/file" "$work/err" || fail "the cache is not named"
 ASSAY_PROGRAM=$work/absent code 1 "$ASSAY" run "$model" --on null --runs 3
 grep -q "$work/absent" "$work/err" || fail "the program is not named"
 
+# A name that is not UTF-8 is a name: the cell's process gets it byte for byte, and the row shows it.
+latin=$work/$'mod\xe9l'
+cp -rL "$model" "$latin"
+code 0 "$ASSAY" run "$latin" --on null --runs 3 --no-conform --json
+is requested null
+says model 'mod.+xe9l'
+code 0 "$ASSAY" build "$latin" -o "$latin/built"
+cp "$latin"/built/* "$work"
+mv "$work/model.onnx" "$work/"$'caf\xe9.onnx'
+code 2 "$ASSAY" run "$work/"$'caf\xe9.onnx' --on null --runs 3 --no-conform --json
+says cause 'needs a graph that assay drew'
+
 # A child that is another program altogether: its output is no events.
 printf '#!/bin/sh\necho hello >&3\nread line\necho said on standard output\n' >"$work/liar"
 chmod +x "$work/liar"
