@@ -23,16 +23,31 @@ static size_t gather(struct series *out, const struct side *side, struct arena *
 
 	for (size_t i = 0; i < side->count; i++) {
 		struct asked asked;
-		size_t k = 0;
+		size_t k = n;
 
 		asked_of(&asked, a, &side->rows[i], one, 1);
-		while (k < n && !(asked_same(&out[k].asked, &asked, 1u << ASKED_FILES) && text_is(out[k].machine, side->rows[i].machine)))
-			k++;
-		if (k == n)
+		// The newest first: a row that does not know its files is of those that its name had last.
+		while (k > 0 && !(asked_same(&out[k - 1].asked, &asked, 0) && text_is(out[k - 1].machine, side->rows[i].machine)))
+			k--;
+		if (k == 0) {
 			out[n++] = (struct series){ asked, side->rows[i].machine, ARENA_ARRAY(a, side->count, const struct side_row *), 0 };
-		out[k].rows[out[k].count++] = &side->rows[i];
+			k = n;
+		}
+		struct series *s = &out[k - 1];
+		asked_learn(&s->asked, &asked);
+		s->rows[s->count++] = &side->rows[i];
 	}
 	return n;
+}
+
+// Which files is said where there are several of one name.
+static uint64_t leave_files(const struct series *all, size_t count, const struct asked *x)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_is(all[i].asked.field[ASKED_MODEL], x->field[ASKED_MODEL]) &&
+			!text_agree(all[i].asked.field[ASKED_FILES], x->field[ASKED_FILES]))
+			return 0;
+	return (uint64_t)1 << ASKED_FILES;
 }
 
 // Numbers of rows and of runs both grow with time; rows come in the order of their numbers, and those of a run beside others' when two
@@ -96,7 +111,6 @@ static const char *with(const struct history *h, size_t before, size_t at, struc
 	out = add(a, out, "commit", x->commit, y->commit);
 	out = add(a, out, "form", x->row.form, y->row.form);
 	out = add(a, out, "device", x->row.device_description, y->row.device_description);
-	out = add_digest(a, out, "model files", x->row.model_sha256, y->row.model_sha256);
 	return add_digest(a, out, "weights or graph", x->row.artifact_key, y->row.artifact_key);
 }
 
@@ -155,7 +169,7 @@ enum status history_make(const struct side *side, enum contrast_metric m, uint64
 	for (size_t i = 0; i < *count; i++) {
 		struct history *h = &(*out)[i];
 
-		*h = (struct history){ .what = asked_words(a, &all[i].asked, 1u << ASKED_FILES),
+		*h = (struct history){ .what = asked_words(a, &all[i].asked, leave_files(all, *count, &all[i].asked)),
 			.qualifiers = asked_qualifiers(a, &all[i].asked, 0, all[i].rows, all[i].count),
 			.machine = all[i].machine,
 			.metric = m };

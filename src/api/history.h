@@ -39,7 +39,7 @@ struct history {
 	const char *why_not;                         // the series is too short for changes; NULL: it was looked at
 };
 
-// One history a question and machine, in the order in which they came.
+// One history a question and machine, in the order in which they came. Unlike files of one name are unlike models: a history each.
 enum status history_make(const struct side *side, enum contrast_metric m, uint64_t seed, struct arena *a, struct history **out, size_t *count, struct error *err);
 json_t *history_json(const struct history *items, size_t count);
 

@@ -517,15 +517,17 @@ static bool speaks_better(const struct report_cell *x, const struct report_cell 
 void summary_count_models(struct summary *out, struct arena *a)
 {
 	const struct report_cell **best = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
-	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *), **files = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	size_t count = 0;
 
 	for (size_t i = 0; i < out->cell_count; i++) {
+		const struct report_cell *c = &out->cells[i];
 		size_t k = 0;
-		while (k < count && !text_is(best[k]->row.model, out->cells[i].row.model))
+		while (k < count && !(text_is(best[k]->row.model, c->row.model) && text_agree(files[k], c->row.model_sha256)))
 			k++;
-		if (k == count || speaks_better(&out->cells[i], best[k], a))
-			best[k] = &out->cells[i];
+		if (k == count || speaks_better(c, best[k], a))
+			best[k] = c;
+		files[k] = files[k] != NULL ? files[k] : c->row.model_sha256;
 		count += k == count;
 	}
 	for (int m = 0; m < REPORT_MODELS; m++) {

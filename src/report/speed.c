@@ -33,7 +33,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	struct arena *a = &s->arena;
 	// clang-format off: the SQL is laid out by hand
 	const char *sql = arena_printf(a,
-		"WITH q AS (SELECT max(r.id, %d) AS ids FROM result r JOIN cell c ON c.id = r.id"
+		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" GROUP BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
 		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"

@@ -86,7 +86,7 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 	static const char sql[] =
 		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL
 		", FALSE), 'id': r.id}).id AS id"
-		" FROM result r JOIN cell c ON c.id = r.id WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
+		QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;

@@ -159,7 +159,7 @@ struct summary {
 	size_t column_count;
 	struct report_line *lines;
 	size_t line_count;
-	size_t models[REPORT_MODELS];                    // distinct names
+	size_t models[REPORT_MODELS];                    // distinct names, and files of one name
 	const char *headline;                            // what the first screen says: "6 of 8 models run here (synthetic weights)"
 	const char *model_words[REPORT_MODELS];          // qualifiers of the rows by which the first two are known; NULL: none has any
 	struct report_cell *cells;

@@ -91,7 +91,7 @@ const struct store_question store_questions[] = {
 	" round(latency_cv, 3) AS cv, samples, stability_why AS why, emulated, id AS \"row\" FROM latest WHERE stability = 'unstable' AND source IS NULL ORDER BY model, id", false },
 
 	{ "wrong", "rows whose outputs differ from the reference by more than the bound",
-	" SELECT model, requested AS platform, actual, " SHAPE ", precision, reference, max_abs_error, nmse, cosine, top1_agreement, non_finite, worst, bound, cause, emulated,"
+	" SELECT model, " FILES("") " AS files, requested AS platform, actual, " SHAPE ", precision, reference, max_abs_error, nmse, cosine, top1_agreement, non_finite, worst, bound, cause, emulated,"
 	" id AS \"row\" FROM latest WHERE verdict = 'wrong' ORDER BY model, id", false },
 
 	{ "untested", "pairs of a model and a platform without a finished row; here: was the platform found when somebody looked last",

@@ -16,7 +16,7 @@
 #define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
 // %s: question_open_sql.
 static const char relations[] =
-	"WITH of_model AS (SELECT *, COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY model)) AS files,"
+	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
 	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
 	" latest_anywhere AS (SELECT r.* FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL

@@ -28,12 +28,16 @@
 	X(text, cell.golden, "c.golden") \
 	X(text, cell.variant.max_loss, "r.max_loss")
 
-// What tells questions apart, as SQL over result r and cell c. Failed cells lack what only a run could tell.
+// What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL. Failed cells lack what only a run could tell.
 #define QUESTION_SQL_OF(how, member, sql) ", " sql
 #define QUESTION_SQL \
-	"r.machine, r.model, r.requested, c.device, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source" \
+	"r.machine, r.model, r.files, r.requested, c.device, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source" \
 	SAME_GRAPH_LIST(QUESTION_SQL_OF) SAME_JUDGED_LIST(QUESTION_SQL_OF) SAME_VARIANT_LIST(QUESTION_SQL_OF)
 // clang-format on
+// Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that the
+// name had last on its machine.
+#define QUESTION_FILES_SQL "COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, model)) AS files"
+#define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 
 // Was --dynamic asked? SQL over cell c, from the answer to QUESTION_OPEN_ASK: a file of an older assay has no column that says
 // it.

@@ -282,6 +282,27 @@ static void test_files(void **state)
 	memcpy(path, whole, sizeof path);
 }
 
+// A right answer of other files of that name takes nothing back; one of the same files does, and so does one of a row that knows none.
+static void test_wrong_files(void **state)
+{
+	struct store s = { 0 };
+	char whole[sizeof path];
+
+	(void)state;
+	memcpy(whole, path, sizeof path);
+	begin(&s, "wrong");
+	put(&s, &(struct made){ "m.onnx", "cpu", 9, .verdict = VERDICT_WRONG, .files = "0123456789ab", .cause = "differs" });
+	put(&s, &(struct made){ "m.onnx", "cpu", 9, .verdict = VERDICT_RIGHT, .files = "fedcba987654" });
+	put(&s, &(struct made){ "n.onnx", "cpu", 9, .verdict = VERDICT_WRONG, .files = "0123456789ab", .cause = "differs" });
+	put(&s, &(struct made){ "n.onnx", "cpu", 9, .verdict = VERDICT_RIGHT, .files = "0123456789ab" });
+	put(&s, &(struct made){ "o.onnx", "cpu", 9, .verdict = VERDICT_WRONG, .files = "0123456789ab", .cause = "differs" });
+	put(&s, &(struct made){ "o.onnx", "cpu", 9, .verdict = VERDICT_RIGHT });
+	store_close(&s);
+	answers("wrong", ALL, "model files row", "m.onnx|01234567|1\n", NULL);
+	answers("failures", ALL, "verdict cause n models", "wrong|differs|1|m.onnx\n", NULL);
+	memcpy(path, whole, sizeof path);
+}
+
 // rocm was looked for and is nowhere; a row of the null engine and an imported one leave their pairs untested.
 static void test_untested(void **state)
 {
@@ -320,7 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fastest), cmocka_unit_test(test_counts), cmocka_unit_test(test_what_went_wrong), cmocka_unit_test(test_comparisons),
-		cmocka_unit_test(test_claims), cmocka_unit_test(test_files), cmocka_unit_test(test_one_row_a_question),
+		cmocka_unit_test(test_claims), cmocka_unit_test(test_files), cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_one_row_a_question),
 		cmocka_unit_test(test_untested), cmocka_unit_test(test_every_question),
 	};
 

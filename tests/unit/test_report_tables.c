@@ -154,18 +154,41 @@ static void test_files_keep_lines_apart(void **state)
 	says(&f->md, "model files 01234567");
 	says(&f->md, "model files fedcba98");
 	never_says(&f->md, "processes: faster");
-	// The same question again, of the files that are there now: one line, and of no process of the old.
+	// The same question again, of the files that are there now: in their line, and of no process of the old. What was found of the
+	// old files stands.
 	for (size_t i = 0; i < 6; i++) {
 		struct cell_result r = process_of("m", "cpu", 10, i);
 		r.row.model_sha256 = files[1];
 		add(f, "m", "cpu", r);
 	}
 	report_again(f);
-	assert_int_equal(line_count(f), 1);
-	never_says(&f->md, "model files");
+	assert_int_equal(line_count(f), 2);
+	says(&f->md, "All 2 models run here");
 	assert_string_equal(
-		json_string_value(json_object_get(json_object_get(cell(f, 0, "openvino"), "against_cpu"), "claim")), "faster");
-	assert_true(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) < 3);
+		json_string_value(json_object_get(json_object_get(cell(f, 1, "openvino"), "against_cpu"), "claim")), "faster");
+	assert_true(json_number_value(json_object_get(cell(f, 1, "openvino"), "times_cpu")) < 3);
+}
+
+// Two models typed by one name, on one platform: that the one is right takes nothing back of the other's being wrong.
+static void test_wrong_files_stay_wrong(void **state)
+{
+	struct fixture *f = *state;
+	struct text junit = { 0 };
+	struct cell_result r = test_result(0, "m.onnx", "cpu", VERDICT_WRONG);
+
+	r.row.model_sha256 = "0123456789abcdef";
+	r.row.cause = "it differs";
+	add(f, "m.onnx", "cpu", r);
+	r = test_result(0, "m.onnx", "cpu", VERDICT_RIGHT);
+	r.row.model_sha256 = "fedcba9876543210";
+	add(f, "m.onnx", "cpu", r);
+	write_all(f);
+	assert_int_equal(line_count(f), 2);
+	says(&f->md, "1 of 2 models run here");
+	says(&f->md, "it differs");
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, "tests=\"2\" failures=\"1\"");
+	text_done(&junit);
 }
 
 // What no reference judged stands beside the agreement, in every format that has words for it.
@@ -576,6 +599,7 @@ int main(void)
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
 		TEST(test_files_keep_lines_apart),
+		TEST(test_wrong_files_stay_wrong),
 		TEST(test_not_judged),
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),

@@ -276,7 +276,12 @@ static void other_files_are_another_question(void **state)
 	assert_true(r.count == 1 && r.items[0].a_count == 6 && r.items[0].b_count == 6 && !strstr(r.items[0].what, "files"));
 	b.row[5].row.model_sha256 = "fedcba9876543210";
 	OK(history_make(&b.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
-	assert_int_equal(count, 1);
+	assert_true(count == 2 && h[0].count == 1 && h[0].points[0].count == 5 && h[1].points[0].count == 1);
+	assert_non_null(strstr(h[0].what, "files 01234567"));
+	assert_non_null(strstr(h[1].what, "files fedcba98"));
+	b.row[5].row.model_sha256 = NULL;
+	OK(history_make(&b.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
+	assert_true(count == 1 && !strstr(h[0].what, "files"));
 }
 
 // What qualifies rows is said of each side where the words of the question do not say it: an emulator's, a shortened model's, of
