@@ -247,6 +247,9 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 	}
 	if (!own->compiles)
 		p->partitions = count_stretches(p, own->ep);
+	// All that run may be nodes that ONNX Runtime made of ours: none of the file's, and work for the provider all the same.
+	for (size_t i = 0; i < count && p->partitions == 0; i++)
+		p->partitions = text_is(nodes[i].provider, own->ep);
 	if (p->elsewhere && o->recorded && !listened)
 		listen(s, a, p->arena);
 	give_reasons(p, own->ep);

@@ -329,10 +329,12 @@ static void check_golden(const char *golden, const char *stamp, struct cell_resu
 // A device that is not here: is there anything that was compiled for it?
 static void check_compiled(struct cell_result *out, struct arena *a)
 {
-	if (out->row.nodes_on_platform != 0 || out->row.nodes_elsewhere == ROW_NONE || out->row.nodes_elsewhere <= 0)
+	if (out->row.nodes_elsewhere == ROW_NONE || !row_took_none(&out->row))
 		return;
 	out->verdict = VERDICT_UNSUPPORTED;
-	out->row.cause = arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others", (long long)out->row.nodes_elsewhere);
+	out->row.cause = row_left_none(&out->row)
+		? arena_printf(a, "nothing was compiled for the device: %s", out->row.fallback_reason)
+		: arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others", (long long)out->row.nodes_elsewhere);
 	out->row.fallback_reason = NULL;
 }
 

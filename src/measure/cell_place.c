@@ -92,6 +92,21 @@ static void say_placement(struct work *w, const struct session *session, const s
 	say_row(placed_columns(p));
 	say_row(json_pack("{s:o, s:s?}", "refused", count ? json_incref(list) : json_null(), "placement_note", note));
 	json_decref(list);
+	struct row r;
+	row_init(&r);
+	r.requested = w->target.platform->name;
+	r.nodes_on_platform = p->on_platform;
+	r.nodes_elsewhere = p->elsewhere;
+	r.partitions = p->partitions;
+	if (row_left_none(&r)) {
+		const char *gone = p->count == 0 ? "the graph has no node"
+			: arena_printf(&w->arena, "all %zu node%s folded into constants before it was asked", p->count, p->count == 1 ? " was" : "s were");
+
+		say_row(json_pack("{s:s?, s:s}", "actual", ran ? "cpu" : NULL, "fallback_reason",
+			arena_printf(&w->arena, "nothing was left to compute on %s: %s", r.requested, gone)));
+		if (ran)
+			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
+	}
 	if (p->on_platform == 0 && p->elsewhere > 0) {
 		const char *place = place_word(refused, count);
 

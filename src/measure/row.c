@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/visible.h"
 
 #define ABSENT_TEXT NULL
@@ -22,10 +23,17 @@ void row_init(struct row *r)
 #undef X
 }
 
+bool row_left_none(const struct row *r)
+{
+	return r->nodes_on_platform == 0 && r->nodes_elsewhere == 0 && r->partitions == 0 && r->requested && !text_is(r->requested, "cpu");
+}
+
 bool row_took_none(const struct row *r)
 {
 	if (r->nodes_on_platform != 0)
 		return false;
+	if (row_left_none(r))
+		return true;
 	// What was folded into other nodes before ran nowhere.
 	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0 : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }

@@ -214,6 +214,9 @@ struct row {
 };
 
 void row_init(struct row *r);                                        // every field absent
+// The engine had folded every node into constants on the processor before the platform was asked for any: nothing was left that it could
+// have computed. Of `cpu` that is an answer like any other.
+bool row_left_none(const struct row *r);
 // No node ran on the platform that was asked for: known, not guessed. False where placement is not known.
 bool row_took_none(const struct row *r);
 // Inputs a second as measured; of a generation: tokens; else batch over the median latency. NaN where it has no time.

@@ -67,6 +67,34 @@ static void every_field_survives(void **state)
 	arena_done(&a);
 }
 
+static void what_took_none(void **state)
+{
+	static const struct {
+		int64_t on, elsewhere, fused, partitions;
+		const char *requested;
+		bool none, left;
+	} rows[] = {
+		{ 0, 0, 2, 0, "qnn", true, true }, { 0, 0, 2, 0, "cpu", false, false }, { 0, 0, 0, 0, "webgpu", true, true },
+		{ 0, 0, 2, 1, "qnn", false, false },             // they became one that the platform took
+		{ 0, 0, 2, ROW_NONE, "qnn", false, false }, { 0, 1, 1, 0, "qnn", true, false }, { 1, 1, 0, 1, "qnn", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct row r;
+
+		row_init(&r);
+		r.requested = rows[i].requested;
+		r.nodes = 2;
+		r.nodes_on_platform = rows[i].on;
+		r.nodes_elsewhere = rows[i].elsewhere;
+		r.nodes_fused = rows[i].fused;
+		r.partitions = rows[i].partitions;
+		assert_int_equal(row_took_none(&r), rows[i].none);
+		assert_int_equal(row_left_none(&r), rows[i].left);
+	}
+}
+
 static void wrong_kinds_are_refused(void **state)
 {
 	static const char *const bad[] = { "{\"model\":1}", "{\"batch\":\"1\"}", "{\"batch\":1.5}", "{\"load_ms\":\"x\"}", "{\"emulated\":1}", "[]", "3" };
@@ -127,7 +155,7 @@ static void what_json_cannot_say_is_null(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(absent_fields_are_null), cmocka_unit_test(every_field_survives), cmocka_unit_test(wrong_kinds_are_refused),
+		cmocka_unit_test(absent_fields_are_null), cmocka_unit_test(every_field_survives), cmocka_unit_test(wrong_kinds_are_refused), cmocka_unit_test(what_took_none),
 		cmocka_unit_test(pieces_add_up), cmocka_unit_test(what_json_cannot_say_is_null),
 	};
 
