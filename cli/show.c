@@ -279,7 +279,7 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	if (!isnan(r->throughput_per_s))
 		text_addf(t, "; %.4g inputs a second", r->throughput_per_s);
 	else if (r->batch == ROW_NONE)
-		text_add(t, "; how many inputs a second is not known: no dimension of the graph is named a batch");
+		text_add(t, "; how many inputs a second is not known: no dimension of the graph is known to be a batch");
 	if (!isnan(r->latency_cv))
 		text_addf(t, "; coefficient of variation %.2g %%", 100 * r->latency_cv);
 }

@@ -46,10 +46,14 @@ static int64_t batch_of(const struct work *w, const struct tensor_type *types, s
 {
 	int64_t batch = inputs_batch(types, w->drawn, count, w->spec ? 0 : w->ask.batch);
 
+	// A batch that cannot come out again is none: N points of one cloud.
+	if (!w->spec && !inputs_batch_leaves(w->outline.outputs, w->outline.output_count, batch) &&
+		!inputs_batch_leaves(w->part->session.outputs, w->part->session.output_count, batch))
+		return -1;
 	return batch < 0 && w->spec ? w->shape.batch : batch;
 }
 
-// Engines tell no names of dimensions; the file has them. Only those of batches are taken.
+// Engines tell no names of dimensions; the file has them. Only those of batches are taken, and of the first dimension whatever it has.
 static const struct tensor_type *with_batch_names(struct work *w, const struct tensor_type *types, size_t count)
 {
 	const struct outline *file = &w->outline;
@@ -61,7 +65,7 @@ static const struct tensor_type *with_batch_names(struct work *w, const struct t
 		named[i] = types[i];
 		for (size_t k = 0; k < file->input_count; k++)
 			for (int axis = 0; text_is(file->inputs[k].name, named[i].name) && axis < named[i].rank; axis++)
-				if (inputs_names_batch(file->inputs[k].symbol[axis]))
+				if (axis == 0 || inputs_names_batch(file->inputs[k].symbol[axis], axis))
 					named[i].symbol[axis] = file->inputs[k].symbol[axis];
 	}
 	return named;
@@ -76,6 +80,10 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	w->drawn = ARENA_ARRAY(&w->arena, count ? count : 1, struct tensor);
 	w->drawn_count = count;
 	types = with_batch_names(w, types, count);
+	// A reference is given the shape that the cell had.
+	if (!w->spec && !w->ask.golden && !w->ask.reference_name &&
+		(st = inputs_check_asked(types, count, w->ask.batch, w->ask.sequence, err)))
+		return st;
 	if (w->ask.golden)
 		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, err);
 	else

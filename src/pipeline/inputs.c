@@ -82,14 +82,41 @@ static int batch_rank(const char *name)
 	return text_ends(name, "mask") || text_starts(name, "in.pixel_values") || text_starts(name, "in.input_") ? 2 : 1;
 }
 
-bool inputs_names_batch(const char *symbol)
+bool inputs_names_batch(const char *symbol, int axis)
 {
-	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "bs", "N", "image_batch", "audio_batch" };
+	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "image_batch", "audio_batch" };
+	static const char *const first[] = { "bs", "N", "b" };      // elsewhere a number of points, of boxes, ...
 
 	for (size_t i = 0; symbol && i < sizeof names / sizeof *names; i++)
 		if (!strcasecmp(symbol, names[i]))
 			return true;
+	for (size_t i = 0; symbol && axis == 0 && i < sizeof first / sizeof *first; i++)
+		if (!strcasecmp(symbol, first[i]))
+			return true;
 	return false;
+}
+
+bool inputs_names_length(const char *symbol)
+{
+	static const char *const parts[] = { "time", "seq", "length", "frame", "token", "point", "step", "num_" };
+
+	for (size_t i = 0; symbol && i < sizeof parts / sizeof *parts; i++)
+		if (strcasestr(symbol, parts[i]))
+			return true;
+	return false;
+}
+
+// A name that an exporter made up, or none: "unk__7" of tf2onnx, "s0" of torch.export, "input_dynamic_axes_1" of torch.onnx, "x_dim_0" and
+// "dynamic_axis_0" of others. It says nothing.
+static bool says_nothing(const char *symbol)
+{
+	size_t n = symbol ? strlen(symbol) : 0, digits = 0;
+
+	while (digits < n && symbol[n - 1 - digits] >= '0' && symbol[n - 1 - digits] <= '9')
+		digits++;
+	return n == 0 || text_is(symbol, "?") || text_is(symbol, "None") ||
+		(digits > 0 && (n == digits || (n == digits + 1 && strchr("sud", *symbol)) || text_starts(symbol, "unk_") ||
+					strcasestr(symbol, "dynamic") || strcasestr(symbol, "dim")));
 }
 
 int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked)
@@ -98,11 +125,47 @@ int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn
 
 	for (size_t i = 0; i < count; i++)
 		for (int k = 0; k < types[i].rank && k < drawn[i].rank; k++)
-			if (inputs_names_batch(types[i].symbol[k]))
+			if (inputs_names_batch(types[i].symbol[k], k))
 				return drawn[i].dim[k];
 	for (size_t i = 0; i < count; i++)
-		all &= drawn[i].rank > 0 && drawn[i].dim[0] == asked;
+		all &= drawn[i].rank > 0 && drawn[i].dim[0] == asked && says_nothing(types[i].symbol[0]);
 	return all ? asked : -1;
+}
+
+bool inputs_batch_leaves(const struct tensor_type *outputs, size_t count, int64_t batch)
+{
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < outputs[i].rank; k++)
+			if (outputs[i].dim[k] < 0 || (k == 0 && batch > 1 && outputs[i].dim[k] == batch))
+				return true;
+	return false;
+}
+
+enum status inputs_check_asked(const struct tensor_type *types, size_t count, int64_t batch, int64_t sequence, struct error *err)
+{
+	const struct tensor_type *fixed = NULL, *ids = NULL;
+	bool takes_batch = batch <= 1, takes_sequence = sequence <= 0;
+	char shape[128];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor_type *t = &types[i];
+
+		for (int k = 0; k < t->rank; k++)
+			takes_batch |= (t->dim[k] < 0 && (k == 0 || inputs_names_batch(t->symbol[k], k))) || (k == 0 && t->dim[k] == batch);
+		if (t->rank > 0 && !fixed)
+			fixed = t;
+		if (t->rank != 2 || !text_ends(t->name, "ids"))
+			continue;
+		takes_sequence |= t->dim[1] < 0 || t->dim[1] == sequence;
+		ids = ids ? ids : t;
+	}
+	if (!takes_batch && fixed)
+		return error_set(err, STATUS_UNSUPPORTED, "--batch %lld cannot be asked of it: the model's inputs have a fixed batch of %lld (%s is %s)",
+			(long long)batch, (long long)fixed->dim[0], fixed->name, tensor_shape_text(fixed->rank, fixed->dim, shape, sizeof shape));
+	if (!takes_sequence && ids)
+		return error_set(err, STATUS_UNSUPPORTED, "--seq %lld cannot be asked of it: the model's inputs have a fixed length of %lld (%s is %s)",
+			(long long)sequence, (long long)ids->dim[1], ids->name, tensor_shape_text(ids->rank, ids->dim, shape, sizeof shape));
+	return STATUS_OK;
 }
 
 static const struct weight *find(const struct weight *tensors, size_t count, const char *name)
@@ -252,7 +315,7 @@ static int64_t declared_states(const struct tensor_type *types, size_t count)
 static int batch_axis(const struct tensor_type *t)
 {
 	for (int k = 0; k < t->rank; k++)
-		if (inputs_names_batch(t->symbol[k]))
+		if (inputs_names_batch(t->symbol[k], k))
 			return k;
 	return -1;
 }
@@ -271,8 +334,11 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 		return named;
 	if (axis == 2 && text_starts(t->name, "past_key_values."))
 		return is_encoder_cache(t->name) ? shape->sequence : shape->past;
-	if (axis == batch_axis(t) || (axis == 0 && batch_axis(t) < 0))
+	bool is_length = axis == 0 && inputs_names_length(t->symbol[0]);
+	if (axis == batch_axis(t) || (axis == 0 && batch_axis(t) < 0 && !is_length))
 		return shape->batch;
+	if (is_length && t->rank > 3)
+		return 1;                                        // frames of a film: as many as the usual text has tokens would be too much
 	if ((axis != 1 && axis != 0) || t->rank > 3)             // the first one where the batch is another: [sequence, batch, ..]
 		return -1;
 	if (text_is(t->name, "input_values"))

@@ -23,11 +23,18 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 // What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
 // an asked sequence that is longer than that. Zero: not asked.
 enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
-// How many inputs one run answers, where that can be known: the size of a dimension that a declared type names as a batch ("batch", "batch_size",
-// "N", ...; inputs_names_batch); else `asked`, where it is above 1 and every input begins with so many. -1: not known. That some input
-// begins with a 2 says nothing: it may be the layers of a state.
+// How many inputs one run answers, where that can be known: the size of a dimension that a declared type names as a batch (inputs_names_batch);
+// else `asked`, where it is above 1, every input begins with so many, and none of these dimensions has a name that says something else than
+// a batch. -1: not known. That some input begins with a 2 says nothing: it may be the layers of a state.
 int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked);
-bool inputs_names_batch(const char *symbol);
+// "batch", "batch_size", ... on any axis; "N", "B" and "bs" on the first only.
+bool inputs_names_batch(const char *symbol, int axis);
+// Does a name say that a dimension is a length or a number of things in one input: time, sequence, frames, points, num_boxes?
+bool inputs_names_length(const char *symbol);
+// May a batch of the inputs come out again: is a dimension of an output open, or the first one as large?
+bool inputs_batch_leaves(const struct tensor_type *outputs, size_t count, int64_t batch);
+// Of a user's .onnx: UNSUPPORTED where a batch above 1 or a length of token ids was asked for and every input has another one fixed.
+enum status inputs_check_asked(const struct tensor_type *types, size_t count, int64_t batch, int64_t sequence, struct error *err);
 // Batch and sequence of the inputs in a file: the batch of token ids, else of a mask, pixels or sound, else of the first tensor that has one.
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
 // How many bytes the inputs in a file take; 0 where it cannot be read.

@@ -24,4 +24,28 @@ for m in folded none; do
 		json 'd[0]["actual"] == "cpu" and d[0]["compute_dtype"] == "f32"'
 	done
 done
+
+# A batch is what is named one, or nothing; a time or points of one cloud are none, and then there are no inputs a second.
+made named MatMul x:batch,8 y:batch,8
+made time MatMul frames:time,8 y:time,8
+made points Relu points:1,N,3 y:1,N,3
+code 0 "$ASSAY" run "$work/named.onnx" --on cpu --batch 8 $quick --json
+json 'd[0]["batch"] == 8 and d[0]["throughput_per_s"] > 0'
+code 0 "$ASSAY" run "$work/time.onnx" --on cpu --batch 8 $quick --json
+json 'd[0]["batch"] is None and d[0]["throughput_per_s"] is None and d[0]["output_shape"].replace(" ", "") == "[128,8]"'
+code 0 "$ASSAY" run "$work/points.onnx" --on cpu $quick --json
+json 'd[0]["batch"] is None and d[0]["throughput_per_s"] is None'
+
+# What fixed shapes cannot take is said, and what they have is taken.
+made fixed MatMul x:4,8 y:4,8
+code 2 "$ASSAY" run "$work/fixed.onnx" --on cpu --batch 1,2,4,16 $quick --json
+json '[x["verdict"] in ("right", "unjudged") for x in d] == [True, False, True, False] and [x["batch"] for x in d] == [None, 2, 4, 16]'
+json 'all(x["verdict"] == "unsupported" and "a fixed batch of 4 (x is [4,8])" in x["cause"] for x in d[1::2])'
+code 0 "$ASSAY" run "$work/fixed.onnx" --on cpu --seq 32 $quick
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
+code 0 "$ASSAY" build "$work/bert" -o "$work/static" --static --batch 2 --seq 16
+code 0 "$ASSAY" run "$work/static/model.onnx" --on cpu --batch 2 --seq 16 $quick
+code 0 "$ASSAY" run "$work/static/model.onnx" --on cpu $quick
+code 2 "$ASSAY" run "$work/static/model.onnx" --on cpu --batch 2 --seq 32 $quick
+has out 'cause +--seq 32 cannot be asked of it: the model.s inputs have a fixed length of 16'
 finish

@@ -264,8 +264,53 @@ static void a_batch_is_named_or_asked_for(void **state)
 	assert_int_equal(inputs_synthetic(&a, open, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
 	assert_int_equal(inputs_batch(open, in, 2, 4), 4);
 	assert_int_equal(inputs_batch(open, in, 2, 1), -1);
-	assert_true(inputs_names_batch("Batch") && !inputs_names_batch("seq") && !inputs_names_batch(NULL));
+	assert_true(inputs_names_batch("Batch", 1) && !inputs_names_batch("seq", 0) && !inputs_names_batch(NULL, 0));
+	assert_true(inputs_names_batch("N", 0) && !inputs_names_batch("N", 1));
 	arena_done(&a);
+}
+
+// What exporters write where nobody named a dimension says nothing; a name that says something else is no batch, whatever was asked for.
+static void names_of_first_dimensions(void **state)
+{
+	static const struct { const char *symbol; int64_t size, batch; } names[] = {
+		{ NULL, 8, 8 }, { "unk__7", 8, 8 }, { "s0", 8, 8 }, { "input_dynamic_axes_1", 8, 8 }, { "x_dim_0", 8, 8 }, { "batch_size", 8, 8 },
+		{ "B", 8, 8 }, { "time", 20, -1 }, { "seq_len", 20, -1 }, { "num_boxes", 20, -1 }, { "frames", 20, -1 }, { "rows", 8, -1 },
+	};
+	const struct tensor_type cloud = { "points", DTYPE_F32, 3, { 1, -1, 3 }, { NULL, "N" } };
+	const struct tensor_type outputs[] = { { "y", DTYPE_F32, 2, { 1, 1 }, { 0 } }, { "z", DTYPE_F32, 2, { -1, 1 }, { 0 } } };
+	const struct input_shape shape = { .batch = 8, .sequence = 20 };
+	struct arena a = { 0 };
+	struct tensor in;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct tensor_type x = { "x", DTYPE_F32, 2, { -1, 4 }, { names[i].symbol } };
+
+		assert_int_equal(inputs_synthetic(&a, &x, 1, NULL, &shape, 1, &in, NULL), STATUS_OK);
+		assert_int_equal(in.dim[0], names[i].size);
+		assert_int_equal(inputs_batch(&x, &in, 1, 8), names[i].batch);
+	}
+	assert_int_equal(inputs_synthetic(&a, &cloud, 1, NULL, &shape, 1, &in, NULL), STATUS_OK);
+	assert_int_equal(inputs_batch(&cloud, &in, 1, 8), -1);
+	assert_true(!inputs_batch_leaves(outputs, 1, 8) && !inputs_batch_leaves(outputs, 1, 1) && inputs_batch_leaves(outputs, 2, 8));
+	arena_done(&a);
+}
+
+static void what_fixed_shapes_cannot_take(void **state)
+{
+	const struct tensor_type fixed[] = { { "input_ids", DTYPE_I64, 2, { 4, 16 }, { 0 } }, { "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
+	const struct tensor_type open[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 }, { 0 } }, { "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(inputs_check_asked(fixed, 2, 1, 0, &err), STATUS_OK);
+	assert_int_equal(inputs_check_asked(fixed, 2, 4, 16, &err), STATUS_OK);
+	assert_int_equal(inputs_check_asked(open, 2, 2, 5, &err), STATUS_OK);
+	assert_int_equal(inputs_check_asked(&fixed[1], 1, 4, 5, &err), STATUS_OK);       // no tokens: a length says nothing to it
+	assert_int_equal(inputs_check_asked(fixed, 2, 8, 16, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "fixed batch of 4 (input_ids is [4,16])"));
+	assert_int_equal(inputs_check_asked(fixed, 2, 4, 32, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "fixed length of 16"));
 }
 
 static void a_state_is_no_batch(void **state)
@@ -468,7 +513,7 @@ int main(void)
 		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
 		cmocka_unit_test(tables_of_a_users_graph), cmocka_unit_test(padding_at_the_ends_of_rows), cmocka_unit_test(padding_keeps_what_means_something),
 		cmocka_unit_test(other_masks_stay_full), cmocka_unit_test(states_of_an_encoder), cmocka_unit_test(states_of_a_file),
-		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(a_state_is_no_batch),
+		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(names_of_first_dimensions), cmocka_unit_test(what_fixed_shapes_cannot_take), cmocka_unit_test(a_state_is_no_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
