@@ -99,7 +99,7 @@ static void best_throughput(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *first = &out->cells[i], *best = NULL, *cpu = NULL;
 		bool seen = false;
-		if (!report_is_ranked(first))
+		if (!report_is_ranked(first) || isnan(row_per_s(&first->row)))
 			continue;
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *c = &out->cells[k];

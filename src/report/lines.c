@@ -168,7 +168,11 @@ const char *report_files_words(struct arena *a, const struct summary *s, const c
 static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
 {
 	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
+	const struct cell *asked = &l->question->cell;
 
+	// Two questions of a graph in which no batch is known are told apart by what was asked.
+	if (l->batch == ROW_NONE && l->source == NULL && asked->batch > 1 && asked->golden == NULL)
+		out = arena_printf(a, "batch %lld asked, not known", (long long)asked->batch);
 	if (l->sequence != ROW_NONE)
 		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
 	if (l->new_tokens > 0 && l->source != NULL)          // other tools time the whole test

@@ -394,6 +394,29 @@ static void test_sweeps(void **state)
 	assert_true(fabs(number_in(section(f, "best_throughput", 0), "cpu_per_s") - 4000 / 35.5) < 1e-6);
 }
 
+// Questions of a graph whose batch is not known: lines that say what was asked, and none for throughput beside the one that is known.
+static void test_unknown_batches(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int64_t batch = 1; batch <= 3; batch++) {
+		struct cell_result r = process_of("m", "cpu", 10, 0);
+		struct cell c = test_cell("m", "cpu");
+
+		c.synthetic = true;
+		c.batch = batch;
+		r.row.batch = batch == 3 ? batch : ROW_NONE;
+		r.row.throughput_per_s = batch == 3 ? 300 : (double)NAN;
+		if (store_started(&f->store, &c, "k", &r.row.row, &f->err) || store_finished(&f->store, &r, &f->err))
+			fail_msg("%s", f->err.text);
+	}
+	write_all(f);
+	assert_int_equal(line_count(f), 3);
+	says(&f->md, "batch 2 asked, not known");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_throughput")), 1);
+	assert_true(fabs(number_in(section(f, "best_throughput", 0), "per_s") - 300) < 1e-9);
+}
+
 static void test_memory_scenarios_and_text(void **state)
 {
 	struct fixture *f = *state;
@@ -606,6 +629,7 @@ int main(void)
 		TEST(test_precision),
 		TEST(test_times),
 		TEST(test_sweeps),
+		TEST(test_unknown_batches),
 		TEST(test_memory_scenarios_and_text),
 		TEST(test_prices),
 		cmocka_unit_test(test_yaml),
