@@ -120,24 +120,6 @@ static enum verdict judge_arithmetic(const struct reference *by, const struct an
 	return v;
 }
 
-// An activation that rounds to the next integer moves all that follow. Where the quantised reference itself is as far from float32 as
-// the cell is from it, that explains the distance as well as a mistake does.
-static enum verdict excuse_rounding(const struct judging *j, const struct reference *graph, const struct reference *arithmetic,
-	enum verdict v, const struct row *r, struct arena *a, const char **why)
-{
-	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
-	enum precision p = precision_find(j->cell->variant.precision);
-	struct row loss;
-
-	row_init(&loss);
-	if (v != VERDICT_WRONG || (p != PRECISION_INT8_DYNAMIC && p != PRECISION_INT8_STATIC) || isnan(r->arithmetic_nmse) ||
-		reference_judge(graph, &arithmetic->answer, any, a, &loss, NULL) != VERDICT_RIGHT || !(r->arithmetic_nmse <= loss.nmse))
-		return v;
-	*why = arena_printf(a, "not judged: %s; what judges it is itself %.3g (NMSE) from float32, so rounding explains it as well as a mistake does",
-		*why, loss.nmse);
-	return VERDICT_UNJUDGED;
-}
-
 // The figures of the row; what they would mean as a verdict is left out. What was lost of outputs near zero is lost, too.
 static void take_loss(const struct reference *by, const struct answer *x, struct arena *a, struct row *r)
 {
@@ -215,7 +197,6 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	}
 	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
 	of_arithmetic = judge_arithmetic(&arithmetic, x, bound, a, &out->row, &out->checks, &arithmetic_why);
-	of_arithmetic = excuse_rounding(j, &graph, &arithmetic, of_arithmetic, &out->row, a, &arithmetic_why);
 	take_loss(golden.name ? &golden : &graph, x, a, &out->row);
 	conclude(of_graph, graph_why, of_arithmetic, arithmetic_why, out);
 	return STATUS_OK;
