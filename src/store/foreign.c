@@ -426,9 +426,10 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 
 static enum status read_csv(struct foreign_result *out, const char *path, const char *text, struct error *err)
 {
-	// Only lines that the tool writes are taken; the name of the file is a parameter.
+	// Only lines that the tool writes are taken, and of them the columns that read_llama looks at; the name of the file is a parameter.
 	static const char llama[] =
-		"SELECT * FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
+		"SELECT COLUMNS('^(build_commit|build_number|cpu_info|gpu_info|backends|model_filename|model_type|model_size|n_threads|n_gpu_layers"
+		"|n_prompt|n_gen|test_time|avg_ns|avg_ts)$') FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
 	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, header = false, all_varchar = true, auto_detect = false,"
 		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': 'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
 	bool is_llama = text_starts(text, "build_commit,");

@@ -211,7 +211,7 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 	return status;
 }
 
-static enum status add_measurement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+static void insert_measurement(struct insert *in, const struct cell_result *r, int64_t cell, int64_t event)
 {
 	const struct row *row = &r->row;
 #define KIND_TEXT V_TEXT
@@ -229,7 +229,16 @@ static enum status add_measurement(struct db *d, const struct cell_result *r, in
 		else if (text_is(values[i].column, "verdict"))
 			values[i].text = verdict_word(r->verdict);       // one truth, whatever the row says
 	}
-	return INSERT_ONE(d, "measurement", values, err);
+	insert_row(in, values, sizeof values / sizeof values[0]);
+}
+
+static enum status add_measurement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, "measurement");
+	insert_measurement(&in, r, cell, event);
+	return insert_end(&in, err);
 }
 
 // A model and an artifact are written when first seen.
@@ -320,40 +329,119 @@ enum status store_finished(struct store *s, const struct cell_result *r, struct 
 
 // ---- what other tools measured -------------------------------------------------------------------------------------
 
-static enum status add_foreign(struct db *d, int64_t run, const struct foreign_row *f, int64_t number, struct error *err)
+// Results come in a table at a time, one appender for all of them: one for each row of each table takes minutes and a gigabyte. Result i
+// has the number cell + i, and two events from event + 2 i on.
+struct foreign_numbers { int64_t run, cell, event; };
+
+static void foreign_key(const struct foreign_row *f, char key[65])
 {
 	const struct cell *c = &f->cell;
-	int64_t id = 0, event;
-	enum status status = transaction_next_id(d, "cell", &id, err);
+	struct hash h;
 
-	if (status == STATUS_OK) {
-		struct hash h;
+	hash_init(&h);
+	hash_add_text(&h, f->result.row.source);
+	hash_add_text(&h, c->model);
+	hash_add_text(&h, c->platform);
+	hash_add_text(&h, c->options);
+	hash_add(&h, &c->batch, sizeof c->batch);
+	hash_add(&h, &c->sequence, sizeof c->sequence);
+	hash_hex(&h, key);
+}
+
+static enum status foreign_cells(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, "cell");
+	for (size_t i = 0; i < r->count; i++) {
+		const struct cell *c = &r->rows[i].cell;
 		char key[65];
-		hash_init(&h);
-		hash_add_text(&h, f->result.row.source);
-		hash_add_text(&h, c->model);
-		hash_add_text(&h, c->platform);
-		hash_add_text(&h, c->options);
-		hash_add(&h, &c->batch, sizeof c->batch);
-		hash_add(&h, &c->sequence, sizeof c->sequence);
-		hash_hex(&h, key);
+		foreign_key(&r->rows[i], key);
 		const struct db_value values[] = {
-			V_INTEGER("id", id), V_INTEGER("run", run), V_TEXT("cell_key", key), V_TEXT("model", c->model), V_TEXT("path", c->path),
-			V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options), V_INTEGER("batch", c->batch),
-			V_INTEGER("sequence", c->sequence), V_BOOLEAN("synthetic", 0), V_INTEGER("attempt", 1), V_TIME("started_at", clock_unix_us()),
-			V_INTEGER("origin_id", number),
+			V_INTEGER("id", first->cell + (int64_t)i), V_INTEGER("run", first->run), V_TEXT("cell_key", key), V_TEXT("model", c->model),
+			V_TEXT("path", c->path), V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
+			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_BOOLEAN("synthetic", 0), V_INTEGER("attempt", 1),
+			V_TIME("started_at", now), V_INTEGER("origin_id", (int64_t)i + 1),
 		};
-		status = INSERT_ONE(d, "cell", values, err);
+		insert_row(&in, values, sizeof values / sizeof values[0]);
 	}
-	if (status == STATUS_OK)
-		status = add_event(d, run, id, "started", NULL, NULL, &event, err);
-	if (status == STATUS_OK)
-		status = add_event(d, run, id, "verdict", verdict_word(f->result.verdict), f->result.row.cause, &event, err);
-	if (status == STATUS_OK)
-		status = add_measurement(d, &f->result, id, event, err);
-	if (status == STATUS_OK && f->result.sample_count > 0)
-		status = add_samples(d, &f->result, id, event, err);
+	return insert_end(&in, err);
+}
+
+static enum status foreign_events(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, "event");
+	for (size_t i = 0; i < 2 * r->count; i++) {
+		const struct cell_result *result = &r->rows[i / 2].result;
+		bool started = i % 2 == 0;
+		const struct db_value values[] = {
+			V_INTEGER("id", first->event + (int64_t)i), V_INTEGER("run", first->run), V_INTEGER("cell", first->cell + (int64_t)i / 2),
+			V_TEXT("kind", started ? "started" : "verdict"), V_TEXT("verdict", started ? NULL : verdict_word(result->verdict)),
+			V_TEXT("cause", started ? NULL : result->row.cause), V_TIME("happened_at", now),
+		};
+		insert_row(&in, values, sizeof values / sizeof values[0]);
+	}
+	return insert_end(&in, err);
+}
+
+static enum status foreign_measurements(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
+{
+	struct insert in;
+
+	insert_begin(&in, d, "measurement");
+	for (size_t i = 0; i < r->count; i++)
+		insert_measurement(&in, &r->rows[i].result, first->cell + (int64_t)i, first->event + 2 * (int64_t)i + 1);
+	return insert_end(&in, err);
+}
+
+static enum status foreign_samples(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
+{
+	enum { AT_ONCE = 1 << 16 };
+	struct arena a = { 0 };
+	int64_t *cell = ARENA_ARRAY(&a, AT_ONCE, int64_t), *event = ARENA_ARRAY(&a, AT_ONCE, int64_t), *number = ARENA_ARRAY(&a, AT_ONCE, int64_t);
+	double *ms = ARENA_ARRAY(&a, AT_ONCE, double);
+	const struct db_column columns[] = {
+		{ .name = "cell", .integer = cell }, { .name = "event", .integer = event }, { .name = "number", .integer = number },
+		{ .name = "ms", .real = ms },
+	};
+	enum status status = STATUS_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		for (size_t k = 0; k < r->rows[i].result.sample_count && status == STATUS_OK; k++) {
+			cell[n] = first->cell + (int64_t)i;
+			event[n] = first->event + 2 * (int64_t)i + 1;
+			number[n] = (int64_t)k;
+			ms[n++] = r->rows[i].result.sample_ms[k];
+			if (n == AT_ONCE) {
+				status = insert_columns(d, "sample", columns, 4, n, err);
+				n = 0;
+			}
+		}
+	}
+	if (status == STATUS_OK && n > 0)
+		status = insert_columns(d, "sample", columns, 4, n, err);
+	arena_done(&a);
 	return status;
+}
+
+static enum status add_foreign(struct db *d, int64_t run, const struct foreign_result *r, struct error *err)
+{
+	struct foreign_numbers first = { .run = run };
+	int64_t now = clock_unix_us();
+	enum status status = transaction_next_id(d, "cell", &first.cell, err);
+
+	if (status == STATUS_OK)
+		status = transaction_next_id(d, "event", &first.event, err);
+	if (status == STATUS_OK)
+		status = foreign_cells(d, r, &first, now, err);
+	if (status == STATUS_OK)
+		status = foreign_events(d, r, &first, now, err);
+	if (status == STATUS_OK)
+		status = foreign_measurements(d, r, &first, err);
+	return status == STATUS_OK ? foreign_samples(d, r, &first, err) : status;
 }
 
 enum status store_import_foreign(struct store *s, const char *path, const struct foreign_result *r, struct store_import *out, struct error *err)
@@ -400,8 +488,8 @@ enum status store_import_foreign(struct store *s, const char *path, const struct
 	}
 	if (status == STATUS_OK)
 		status = add_event(&d, run, ROW_NONE, "run_started", NULL, NULL, &event, err);
-	for (size_t i = 0; i < r->count && status == STATUS_OK; i++)
-		status = add_foreign(&d, run, &r->rows[i], (int64_t)i + 1, err);
+	if (status == STATUS_OK)
+		status = add_foreign(&d, run, r, err);
 	if (status == STATUS_OK)
 		status = add_event(&d, run, ROW_NONE, "run_ended", NULL, NULL, &event, err);
 	if (status == STATUS_OK) {

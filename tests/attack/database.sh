@@ -161,6 +161,16 @@ has err 'answers to 5100 questions; the report has the newest 5000'
 has out 'answers to 5100 questions; this report has the newest 5000'
 forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS requested) FROM cell c, range(2, 402) r(i)"
 refused 'more than 100 platforms and devices' "$ASSAY" report --db platforms.duckdb
+# As many results of another tool as are imported took 4 minutes and 1.4 GB, and failed; so did results with columns that nobody reads.
+awk 'BEGIN { for (i = 0; i < 10000; i++) printf "%s{\"avg_ns\":1000000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"m%d\",\"samples_ns\":[1000,2000]}", i ? "," : "[", i; print "]" }' >most.json
+within 60 600 0 "$ASSAY" import most.json --db most.duckdb
+code 0 "$ASSAY" query --format csv --db most.duckdb 'SELECT count(*), count(DISTINCT model), count(DISTINCT cell_key), min(latency_ms), max(latency_ms) FROM result'
+has out '^10000,10000,10000,0.0015,0.0015$'
+code 0 "$ASSAY" query --format csv --db most.duckdb "SELECT count(*), count(DISTINCT s.event), sum(s.number), count(*) FILTER (e.kind = 'verdict' AND e.cell = s.cell) FROM sample s JOIN event e ON e.id = s.event"
+has out '^20000,10000,10000,20000$'
+awk 'BEGIN { OFS = ","; $200 = ""; wide = $0; print "build_commit,model_filename,avg_ns,n_prompt,n_gen" wide; for (i = 0; i < 9000; i++) print "a,m" i ",1000,1,0" wide }' >wide.csv
+within 60 600 0 "$ASSAY" import wide.csv --db wide.duckdb
+has out ': 9000 rows of llama-bench'
 
 # A limit of file sizes ended the program without a word, and left a file behind.
 mkdir small
