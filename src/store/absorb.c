@@ -24,24 +24,41 @@ struct absorbed { const char *table, *select, *where, *number; };
 #define NEXT(table) "(SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (ORDER BY s.id) AS id"
 #define RUN_NEW "(SELECT m.new FROM run_map m WHERE m.old = s.run) AS run"
 
-// Before the rows: which number becomes which. 0 stands for the program that settled dead ones.
+// Before the rows: which number becomes which. 0 stands for the program that settled dead ones. One row of a map for each number of the
+// source, also where rows stand twice here, as they do where a program of before took in a file that had them twice.
+#define MAP(table, joins)                                                                                                  \
+	"CREATE TEMP TABLE " table "_map AS SELECT old, known, min(new) AS new FROM (SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id,"      \
+	" (SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new"                       \
+	" FROM source_" table " s " joins ") GROUP BY old, known;"
 static const char maps[] =
-	"CREATE TEMP TABLE import_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.import) +"
-	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new FROM source_import s LEFT JOIN main.import k ON k.sha256 = s.sha256;"
-	"CREATE TEMP TABLE model_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.model) +"
-	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new FROM source_model s LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name"
-	"  AND k.revision IS NOT DISTINCT FROM s.revision AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type;"
-	"CREATE TEMP TABLE run_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.run) +"
-	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new FROM source_run s LEFT JOIN main.run k ON k.machine IS NOT DISTINCT FROM s.machine"
-	"  AND k.hostname IS NOT DISTINCT FROM s.hostname AND k.pid IS NOT DISTINCT FROM s.pid AND k.start_ticks IS NOT DISTINCT FROM s.start_ticks"
-	"  AND k.boot_id IS NOT DISTINCT FROM s.boot_id AND k.started_at = s.started_at AND k.command IS NOT DISTINCT FROM s.command;"
+	MAP("import", "LEFT JOIN main.import k ON k.sha256 = s.sha256")
+	MAP("model", "LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name AND k.revision IS NOT DISTINCT FROM s.revision"
+		     " AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type")
+	MAP("run", "LEFT JOIN main.run k ON k.machine IS NOT DISTINCT FROM s.machine AND k.hostname IS NOT DISTINCT FROM s.hostname"
+		   " AND k.pid IS NOT DISTINCT FROM s.pid AND k.start_ticks IS NOT DISTINCT FROM s.start_ticks"
+		   " AND k.boot_id IS NOT DISTINCT FROM s.boot_id AND k.started_at = s.started_at AND k.command IS NOT DISTINCT FROM s.command")
 	"INSERT INTO run_map SELECT 0, true, 0;"
-	"CREATE TEMP TABLE cell_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.cell) +"
-	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new, COALESCE(s.origin_id, s.id) AS origin FROM source_cell s JOIN run_map r ON r.old = s.run"
-	"  LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id);"
-	"CREATE TEMP TABLE event_map AS SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id, (SELECT COALESCE(max(id), 0) FROM main.event) +"
-	"  row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new FROM source_event s JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell"
-	"  LEFT JOIN main.event k ON k.run = r.new AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at;";
+	MAP("cell", "JOIN run_map r ON r.old = s.run"
+		    " LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id)")
+	MAP("event", "JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell LEFT JOIN main.event k ON k.run = r.new"
+		     " AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at");
+
+// What there is once in a file of assay: its numbers, and by what the maps and `tables` know a row again. Two such rows would both be
+// taken, and from then on stand twice here.
+static const struct { const char *table, *columns, *words; } keys[] = {
+	{ "machine", "id", "id" },
+	{ "import", "id", "id" },
+	{ "import", "sha256", "sha256" },
+	{ "run", "id", "id" },
+	{ "run", "machine, hostname, pid, start_ticks, boot_id, started_at, command", "machine, process, time and command" },
+	{ "model", "id", "id" },
+	{ "model", "name, revision, head, model_type", "name, revision, head and model_type" },
+	{ "artifact", "key", "key" },
+	{ "cell", "id", "id" },
+	{ "cell", "run, COALESCE(origin_id, id)", "run and origin_id" },
+	{ "event", "id", "id" },
+	{ "event", "run, cell, kind, happened_at", "run, cell, kind and time" },
+};
 
 static const struct absorbed tables[] = {
 	{ "machine", "s.*", "s.id NOT IN (SELECT id FROM main.machine)", NULL },
@@ -265,19 +282,34 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 	return status;
 }
 
-// A file that is not one of assay's has none of its numbers, or has one of them twice.
-static enum status check(struct db *d, struct error *err)
+static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 {
-	static const char sql[] = "SELECT (SELECT count(*) - count(DISTINCT id) FROM source_cell) + (SELECT count(*) - count(DISTINCT id) FROM source_run) + (SELECT count(*) - count(DISTINCT id) FROM source_event)"
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == STATUS_OK; i++) {
+		struct table t;
+		status = db_query(d, a, arena_printf(a, "SELECT (SELECT count(*) FROM source_%s) - (SELECT count(*) FROM (SELECT DISTINCT %s FROM source_%s)) AS n",
+			keys[i].table, keys[i].columns, keys[i].table), NULL, 0, &t, err);
+		if (status == STATUS_OK && table_integer(&t, 0, "n") != 0)
+			status = error_set(err, STATUS_BAD_INPUT, "%lld of the rows of its table %s stand twice, by %s: assay writes each once",
+				(long long)table_integer(&t, 0, "n"), keys[i].table, keys[i].words);
+	}
+	return status;
+}
+
+// A file that is not one of assay's has none of its numbers, or names rows that it does not have.
+static enum status check(struct db *d, struct arena *a, struct error *err)
+{
+	static const char sql[] = "SELECT (SELECT count(*) FROM source_run WHERE id IS NULL OR id < 1) + (SELECT count(*) FROM source_cell WHERE id IS NULL) + (SELECT count(*) FROM source_event WHERE id IS NULL)"
 		" + (SELECT count(*) FROM source_cell WHERE run NOT IN (SELECT id FROM source_run)) + (SELECT count(*) FROM source_event WHERE cell IS NOT NULL AND cell NOT IN (SELECT id FROM source_cell))"
 		" + (SELECT count(*) FROM source_measurement WHERE event NOT IN (SELECT id FROM source_event)) + (SELECT count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event)) AS bad";
-	struct arena a = { 0 };
 	struct table t;
-	enum status status = db_query(d, &a, sql, NULL, 0, &t, err);
+	enum status status = check_keys(d, a, err);
 
+	if (status == STATUS_OK)
+		status = db_query(d, a, sql, NULL, 0, &t, err);
 	if (status == STATUS_OK && table_integer(&t, 0, "bad") != 0)
-		status = error_set(err, STATUS_BAD_INPUT, "its rows do not belong together: numbers stand twice, or name rows that are not there");
-	arena_done(&a);
+		status = error_set(err, STATUS_BAD_INPUT, "its rows do not belong together: they have no numbers, or name rows that are not there");
 	return status;
 }
 
@@ -305,7 +337,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		if (status == STATUS_OK)
 			status = name_sources(&d, &a, sources, most, err);
 		if (status == STATUS_OK)
-			status = check(&d, err);
+			status = check(&d, &a, err);
 		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
 		if (status == STATUS_OK)

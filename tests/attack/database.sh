@@ -184,6 +184,35 @@ cp "$base" small/there.duckdb
 has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
+# ---- rows that stand twice ------------------------------------------------------------------------------------------
+
+# One database with a model or a run twice was taken in, and after it no honest one that had them: "More than one row returned by a subquery".
+for table in machine run model artifact cell event; do
+	again="INSERT INTO $table SELECT * REPLACE (id + 1000 AS id) FROM $table"
+	case $table in
+	machine | artifact) again="INSERT INTO $table FROM $table" ;;
+	cell) again="INSERT INTO cell SELECT * REPLACE (id + 1000 AS id, id AS origin_id) FROM cell" ;;
+	esac
+	forge twice "$again"
+	refused "of the rows of its table $table stand twice" "$ASSAY" import twice.duckdb --db new.duckdb
+	# A database that has them twice already takes in what is honest.
+	code 0 "$ASSAY" import "$base" --db twice.duckdb
+	has out ': 1 row, [01] of them new, of 0 new runs$'
+	code 0 "$ASSAY" import "$base" --db twice.duckdb
+	has out ': 1 row, 0 of them new, of 0 new runs$'
+done
+forge import "INSERT INTO import SELECT i, 'x', 'same', 'llama-bench', NULL, NULL, 0, now()::TIMESTAMP FROM range(1, 3) r(i)"
+refused 'of its table import stand twice, by sha256' "$ASSAY" import import.duckdb --db new.duckdb
+forge zero "INSERT INTO run SELECT * REPLACE (0 AS id, 1 AS pid) FROM run"
+refused 'do not belong together' "$ASSAY" import zero.duckdb --db new.duckdb
+# They are counted before they are looked up: 1.1 GB.
+forge million "INSERT INTO model SELECT m.* REPLACE (i AS id) FROM model m, range(2, 1000002) n(i)"
+within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
+has err '1000000 of the rows of its table model stand twice'
+within 60 500 0 "$ASSAY" import "$base" --db million.duckdb
+forge million "INSERT INTO run SELECT r.* REPLACE (i AS id) FROM run r, range(2, 1000002) n(i)"
+within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
+within 60 600 0 "$ASSAY" import "$base" --db million.duckdb
 
 # ---- the file of locks ----------------------------------------------------------------------------------------------
 
