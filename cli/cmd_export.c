@@ -45,8 +45,8 @@ static int run_export(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay export -o PATH [TABLE...] [options]",
-		.text = "Tables and views (`result` is the one to give to others); without a name every table, each as\n"
-			"PATH/TABLE.parquet. The database is only read.\n\n"
+		.text = "Tables and views (`result` is the one to give to others); without a name every table of\n"
+			"assay's, each as PATH/TABLE.parquet. The database is only read.\n\n"
 			"  assay export -o result.csv result\n"
 			"  assay export --format csv -o tables\n\n"
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",

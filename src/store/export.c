@@ -4,6 +4,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "store/schema.h"
 #include "store/select.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
@@ -11,7 +12,17 @@
 
 enum status store_tables(struct store *s, struct table *out, struct error *err)
 {
-	return store_query(s, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary AND NOT internal ORDER BY table_oid", out, err);
+	enum status status = store_query(s,
+		"SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary AND NOT internal ORDER BY table_oid", out, err);
+	size_t ours = 0;
+
+	for (size_t i = 0; status == STATUS_OK && i < out->row_count; i++) {
+		if (schema_has_table(out->cells[i]))
+			out->cells[ours++] = out->cells[i];
+	}
+	if (status == STATUS_OK)
+		out->row_count = ours;
+	return status;
 }
 
 // A type whose text has no letters of its own, so that a spreadsheet finds a number or a time in it.

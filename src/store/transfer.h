@@ -10,7 +10,8 @@
 // CSV: cells that a spreadsheet would take for a formula have a ' before them (base/csv.h), unless `raw`.
 enum status store_export(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
-// Names of the tables (not the views), in the order in which they were made; in the store's arena.
+// Names of assay's tables (not the views, nor what the file has besides: it may have any number, and names that are paths), in the order in
+// which they were made; in the store's arena.
 enum status store_tables(struct store *s, struct table *out, struct error *err);
 
 // absorb.c. Rows of another database of assay: its file, or a folder of all its tables as store_export wrote them. Runs and cells that are here

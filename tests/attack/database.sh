@@ -66,6 +66,14 @@ refused 'its sample is a view' "$ASSAY" query coverage --db instead.duckdb
 forge besides "CREATE SCHEMA other; CREATE TABLE other.cell AS FROM cell LIMIT 0; CREATE TABLE mine(x INTEGER PRIMARY KEY DEFAULT 7)"
 code 0 "$ASSAY" query --format csv --db besides.duckdb 'SELECT count(*) FROM result'
 has out '^1$'
+# All tables were those of the file: each was a file of its own, where its name led.
+forge tables "$(seq -f 'CREATE TABLE t%.0f(x INTEGER);' 1000) CREATE TABLE \"../out of it\"(x INTEGER); CREATE TABLE mine(x INTEGER)"
+within 60 1000 0 "$ASSAY" export -o exports/all --db tables.duckdb
+[ "$(ls exports)" = all ] || fail "exported outside of the folder: $(ls exports)"
+[ ! -e exports/all/t1.parquet ] && [ -e exports/all/cell.parquet ] || fail "exported: $(ls exports/all)"
+code 0 "$ASSAY" import exports/all --db all.duckdb
+code 0 "$ASSAY" export -o mine.csv --db tables.duckdb mine
+grep -qx x mine.csv || fail "a table of the user's own: $(cat mine.csv)"
 
 # ---- what is asked of it --------------------------------------------------------------------------------------------
 
