@@ -54,11 +54,13 @@ enum status db_exec(struct db *d, const char *sql, struct error *err)
 // DuckDB refuses text that is not UTF-8, and a child may print anything: a bad byte becomes U+FFFD.
 static void add_clean(struct text *out, const char *s)
 {
-	for (size_t n, left = strlen(s); left; s += n, left -= n) {
-		n = visible_utf8(s, left, NULL);
-		text_add_bytes(out, n == 0 ? "\xef\xbf\xbd" : s, n == 0 ? 3 : n);
-		n = n == 0 ? 1 : n;
+	size_t left = strlen(s), n;
+
+	for (; (n = visible_not_utf8(s, left)) < left; s += n + 1, left -= n + 1) {
+		text_add_bytes(out, s, n);
+		text_add(out, "\xef\xbf\xbd");
 	}
+	text_add_bytes(out, s, n);
 }
 
 static const char *type_name(struct db *d, struct arena *a, duckdb_result *result, idx_t column)
