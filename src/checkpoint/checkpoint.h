@@ -25,7 +25,7 @@ struct shard {
 	const char *location;        // its name beside a graph: what graph_external is given and artifact/ places it under
 	const uint8_t *map;          // the whole file, read-only
 	size_t nbytes;
-	size_t header_nbytes;        // 8 + N; of a file of torch.save the bytes of its pickles
+	size_t header_nbytes;        // 8 + N; of a file of torch.save its pickles, its zip's table of contents
 	uint64_t stored_nbytes;      // that the file really takes on its disk: less than nbytes where it has holes
 	bool synthetic;              // its metadata says so: {"assay": "synthetic"}, written by synth_write
 	bool copied;                 // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it

@@ -35,6 +35,7 @@ struct source {
 	struct arena *a;                     // the caller's: names and strides
 	struct arena passing;                // pickles and tables, until the tensors are known
 	struct pickle_budget budget;
+	size_t spent;                        // beside it: bytes of a zip's table of contents, and names of what is no tensor
 	const struct shard *shard;
 	const struct zip_entry *entries;     // of a zip
 	size_t entry_count;
@@ -252,11 +253,11 @@ static bool same_text(const struct named *x, const struct named *y)
 }
 
 // Beside the state dict and in it.
-static void note_ignored(struct shard *shard, struct arena *a, const struct pickle *root, const struct pickle *dict)
+static void note_ignored(struct shard *shard, struct source *f, const struct pickle *root, const struct pickle *dict)
 {
 	enum { NAMES_MOST = 1000, NAME_MOST = 200 };
 	const struct pickle *const places[] = {root, dict};
-	shard->ignored = ARENA_ARRAY(a, NAMES_MOST, const char *);
+	shard->ignored = ARENA_ARRAY(f->a, NAMES_MOST, const char *);
 	for (int p = root == dict; p < 2; p++)
 		for (size_t i = 0; i + 1 < places[p]->items.count; i += 2) {
 			const struct pickle *key = places[p]->items.at[i], *value = places[p]->items.at[i + 1];
@@ -268,7 +269,8 @@ static void note_ignored(struct shard *shard, struct arena *a, const struct pick
 			}
 			struct pickle_bytes text = key->kind == PICKLE_TEXT ? key->bytes : (struct pickle_bytes){0};
 			text.nbytes = visible_fit(text.at, text.nbytes, NAME_MOST);
-			const char *name = text.at ? key_text(a, text) : NULL;
+			const char *name = text.at ? key_text(f->a, text) : NULL;
+			f->spent += text.nbytes + sizeof name;         // a pickle says one text many times in two bytes each
 			shard->ignored[shard->ignored_count++] = name ? name : "(a key that is not text)";
 		}
 }
@@ -331,7 +333,7 @@ static enum status read_dict(struct shard *shard, struct source *f, const struct
 			return s;
 		}
 	}
-	note_ignored(shard, f->a, root, dict);
+	note_ignored(shard, f, root, dict);
 	*out = weights;
 	*ret_count = count;
 	return STATUS_OK;
@@ -344,6 +346,7 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 {
 	for (size_t i = 0; i < f->entry_count; i++) {
 		const struct zip_entry *e = &f->entries[i];
+		f->spent += sizeof *e + e->name_nbytes;
 		const char *slash = memchr(e->name, '/', e->name_nbytes);
 		if (!slash || e->name_nbytes - (size_t)(slash + 1 - e->name) != 8 || memcmp(slash + 1, "data.pkl", 8))
 			continue;
@@ -475,7 +478,7 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 	else if (!s)
 		s = error_set(err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
 	arena_done(&f.passing);
-	shard->header_nbytes = pickle_budget_of_file.nbytes - f.budget.nbytes;
+	shard->header_nbytes = pickle_budget_of_file.nbytes - f.budget.nbytes + f.spent;
 	if (s)
 		error_prefix(err, "%s", shard->path);
 	return s;
