@@ -12,8 +12,8 @@
 #include "checkpoint/inside.h"
 
 // The format allows headers of 100000000 bytes; no checkpoint has such a one, and all of it would be read to learn that it is
-// nonsense.
-enum { FORMAT_LIMIT = 100000000, HEADER_LIMIT = 24 << 20, ENTRY_LIMIT = 64 << 10, LENGTH_NBYTES = 8 };
+// nonsense. A tensor's entry weighs about 1600 bytes as a tree.
+enum { FORMAT_LIMIT = 100000000, HEADER_LIMIT = 24 << 20, ENTRY_LIMIT = 64 << 10, ENTRY_WEIGHT = 4096, LENGTH_NBYTES = 8 };
 
 // A tensor's name comes from the file and may be a megabyte long; the reason behind it must stay readable.
 #define TENSOR "tensor \"%.200s\""
@@ -138,6 +138,9 @@ static enum status read_tensor(
 	struct weight *w, const struct shard *shard, const char *begin, const struct json_member *m, struct error *err)
 {
 	json_t *v = NULL;
+
+	if (m->value_nbytes <= ENTRY_LIMIT && json_weight(m->value, m->value_nbytes, ENTRY_WEIGHT) > ENTRY_WEIGHT)
+		return error_set(err, STATUS_BAD_INPUT, TENSOR ": its entry in the header holds more than any tensor's", w->name);
 	enum status s = json_value("its header", begin, m, ENTRY_LIMIT, &v, err);
 
 	if (!s && !json_is_object(v))

@@ -34,6 +34,12 @@ def safetensors(path, header, data=b""):
 # ---- JSON: a tree is 75 times its text
 empties = b"[" + EMPTY * (6 * MIB) + b"{}]"
 safetensors(folder("header-value") + "model.safetensors", b'{"a":' + empties + b"}")
+# Entries that hold more than a tensor's.
+heavy = lambda i: b'"%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"x":[' % i + EMPTY * 21000 + b"{}]}"
+safetensors(folder("header-entries") + "0.safetensors", b"{" + b",".join(heavy(i) for i in range(370)) + b"}")
+for i in 1, 2:
+    os.link("header-entries/0.safetensors", "header-entries/%d.safetensors" % i)
+write("header-entries/model.safetensors.index.json", b'{"weight_map":{"0":"0.safetensors","a":"1.safetensors","b":"2.safetensors"}}')
 members = b"{" + b",".join(b'"%x":{}' % i for i in range(2000000)) + b"}"
 safetensors(folder("header-members") + "model.safetensors", members)
 write(folder("index") + "model.safetensors.index.json", b'{"metadata":', empties, b',"weight_map":{"a":"b"}}')
@@ -157,6 +163,8 @@ bounded 2 10 300 "$ASSAY" $run zip-shards --timeout 5
 for name in pickle-key pickle-nested; do                 # the tensor is there, and nothing reads it
 	bounded 0 8 300 "$ASSAY" inspect "$name"
 done
+bounded 1 3 300 "$ASSAY" inspect header-entries
+has err 'tensor "0": its entry in the header holds more'
 bounded 2 20 300 "$ASSAY" $run header-value --json
 json 'd[0]["verdict"] == "failed" and "its header" in d[0]["cause"]'
 
