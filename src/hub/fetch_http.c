@@ -16,7 +16,7 @@
 
 // FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
 // day.
-enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024, PAGE_MOST = 64 << 10 };
+enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024, PAGE_MOST = 64 << 10, HEADERS_MOST = 256 << 10 };
 
 struct http {
 	const struct curl_table *curl;
@@ -32,6 +32,7 @@ struct http {
 	struct http_answer *answer;
 	bool begun;
 	size_t passed;                       // bytes of a page that nobody reads
+	size_t headers;                      // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
 	struct error failure;                // of begin or take
 };
 
@@ -198,7 +199,11 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
-	const struct http *h = context;
+	struct http *h = context;
+	if ((h->headers += size * count) > HEADERS_MOST) {
+		error_set(&h->failure, STATUS_FAILED, "an answer with more than %d bytes of headers", HEADERS_MOST);
+		return 0;
+	}
 	http_header(h->answer, line, size * count);
 	return size * count;
 }
@@ -271,7 +276,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 		c->setopt(h->easy, CURLOPT_RANGE, range);
 	}
 	h->begun = false;
-	h->passed = 0;
+	h->passed = h->headers = 0;
 	h->failure = (struct error){0};
 	h->words[0] = 0;
 	CURLcode code = c->perform(h->easy);

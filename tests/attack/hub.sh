@@ -47,7 +47,7 @@ for how in told untold; do
 	is_whole org/other
 done
 
-# ---- without an end: the page of a refusal, of a redirect, a text whose size nobody lists
+# ---- without an end: the page of a refusal, of a redirect, a text whose size nobody lists, headers before the answer and behind it
 
 cat >"$work/endless.py" <<'PY'
 import http.server, json
@@ -56,7 +56,17 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
     def do_GET(self):
         listing = self.path.startswith("/api/")
-        kind = next(k for k in ("404", "302", "text") if "org/" + k in self.path)
+        kind = next(k for k in ("404", "302", "text", "hints", "trailers") if "org/" + k in self.path)
+        if kind in ("hints", "trailers"):
+            line = b"X: " + b"y" * 1000 + b"\r\n"
+            try:
+                if kind == "trailers":
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+                while True:
+                    self.wfile.write(line * 1000 if kind == "trailers" else (b"HTTP/1.1 103 Early Hints\r\n" + line + b"\r\n") * 1000)
+            except OSError:
+                self.close_connection = True
+            return
         body = json.dumps({"sha": "a" * 40, "siblings": [{"rfilename": "config.json"}, {"rfilename": "model.safetensors", "size": 1}]}).encode()
         ends = listing and kind == "text"
         self.send_response(200 if kind == "text" else int(kind))
@@ -84,7 +94,8 @@ python3 "$work/endless.py" >"$work/endless.port" 2>"$work/endless.err" &
 endless=$!
 trap 'kill $server $slow_server $endless 2>/dev/null; rm -rf "$work"' EXIT
 for _ in $(seq 100); do [ -s "$work/endless.port" ] && break; sleep 0.1; done
-for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, and it has more than the 67108864 bytes'; do
+for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, and it has more than the 67108864 bytes' \
+	hints:'more than 262144 bytes of headers' trailers:'more than 262144 bytes of headers'; do
 	clear_cache
 	(failures=0; ulimit -f 400000; HF_ENDPOINT=http://127.0.0.1:$(cat "$work/endless.port") code 1 timeout 20 "$ASSAY" fetch "org/${kind%%:*}"; exit $failures) ||
 		fail "${kind%%:*}: an answer without an end"
