@@ -37,11 +37,12 @@ bool is_key(const char *name)
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
+// O_NONBLOCK here and below: opening a FIFO would wait for somebody at its other end.
 void stamp_used(const char *folder)
 {
 	struct text path = {0};
 	text_addf(&path, "%s/used", folder);
-	int fd = open(text_get(&path), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int fd = open(text_get(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
 	if (fd >= 0) {
 		futimens(fd, NULL);
 		close(fd);
@@ -52,7 +53,7 @@ void stamp_used(const char *folder)
 enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 {
 	for (;;) {
-		*fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		*fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
 		if (*fd < 0)
 			return error_errno(err, "%s: cannot be written", path);
 		if (flock(*fd, mode | LOCK_NB)) {
@@ -477,7 +478,13 @@ static enum status verify_file(struct verify *v, const char *path, const char *w
 		return STATUS_OK;                       // gone since it was listed
 	if (seen_before(v, &st))
 		return STATUS_OK;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!S_ISREG(st.st_mode)) {
+		v->checked++;
+		v->bad++;
+		visible_addf(v->report, "%s: is no file: %s\n", path, advice);
+		return STATUS_OK;
+	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return error_errno(err, "%s", path);
 	// Read, not mapped: a file on a failing disk is an error here, not a signal.

@@ -181,6 +181,27 @@ bounded 0 60 1500 "$ASSAY" run "$work/llama" "${quick[@]}" --precision int4-weig
 json 'd[0]["convert_ms"] > 0'
 cmp -s "$weights" "$work/weights" || fail "converted weights with another byte are used"
 
+# A FIFO in the place of each file: nobody waits for its other end, and what needs it is made again or told.
+other fifo
+synthetic() { timeout 60 "$ASSAY" run --synthetic "$cases/llama" "${quick[@]}" --seq 8 --precision int4-weights >"$work/out" 2>"$work/err" </dev/null; }
+synthetic || fail "a run"
+find "$ASSAY_CACHE" -type f >"$work/files"
+for part in artifact/ .lock /used model.safetensors converted/ reference/ made.json; do
+	grep -q -e "$part" "$work/files" || fail "no file of $part in the cache"
+done
+while read -r file; do
+	[ -f "$file" ] || continue
+	cp -p "$file" "$work/kept"
+	rm "$file" && mkfifo "$file"
+	synthetic
+	[ $? -le 3 ] || fail "a FIFO as ${file#"$ASSAY_CACHE/"}: not finished"
+	[ ! -p "$file" ] || { rm "$file" && cp -p "$work/kept" "$file"; }
+done <"$work/files"
+weights=$(only '*/converted/*.safetensors')
+rm "$weights" && mkfifo "$weights"
+code 2 timeout 60 "$ASSAY" cache --verify
+has out "$(basename "$weights"): is no file: remove its folder, and it is made again"
+
 if has_platform cpu; then
 	# Which cases pass, and the weights that cases are made into.
 	other planted-cases
