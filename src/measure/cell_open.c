@@ -32,6 +32,8 @@ static enum status decide_shape(struct work *w, struct error *err)
 		w->asked_sequence = usual.sequence;
 	if (!st && w->ask.golden)
 		st = inputs_file_shape(&w->shape, w->ask.golden, err);
+	if (!st && w->ask.golden)                            // longer than the model has positions for: before memory is taken for it
+		st = inputs_shape(&usual, &w->hints, 0, w->shape.sequence, err);
 	w->shape.image_size = w->ask.variant.image_size;
 	if (!st)
 		say(json_pack("{s:s, s:I}", "event", "shape", "sequence", (json_int_t)w->shape.sequence));

@@ -13,6 +13,22 @@
 
 enum { WORD_MOST = 80 };
 
+enum status golden_check(const char *path, struct error *err)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	enum status st = safetensors_open(&a, path, &shard, &tensors, &count, err);
+
+	arena_done(&a);
+	if (st)
+		return error_prefix(err, "golden outputs");
+	if (count > GOLDEN_TENSORS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "golden outputs: %s: holds %zu tensors; at most %d are read", path, count, GOLDEN_TENSORS_MOST);
+	return STATUS_OK;
+}
+
 static const char *word_of(const json_t *json, struct arena *a)
 {
 	static const char *const keys[] = { "made_by", "producer", "generator" };

@@ -4,7 +4,12 @@
 #define ASSAY_MEASURE_GOLDEN_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "measure/row.h"
+
+// BAD_INPUT for more tensors than any model has inputs and outputs: they are looked for by name, one by one.
+enum { GOLDEN_TENSORS_MOST = 10000 };
+enum status golden_check(const char *path, struct error *err);
 
 // Fills golden_file, golden_sha256, golden_case where assay ships these very bytes, and golden_word: what the file says of its maker
 // (made_by, producer, generator or transformers of its metadata, else "transformers" of a case.json beside it), cut to 80 bytes.

@@ -127,6 +127,12 @@ folder("own")
 header = json.dumps({"in.input_ids": {"dtype": "I64", "shape": [1, 115 * MIB], "data_offsets": [0, 920 * MIB]}}).encode()
 safetensors("large.safetensors", header)
 os.truncate("large.safetensors", 8 + len(header) + 920 * MIB)
+entries = {"in.input_ids": {"dtype": "I64", "shape": [1, 4], "data_offsets": [0, 32]}}
+entries.update(("out.%d" % i, {"dtype": "F32", "shape": [0], "data_offsets": [32, 32]}) for i in range(200000))
+safetensors("many.safetensors", json.dumps(entries).encode(), b"\0" * 32)
+entries = {"in.input_ids": {"dtype": "I64", "shape": [1, 5000000], "data_offsets": [0, 40000000]},
+           "out.last_hidden_state": {"dtype": "F32", "shape": [1], "data_offsets": [40000000, 40000004]}}
+safetensors("long.safetensors", json.dumps(entries).encode(), b"\0" * 40000004)
 header = json.dumps({"in.input_ids": {"dtype": "I64", "shape": [1, 1 << 40], "data_offsets": [0, 1 << 43]}}).encode()
 safetensors(folder("holes") + "model.safetensors", header)
 os.truncate("holes/model.safetensors", 8 + len(header) + (1 << 43))
@@ -231,6 +237,10 @@ json 'd[0]["golden_file"] == "io.safetensors"'
 bounded 2 20 400 "$ASSAY" $run bert --golden large.safetensors --memory 0.25 --json
 json 'd[0]["verdict"] == "no_memory" and d[0]["cause"].startswith("not tried")'
 bounded 1 20 400 "$ASSAY" $run bert --golden golden.safetensors
+bounded 1 8 400 "$ASSAY" $run bert --golden many.safetensors
+has err '200001 tensors; at most 10000'
+bounded 2 8 400 "$ASSAY" $run bert --golden long.safetensors --json
+json 'd[0]["verdict"] == "unsupported" and "a sequence of 5000000 tokens: this model takes at most" in d[0]["cause"]'
 
 # Graphs.
 bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
