@@ -15,13 +15,12 @@
 #include "base/text.h"
 #include "onnx/wire.h"
 
-// One pass over a file. Fields may be two bytes long, and a file gigabytes: a pass that has seen FIELDS_MOST is as bad as one
-// over a broken file.
+// One pass over a file. One that has seen WIRE_FIELDS_MOST is as bad as one over a broken file.
 struct reading {
 	bool bad;
 	uint32_t fields;
 };
-enum { FIELDS_MOST = 1 << 23, NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
+enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
 
 // The next field; false at the end. A broken one sets r->bad.
 static bool next(struct wire *w, struct wire_field *f, struct reading *r)
@@ -29,8 +28,8 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 	if (r->bad)
 		return false;
 	enum wire_got got = wire_next(w, f);
-	r->fields += got == WIRE_FIELD ? 1 + (f->skipped < FIELDS_MOST ? f->skipped : FIELDS_MOST) : 0;
-	r->bad = got == WIRE_DAMAGED || r->fields > FIELDS_MOST;
+	r->fields += got == WIRE_FIELD ? 1 + (f->skipped < WIRE_FIELDS_MOST ? f->skipped : WIRE_FIELDS_MOST) : 0;
+	r->bad = got == WIRE_DAMAGED || r->fields > WIRE_FIELDS_MOST;
 	return got == WIRE_FIELD && !r->bad;
 }
 

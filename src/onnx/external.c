@@ -28,6 +28,7 @@ struct found {
 	struct arena *arena;
 	const char **names;
 	size_t count, capacity;
+	uint64_t fields;
 	const char *lacks;                           // why there may be more
 };
 
@@ -37,6 +38,8 @@ static bool next(struct found *f, struct wire *w, struct wire_field *out)
 	enum wire_got got = wire_next(w, out);
 	if (got == WIRE_DAMAGED)
 		f->lacks = "is damaged: it cannot be read to its end, so the files of weights that it names are not known";
+	else if (got == WIRE_FIELD && (f->fields += 1 + out->skipped) > WIRE_FIELDS_MOST)
+		f->lacks = "has more than 8388608 fields, so the files of weights that it names are not known; no graph has so many";
 	return got == WIRE_FIELD && !f->lacks;
 }
 

@@ -10,6 +10,9 @@
 // and every reader skips those that it does not know.
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_GROUP_END = 4, WIRE_32 = 5 };
 
+// Of one pass over a file. Fields may be two bytes long, and a file gigabytes; a graph of 100,000 nodes has some million.
+enum { WIRE_FIELDS_MOST = 1 << 23 };
+
 struct wire {
 	const uint8_t *at, *end;
 };

@@ -150,6 +150,7 @@ write("b", b"b" * MIB)
 spelled = lambda i: b"".join(b"./" if i >> k & 1 else b"/" for k in range(15)).join([b"./", b"b"])
 write("spelled.onnx", field(7, b"".join(weight(spelled(i)) for i in range(20000))))
 write("places.onnx", field(7, b"".join(weight(b"%x" % i) for i in range(20000))))
+write("fields.onnx", field(7, field(5, field(8, b"")) * (24 * MIB)))
 write("empties.onnx", field(7, b"\x0a\0" * (8 * MIB) + b"\x5a\0" * (8 * MIB)))
 PY
 run="run --on null --runs 1 --no-conform"
@@ -245,6 +246,9 @@ json 'd[0]["verdict"] == "unsupported" and "a sequence of 5000000 tokens: this m
 # Graphs.
 bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
 bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
+# Fields without end, 96 MiB of them: counted at each of the passes before the child is started.
+bounded 2 8 300 "$ASSAY" $run fields.onnx --json
+json '"more than 8388608 fields" in d[0]["cause"]'
 # Where their weights lie: nothing outside of the folder is opened, one file is read once, and a model that is refused is a row.
 bounded 2 8 300 "$ASSAY" $run endless.onnx away.onnx places.onnx spelled.onnx --json
 json '[("outside of the model" in r["cause"], "20000 files" in r["cause"]) for r in d] == [(True, False), (True, False), (False, True), (False, False)]'
