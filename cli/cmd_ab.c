@@ -222,7 +222,7 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	else if (c->id != ROW_NONE)
 		emit("  comparison  %lld%s\n", (long long)c->id, r->line_count > 1 ? arena_printf(&a, " to %lld", (long long)r->lines[r->line_count - 1].id) : "");
 	emit("\n");
-	fflush(stdout);
+	emit_flush();
 	arena_done(&a);
 }
 

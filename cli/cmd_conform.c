@@ -116,7 +116,7 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 			print_case(&cases[i]);
 	}
 	// With --json standard output is the array alone.
-	fflush(stdout);
+	emit_flush();
 	emit_to(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
 	return code;
 }

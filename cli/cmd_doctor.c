@@ -134,7 +134,7 @@ static int run(int argc, char **argv)
 		cli_catch_stop();
 		for (size_t i = 0; i < count && !cli_stop; i++) {
 			examine_platform(&d, &targets[i]);
-			fflush(stdout);
+			emit_flush();
 		}
 		if (d.json) {
 			json_t *all = json_pack("{s:O}", "platforms", d.out);

@@ -35,7 +35,7 @@ static void print_plan(const struct fetch *f, struct arena *a)
 	}
 	uint64_t left = f->total_bytes - f->here_bytes - f->partial_bytes;
 	emit("to fetch: %s; %s free under %s\n", show_size(a, left), show_size(a, file_free_bytes(hub_cache_dir(a))), hub_cache_dir(a));
-	fflush(stdout);
+	emit_flush();
 }
 
 static json_t *to_json(const struct fetch *f, bool dry_run, double seconds)

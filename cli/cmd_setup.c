@@ -216,7 +216,7 @@ static void print_about(struct setup *s)
 				json_string_value(json_object_get(package, "license")));
 	}
 	emit("into %s\n", s->into);
-	fflush(stdout);
+	emit_flush();
 }
 
 static bool everything_here(const struct setup *s)
@@ -238,7 +238,7 @@ static int ask(struct setup *s)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_bad_use("nothing was fetched: add --yes to download %s and unpack %s", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
 	emit("Download %s and unpack %s? [y/N] ", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
-	fflush(stdout);
+	emit_flush();
 	if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return EXIT_GOOD;
 	emit("Nothing was fetched.\n");
@@ -253,7 +253,7 @@ static int fetch(struct setup *s)
 
 	if (code)
 		return code;
-	fflush(stdout);
+	emit_flush();
 	code = run_script(s, more, s->json ? STDERR_FILENO : STDOUT_FILENO, &err);
 	if (code < 0)
 		return cli_error(&err);

@@ -81,7 +81,7 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 			print_type(json_array_get(all, i), markdown ? "| " : "", markdown ? " | " : "  ", markdown ? " |" : "");
 	}
 	json_decref(all);
-	fflush(stdout);
+	emit_flush();
 	emit_to(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
 	return failed ? EXIT_VERDICT : EXIT_GOOD;
 }

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "base/visible.h"
+
+static int failure;
+
+// The first: what is called between a write and the program's end changes errno.
+static void note_failure(void)
+{
+	if (ferror(stdout) && !failure)
+		failure = errno ? errno : EIO;
+}
+
+int emit_flush(void)
+{
+	fflush(stdout);
+	note_failure();
+	return failure;
+}
 
 static int write_formatted(FILE *f, const char *format, va_list ap)
 {
@@ -15,6 +32,8 @@ static int write_formatted(FILE *f, const char *format, va_list ap)
 	visible_addv(&t, format, ap);
 	int width = (int)visible_width(text_get(&t));
 	fwrite(text_get(&t), 1, t.length, f);
+	if (f == stdout)
+		note_failure();
 	text_done(&t);
 	return width;
 }
@@ -31,7 +50,7 @@ int emit(const char *format, ...)
 
 void emit_errorv(const char *format, va_list ap)
 {
-	fflush(stdout);
+	emit_flush();
 	write_formatted(stderr, format, ap);
 }
 
@@ -66,6 +85,7 @@ void emit_lines(const char *text)
 void emit_bytes(const char *data, size_t nbytes)
 {
 	fwrite(data, 1, nbytes, stdout);
+	note_failure();
 }
 
 void emit_json(const json_t *json, size_t flags)

@@ -11,6 +11,8 @@
 
 // On standard output; what was printed in characters.
 int emit(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// What waits for standard output goes there; the errno of its first write that failed, ever, or 0.
+int emit_flush(void);
 // On standard error, after what waits for standard output.
 void emit_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void emit_errorv(const char *format, va_list ap);

@@ -110,7 +110,8 @@ int main(int argc, char **argv)
 	if (!is_child)
 		cli_watch_database();
 	int code = dispatch(argc, argv);
-	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
-		return cli_bad_use("standard output cannot be written: %s", strerror(errno));
+	int failure = emit_flush();
+	if (failure && failure != EPIPE)
+		return cli_bad_use("standard output cannot be written: %s", strerror(failure));
 	return code;
 }

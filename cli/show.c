@@ -472,7 +472,7 @@ void show_result(const struct cell_result *result, const char *db)
 	if (result->verdict == VERDICT_CRASHED && r->stderr_tail && *r->stderr_tail)
 		lines(&a, "it wrote", r->stderr_tail);
 	emit("\n");
-	fflush(stdout);
+	emit_flush();
 	arena_done(&a);
 }
 

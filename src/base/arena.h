@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One arena a lifetime (a checkpoint, a graph, a session, a row). Memory comes zeroed and aligned to 16 bytes, is never
-// freed singly, and ends with the arena. Small allocations cannot fail: the process aborts when the system has no
+// freed singly, and ends with the arena. Small allocations cannot fail: the process ends when the system has no
 // memory for them, so no caller checks. Sizes that come from a file are checked by the caller first, against the file.
 // arena_defer registers foreign handles (sessions, maps, descriptors): they are released in reverse order.
 #ifndef ASSAY_BASE_ARENA_H
@@ -17,10 +17,12 @@ struct arena {                       // all zero is a valid empty arena
 	struct arena_deferred *deferred;
 };
 
+// Says so on standard error, and ends the process with exit code 1.
+_Noreturn void out_of_memory(size_t nbytes);
 void *arena_alloc(struct arena *a, size_t nbytes);
 // For a size that a file named: NULL where the system has no memory for it.
 void *arena_try(struct arena *a, size_t nbytes);
-// An array of `count` elements of `size` bytes; aborts when the product overflows.
+// An array of `count` elements of `size` bytes; ends the process when the product overflows.
 void *arena_array(struct arena *a, size_t count, size_t size);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, count, type) ((type *)arena_array((a), (count), sizeof(type)))

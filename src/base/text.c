@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 static void reserve(struct text *t, size_t more)
 {
 	size_t need;
@@ -21,10 +23,8 @@ static void reserve(struct text *t, size_t more)
 	if (capacity < need)
 		capacity = need;
 	char *data = realloc(t->data, capacity);
-	if (!data) {
-		fprintf(stderr, "assay: out of memory (%zu bytes)\n", capacity);
-		abort();
-	}
+	if (!data)
+		out_of_memory(capacity);
 	t->data = data;
 	t->capacity = capacity;
 }

@@ -210,6 +210,12 @@ static const char *last_words(struct arena *a, const struct text *output)
 	return end > begin ? arena_printf(a, "; it said last: '%s'", excerpt(a, all + begin, end - begin, 300)) : "";
 }
 
+// What a C++ engine and assay's own code say before they end for it.
+static bool lacked_memory(const struct child_report *r)
+{
+	return strstr(text_get(&r->output), "bad_alloc") || strstr(text_get(&r->output), "assay: out of memory");
+}
+
 static const char *gib(struct arena *a, int64_t bytes)
 {
 	return bytes < (int64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)bytes / 0x1p20) : arena_printf(a, "%.2f GiB", (double)bytes / 0x1p30);
@@ -240,15 +246,17 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		*cause = arena_printf(a, "%s: a line of more than %zu MiB came from the engine's process", h->phase, CHILD_LINE_LIMIT >> 20);
 		return VERDICT_FAILED;
 	case CHILD_SIGNALLED:
-		if (strstr(text_get(&r->output), "bad_alloc")) {
-			*cause = arena_printf(a, "%s: an allocation failed%s%s", h->phase,
-				l->memory_bytes > 0 ? arena_printf(a, " under the limit of %s", gib(a, l->memory_bytes)) : "", words);
-			return VERDICT_NO_MEMORY;
-		}
+		if (lacked_memory(r))
+			break;
 		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s", h->phase, r->code, strsignal(r->code), words);
 		return VERDICT_CRASHED;
 	case CHILD_EXITED:
 		break;
+	}
+	if (lacked_memory(r) && (r->end == CHILD_SIGNALLED || !h->done)) {
+		*cause = arena_printf(a, "%s: an allocation failed%s%s", h->phase,
+			l->memory_bytes > 0 ? arena_printf(a, " under the limit of %s", gib(a, l->memory_bytes)) : "", words);
+		return VERDICT_NO_MEMORY;
 	}
 	if (!h->done) {
 		*cause = arena_printf(a, "%s: the process ended with exit code %d before it was done%s", h->phase, r->code, words);

@@ -227,6 +227,10 @@ chmod +x talker
 cp -r "$(dirname "$(ls "$ASSAY_CACHE"/conform/*/model.safetensors)")" bert || fail "no weights"
 ASSAY_PROGRAM=$work/talker bounded 2 20 400 "$ASSAY" $run bert --json
 json 'd[0]["verdict"] == "failed" and "memory" in d[0]["cause"]'
+# One whose own code gets no memory ends with a sentence, which is not a crash of the engine.
+printf '#!/bin/sh\necho "assay: out of memory (1048576 bytes)" >&2\nexit 1\n' >talker
+ASSAY_PROGRAM=$work/talker bounded 2 20 400 "$ASSAY" $run bert --json
+json 'd[0]["verdict"] == "no_memory" and "an allocation failed" in d[0]["cause"]'
 
 # What a download says of its own answers is not asked; what a file of inputs needs is predicted.
 mkdir -p bert/.cache/huggingface && echo '{}' >bert/case.json && cp "$SOURCE/tests/conform/cases/bert/io.safetensors" bert/

@@ -111,4 +111,12 @@ has out '^0 do not match$'
 code 0 "$ASSAY" doctor null null
 lacks out '\\n'
 
+# A full disk behind standard output is told by its own words, whatever was called since.
+if [ -c /dev/full ]; then
+	"$ASSAY" run "$work/bert" --on null $quick >/dev/full 2>"$work/err" && fail "what cannot be written is no success"
+	has err 'standard output cannot be written: No space left on device'
+else
+	skip_part "there is no /dev/full"
+fi
+
 finish

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -118,6 +119,32 @@ static void arenas(void **state)
 	assert_string_equal(arena_strdup(&a, "usable again"), "usable again");
 	arena_done(&a);
 	arena_done(&a);
+}
+
+// A sentence and an exit code: no signal, so no core.
+static void no_memory(void **state)
+{
+	int status, fds[2];
+	char said[100] = "";
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct arena a = { 0 };
+
+		dup2(fds[1], 2);
+		arena_array(&a, SIZE_MAX / 2, 16);
+		_exit(0);
+	}
+	close(fds[1]);
+	assert_true(read(fds[0], said, sizeof said - 1) > 0);
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_true(text_starts(said, "assay: out of memory ("));
 }
 
 static void texts(void **state)
@@ -388,7 +415,7 @@ static void clocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(errors), cmocka_unit_test(arenas), cmocka_unit_test(texts),
+		cmocka_unit_test(words), cmocka_unit_test(errors), cmocka_unit_test(arenas), cmocka_unit_test(no_memory), cmocka_unit_test(texts),
 		cmocka_unit_test(half_precision), cmocka_unit_test(dtypes), cmocka_unit_test(tensors), cmocka_unit_test(files),
 		cmocka_unit_test(json), cmocka_unit_test(hashes), cmocka_unit_test(clocks),
 	};
