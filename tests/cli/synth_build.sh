@@ -90,6 +90,17 @@ code 2 "$ASSAY" build "$work/nonesuch" -o "$work/x"
 has err 'nonesuch is not supported'
 code 0 "$ASSAY" synth google-t5/t5-small -o "$work/t5-short" --layers 2 --dtype bf16
 grep -Eq '"num_decoder_layers": *2\b' "$work/t5-short/config.json" || fail "config.json does not say two layers for the decoder"
+# What somebody else has in a folder is not replaced; what assay wrote is.
+mkdir "$work/theirs" && echo theirs >"$work/theirs/model.onnx"
+code 1 "$ASSAY" build "$work/a" -o "$work/theirs"
+has err 'theirs/model.onnx: was not written by assay'
+mv "$work/theirs/model.onnx" "$work/theirs/model.safetensors"
+code 1 "$ASSAY" build "$work/a" -o "$work/theirs"
+has err 'theirs/model.safetensors: holds other weights'
+grep -q theirs "$work/theirs/model.safetensors" || fail "somebody's weights were replaced"
+rm "$work/theirs/model.safetensors"
+code 0 "$ASSAY" build "$work/a" -o "$work/theirs"
+code 0 "$ASSAY" build "$work/a" -o "$work/theirs" --static
 mkdir "$work/readonly" && chmod 555 "$work/readonly"
 if [ ! -w "$work/readonly" ]; then
 	code 1 "$ASSAY" build "$work/a" -o "$work/readonly/x"
