@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
+#include "measure/reference.h"
 #include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
@@ -172,6 +173,16 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
 	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
 		return error_set(err, STATUS_BAD_INPUT, "--golden has the shapes of the file: no batch, length or size of images can be asked for");
+	// One that cannot be read is the caller's mistake, told before anything is a row.
+	if (q->golden) {
+		struct arena passing = { 0 };
+		struct reference golden;
+		enum status read = reference_read_golden(&golden, q->golden, &passing, err);
+
+		arena_done(&passing);
+		if (read)
+			return read;
+	}
 	enum status s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;

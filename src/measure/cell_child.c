@@ -84,16 +84,27 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	if (!w->spec && !w->ask.golden && !w->ask.reference_name &&
 		(st = inputs_check_asked(types, count, w->ask.batch, w->ask.sequence, err)))
 		return st;
-	if (w->ask.golden)
+	if (w->ask.golden) {
 		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, err);
-	else
+		if (!st)
+			say_row(json_pack("{s:s?}", "inputs_note", inputs_file_lacks(&w->arena, types, count, w->ask.golden)));
+	} else {
 		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->drawn, err);
+	}
 	if (st)
 		return st;
 	if (w->spec && !w->ask.golden)       // whether a user's .onnx heeds its mask is not known
 		inputs_pad(w->drawn, count, &w->hints, (uint64_t)w->ask.seed);
-	for (size_t i = 0; i < count; i++)
-		w->shaped_by_sequence |= w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
+	for (size_t i = 0; i < count; i++) {
+		bool is_ids = w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
+
+		// A user's .onnx may have a length of its own: then that is the question, whatever is usual.
+		if (is_ids && !w->shaped_by_sequence && !w->spec && !w->ask.golden && types[i].dim[1] > 0) {
+			w->shape.sequence = types[i].dim[1];
+			w->asked_sequence = 0;
+		}
+		w->shaped_by_sequence |= is_ids;
+	}
 	w->batch = batch_of(w, types, count);
 	inputs_hash(w->drawn, count, w->inputs_hash);
 	double padding = inputs_padding(w->drawn, count);

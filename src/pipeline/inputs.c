@@ -726,6 +726,26 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 	return STATUS_OK;
 }
 
+const char *inputs_file_lacks(struct arena *a, const struct tensor_type *types, size_t count, const char *path)
+{
+	struct arena passing = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	const char *names = NULL;
+	size_t n;
+
+	if (!safetensors_open(&passing, path, &shard, &tensors, &n, NULL))
+		for (size_t i = 0; i < count; i++) {
+			enum role role = role_of(&types[i]);
+			const char *usual = role == ROLE_MASK ? "1" : role == ROLE_TYPE_IDS ? "0" : role == ROLE_POSITIONS ? "0, 1, 2, ..." : NULL;
+
+			if (usual && !find(tensors, n, types[i].name))
+				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", types[i].name, usual));
+		}
+	arena_done(&passing);
+	return names ? arena_printf(a, "not in the golden file, and given their usual values: %s", names) : NULL;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct tensor *const *x = a, *const *y = b;

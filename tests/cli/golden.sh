@@ -83,6 +83,19 @@ grep -q 'tests="3" failures="1"' "$work/other.xml" || fail "JUnit: $(grep '<test
 code 0 "$ASSAY" report --db "$work/other.duckdb" --format md -o "$work/other.md"
 grep -q 'golden file io.safetensors' "$work/other.md" && grep -q 'seed 3' "$work/other.md" && grep -q wrong "$work/other.md" || fail "the report does not tell the answers apart"
 ! grep -q 'was found right' "$work/other.md" || fail "the report says that all was right"
+# One that is no golden file is told before anything is a row; what one lacks is said.
+code 1 "$ASSAY" run "$folder" $quick --golden "$SOURCE/README.md" --db "$work/none.duckdb"
+has err 'not a safetensors file'
+[ ! -e "$work/none.duckdb" ] || [ "$("$ASSAY" query --db "$work/none.duckdb" --format csv 'SELECT count(*) FROM result' | tail -1)" = 0 ] || fail "a row of a golden file that cannot be read"
+python3 - "$case/io.safetensors" "$work/lacks.safetensors" <<'PY'
+import sys
+data = open(sys.argv[1], "rb").read()
+assert data.count(b'"in.token_type_ids"') == 1
+open(sys.argv[2], "wb").write(data.replace(b'"in.token_type_ids"', b'"in.token_type_idz"'))
+PY
+"$ASSAY" run "$folder" $quick --golden "$work/lacks.safetensors" --json >"$work/out" 2>"$work/err"
+json 'd[0]["inputs_note"] == "not in the golden file, and given their usual values: token_type_ids (0)"'
+
 code 0 "$ASSAY" history "$work/other" --db "$work/other.duckdb" --json
 ! grep -q '"from": "wrong"' "$work/out" || fail "history: an answer of another judge after a wrong one is a change"
 finish

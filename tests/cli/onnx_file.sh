@@ -45,7 +45,8 @@ code 0 "$ASSAY" run "$work/fixed.onnx" --on cpu --seq 32 $quick
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
 code 0 "$ASSAY" build "$work/bert" -o "$work/static" --static --batch 2 --seq 16
 code 0 "$ASSAY" run "$work/static/model.onnx" --on cpu --batch 2 --seq 16 $quick
-code 0 "$ASSAY" run "$work/static/model.onnx" --on cpu $quick
+code 0 "$ASSAY" run "$work/static/model.onnx" --on cpu $quick --json
+json 'd[0]["sequence"] == 16 and d[0]["asked_sequence"] is None'
 code 2 "$ASSAY" run "$work/static/model.onnx" --on cpu --batch 2 --seq 32 $quick
 has out 'cause +--seq 32 cannot be asked of it: the model.s inputs have a fixed length of 16'
 finish
