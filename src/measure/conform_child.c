@@ -115,6 +115,8 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 
 	if (st)
 		return st;
+	if (rows > 0 && form->is_static)
+		return error_set(err, STATUS_UNSUPPORTED, "--batch: the graphs of this platform have fixed shapes, those of the case");
 	if (rows > 0)
 		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
 	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
