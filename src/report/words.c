@@ -206,7 +206,10 @@ const char *report_model_name(const char *model)
 	if (*model != '/' && *model != '.' && *model != '~')         // a name of the Hub keeps its owner
 		return model;
 	slash = strrchr(model, '/');
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : model;
+	if (slash != NULL && text_ends(model, ".onnx"))              // every exporter writes model.onnx: its folder is its name
+		while (slash > model && *--slash != '/')
+			;
+	return slash != NULL && slash[*slash == '/'] != '\0' ? slash + (*slash == '/') : model;
 }
 
 // "All 4 models run here", of those that were asked where they could run.
