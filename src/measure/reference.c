@@ -41,7 +41,7 @@ static void close_file(void *handle)
 // A file of CACHE/reference is used until `a` ends: it is not trimmed, and is the youngest. False: it is gone.
 static bool hold(struct arena *a, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0)
