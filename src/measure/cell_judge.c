@@ -164,9 +164,11 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 	struct loss_limits limits;
 	const char *beyond;
 
-	if (!j->cell->variant.max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) || loss_parse(&limits, j->cell->variant.max_loss, NULL))
+	if (!j->cell->variant.max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) ||
+		loss_parse(&limits, j->cell->variant.max_loss, NULL))
 		return;
-	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s", out->row.cause ? out->row.cause : "the outputs are drawn anew in each run")
+	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s",
+				    out->row.cause ? out->row.cause : "the outputs are drawn anew in each run")
 		: loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;

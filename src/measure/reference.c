@@ -17,6 +17,7 @@
 #include "checkpoint/checkpoint.h"
 #include "hub/hub.h"
 #include "measure/derive.h"
+#include "measure/golden.h"
 #include "measure/hear.h"
 #include "measure/request.h"
 
@@ -57,6 +58,8 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 	enum status st;
 
 	*out = (struct reference){ 0 };
+	if ((st = golden_check(path, err)))
+		return st;
 	if ((st = outputs_read(a, path, &out->answer, err)))
 		return error_prefix(err, "golden outputs");
 	if (!out->answer.count)

@@ -737,7 +737,10 @@ const char *inputs_file_lacks(struct arena *a, const struct tensor_type *types, 
 	if (!safetensors_open(&passing, path, &shard, &tensors, &n, NULL))
 		for (size_t i = 0; i < count; i++) {
 			enum role role = role_of(&types[i]);
-			const char *usual = role == ROLE_MASK ? "1" : role == ROLE_TYPE_IDS ? "0" : role == ROLE_POSITIONS ? "0, 1, 2, ..." : NULL;
+			const char *usual = role == ROLE_MASK ? "1"
+				: role == ROLE_TYPE_IDS       ? "0"
+				: role == ROLE_POSITIONS      ? "0, 1, 2, ..."
+							      : NULL;
 
 			if (usual && !find(tensors, n, types[i].name))
 				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", types[i].name, usual));
