@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "measure/conform.h"
-#include "measure/reference.h"
+#include "measure/golden.h"
 #include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
@@ -174,16 +174,10 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
 		return error_set(err, STATUS_BAD_INPUT, "--golden has the shapes of the file: no batch, length or size of images can be asked for");
 	// One that cannot be read is the caller's mistake, told before anything is a row.
-	if (q->golden) {
-		struct arena passing = { 0 };
-		struct reference golden;
-		enum status read = reference_read_golden(&golden, q->golden, &passing, err);
-
-		arena_done(&passing);
-		if (read)
-			return read;
-	}
-	enum status s = hub_find(&m.hub, a, model, err);
+	enum status s = q->golden ? golden_check(q->golden, err) : STATUS_OK;
+	if (s != STATUS_OK)
+		return s;
+	s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
 	if (m.hub.kind == HUB_ONNX_FILE) {
