@@ -85,9 +85,10 @@ static enum status draw_inputs(struct work *w, struct error *err)
 		(st = inputs_check_asked(types, count, w->ask.batch, w->ask.sequence, err)))
 		return st;
 	if (w->ask.golden) {
-		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, err);
-		if (!st)
-			say_row(json_pack("{s:s?}", "inputs_note", inputs_file_lacks(&w->arena, types, count, w->ask.golden)));
+		const char *lacks = NULL;
+
+		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, &lacks, err);
+		say_row(json_pack("{s:s?}", "inputs_note", lacks));
 	} else {
 		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->drawn, err);
 	}

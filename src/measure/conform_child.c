@@ -45,7 +45,7 @@ static enum status bind(struct case_work *w, struct graph *g, const struct graph
 	shaped = graph_new(&open);
 	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, shaped, err))) {
 		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
-		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, err);
+		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, NULL, err);
 		for (size_t i = 0; i < dynamic.input_count && !st; i++)
 			for (int axis = 0; axis < in[i].rank; axis++) {
 				const char *symbol = graph_input_symbol(shaped, i, axis);
@@ -111,14 +111,14 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 {
 	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor), *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
 	struct reference ref;
-	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, err);
+	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, NULL, err);
 
 	if (st)
 		return st;
-	if (rows > 0 && form->is_static)
-		return error_set(err, STATUS_UNSUPPORTED, "--batch: the graphs of this platform have fixed shapes, those of the case");
 	if (rows > 0)
-		return conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
+		return form->is_static
+			? error_set(err, STATUS_UNSUPPORTED, "--batch: the graphs of this platform have fixed shapes, those of the case")
+			: conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
 	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
 	    (st = reference_read_golden(&ref, io, &w->arena, err)))
 		return st;

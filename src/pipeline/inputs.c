@@ -82,18 +82,20 @@ static int batch_rank(const char *name)
 	return text_ends(name, "mask") || text_starts(name, "in.pixel_values") || text_starts(name, "in.input_") ? 2 : 1;
 }
 
+static bool is_one_of(const char *symbol, const char *const *names, size_t count)
+{
+	for (size_t i = 0; symbol && i < count; i++)
+		if (!strcasecmp(symbol, names[i]))
+			return true;
+	return false;
+}
+
 bool inputs_names_batch(const char *symbol, int axis)
 {
 	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "image_batch", "audio_batch" };
 	static const char *const first[] = { "bs", "N", "b" };      // elsewhere a number of points, of boxes, ...
 
-	for (size_t i = 0; symbol && i < sizeof names / sizeof *names; i++)
-		if (!strcasecmp(symbol, names[i]))
-			return true;
-	for (size_t i = 0; symbol && axis == 0 && i < sizeof first / sizeof *first; i++)
-		if (!strcasecmp(symbol, first[i]))
-			return true;
-	return false;
+	return is_one_of(symbol, names, sizeof names / sizeof *names) || (axis == 0 && is_one_of(symbol, first, sizeof first / sizeof *first));
 }
 
 bool inputs_names_length(const char *symbol)
@@ -670,8 +672,16 @@ static enum status check_filled(const struct weight *w, const char *path, struct
 		tensor_shape_text(w->rank, w->dim, text, sizeof text));
 }
 
-enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err)
+// How the row says what a role's neutral value is.
+static const char *neutral_word(enum role role)
 {
+	return role == ROLE_MASK ? "1" : role == ROLE_TYPE_IDS ? "0" : role == ROLE_POSITIONS ? "0, 1, 2, ..." : NULL;
+}
+
+enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, const char **lacks,
+	struct error *err)
+{
+	const char *names = NULL;
 	struct shard shard;
 	struct weight *tensors;
 	size_t tensor_count_in_file;
@@ -697,6 +707,8 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, tensor_count_in_file, "pixel_values") : NULL;
 			const struct weight *sound = text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
 
+			if (neutral_word(role))
+				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", type.name, neutral_word(role)));
 			if (pixels && pixels->rank > 2) {        // [batch, height, width] beside [batch, channels, height, width]
 				type.dim[0] = pixels->dim[0];
 				type.dim[1] = pixels->dim[pixels->rank - 2];
@@ -723,30 +735,9 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 		if (st)
 			return st;
 	}
+	if (lacks)
+		*lacks = names ? arena_printf(a, "not in the golden file, and given their usual values: %s", names) : NULL;
 	return STATUS_OK;
-}
-
-const char *inputs_file_lacks(struct arena *a, const struct tensor_type *types, size_t count, const char *path)
-{
-	struct arena passing = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	const char *names = NULL;
-	size_t n;
-
-	if (!safetensors_open(&passing, path, &shard, &tensors, &n, NULL))
-		for (size_t i = 0; i < count; i++) {
-			enum role role = role_of(&types[i]);
-			const char *usual = role == ROLE_MASK ? "1"
-				: role == ROLE_TYPE_IDS       ? "0"
-				: role == ROLE_POSITIONS      ? "0, 1, 2, ..."
-							      : NULL;
-
-			if (usual && !find(tensors, n, types[i].name))
-				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", types[i].name, usual));
-		}
-	arena_done(&passing);
-	return names ? arena_printf(a, "not in the golden file, and given their usual values: %s", names) : NULL;
 }
 
 static int by_name(const void *a, const void *b)

@@ -80,9 +80,9 @@ int64_t inputs_positions(const struct input_hints *hints);
 // Tensors "in.NAME" of a safetensors file for the declared inputs; memory in `a`. BAD_INPUT names a missing one.
 // A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a decoder's cache is empty; so
 // is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
-enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, struct error *err);
-// "not in the golden file, and given their usual values: token_type_ids (0)": masks, types and positions that it lacks. NULL: none, or the file cannot be read.
-const char *inputs_file_lacks(struct arena *a, const struct tensor_type *types, size_t count, const char *path);
+// *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none of the three is.
+enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, const char **lacks,
+	struct error *err);
 // SHA-256 over names, types, shapes and bytes.
 void inputs_hash(const struct tensor *in, size_t count, char out[65]);
 

@@ -35,7 +35,7 @@ static void take_inputs(const char *path, size_t size, const struct tensor_type 
 	size_t elements;
 
 	fuzz_memory_begin();
-	enum status s = inputs_file(&a, types, count, path, in, &e);
+	enum status s = inputs_file(&a, types, count, path, in, NULL, &e);
 	fuzz_memory_end(size, FIXED, EACH);
 	if (s)
 		fuzz_refused(s, &e, NULL);

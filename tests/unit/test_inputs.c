@@ -195,19 +195,19 @@ static void files(void **state)
 	(void)state;
 	close(mkstemp(path));
 	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
-	assert_int_equal(inputs_file(&a, text_types, 4, path, in, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, text_types, 4, path, in, NULL, &err), STATUS_OK);
 	assert_int_equal(((int64_t *)in[0].data)[1], 4);         // int32 in the file, int64 in the graph
 	assert_int_equal(((int64_t *)in[1].data)[5], 0);
 	assert_int_equal(((int64_t *)in[2].data)[5], 0);         // not in the file: neutral
 	assert_int_equal(((int32_t *)in[3].data)[5], 2);
 	assert_true(in[3].dim[0] == 2 && in[3].dim[1] == 3);
-	assert_int_equal(inputs_file(&a, text_types, 5, path, in, &err), STATUS_BAD_INPUT);
+	assert_int_equal(inputs_file(&a, text_types, 5, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "in.inputs_embeds"));
 	const struct tensor_type past = { .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 } };
-	assert_int_equal(inputs_file(&a, &past, 1, path, in, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, &past, 1, path, in, NULL, &err), STATUS_OK);
 	assert_true(in[0].dim[0] == 2 && in[0].dim[2] == 0 && in[0].nbytes == 0);
 	const struct tensor_type narrow = { "input_ids", DTYPE_I64, 2, { -1, 4 } };
-	assert_int_equal(inputs_file(&a, &narrow, 1, path, in, &err), STATUS_BAD_INPUT);
+	assert_int_equal(inputs_file(&a, &narrow, 1, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "[2,3]"));
 	unlink(path);
 	arena_done(&a);
@@ -494,14 +494,14 @@ static void states_of_a_file(void **state)
 	(void)state;
 	close(mkstemp(path));
 	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
-	assert_int_equal(inputs_file(&a, types, 2, path, in, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, types, 2, path, in, NULL, &err), STATUS_OK);
 	assert_true(in[0].dim[0] == 1 && in[0].dim[2] == 0);
 	uses = 1;
 	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
-	assert_int_equal(inputs_file(&a, types, 2, path, in, &err), STATUS_BAD_INPUT);
+	assert_int_equal(inputs_file(&a, types, 2, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "in.past_key_values.0.encoder.key"));
 	assert_int_equal(safetensors_write(path, stored, 1, &err), STATUS_OK);
-	assert_int_equal(inputs_file(&a, types, 1, path, in, &err), STATUS_BAD_INPUT);
+	assert_int_equal(inputs_file(&a, types, 1, path, in, NULL, &err), STATUS_BAD_INPUT);
 	unlink(path);
 	arena_done(&a);
 }
