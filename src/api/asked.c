@@ -107,6 +107,11 @@ bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave)
 	return true;
 }
 
+bool asked_other_files(const struct asked *x, const struct asked *y)
+{
+	return text_is(x->field[ASKED_MODEL], y->field[ASKED_MODEL]) && !text_agree(x->field[ASKED_FILES], y->field[ASKED_FILES]);
+}
+
 void asked_learn(struct asked *x, const struct asked *y)
 {
 	if (!x->field[ASKED_FILES])

@@ -40,6 +40,8 @@ struct asked { const char *field[ASKED_COUNT]; };            // NULL: the defaul
 void asked_of(struct asked *out, struct arena *a, const struct side_row *r, const struct side *const *sides, size_t side_count);
 // What is not known of a model's files is no difference. Fields whose bit 1 << field is in `leave` do not count.
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave);
+// Two known, unlike contents of one name?
+bool asked_other_files(const struct asked *x, const struct asked *y);
 // What y knows of the model's files and x does not.
 void asked_learn(struct asked *x, const struct asked *y);
 // "bert-base-uncased on cpu, batch 1, 128 tokens, precision int8-dynamic", without the fields of `leave`.

@@ -312,13 +312,9 @@ static uint64_t leave_files(const struct asked *x, const struct groups *g, const
 	const struct groups *const sides[] = { g, h };
 
 	for (size_t i = 0; i < 2; i++)
-		for (size_t k = 0; k < sides[i]->count; k++) {
-			const struct asked *y = &sides[i]->items[k].asked;
-
-			if (text_is(x->field[ASKED_MODEL], y->field[ASKED_MODEL]) &&
-				!text_agree(x->field[ASKED_FILES], y->field[ASKED_FILES]))
+		for (size_t k = 0; k < sides[i]->count; k++)
+			if (asked_other_files(&sides[i]->items[k].asked, x))
 				return 0;
-		}
 	return (uint64_t)1 << ASKED_FILES;
 }
 

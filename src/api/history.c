@@ -44,8 +44,7 @@ static size_t gather(struct series *out, const struct side *side, struct arena *
 static uint64_t leave_files(const struct series *all, size_t count, const struct asked *x)
 {
 	for (size_t i = 0; i < count; i++)
-		if (text_is(all[i].asked.field[ASKED_MODEL], x->field[ASKED_MODEL]) &&
-			!text_agree(all[i].asked.field[ASKED_FILES], x->field[ASKED_FILES]))
+		if (asked_other_files(&all[i].asked, x))
 			return 0;
 	return (uint64_t)1 << ASKED_FILES;
 }

@@ -207,9 +207,8 @@ const char *report_model_name(const char *model)
 		return model;
 	slash = strrchr(model, '/');
 	if (slash != NULL && text_ends(model, ".onnx"))              // every exporter writes model.onnx: its folder is its name
-		while (slash > model && *--slash != '/')
-			;
-	return slash != NULL && slash[*slash == '/'] != '\0' ? slash + (*slash == '/') : model;
+		slash = memrchr(model, '/', (size_t)(slash - model));
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : model;
 }
 
 // "All 4 models run here", of those that were asked where they could run.
