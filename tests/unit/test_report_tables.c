@@ -169,11 +169,19 @@ static void test_files_keep_lines_apart(void **state)
 	assert_true(json_number_value(json_object_get(cell(f, 1, "openvino"), "times_cpu")) < 3);
 }
 
+static void junit_says(struct fixture *f, const char *words)
+{
+	struct text junit = { 0 };
+
+	written(f, REPORT_JUNIT, NULL, &junit);
+	says(&junit, words);
+	text_done(&junit);
+}
+
 // Two models typed by one name, on one platform: that the one is right takes nothing back of the other's being wrong.
 static void test_wrong_files_stay_wrong(void **state)
 {
 	struct fixture *f = *state;
-	struct text junit = { 0 };
 	struct cell_result r = test_result(0, "m.onnx", "cpu", VERDICT_WRONG);
 
 	r.row.model_sha256 = "0123456789abcdef";
@@ -186,9 +194,7 @@ static void test_wrong_files_stay_wrong(void **state)
 	assert_int_equal(line_count(f), 2);
 	says(&f->md, "1 of 2 models run here");
 	says(&f->md, "it differs");
-	written(f, REPORT_JUNIT, NULL, &junit);
-	says(&junit, "tests=\"2\" failures=\"1\"");
-	text_done(&junit);
+	junit_says(f, "tests=\"2\" failures=\"1\"");
 }
 
 // What no reference judged stands beside the agreement, in every format that has words for it.
@@ -221,7 +227,6 @@ static void test_one_line_in_every_arithmetic(void **state)
 {
 	struct fixture *f = *state;
 	struct cell_result half = process_of("m", "qnn", 25, 0), bf16 = process_of("b", "cpu", 80, 0);
-	struct text junit = { 0 };
 
 	half.row.compute_dtype = "f16";
 	add(f, "m", "qnn", half);                                // before any that computes in f32
@@ -243,9 +248,7 @@ static void test_one_line_in_every_arithmetic(void **state)
 	says(&f->html, "f16 against f32; one process each: no claim");
 	assert_string_equal(text_in(section(f, "best_latency", 0), "best"), "qnn (computed in f16)");
 	assert_string_equal(text_in(section(f, "best_latency", 0), "interval"), "f16 against f32; one process each: no claim");
-	written(f, REPORT_JUNIT, NULL, &junit);
-	says(&junit, "computed in f16");
-	text_done(&junit);
+	junit_says(f, "computed in f16");
 }
 
 // An emulator is given fewer tokens than the others where no length was asked for: one question, one line, no comparison.
