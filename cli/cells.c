@@ -172,7 +172,8 @@ static int bring(struct cells *c, const char **models, size_t *count)
 		struct plan_model m;
 		struct hub_model hub;
 		// A folder or a file of its own lacks nothing that could be brought; what lies there is looked at once, afterwards.
-		if (hub_find(&hub, &x.arena, models[i], NULL) == STATUS_OK && (hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE))
+		if (hub_find(&hub, &x.arena, models[i], NULL) == STATUS_OK &&
+			(hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE))
 			continue;
 		if (plan_model(&m, &c->arena, models[i], &q, NULL) == STATUS_OK && m.refused != STATUS_UNSUPPORTED)
 			code = fetching_add(&x, models[i], FETCH_MODEL, &added);

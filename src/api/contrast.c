@@ -234,8 +234,11 @@ static const char *note_of(const struct contrast *q, struct arena *a)
 	const char *out = NULL;
 
 	out = arena_join(a, out, "; ", changed(a, "engine", x->row.engine, y->row.engine));
-	out = arena_join(a, out, "; ", text_is(x->row.engine, y->row.engine) ? changed(a, "engine version", x->row.engine_version, y->row.engine_version) : NULL);
-	out = arena_join(a, out, "; ", changed(a, "machine", arena_printf(a, "%.8s", x->machine), arena_printf(a, "%.8s", y->machine)));
+	out = arena_join(a, out, "; ",
+		text_is(x->row.engine, y->row.engine) ? changed(a, "engine version", x->row.engine_version, y->row.engine_version)
+						      : NULL);
+	out = arena_join(
+		a, out, "; ", changed(a, "machine", arena_printf(a, "%.8s", x->machine), arena_printf(a, "%.8s", y->machine)));
 	out = arena_join(a, out, "; ", changed(a, "assay", x->version, y->version));
 	out = arena_join(a, out, "; ", changed(a, "commit", x->commit, y->commit));
 	out = arena_join(a, out, "; ", changed(a, "computes in", x->row.compute_dtype, y->row.compute_dtype));

@@ -129,8 +129,9 @@ static void own_interval(struct row *r, const double *ms, size_t count)
 
 static const char *time_text(struct arena *a, const struct row *r)
 {
-	return isnan(r->latency_low_ms) || isnan(r->latency_high_ms) ? arena_printf(a, "%.4g ms (too few runs for an interval)", r->latency_ms)
-								     : arena_printf(a, "%.4g ms (%.4g to %.4g)", r->latency_ms, r->latency_low_ms, r->latency_high_ms);
+	return isnan(r->latency_low_ms) || isnan(r->latency_high_ms)
+		? arena_printf(a, "%.4g ms (too few runs for an interval)", r->latency_ms)
+		: arena_printf(a, "%.4g ms (%.4g to %.4g)", r->latency_ms, r->latency_low_ms, r->latency_high_ms);
 }
 
 static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)

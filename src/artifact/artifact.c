@@ -388,20 +388,23 @@ static bool is_ours(const char *graph)
 }
 
 // What is in the folder and would be replaced must be these weights, or have been written by us: somebody's own are not.
-static enum status check_replaced(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, struct error *err)
+static enum status check_replaced(
+	const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, struct error *err)
 {
 	char path[PATH_MAX];
 	bool again = true;
 	for (size_t i = 0; i < count; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, arts[i].file);
 		if (file_exists(path) && !is_ours(path))
-			return error_set(err, STATUS_BAD_INPUT, "%s: was not written by assay; name another folder for the graph", path);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: was not written by assay; name another folder for the graph", path);
 		again = again && file_exists(path);
 	}
 	for (size_t i = 0; i < c->shard_count && !again; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, c->shards[i].location);
 		if (file_exists(path) && !holds(path, &c->shards[i]))
-			return error_set(err, STATUS_BAD_INPUT, "%s: holds other weights; name another folder for the graph", path);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: holds other weights; name another folder for the graph", path);
 	}
 	return STATUS_OK;
 }
@@ -421,7 +424,8 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 	if (!ours)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
-	if ((s = check_replaced(arts, count, c, folder, err)) || (s = fill_folder(arts, count, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err)))
+	if ((s = check_replaced(arts, count, c, folder, err)) ||
+		(s = fill_folder(arts, count, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err)))
 		return s;
 	return count > 1 ? copy_small_files(c, folder, err) : STATUS_OK;
 }

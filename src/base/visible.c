@@ -29,8 +29,9 @@ size_t visible_utf8(const char *s, size_t left, uint32_t *code)
 
 bool visible_is_control(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x061C || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-		c == 0x2060 || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF;
+	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
+		(c >= 0x2028 && c <= 0x202E) || c == 0x2060 || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF || c == 0xFFFE ||
+		c == 0xFFFF;
 }
 
 size_t visible_not_utf8(const void *text, size_t nbytes)

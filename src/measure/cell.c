@@ -300,7 +300,9 @@ static void check_files(
 	model_fingerprint(now, c->path);
 	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
 		return;
-	not_asked(out, "the model's files were changed while it was measured: which of their contents an answer would be of is not known", a);
+	not_asked(out,
+		"the model's files were changed while it was measured: which of their contents an answer would be of is not known",
+		a);
 	out->row.model_sha256 = NULL;
 }
 
@@ -321,9 +323,12 @@ static void check_golden(const char *golden, const char *stamp, struct cell_resu
 	char now[65];
 
 	if (!golden || !verdict_ran(out->verdict) ||
-	    (text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) && text_is(now, out->row.golden_sha256)))
+		(text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) &&
+			text_is(now, out->row.golden_sha256)))
 		return;
-	not_asked(out, "the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known", a);
+	not_asked(out,
+		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known",
+		a);
 }
 
 // A device that is not here: is there anything that was compiled for it?
@@ -334,7 +339,8 @@ static void check_compiled(struct cell_result *out, struct arena *a)
 	out->verdict = VERDICT_UNSUPPORTED;
 	out->row.cause = row_left_none(&out->row)
 		? arena_printf(a, "nothing was compiled for the device: %s", out->row.fallback_reason)
-		: arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others", (long long)out->row.nodes_elsewhere);
+		: arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others",
+			  (long long)out->row.nodes_elsewhere);
 	out->row.fallback_reason = NULL;
 }
 

@@ -304,7 +304,8 @@ static enum status find_draws(struct work *w, struct error *err)
 	for (size_t i = 0; i < count; i++) {
 		first[i] = w->out[i];
 		if (!(first[i].data = arena_try(&w->arena, first[i].nbytes)))
-			return error_set(err, STATUS_NO_MEMORY, "not enough memory to keep the outputs of a run beside those of the next");
+			return error_set(
+				err, STATUS_NO_MEMORY, "not enough memory to keep the outputs of a run beside those of the next");
 		memcpy(first[i].data, w->out[i].data, first[i].nbytes);
 	}
 	if ((st = run_once(w, err)))

@@ -132,7 +132,8 @@ static enum status write_tokens(struct work *w, const struct generation *g, cons
 
 	for (size_t i = 0; i < 2; i++)
 		out[i].nbytes = (size_t)(w->shape.batch * g->new_tokens) * dtype_size(out[i].dtype);
-	return path ? outputs_write(&w->arena, path, w->made_from, &(struct answer){ .tensors = out, .count = 2 }, err) : STATUS_OK;
+	return path ? outputs_write(&w->arena, path, w->made_from, &(struct answer){ .tensors = out, .count = 2 }, err)
+		    : STATUS_OK;
 }
 
 enum status work_generate_reference(struct work *w, const char *path, struct error *err)

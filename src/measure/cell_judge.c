@@ -101,8 +101,8 @@ static enum verdict judge_graph(const struct reference *golden, const struct ref
 	return v;
 }
 
-static enum verdict judge_arithmetic(const struct reference *by, const struct answer *x, struct bound bound, struct arena *a, struct row *r,
-	json_t **checks, const char **why)
+static enum verdict judge_arithmetic(const struct reference *by, const struct answer *x, struct bound bound, struct arena *a,
+	struct row *r, json_t **checks, const char **why)
 {
 	struct row figures;
 	enum verdict v;
@@ -176,8 +176,8 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 	}
 }
 
-static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct answer *x, struct arena *a,
-	struct cell_result *out, struct error *err)
+static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct answer *x,
+	struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct reference none = { .absent = "no golden outputs" }, golden = given->by == BY_GOLDEN && given->name ? *given : none;
 	struct reference graph = given->by != BY_GOLDEN && given->name ? *given : none, second = none, arithmetic;
@@ -277,8 +277,8 @@ static enum status ask_third(const struct judging *j, const struct reference *re
 	if (!third.name || reference_judge(&third, x, bound, a, &ignored, NULL) != VERDICT_RIGHT)
 		return STATUS_OK;
 	out->verdict = VERDICT_UNJUDGED;
-	out->row.cause = arena_printf(a, "not judged: %s and %s disagree, and which of them is right is not known: %s", ref->name, third.name,
-		out->row.cause);
+	out->row.cause = arena_printf(a, "not judged: %s and %s disagree, and which of them is right is not known: %s", ref->name,
+		third.name, out->row.cause);
 	return STATUS_OK;
 }
 

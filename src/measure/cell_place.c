@@ -99,8 +99,10 @@ static void say_placement(struct work *w, const struct session *session, const s
 	r.nodes_elsewhere = p->elsewhere;
 	r.partitions = p->partitions;
 	if (row_left_none(&r)) {
-		const char *gone = p->count == 0 ? "the graph has no node"
-			: arena_printf(&w->arena, "all %zu node%s folded into constants before it was asked", p->count, p->count == 1 ? " was" : "s were");
+		const char *gone = p->count == 0
+			? "the graph has no node"
+			: arena_printf(&w->arena, "all %zu node%s folded into constants before it was asked", p->count,
+				  p->count == 1 ? " was" : "s were");
 
 		say_row(json_pack("{s:s?, s:s}", "actual", ran ? "cpu" : NULL, "fallback_reason",
 			arena_printf(&w->arena, "nothing was left to compute on %s: %s", r.requested, gone)));

@@ -151,7 +151,8 @@ static double freedom_of(struct sides *s)
 	return isfinite(freedom) ? freedom : fmin(a, b);
 }
 
-static void stretch(const struct sides *s, const double *sorted, double middle, double freedom, double p, double *low, double *high)
+static void stretch(
+	const struct sides *s, const double *sorted, double middle, double freedom, double p, double *low, double *high)
 {
 	size_t fewest = s->a_count < s->b_count ? s->a_count : s->b_count;
 	double n = (double)fewest;

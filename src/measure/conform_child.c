@@ -117,7 +117,8 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 		return st;
 	if (rows > 0)
 		return form->is_static
-			? error_set(err, STATUS_UNSUPPORTED, "--batch: the graphs of this platform have fixed shapes, those of the case")
+			? error_set(err, STATUS_UNSUPPORTED,
+				  "--batch: the graphs of this platform have fixed shapes, those of the case")
 			: conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
 	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
 	    (st = reference_read_golden(&ref, io, &w->arena, err)))

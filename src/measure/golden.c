@@ -25,7 +25,8 @@ enum status golden_check(const char *path, struct error *err)
 	if (st)
 		return error_prefix(err, "golden outputs");
 	if (count > GOLDEN_TENSORS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "golden outputs: %s: holds %zu tensors; at most %d are read", path, count, GOLDEN_TENSORS_MOST);
+		return error_set(err, STATUS_BAD_INPUT, "golden outputs: %s: holds %zu tensors; at most %d are read", path, count,
+			GOLDEN_TENSORS_MOST);
 	return STATUS_OK;
 }
 

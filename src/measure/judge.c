@@ -431,8 +431,9 @@ static const char *beyond_bound_of_small(const struct bound *bound, const struct
 		return NULL;
 	if (rms <= rounding * out->reference_absmax) {
 		if (nmse >= UNLIKE)
-			out->not_judged = arena_printf(a, "beside values of %.3g, %zu of its %zu values are below float32's rounding",
-				out->reference_absmax, sum->small, sum->numbers);
+			out->not_judged =
+				arena_printf(a, "beside values of %.3g, %zu of its %zu values are below float32's rounding",
+					out->reference_absmax, sum->small, sum->numbers);
 		return NULL;
 	}
 	out->decided_by = "NMSE of small values";

@@ -109,7 +109,8 @@ static enum status take(struct arena *a, const struct weight *all, size_t count,
 	*out = (struct answer){ .tensors = tensors };
 	for (size_t i = 0; i < count; i++) {
 		const struct weight *w = &all[i];
-		const bool is_mask = text_is(w->name, MASK), is_tokens = text_is(w->name, TOKENS), is_output = text_starts(w->name, OUTPUT);
+		const bool is_mask = text_is(w->name, MASK), is_tokens = text_is(w->name, TOKENS),
+			   is_output = text_starts(w->name, OUTPUT);
 		// Outputs from the front, in their order; the inputs from the back.
 		struct tensor *t = is_output ? &tensors[out->count] : is_mask ? &tensors[count] : &tensors[count - 1];
 
@@ -121,7 +122,8 @@ static enum status take(struct arena *a, const struct weight *all, size_t count,
 		// The format promises no alignment.
 		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {
 			if (!(t->data = arena_try(a, t->nbytes)))
-				return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for the %zu bytes of %s", w->shard->path, t->nbytes, w->name);
+				return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for the %zu bytes of %s",
+					w->shard->path, t->nbytes, w->name);
 			memcpy(t->data, w->data, t->nbytes);
 		}
 		out->count += is_output;
@@ -149,7 +151,8 @@ enum status outputs_read_sealed(struct arena *a, const char *path, struct answer
 	size_t count;
 	enum status st;
 
-	if ((st = safetensors_open(a, path, &shard, &tensors, &count, err)) || (st = safetensors_metadata_of(&shard, &metadata, err)))
+	if ((st = safetensors_open(a, path, &shard, &tensors, &count, err)) ||
+		(st = safetensors_metadata_of(&shard, &metadata, err)))
 		return st;
 	st = sealed_check(path, metadata, shard.map, shard.nbytes, shard.header_nbytes, err);
 	json_decref(metadata);

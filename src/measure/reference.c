@@ -320,11 +320,14 @@ static bool judge_unheld(const struct reference *ref, const struct answer *x, st
 			if (derives_from(made, name) && !derives_from_no_token(made, ref->answer.mask))
 				by = arena_join(a, by, " and ", made);
 		}
-		row->not_judged = arena_join(a, row->not_judged, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
+		row->not_judged = arena_join(
+			a, row->not_judged, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
 		bad = judge_not_finite(&x->tensors[i]);
 		if (bad && !wrong) {
-			row->cause = row->cause ? row->cause
-				: arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", name, (long long)bad);
+			row->cause = row->cause
+				? row->cause
+				: arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", name,
+					  (long long)bad);
 			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + bad;
 			wrong = true;
 		}
@@ -384,8 +387,8 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
 }
 
-enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a, struct row *row,
-	json_t **checks)
+enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
+	struct row *row, json_t **checks)
 {
 	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
 	struct total total = { 0 };
@@ -417,7 +420,8 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
 		}
 		if (o)
-			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a, &check);
+			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a,
+				&check);
 		else
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
 		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing

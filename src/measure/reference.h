@@ -55,7 +55,7 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 
 // Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED where there is none or it masks every value. Fills the figures of `row`
 // and *checks (an array of check_json, may be NULL).
-enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a, struct row *row,
-	json_t **checks);
+enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
+	struct row *row, json_t **checks);
 
 #endif

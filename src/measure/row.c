@@ -25,7 +25,8 @@ void row_init(struct row *r)
 
 bool row_left_none(const struct row *r)
 {
-	return r->nodes_on_platform == 0 && r->nodes_elsewhere == 0 && r->partitions == 0 && r->requested && !text_is(r->requested, "cpu");
+	return r->nodes_on_platform == 0 && r->nodes_elsewhere == 0 && r->partitions == 0 && r->requested &&
+		!text_is(r->requested, "cpu");
 }
 
 bool row_took_none(const struct row *r)

@@ -39,7 +39,8 @@ static bool next(struct found *f, struct wire *w, struct wire_field *out)
 	if (got == WIRE_DAMAGED)
 		f->lacks = "is damaged: it cannot be read to its end, so the files of weights that it names are not known";
 	else if (got == WIRE_FIELD && (f->fields += 1 + out->skipped) > WIRE_FIELDS_MOST)
-		f->lacks = "has more than 8388608 fields, so the files of weights that it names are not known; no graph has so many";
+		f->lacks =
+			"has more than 8388608 fields, so the files of weights that it names are not known; no graph has so many";
 	return got == WIRE_FIELD && !f->lacks;
 }
 

@@ -34,7 +34,8 @@ static void count_message(struct count *c, const ProtobufCMessageDescriptor *d, 
 		if (wire_next(&w, &field) == WIRE_DAMAGED)
 			refuse(c, STATUS_BAD_INPUT, "is not a readable ONNX file");
 		else if (field.kind == WIRE_GROUP)           // protobuf-c knows none
-			refuse(c, STATUS_UNSUPPORTED, "holds a group of protobuf, an old kind of field that engines skip; assay cannot take such a graph apart");
+			refuse(c, STATUS_UNSUPPORTED,
+				"holds a group of protobuf, an old kind of field that engines skip; assay cannot take such a graph apart");
 		if (c->failed)
 			return;
 		const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(d, field.number);
@@ -47,7 +48,8 @@ static void count_message(struct count *c, const ProtobufCMessageDescriptor *d, 
 			f->type != PROTOBUF_C_TYPE_FLOAT && f->type != PROTOBUF_C_TYPE_DOUBLE)
 			c->weight += (uint64_t)(value.end - value.at) * VARINT_GROWTH;
 		if (!c->failed && c->weight > WEIGHT_MOST)
-			refuse(c, STATUS_BAD_INPUT, "holds more nodes and attributes than can be taken apart here (96 MiB of them)");
+			refuse(c, STATUS_BAD_INPUT,
+				"holds more nodes and attributes than can be taken apart here (96 MiB of them)");
 	}
 }
 

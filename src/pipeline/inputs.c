@@ -95,7 +95,8 @@ bool inputs_names_batch(const char *symbol, int axis)
 	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "image_batch", "audio_batch" };
 	static const char *const first[] = { "bs", "N", "b" };      // elsewhere a number of points, of boxes, ...
 
-	return is_one_of(symbol, names, sizeof names / sizeof *names) || (axis == 0 && is_one_of(symbol, first, sizeof first / sizeof *first));
+	return is_one_of(symbol, names, sizeof names / sizeof *names) ||
+		(axis == 0 && is_one_of(symbol, first, sizeof first / sizeof *first));
 }
 
 bool inputs_names_length(const char *symbol)
@@ -153,7 +154,8 @@ enum status inputs_check_asked(const struct tensor_type *types, size_t count, in
 		const struct tensor_type *t = &types[i];
 
 		for (int k = 0; k < t->rank; k++)
-			takes_batch |= (t->dim[k] < 0 && (k == 0 || inputs_names_batch(t->symbol[k], k))) || (k == 0 && t->dim[k] == batch);
+			takes_batch |= (t->dim[k] < 0 && (k == 0 || inputs_names_batch(t->symbol[k], k))) ||
+				(k == 0 && t->dim[k] == batch);
 		if (t->rank > 0 && !fixed)
 			fixed = t;
 		if (t->rank != 2 || !text_ends(t->name, "ids"))
@@ -162,11 +164,15 @@ enum status inputs_check_asked(const struct tensor_type *types, size_t count, in
 		ids = ids ? ids : t;
 	}
 	if (!takes_batch && fixed)
-		return error_set(err, STATUS_UNSUPPORTED, "--batch %lld cannot be asked of it: the model's inputs have a fixed batch of %lld (%s is %s)",
-			(long long)batch, (long long)fixed->dim[0], fixed->name, tensor_shape_text(fixed->rank, fixed->dim, shape, sizeof shape));
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--batch %lld cannot be asked of it: the model's inputs have a fixed batch of %lld (%s is %s)",
+			(long long)batch, (long long)fixed->dim[0], fixed->name,
+			tensor_shape_text(fixed->rank, fixed->dim, shape, sizeof shape));
 	if (!takes_sequence && ids)
-		return error_set(err, STATUS_UNSUPPORTED, "--seq %lld cannot be asked of it: the model's inputs have a fixed length of %lld (%s is %s)",
-			(long long)sequence, (long long)ids->dim[1], ids->name, tensor_shape_text(ids->rank, ids->dim, shape, sizeof shape));
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--seq %lld cannot be asked of it: the model's inputs have a fixed length of %lld (%s is %s)",
+			(long long)sequence, (long long)ids->dim[1], ids->name,
+			tensor_shape_text(ids->rank, ids->dim, shape, sizeof shape));
 	return STATUS_OK;
 }
 
@@ -678,8 +684,8 @@ static const char *neutral_word(enum role role)
 	return role == ROLE_MASK ? "1" : role == ROLE_TYPE_IDS ? "0" : role == ROLE_POSITIONS ? "0, 1, 2, ..." : NULL;
 }
 
-enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, const char **lacks,
-	struct error *err)
+enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
+	const char **lacks, struct error *err)
 {
 	const char *names = NULL;
 	struct shard shard;

@@ -81,8 +81,8 @@ int64_t inputs_positions(const struct input_hints *hints);
 // A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, and a decoder's cache is empty; so
 // is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
 // *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none of the three is.
-enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out, const char **lacks,
-	struct error *err);
+enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
+	const char **lacks, struct error *err);
 // SHA-256 over names, types, shapes and bytes.
 void inputs_hash(const struct tensor *in, size_t count, char out[65]);
 

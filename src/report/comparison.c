@@ -62,7 +62,8 @@ static const char *notes_of(struct arena *a, const struct store_comparison *c)
 
 	notes = arena_join(a, notes, "; ", qualifiers);
 	if (c->load_before > 0 || c->load_after > 0)
-		notes = arena_join(a, notes, "; ", arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
+		notes = arena_join(
+			a, notes, "; ", arena_printf(a, "load average %.1f before, %.1f after", c->load_before, c->load_after));
 	return notes;
 }
 

@@ -52,14 +52,23 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "90th percentile", c->p90);
 	html_fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);
 	html_fact(out, a, "Why unstable", r->stability_why);
-	html_fact(out, a, "Median, 95 % interval", !isnan(r->latency_low_ms) && !isnan(r->latency_high_ms) ? arena_join(a, report_ms(a, r->latency_low_ms), " to ", report_ms(a, r->latency_high_ms)) : NULL);
-	html_fact(out, a, "95th and 99th percentile", arena_join(a, report_ms(a, r->latency_p95_ms), ", ", report_ms(a, r->latency_p99_ms)));
+	html_fact(out, a, "Median, 95 % interval",
+		!isnan(r->latency_low_ms) && !isnan(r->latency_high_ms)
+			? arena_join(a, report_ms(a, r->latency_low_ms), " to ", report_ms(a, r->latency_high_ms))
+			: NULL);
+	html_fact(out, a, "95th and 99th percentile",
+		arena_join(a, report_ms(a, r->latency_p95_ms), ", ", report_ms(a, r->latency_p99_ms)));
 	html_fact(out, a, "Coefficient of variation", isnan(r->latency_cv) ? NULL : arena_printf(a, "%.3g", r->latency_cv));
 	html_fact(out, a, "Throughput", isnan(r->throughput_per_s) ? NULL : arena_printf(a, "%.4g inputs per second", r->throughput_per_s));
 	html_fact(out, a, "Time on the device", report_ms(a, r->device_ms));
 	html_fact(out, a, "Overheads", isnan(r->clock_overhead_us) ? NULL : arena_printf(a, "clock %.3g µs%s", r->clock_overhead_us, isnan(r->harness_overhead_us) ? ""
 		: arena_printf(a, ", assay's own %.3g µs", r->harness_overhead_us)));
-	html_fact(out, a, "Warm-up", r->warmup_runs != ROW_NONE ? arena_join(a, arena_printf(a, "%lld runs, %s", (long long)r->warmup_runs, report_ms(a, r->warmup_ms) ? report_ms(a, r->warmup_ms) : ""), ": ", r->warmup_end) : NULL);
+	html_fact(out, a, "Warm-up",
+		r->warmup_runs != ROW_NONE ? arena_join(a,
+						     arena_printf(a, "%lld runs, %s", (long long)r->warmup_runs,
+							     report_ms(a, r->warmup_ms) ? report_ms(a, r->warmup_ms) : ""),
+						     ": ", r->warmup_end)
+					   : NULL);
 	html_fact(out, a, "First run of a new shape", report_ms(a, r->new_shape_ms));
 	html_fact(out, a, "Building the graph", report_ms(a, r->build_ms));
 	html_fact(out, a, "Loading", report_ms(a, r->load_ms));
@@ -67,11 +76,14 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Peak anonymous memory (100 Hz)", report_mib(a, r->peak_anonymous_mib));
 	html_fact(out, a, "Largest proportional set size at the end of a phase", report_mib(a, r->peak_pss_mib));
 	html_fact(out, a, "High-water mark of the resident set", report_mib(a, r->peak_resident_mib));
-	html_fact(out, a, "Predicted peak", arena_join(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
+	html_fact(out, a, "Predicted peak",
+		arena_join(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
 	html_fact(out, a, "Placement", report_placement(a, r));
 	html_fact(out, a, "Fallback", c->fallback != NULL ? arena_join(a, c->fallback->chain, ": ", c->fallback->got) : NULL);
 	html_fact(out, a, "Computed by", c->is_stand_in ? "nothing: the null engine stood in for the platform (ASSAY_NULL)" : NULL);
-	html_fact(out, a, "Model", arena_join(a, arena_join(a, arena_join(a, r->model, ": ", r->model_type), ", ", r->head), ", ", s->lines[c->line].variant));
+	html_fact(out, a, "Model",
+		arena_join(a, arena_join(a, arena_join(a, r->model, ": ", r->model_type), ", ", r->head), ", ",
+			s->lines[c->line].variant));
 	html_fact(out, a, "Weights",
 		arena_join(a,
 			arena_join(a,
@@ -79,7 +91,9 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 				r->converted_bytes > 0 ? ", in the graph " : ", ", report_bytes(a, r->weights_bytes)),
 			"; given to the engine by ", r->placed_by));
 	html_fact(out, a, "Shortened", r->shortened == 1 ? arena_join(a, "yes, layers: ", "", integer_text(a, r->layers)) : NULL);
-	html_fact(out, a, "Engine", arena_join(a, arena_join(a, report_engine_name(r->engine), " ", r->engine_version), ", ", arena_join(a, r->device, ": ", r->device_description)));
+	html_fact(out, a, "Engine",
+		arena_join(a, arena_join(a, report_engine_name(r->engine), " ", r->engine_version), ", ",
+			arena_join(a, r->device, ": ", r->device_description)));
 	html_fact(out, a, "Emulated device", r->emulated == 1 ? "yes: a software stand-in for other hardware" : NULL);
 	html_fact(out, a, "Graph variant", r->form);
 	html_fact(out, a, "Engine options", options_text(a, r->options));

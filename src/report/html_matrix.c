@@ -89,7 +89,8 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			used[k] = true;
 		}
 		if (json_array_size(bars) > 0)
-			json_array_append_new(groups, json_pack("{s:s, s:s, s:o}", "name", l->name, "note", report_line_words(a, l), "bars", bars));
+			json_array_append_new(groups,
+				json_pack("{s:s, s:s, s:o}", "name", l->name, "note", report_line_words(a, l), "bars", bars));
 		else
 			json_decref(bars);
 	}

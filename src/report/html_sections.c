@@ -38,7 +38,10 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "<tr><td data-label=\"Platform\"><span class=\"strong\">%s</span></td><td data-label=\"Here\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"%s\"><span>",
 			html_esc(a, p->name), !p->is_available ? "v-off" : p->is_emulated ? "v-bad" : "v-right", !p->is_available ? "– no" : p->is_emulated ? "≈ emulated" : "✓ yes", p->is_available ? "With" : "Why not");
 		if (p->is_available)
-			text_addf(out, "%s<span class=\"sub\">%s</span>", html_esc(a, arena_join(a, arena_join(a, report_engine_name(p->engine), " ", p->engine_version), ", ", p->device)),
+			text_addf(out, "%s<span class=\"sub\">%s</span>",
+				html_esc(a,
+					arena_join(a, arena_join(a, report_engine_name(p->engine), " ", p->engine_version), ", ",
+						p->device)),
 				html_esc(a, p->capabilities));
 		else
 			text_add(out, html_prose(a, p->reason));
@@ -63,7 +66,9 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 			continue;
 		}
 		html_fact(out, a, "Processor", report_machine_line(a, m));
-		html_fact(out, a, "Caches", arena_join(a, arena_join(a, "L2 ", "", report_bytes(a, m->l2_bytes)), ", L3 ", report_bytes(a, m->l3_bytes)));
+		html_fact(out, a, "Caches",
+			arena_join(a, arena_join(a, "L2 ", "", report_bytes(a, m->l2_bytes)), ", L3 ",
+				report_bytes(a, m->l3_bytes)));
 		html_fact(out, a, "Instruction sets", m->features);
 		html_fact(out, a, "Kernel", m->kernel);
 		html_fact(out, a, "Hypervisor", m->hypervisor);

@@ -98,8 +98,8 @@ static void test_case(const struct summary *s, const struct report_cell *c, stru
 									    : verdict_sentence(c->verdict),
 		   *word = report_verdict_word(c);
 
-	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform), esc(a, l->name), esc(a, arena_join(a, l->variant, "; ", c->qualifiers)),
-		seconds(c));
+	text_addf(out, "    <testcase classname=\"assay.%s\" name=\"%s (%s)\" time=\"%.3f\">\n", esc(a, c->platform),
+		esc(a, l->name), esc(a, arena_join(a, l->variant, "; ", c->qualifiers)), seconds(c));
 	if (o == SKIPPED)
 		text_addf(out, "      <skipped message=\"%s: %s\"/>\n", word, esc(a, cause));
 	else if (o != PASSED)

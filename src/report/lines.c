@@ -521,7 +521,8 @@ static bool speaks_better(const struct report_cell *x, const struct report_cell 
 void summary_count_models(struct summary *out, struct arena *a)
 {
 	const struct report_cell **best = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
-	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *), **files = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *),
+		   **files = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	size_t count = 0;
 
 	for (size_t i = 0; i < out->cell_count; i++) {

@@ -73,7 +73,8 @@ static void judge(const char *path, size_t size)
 		return;
 	}
 	fuzz_memory_begin();
-	enum verdict v = reference_judge(&ref, &(struct answer){ .tensors = outputs, .count = sizeof outputs / sizeof *outputs }, bound_for(DTYPE_F32), &a, &row, &checks);
+	enum verdict v = reference_judge(&ref, &(struct answer){ .tensors = outputs, .count = sizeof outputs / sizeof *outputs },
+		bound_for(DTYPE_F32), &a, &row, &checks);
 	const char *tokens = reference_tokens(&ref, &a);
 	fuzz_memory_end(size, FIXED, EACH);
 	if ((v != VERDICT_RIGHT && v != VERDICT_WRONG && v != VERDICT_UNJUDGED) || (v != VERDICT_RIGHT) != (row.cause != NULL) || !json_is_array(checks) ||

@@ -302,8 +302,8 @@ static void files(void **state)
 
 	// What a person names: links are followed, pipes and devices stay what they are; file_write follows nothing.
 	struct stat st;
-	assert_int_equal(symlink("c/file", path("a/b/one")) | symlink("one", path("a/b/two")) | symlink("none", path("a/b/to_none")) |
-			symlink("circle", path("a/b/circle")),
+	assert_int_equal(symlink("c/file", path("a/b/one")) | symlink("one", path("a/b/two")) |
+			symlink("none", path("a/b/to_none")) | symlink("circle", path("a/b/circle")),
 		0);
 	assert_int_equal(file_write_user(path("a/b/two"), "by link", 7, &e), STATUS_OK);
 	assert_int_equal(file_read(&a, file, 100, &data, &n, &e), STATUS_OK);
@@ -415,9 +415,18 @@ static void clocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(errors), cmocka_unit_test(arenas), cmocka_unit_test(no_memory), cmocka_unit_test(texts),
-		cmocka_unit_test(half_precision), cmocka_unit_test(dtypes), cmocka_unit_test(tensors), cmocka_unit_test(files),
-		cmocka_unit_test(json), cmocka_unit_test(hashes), cmocka_unit_test(clocks),
+		cmocka_unit_test(words),
+		cmocka_unit_test(errors),
+		cmocka_unit_test(arenas),
+		cmocka_unit_test(no_memory),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(half_precision),
+		cmocka_unit_test(dtypes),
+		cmocka_unit_test(tensors),
+		cmocka_unit_test(files),
+		cmocka_unit_test(json),
+		cmocka_unit_test(hashes),
+		cmocka_unit_test(clocks),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

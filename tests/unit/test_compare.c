@@ -200,8 +200,12 @@ static void words(void **state)
 static void unlike_sides_are_covered(void **state)
 {
 	enum { EACH = 200, MOST = 30 };
-	static const struct { size_t count[2]; double scatter[2]; } unlike[] = {
-		{ { 6, 20 }, { 0.05, 0.005 } }, { { 20, 6 }, { 0.03, 0.05 } }, { { 7, 30 }, { 0.05, 0.01 } }, { { 6, 24 }, { 0.05, 0.05 } },
+	static const struct { size_t count[2]; double scatter[2];
+	} unlike[] = {
+		{ { 6, 20 }, { 0.05, 0.005 } },
+		{ { 20, 6 }, { 0.03, 0.05 } },
+		{ { 7, 30 }, { 0.05, 0.01 } },
+		{ { 6, 24 }, { 0.05, 0.05 } },
 	};
 	enum { KINDS = sizeof unlike / sizeof *unlike };
 	size_t missed = 0, missed95 = 0;
@@ -226,7 +230,8 @@ static void unlike_sides_are_covered(void **state)
 	}
 	printf("unlike sides: the 99 %% interval missed %zu of %d, the 95 %% interval %zu\n", missed, KINDS * EACH, missed95);
 	if (2 * missed > 3 * KINDS * EACH / 100 || 2 * missed95 > 11 * KINDS * EACH / 100)       // 1.5 %, 5.5 %
-		fail_msg("of %d comparisons the 99 %% interval missed %zu, the 95 %% interval %zu", KINDS * EACH, missed, missed95);
+		fail_msg("of %d comparisons the 99 %% interval missed %zu, the 95 %% interval %zu", KINDS * EACH, missed,
+			missed95);
 }
 
 // Times of processes that were run after each other on a machine that others used too; the files say how.
@@ -319,9 +324,15 @@ static void recorded_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(directions_and_bounds), cmocka_unit_test(drift_is_shared_by_pairs), cmocka_unit_test(nothing_is_called_different),
-		cmocka_unit_test(differences_are_found), cmocka_unit_test(unlike_sides_are_covered),
-		cmocka_unit_test(recorded_null_engine), cmocka_unit_test(recorded_noise), cmocka_unit_test(refusals), cmocka_unit_test(words),
+		cmocka_unit_test(directions_and_bounds),
+		cmocka_unit_test(drift_is_shared_by_pairs),
+		cmocka_unit_test(nothing_is_called_different),
+		cmocka_unit_test(differences_are_found),
+		cmocka_unit_test(unlike_sides_are_covered),
+		cmocka_unit_test(recorded_null_engine),
+		cmocka_unit_test(recorded_noise),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

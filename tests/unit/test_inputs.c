@@ -272,9 +272,20 @@ static void a_batch_is_named_or_asked_for(void **state)
 // What exporters write where nobody named a dimension says nothing; a name that says something else is no batch, whatever was asked for.
 static void names_of_first_dimensions(void **state)
 {
-	static const struct { const char *symbol; int64_t size, batch; } names[] = {
-		{ NULL, 8, 8 }, { "unk__7", 8, 8 }, { "s0", 8, 8 }, { "input_dynamic_axes_1", 8, 8 }, { "x_dim_0", 8, 8 }, { "batch_size", 8, 8 },
-		{ "B", 8, 8 }, { "time", 20, -1 }, { "seq_len", 20, -1 }, { "num_boxes", 20, -1 }, { "frames", 20, -1 }, { "rows", 8, -1 },
+	static const struct { const char *symbol; int64_t size, batch;
+	} names[] = {
+		{ NULL, 8, 8 },
+		{ "unk__7", 8, 8 },
+		{ "s0", 8, 8 },
+		{ "input_dynamic_axes_1", 8, 8 },
+		{ "x_dim_0", 8, 8 },
+		{ "batch_size", 8, 8 },
+		{ "B", 8, 8 },
+		{ "time", 20, -1 },
+		{ "seq_len", 20, -1 },
+		{ "num_boxes", 20, -1 },
+		{ "frames", 20, -1 },
+		{ "rows", 8, -1 },
 	};
 	const struct tensor_type cloud = { "points", DTYPE_F32, 3, { 1, -1, 3 }, { NULL, "N" } };
 	const struct tensor_type outputs[] = { { "y", DTYPE_F32, 2, { 1, 1 }, { 0 } }, { "z", DTYPE_F32, 2, { -1, 1 }, { 0 } } };
@@ -292,14 +303,17 @@ static void names_of_first_dimensions(void **state)
 	}
 	assert_int_equal(inputs_synthetic(&a, &cloud, 1, NULL, &shape, 1, &in, NULL), STATUS_OK);
 	assert_int_equal(inputs_batch(&cloud, &in, 1, 8), -1);
-	assert_true(!inputs_batch_leaves(outputs, 1, 8) && !inputs_batch_leaves(outputs, 1, 1) && inputs_batch_leaves(outputs, 2, 8));
+	assert_true(
+		!inputs_batch_leaves(outputs, 1, 8) && !inputs_batch_leaves(outputs, 1, 1) && inputs_batch_leaves(outputs, 2, 8));
 	arena_done(&a);
 }
 
 static void what_fixed_shapes_cannot_take(void **state)
 {
-	const struct tensor_type fixed[] = { { "input_ids", DTYPE_I64, 2, { 4, 16 }, { 0 } }, { "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
-	const struct tensor_type open[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 }, { 0 } }, { "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
+	const struct tensor_type fixed[] = { { "input_ids", DTYPE_I64, 2, { 4, 16 }, { 0 } },
+		{ "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
+	const struct tensor_type open[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 }, { 0 } },
+		{ "x", DTYPE_F32, 2, { 4, 8 }, { 0 } } };
 	struct error err = { 0 };
 
 	(void)state;
@@ -509,11 +523,23 @@ static void states_of_a_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(roles), cmocka_unit_test(the_same_whatever_the_order), cmocka_unit_test(undecided_shapes_are_named), cmocka_unit_test(files), cmocka_unit_test(other_kinds),
-		cmocka_unit_test(tokens_that_mean_something), cmocka_unit_test(shapes_asked_for),
-		cmocka_unit_test(tables_of_a_users_graph), cmocka_unit_test(padding_at_the_ends_of_rows), cmocka_unit_test(padding_keeps_what_means_something),
-		cmocka_unit_test(other_masks_stay_full), cmocka_unit_test(states_of_an_encoder), cmocka_unit_test(states_of_a_file),
-		cmocka_unit_test(a_batch_is_named_or_asked_for), cmocka_unit_test(names_of_first_dimensions), cmocka_unit_test(what_fixed_shapes_cannot_take), cmocka_unit_test(a_state_is_no_batch),
+		cmocka_unit_test(roles),
+		cmocka_unit_test(the_same_whatever_the_order),
+		cmocka_unit_test(undecided_shapes_are_named),
+		cmocka_unit_test(files),
+		cmocka_unit_test(other_kinds),
+		cmocka_unit_test(tokens_that_mean_something),
+		cmocka_unit_test(shapes_asked_for),
+		cmocka_unit_test(tables_of_a_users_graph),
+		cmocka_unit_test(padding_at_the_ends_of_rows),
+		cmocka_unit_test(padding_keeps_what_means_something),
+		cmocka_unit_test(other_masks_stay_full),
+		cmocka_unit_test(states_of_an_encoder),
+		cmocka_unit_test(states_of_a_file),
+		cmocka_unit_test(a_batch_is_named_or_asked_for),
+		cmocka_unit_test(names_of_first_dimensions),
+		cmocka_unit_test(what_fixed_shapes_cannot_take),
+		cmocka_unit_test(a_state_is_no_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

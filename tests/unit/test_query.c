@@ -340,9 +340,16 @@ static void test_every_question(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fastest), cmocka_unit_test(test_counts), cmocka_unit_test(test_what_went_wrong), cmocka_unit_test(test_comparisons),
-		cmocka_unit_test(test_claims), cmocka_unit_test(test_files), cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_one_row_a_question),
-		cmocka_unit_test(test_untested), cmocka_unit_test(test_every_question),
+		cmocka_unit_test(test_fastest),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_what_went_wrong),
+		cmocka_unit_test(test_comparisons),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_wrong_files),
+		cmocka_unit_test(test_one_row_a_question),
+		cmocka_unit_test(test_untested),
+		cmocka_unit_test(test_every_question),
 	};
 
 	return cmocka_run_group_tests(tests, make, unmake);

@@ -33,7 +33,9 @@ static enum verdict judged(const char *name, int rank, const char *beside, enum 
 	struct tensor theirs[] = { of(name, rank, zeros), of(beside ? beside : "", 3, zeros) };
 	struct tensor ours[] = { theirs[0], theirs[1] };
 	const struct tensor words = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask };
-	const struct reference ref = { .name = "another engine", .by = by, .answer = { .tensors = theirs, .count = beside ? 2 : 1 } };
+	const struct reference ref = {
+		.name = "another engine", .by = by, .answer = { .tensors = theirs, .count = beside ? 2 : 1 }
+	};
 	size_t inner = (size_t)1 << (rank - 2);
 	struct arena a = { 0 };
 	struct row row;
@@ -44,7 +46,8 @@ static enum verdict judged(const char *name, int rank, const char *beside, enum 
 	for (size_t i = (2 * TOKENS - 1) * inner; i < 2 * TOKENS * inner; i++)
 		ones[i] = 1;
 	ours[0].data = ones;
-	v = reference_judge(&ref, &(struct answer){ .tensors = ours, .count = 2, .mask = &words }, bound_for(DTYPE_F32), &a, &row, NULL);
+	v = reference_judge(
+		&ref, &(struct answer){ .tensors = ours, .count = 2, .mask = &words }, bound_for(DTYPE_F32), &a, &row, NULL);
 	*left_out = row.left_out;
 	arena_done(&a);
 	return v;
@@ -83,7 +86,9 @@ static void inputs_are_no_outputs(void **state)
 	struct tensor theirs[] = { of("y", 2, numbers), of("in.attention_mask", 2, zeros) };
 	struct tensor ours[] = { of("y", 2, others), of("in.attention_mask", 2, zeros) };
 	const struct tensor words = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask };
-	struct reference ref = { .name = "another engine", .by = BY_FILE, .answer = { .tensors = theirs, .count = 2, .mask = &words } };
+	struct reference ref = {
+		.name = "another engine", .by = BY_FILE, .answer = { .tensors = theirs, .count = 2, .mask = &words }
+	};
 	struct answer x = { .tensors = ours, .count = 2, .mask = &words };
 	struct arena a = { 0 };
 	struct row row;
@@ -124,9 +129,10 @@ static void an_average_of_no_token_decides_nothing(void **state)
 			      .dim = { 2, TOKENS },
 			      .data = words,
 			      .nbytes = sizeof words };
-	const struct reference ref = {
-		.name = "golden", .by = BY_GOLDEN, .derives = true, .answer = { .tensors = &golden, .count = 1, .mask = &no_token }
-	};
+	const struct reference ref = { .name = "golden",
+		.by = BY_GOLDEN,
+		.derives = true,
+		.answer = { .tensors = &golden, .count = 1, .mask = &no_token } };
 	struct arena a = { 0 };
 	struct row row;
 
@@ -134,12 +140,16 @@ static void an_average_of_no_token_decides_nothing(void **state)
 	row_init(&row);
 	for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
 		ones[i] = 1;
-	assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
+	assert_int_equal(
+		reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL),
+		VERDICT_UNJUDGED);
 	assert_non_null(strstr(row.cause, "no token is left"));
 	assert_string_equal(row.not_judged, "last_hidden_state, sentence_embedding");
 	words[0] = 1;
 	row_init(&row);
-	assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
+	assert_int_equal(
+		reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL),
+		VERDICT_WRONG);
 	assert_string_equal(row.not_judged, "last_hidden_state (judged only through sentence_embedding)");
 	arena_done(&a);
 }
@@ -160,7 +170,9 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 
 		ours[1] = i == 1 ? NAN : 0;              // here alone
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &o, .count = 1 }, bound_for(DTYPE_F32), &a, &row, NULL), expected[i]);
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &o, .count = 1 }, bound_for(DTYPE_F32), &a,
+					 &row, NULL),
+			expected[i]);
 		assert_int_equal(strstr(row.cause, "damaged") != NULL, i == 2);
 		assert_int_equal(row.non_finite, i == 1 ? 2 : 1);
 		assert_int_equal(row.left_out, 0);       // which is what is masked, or padding
@@ -187,7 +199,8 @@ static void no_finite_value_proves_nothing(void **state)
 		const struct reference ref = { .name = "golden", .by = BY_GOLDEN, .answer = { .tensors = t, .count = count } };
 
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = t, .count = count }, bound_for(DTYPE_F32), &a, &row, &checks),
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = t, .count = count }, bound_for(DTYPE_F32), &a,
+					 &row, &checks),
 			count == 1 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_true(json_is_null(json_object_get(json_array_get(checks, 0), "right")));
 		assert_string_equal(row.not_judged, "y (no finite value in it)");
@@ -212,7 +225,9 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < 3; k++) {
-		const struct reference ref = { .name = "golden", .by = BY_GOLDEN, .answer = { .tensors = t, .count = k == 2 ? 2 : 1 } };
+		const struct reference ref = {
+			.name = "golden", .by = BY_GOLDEN, .answer = { .tensors = t, .count = k == 2 ? 2 : 1 }
+		};
 
 		for (size_t i = 0; i < 2 * TOKENS; i++) {
 			theirs[i] = i % 2 ? 1e-7f : -2e-7f;
@@ -220,7 +235,8 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 			one[i] = (float)i;
 		}
 		row_init(&row);
-		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = o, .count = ref.answer.count }, bound_for(DTYPE_F32), &a, &row, NULL),
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = o, .count = ref.answer.count },
+					 bound_for(DTYPE_F32), &a, &row, NULL),
 			k == 0 ? VERDICT_UNJUDGED : VERDICT_RIGHT);
 		assert_int_equal(row.not_judged != NULL, k != 1);
 		if (k != 1)

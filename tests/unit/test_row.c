@@ -74,9 +74,13 @@ static void what_took_none(void **state)
 		const char *requested;
 		bool none, left;
 	} rows[] = {
-		{ 0, 0, 2, 0, "qnn", true, true }, { 0, 0, 2, 0, "cpu", false, false }, { 0, 0, 0, 0, "webgpu", true, true },
-		{ 0, 0, 2, 1, "qnn", false, false },             // they became one that the platform took
-		{ 0, 0, 2, ROW_NONE, "qnn", false, false }, { 0, 1, 1, 0, "qnn", true, false }, { 1, 1, 0, 1, "qnn", false, false },
+		{ 0, 0, 2, 0, "qnn", true, true },
+		{ 0, 0, 2, 0, "cpu", false, false },
+		{ 0, 0, 0, 0, "webgpu", true, true },
+		{ 0, 0, 2, 1, "qnn", false, false }, // they became one that the platform took
+		{ 0, 0, 2, ROW_NONE, "qnn", false, false },
+		{ 0, 1, 1, 0, "qnn", true, false },
+		{ 1, 1, 0, 1, "qnn", false, false },
 	};
 
 	(void)state;
@@ -155,8 +159,12 @@ static void what_json_cannot_say_is_null(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(absent_fields_are_null), cmocka_unit_test(every_field_survives), cmocka_unit_test(wrong_kinds_are_refused), cmocka_unit_test(what_took_none),
-		cmocka_unit_test(pieces_add_up), cmocka_unit_test(what_json_cannot_say_is_null),
+		cmocka_unit_test(absent_fields_are_null),
+		cmocka_unit_test(every_field_survives),
+		cmocka_unit_test(wrong_kinds_are_refused),
+		cmocka_unit_test(what_took_none),
+		cmocka_unit_test(pieces_add_up),
+		cmocka_unit_test(what_json_cannot_say_is_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
