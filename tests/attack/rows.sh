@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# How much a stranger's small database can take, rows that stand twice, its file of locks, and what crashes the database library.
+. "$SOURCE/tests/attack/lib_database.sh" || exit 1
+
+# ---- how much it takes ----------------------------------------------------------------------------------------------
+
+# 8 million rows that are all the same: 900 MB, of a file of 2 MB.
+forge rows "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(8000000)"
+within 60 500 1 "$ASSAY" import rows.duckdb --db new.duckdb
+has err 'hold more than 5000000 rows'
+code 0 "$ASSAY" export -o folder --db "$base"
+"$shell" rows.duckdb "COPY sample TO 'folder/sample.parquet'" >forged || fail "no Parquet"
+within 60 500 1 "$ASSAY" import folder --db new.duckdb
+has err 'hold more than 5000000 rows'
+# A link in a folder that is imported could lead anywhere.
+rm folder/sample.parquet
+ln -s "$work/secret" folder/sample.csv
+refused 'sample.csv is no regular file' "$ASSAY" import folder --db new.duckdb
+# A report of very many cells.
+forge cells "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 80001) r(i);
+	INSERT INTO event SELECT e.* REPLACE (e.id + 10 * i AS id, i AS cell) FROM event e, range(2, 80001) r(i) WHERE e.cell = 1;
+	INSERT INTO measurement SELECT m.* REPLACE (m.event + 10 * i AS event, i AS cell) FROM measurement m, range(2, 80001) r(i) WHERE m.cell = 1"
+within 120 600 0 "$ASSAY" report --db cells.duckdb
+has out '^null: 1 of 1 cells good'
+# Of very many questions, and of platforms that nobody has.
+forge questions "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 5101) r(i)"
+within 120 600 0 "$ASSAY" report --db questions.duckdb
+has err 'answers to 5100 questions; the report has the newest 5000'
+has out 'answers to 5100 questions; this report has the newest 5000'
+forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS requested) FROM cell c, range(2, 402) r(i)"
+refused 'more than 100 platforms and devices' "$ASSAY" report --db platforms.duckdb
+# As many results of another tool as are imported took 4 minutes and 1.4 GB, and failed; so did results with columns that nobody reads.
+awk 'BEGIN { for (i = 0; i < 10000; i++) printf "%s{\"avg_ns\":1000000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"m%d\",\"samples_ns\":[1000,2000]}", i ? "," : "[", i; print "]" }' >most.json
+within 60 600 0 "$ASSAY" import most.json --db most.duckdb
+code 0 "$ASSAY" query --format csv --db most.duckdb 'SELECT count(*), count(DISTINCT model), count(DISTINCT cell_key), min(latency_ms), max(latency_ms) FROM result'
+has out '^10000,10000,10000,0.0015,0.0015$'
+code 0 "$ASSAY" query --format csv --db most.duckdb "SELECT count(*), count(DISTINCT s.event), sum(s.number), count(*) FILTER (e.kind = 'verdict' AND e.cell = s.cell) FROM sample s JOIN event e ON e.id = s.event"
+has out '^20000,10000,10000,20000$'
+awk 'BEGIN { OFS = ","; $200 = ""; wide = $0; print "build_commit,model_filename,avg_ns,n_prompt,n_gen" wide; for (i = 0; i < 9000; i++) print "a,m" i ",1000,1,0" wide }' >wide.csv
+within 60 600 0 "$ASSAY" import wide.csv --db wide.duckdb
+has out ': 9000 rows of llama-bench'
+
+# A limit of file sizes ended the program without a word, and left a file behind.
+mkdir small
+(failures=0; ulimit -f 100; code 1 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db small/new.duckdb; exit $failures) ||
+	fail "at a limit of file sizes"
+has err 'ulimit -f'
+[ "$(ls small)" = new.duckdb.lock ] || fail "left behind: $(ls small)"
+cp "$base" small/there.duckdb
+(failures=0; ulimit -f 4; code 1 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/there.duckdb; exit $failures) ||
+	fail "at a limit of file sizes, of a database that is there"
+has err 'ulimit -f'
+code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
+has out '^1,1$'
+# ---- rows that stand twice ------------------------------------------------------------------------------------------
+
+# One database with a model or a run twice was taken in, and after it no honest one that had them: "More than one row returned by a subquery".
+for table in machine run model artifact cell event; do
+	again="INSERT INTO $table SELECT * REPLACE (id + 1000 AS id) FROM $table"
+	case $table in
+	machine | artifact) again="INSERT INTO $table FROM $table" ;;
+	cell) again="INSERT INTO cell SELECT * REPLACE (id + 1000 AS id, id AS origin_id) FROM cell" ;;
+	esac
+	forge twice "$again"
+	refused "of the rows of its table $table stand twice" "$ASSAY" import twice.duckdb --db new.duckdb
+	all="${all:-}$again;"
+done
+# A database that has them twice already takes in what is honest.
+forge all_twice "$all"
+for _ in 1 2; do
+	code 0 "$ASSAY" import "$base" --db all_twice.duckdb
+	has out ': 1 row, [01] of them new, of 0 new runs$'
+done
+has out ' 0 of them new'
+forge import "INSERT INTO import SELECT i, 'x', 'same', 'llama-bench', NULL, NULL, 0, now()::TIMESTAMP FROM range(1, 3) r(i)"
+refused 'of its table import stand twice, by sha256' "$ASSAY" import import.duckdb --db new.duckdb
+forge zero "INSERT INTO run SELECT * REPLACE (0 AS id, 1 AS pid) FROM run"
+refused 'do not belong together' "$ASSAY" import zero.duckdb --db new.duckdb
+# They are counted before they are looked up: 1.1 GB.
+forge million "INSERT INTO model SELECT m.* REPLACE (i AS id) FROM model m, range(2, 1000002) n(i)"
+within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
+has err '1000000 of the rows of its table model stand twice'
+within 60 500 0 "$ASSAY" import "$base" --db million.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge million "INSERT INTO run SELECT r.* REPLACE (i AS id) FROM run r, range(2, 1000002) n(i)"
+	within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
+	within 60 600 0 "$ASSAY" import "$base" --db million.duckdb
+fi
+
+# ---- the file of locks ----------------------------------------------------------------------------------------------
+
+# A pipe in its place was waited for by a program that asked whether the run of an open cell lives. A run of number 10^12 made it 8 TB.
+forge open "DELETE FROM event WHERE cell IS NOT NULL; UPDATE run SET pid = 1"
+mkfifo open.duckdb.lock
+within 60 1000 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db open.duckdb
+forge far "INSERT INTO run BY NAME SELECT * REPLACE (1000000000000 AS id) FROM run"
+refused 'its last run has the number 1000000000000' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db far.duckdb
+[ "$(stat -c %s far.duckdb.lock 2>/dev/null || echo 0)" -lt 4096 ] || fail "a file of locks of $(stat -c %s far.duckdb.lock) bytes"
+
+# ---- where DuckDB crashes -------------------------------------------------------------------------------------------
+
+# A file with one changed byte and right checksums ended the program with a bare signal. The signal is sent here: which byte does it is DuckDB's.
+crash()
+{
+	local pid seen=0 got=0
+	# A sanitizer leaves these signals to the program where it is told to.
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_abort=0 "$ASSAY" query --db "$base" 'SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000000) b' >out 2>err </dev/null &
+	pid=$!
+	for _ in $(seq 300); do                              # open for long, and not for one of the short looks before
+		if ls -l "/proc/$pid/fd" 2>/dev/null | grep -q 'base\.duckdb$'; then seen=$((seen + 1)); else seen=0; fi
+		[ "$seen" -lt 10 ] || break
+		sleep 0.05
+	done
+	kill -s "$1" "$pid"
+	wait "$pid" 2>/dev/null || got=$?
+	[ "$got" = 1 ] || fail "$1 while a database is open: exit code $got"
+	has err 'the database library crashed on .*base\.duckdb: the file is damaged, or made to do this; nothing was changed'
+}
+for signal in SEGV ABRT; do crash "$signal"; done
+finish
