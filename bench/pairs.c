@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "measure/compare.h"
-#include "measure/stats.h"
+#include "stats/compare.h"
+#include "stats/stats.h"
 
 enum { PROCESSES_MOST = 256, TIMES_MOST = 1024, LINE_MOST = 65536 };
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "platform/platform.h"
 #include "report/report.h"
+#include "run/cell.h"
 #include "store/questions.h"
 
 static int complain(const struct error *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cells.h: from options to the cells of the plan, and the sums behind them. Running them is cells_run.c's; what is decided about a cell
-// is decided in api/plan.c.
+// is decided in plan/plan.c.
 #include "cells.h"
 
 #include <math.h>
@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "emit.h"
 #include "fetching.h"
-#include "measure/protocol.h"
-#include "measure/loss.h"
-#include "measure/scenario.h"
+#include "cell/protocol.h"
+#include "run/loss.h"
+#include "cell/scenario.h"
 #include "progress.h"
-#include "report/crossover.h"
+#include "stats/crossover.h"
 
 const char *cells_plural(size_t n, const char *one, const char *many)
 {

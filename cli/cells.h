@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "api/fallback.h"
-#include "api/sweep.h"
+#include "plan/fallback.h"
+#include "plan/sweep.h"
 #include "command.h"
 
 struct planned {                             // a cell of the plan

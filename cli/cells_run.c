@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/crew.h"
-#include "api/schedule.h"
+#include "plan/crew.h"
+#include "plan/schedule.h"
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/visible.h"
 #include "emit.h"
-#include "measure/standing.h"
+#include "question/standing.h"
+#include "run/cell.h"
 #include "progress.h"
 #include "show.h"
 

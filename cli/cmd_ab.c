@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay ab: two sides of one question, run in alternation, and whether they differ. What is run and compared is decided in api/ab.c;
+// assay ab: two sides of one question, run in alternation, and whether they differ. What is run and compared is decided in analysis/ab.c;
 // here is which sides there are, and what a person sees.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/preset.h"
+#include "analysis/preset.h"
 #include "base/text.h"
 #include "cells.h"
 #include "onnx/precision.h"
 #include "emit.h"
 #include "progress.h"
 #include "report/summary.h"
+#include "run/cell.h"
 #include "show.h"
 
 struct command_line {

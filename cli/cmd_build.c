@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "command.h"
 #include "emit.h"
 #include "fetching.h"
-#include "pipeline/inputs.h"
+#include "cell/inputs.h"
 #include "platform/platform.h"
 #include "show.h"
 

@@ -4,14 +4,14 @@
 
 #include <jansson.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "artifact/artifact.h"
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/file.h"
 #include "command.h"
 #include "emit.h"
-#include "measure/scratch.h"
+#include "cell/scratch.h"
 #include "show.h"
 
 static void print_usage(const struct cache_usage *u, const char *folder, const char *problem, uint64_t limit, struct arena *a)

@@ -3,8 +3,9 @@
 #include <stdbool.h>
 
 #include "command.h"
-#include "measure/cell.h"
-#include "measure/conform.h"
+#include "question/cell.h"
+#include "cell/cell.h"
+#include "conform/conform.h"
 
 static int run(int argc, char **argv)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay compare: rows that are there against rows that are there. What is compared and called is decided in api/contrast.c.
+// assay compare: rows that are there against rows that are there. What is compared and called is decided in analysis/contrast.c.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/contrast.h"
+#include "analysis/contrast.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "reading.h"
 #include "report/report.h"
 #include "report/summary.h"

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "base/json.h"
 #include "base/visible.h"
 #include "command.h"
 #include "emit.h"
 #include "show.h"
-#include "measure/conform.h"
+#include "conform/conform.h"
 #include "progress.h"
 
 struct watch {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "command.h"
 #include "emit.h"
 #include "progress.h"

@@ -2,8 +2,9 @@
 // assay doctor: each platform examined from its libraries to a run that is judged, and the remedy of what is wrong.
 #include <stdio.h>
 
-#include "api/prove.h"
+#include "analysis/prove.h"
 #include "base/text.h"
+#include "run/cell.h"
 #include "command.h"
 #include "emit.h"
 #include "progress.h"

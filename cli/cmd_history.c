@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay history: one question over the runs of a database, and where it changed. What a change is, is decided in api/history.c.
+// assay history: one question over the runs of a database, and where it changed. What a change is, is decided in analysis/history.c.
 #include <math.h>
 #include <stdio.h>
 
-#include "api/history.h"
+#include "analysis/history.h"
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"

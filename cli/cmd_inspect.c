@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "command.h"
 #include "base/visible.h"
 #include "emit.h"

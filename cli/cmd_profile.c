@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "cells.h"
-#include "report/profile.h"
+#include "report/profile/profile.h"
 #include "emit.h"
 #include "show.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay recommend: what to run a model on, from rows; and what nobody ran, predicted and called so. What may be chosen is decided in
-// report/recommend.c.
+// analysis/recommend.c.
 #include <stdio.h>
 
-#include "api/features.h"
+#include "analysis/features.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
 #include "emit.h"
 #include "fetching.h"
 #include "reading.h"
-#include "report/recommend.h"
+#include "analysis/recommend.h"
 #include "show.h"
 
 struct recommend {

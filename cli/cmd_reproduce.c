@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay reproduce: a row's question again, and whether its answer holds. What holding means is decided in api/reproduce.c.
+// assay reproduce: a row's question again, and whether its answer holds. What holding means is decided in analysis/reproduce.c.
 #include <stdio.h>
 
-#include "api/reproduce.h"
+#include "analysis/reproduce.h"
 #include "base/text.h"
+#include "run/cell.h"
 #include "cells.h"
 #include "emit.h"
 #include "progress.h"

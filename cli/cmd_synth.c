@@ -2,7 +2,7 @@
 // assay synth: a checkpoint with the right names and shapes and seeded random weights.
 #include <stdio.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "artifact/artifact.h"
 #include "command.h"
 #include "emit.h"

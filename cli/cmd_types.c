@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "command.h"
-#include "measure/conform.h"
+#include "conform/conform.h"
 #include "emit.h"
 #include "progress.h"
 #include "show.h"

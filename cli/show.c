@@ -7,10 +7,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "measure/compare.h"
-#include "measure/golden.h"
-#include "measure/standing.h"
-#include "measure/stats.h"
+#include "stats/compare.h"
+#include "run/golden.h"
+#include "question/standing.h"
+#include "stats/stats.h"
 #include "onnx/precision.h"
 #include "emit.h"
 

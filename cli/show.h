@@ -3,7 +3,7 @@
 #ifndef ASSAY_CLI_SHOW_H
 #define ASSAY_CLI_SHOW_H
 
-#include "measure/cell.h"
+#include "question/cell.h"
 
 // About ten lines on standard output. `db`: the file that has the row, or NULL.
 void show_result(const struct cell_result *r, const char *db);

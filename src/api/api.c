@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "base/visible.h"
-#include "measure/protocol.h"
+#include "cell/protocol.h"
 #include "report/report.h"
+#include "run/cell.h"
 
 struct owned_row {
 	struct assay_row row; // first: assay_row_free gets its address

@@ -300,3 +300,17 @@ char *visible_json(const json_t *json, size_t flags)
 	free(dumped);
 	return t.data;
 }
+
+void visible_clean(struct text *out, const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length;) {
+		uint32_t code;
+		size_t n = visible_utf8(bytes + i, length - i, &code);
+
+		if (n && (!visible_is_control(code) || code == '\n' || code == '\t'))
+			text_add_bytes(out, bytes + i, n);
+		else
+			text_add(out, "?");
+		i += n ? n : 1;
+	}
+}

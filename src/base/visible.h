@@ -29,6 +29,8 @@ size_t visible_width(const char *s);
 void visible_add(struct text *t, const char *s, size_t nbytes);
 // The same of text that has lines: line feed and tab stay as they are.
 void visible_add_lines(struct text *t, const char *s);
+// Foreign bytes as UTF-8 without control characters but tab and line feed; what is neither becomes '?'.
+void visible_clean(struct text *t, const char *bytes, size_t nbytes);
 // A copy in the arena; NULL stays NULL.
 const char *visible_copy(struct arena *a, const char *s);
 // As printf, but every %s is added like visible_add, and its width counts characters; what stands in the format itself is not changed.

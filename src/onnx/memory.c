@@ -6,7 +6,7 @@
 //   y = f(x)    x y |        peak: the most bytes that are alive beside each other; a result lives from its node to the
 //   z = g(y)      y z |      last node that reads it, an output to the end; a view (Reshape) is its input
 //
-// What it does not do: know any engine. How weights are copied and what is fused is a fact about engines (measure/predict.c).
+// What it does not do: know any engine. How weights are copied and what is fused is a fact about engines (cell/predict.c).
 #include <math.h>
 #include <stdlib.h>
 

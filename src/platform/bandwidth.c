@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/order.h"
+#include "stats/order.h"
 
 struct worker;
 struct job {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `assay doctor` looks at before anything is loaded: where engines are looked for, each library that a route needs with its
 // whole chain, its version, device files, variables that hide devices, drivers of Vulkan. Files are read, no engine is opened.
-// It is no proof: that is the run that api/prove.c makes afterwards.
+// It is no proof: that is the run that analysis/prove.c makes afterwards.
 #ifndef ASSAY_PLATFORM_DOCTOR_H
 #define ASSAY_PLATFORM_DOCTOR_H
 

@@ -3,7 +3,7 @@
 // json.c write them down.
 #include <math.h>
 
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "report/gather.h"
 #include "report/summary.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ran instead of what was asked for: chains of fallbacks with every try, silent fallbacks, and cells of which only a part ran
 // on the platform.
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "base/json.h"
 #include "report/gather.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "onnx/precision.h"
 #include "report/gather.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "measure/row.h"
+#include "question/row.h"
 
 enum { REPORT_SECTIONS = 40 };               // most in one report
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many times as fast: the rows of one question are processes with samples, and two questions are compared by measure/compare.c.
+// How many times as fast: the rows of one question are processes with samples, and two questions are compared by stats/compare.c.
 // Rows were not taken in alternation, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
 // with interleaved processes, that line is taken. With one process a side nothing is claimed.
 #include <math.h>
 #include <string.h>
 
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "base/json.h"
 #include "report/gather.h"
 

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "hub/hub.h"
-#include "measure/golden.h"
-#include "measure/standing.h"
+#include "run/golden.h"
+#include "question/standing.h"
 
 // ---- rows --------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 #ifndef ASSAY_REPORT_SUMMARY_H
 #define ASSAY_REPORT_SUMMARY_H
 
-#include "measure/compare.h"
+#include "stats/compare.h"
 #include "report/report.h"
 #include "report/section.h"
 #include "store/comparison.h"

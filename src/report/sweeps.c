@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/crossover.h"
+#include "stats/crossover.h"
 #include "report/gather.h"
 
 static const struct axis { unsigned but; const char *word; } axes[] = {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "report/gather.h"
 
 static const char *three_digits(struct arena *a, double x, const char *unit)

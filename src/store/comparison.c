@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// comparison.h: lines in and out. What they come to is computed in measure/compare.c, what is run in api/ab.c.
+// comparison.h: lines in and out. What they come to is computed in stats/compare.c, what is run in analysis/ab.c.
 #include "store/comparison.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store/transaction.h"
 
 void comparison_init(struct store_comparison *c)

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/order.h"
+#include "stats/order.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/transfer.h"

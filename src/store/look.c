@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store/transaction.h"
 
 double table_real(const struct table *t, size_t row, const char *column)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/row.h"
+#include "question/row.h"
 
 enum { COLUMNS = 24 };
 

@@ -3,11 +3,11 @@
 //     asked    finished and running rows of the model and platform that were asked for
 //     latest   the last finished row of each question on each machine (same_question.h: as a report has it, so a cell that
 //              `assay ab` or another effort timed answers the same question); an interrupted try hides nothing
-//     timed    of these, rows that count (measure/standing.h) with a time that hardware took: no emulator
+//     timed    of these, rows that count (question/standing.h) with a time that hardware took: no emulator
 //     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the largest
 // Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, model files, weights, layers and shapes.
 //     files    in these: of which files the model was; of a row that does not know, those that its name has now
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store/questions.h"
 
 // What must be equal for two times to be compared; platform, device, precision, threads and options are what may differ.

@@ -3,7 +3,7 @@
 #include "store/questions.h"
 
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store/same_question.h"
 #include "store/transaction.h"
 

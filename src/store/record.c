@@ -3,6 +3,7 @@
 // measured. One transaction each; rows are only ever added.
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"

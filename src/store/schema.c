@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 
 // A file of the original system has its two tables as tables; they are kept beside under another name, and nothing in
 // them counts as measured here.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows chosen by words, with what a comparison needs of them: what was asked, what was measured, every timed run, and which program
-// on which machine did it. Reads only; what is compared with what is decided above (api/contrast.c, api/history.c).
+// on which machine did it. Reads only; what is compared with what is decided above (analysis/contrast.c, analysis/history.c).
 #ifndef ASSAY_STORE_SIDE_H
 #define ASSAY_STORE_SIDE_H
 

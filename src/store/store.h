@@ -6,8 +6,8 @@
 #ifndef ASSAY_STORE_STORE_H
 #define ASSAY_STORE_STORE_H
 
-#include "measure/cell.h"
-#include "measure/compare.h"
+#include "question/cell.h"
+#include "stats/compare.h"
 #include "platform/platform.h"
 
 // Of one look at the file, or one transaction. All zero: 10 minutes, and of memory only what DuckDB itself counts.

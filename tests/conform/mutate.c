@@ -15,8 +15,8 @@
 
 #include "arch/spec.h"
 #include "base/file.h"
-#include "measure/cell.h"
-#include "measure/conform_case.h"
+#include "question/cell.h"
+#include "conform/case.h"
 
 static char mutated_type[64], mutated_trait[64];
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "measure/golden.h"
-#include "measure/reference.h"
-#include "pipeline/inputs.h"
+#include "run/golden.h"
+#include "run/reference.h"
+#include "cell/inputs.h"
 
 enum { FIXED = 64 << 10, EACH = 256 };
 

@@ -6,7 +6,8 @@
 
 #include "base/visible.h"
 #include "fuzz.h"
-#include "measure/hear.h"
+#include "run/cell.h"
+#include "run/hear.h"
 
 static void read_words(void *context, const char *words)
 {
@@ -27,7 +28,7 @@ static void end(const struct heard *h, const uint8_t *data, size_t size)
 		struct child_report r = { .end = (enum child_end)way, .code = way == CHILD_SIGNALLED ? 6 : 0, .memory_limit_by = "sampler" };
 		const char *cause = NULL, *note = NULL;
 
-		child_clean(&r.output, (const char *)data, size);
+		visible_clean(&r.output, (const char *)data, size);
 		enum verdict v = heard_verdict(h, &r, &limits, &cause, &note);
 		if (v >= VERDICT_COUNT || (!is_good(v) && !cause) || (is_good(v) && cause))
 			abort();

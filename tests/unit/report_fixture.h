@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "measure/standing.h"
-#include "report/html.h"
+#include "question/standing.h"
+#include "report/html/html.h"
 #include "store/comparison.h"
 #include "store_rows.h"
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "run/cell.h"
 #include "store/store.h"
 
 static inline struct machine test_machine(void)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/against.h"
+#include "plan/against.h"
 #include "base/text.h"
 #include "store_rows.h"
 

@@ -14,11 +14,11 @@
 
 #include "scratch.h"
 
-#include "api/plan.h"
+#include "plan/plan.h"
 #include "assay.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "measure/conform.h"
+#include "conform/conform.h"
 
 
 static const char case_folder[] = TEST_SOURCE "/tests/conform/cases/bert";

@@ -26,7 +26,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "measure/scratch.h"
+#include "cell/scratch.h"
 #include "skips.h"
 
 // A cache of its own for every test.

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "measure/change.h"
+#include "stats/change.h"
 
 static struct { uint64_t seed, drawn; } noise;
 

@@ -18,7 +18,9 @@
 
 #include <cmocka.h>
 
-#include "measure/child.h"
+#include "run/child.h"
+#include "base/visible.h"
+#include "cell/say.h"
 
 // ---- children -----------------------------------------------------------------------------------------------------------
 
@@ -542,7 +544,7 @@ static void foreign_bytes_become_text(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct text out = { 0 };
 
-		child_clean(&out, cases[i].bytes, strlen(cases[i].bytes));
+		visible_clean(&out, cases[i].bytes, strlen(cases[i].bytes));
 		assert_string_equal(text_get(&out), cases[i].clean);
 		text_done(&out);
 	}

@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "measure/scratch.h"
+#include "cell/scratch.h"
 #include "store/run_lock.h"
 
 static int setup(void **state)

@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "measure/compare.h"
+#include "stats/compare.h"
 
 enum { PAIRS = 6, RUNS = 11, RECORDED_MOST = 96 };
 

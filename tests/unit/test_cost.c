@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "hub/hub.h"
-#include "measure/predict.h"
+#include "cell/predict.h"
 #include "onnx/cost.h"
 #include "onnx/op.h"
-#include "pipeline/inputs.h"
+#include "cell/inputs.h"
 
 static struct graph_cost finish(struct graph *g, struct arena *a)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "measure/forecast.h"
+#include "stats/forecast.h"
 
 enum { MOST = 120 };
 

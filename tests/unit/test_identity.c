@@ -22,8 +22,9 @@
 #include "artifact/identity.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "measure/cell.h"
+#include "question/cell.h"
 #include "onnx/external.h"
+#include "run/cell.h"
 
 static int setup(void **state)
 {

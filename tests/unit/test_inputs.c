@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "pipeline/inputs.h"
+#include "cell/inputs.h"
 
 static const struct tensor_type text_types[] = {
 	{ "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } }, { "token_type_ids", DTYPE_I64, 2, { -1, -1 } },

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "measure/derive.h"
-#include "measure/judge.h"
+#include "cell/derive.h"
+#include "run/judge.h"
 
 static struct tensor floats(float *data, int rank, const int64_t *dim)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "measure/loss.h"
+#include "run/loss.h"
 
 static void limits_are_read(void **state)
 {

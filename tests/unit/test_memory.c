@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "api/plan.h"
-#include "measure/predict.h"
+#include "plan/plan.h"
+#include "cell/predict.h"
 #include "onnx/op.h"
 
 enum { ROW = 1000, KIB4 = 4 * ROW };     // one float32 row

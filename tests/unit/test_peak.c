@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "measure/peak.h"
+#include "cell/peak.h"
 
 struct record { const double *rate; size_t count, at; int64_t ns; };
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "measure/profile.h"
+#include "cell/profile.h"
 #include "onnx/op.h"
-#include "report/profile.h"
+#include "report/profile/profile.h"
 
 static const char *const drawn_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul", "layers.0/attn/Add",
 	"layers.0/attn/LayerNormalization", "layers.0/ffn/Gemm", "layers.0/ffn/Div", "layers.0/ffn/Erf", "layers.0/ffn/Mul", "layers.0/ffn/Gemm_1",

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "measure/hear.h"
-#include "measure/protocol.h"
+#include "run/hear.h"
+#include "cell/protocol.h"
 
 struct fake {
 	int64_t now, look;                                       // ns; what a look at the clock takes

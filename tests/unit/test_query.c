@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "run/cell.h"
 #include "store/questions.h"
 #include "store_rows.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/recommend.h"
+#include "analysis/recommend.h"
 #include "store_rows.h"
 
 struct fixture {

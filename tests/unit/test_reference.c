@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "measure/output_file.h"
-#include "measure/reference.h"
-#include "measure/row.h"
+#include "cell/output_file.h"
+#include "run/reference.h"
+#include "question/row.h"
 
 enum { TOKENS = 4 };
 

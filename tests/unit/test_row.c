@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "measure/row.h"
+#include "question/row.h"
 
 static void absent_fields_are_null(void **state)
 {

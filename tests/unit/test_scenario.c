@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "measure/early_stop.h"
-#include "measure/scenario.h"
+#include "stats/early_stop.h"
+#include "cell/scenario.h"
 
 // ---- early stopping ----
 

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/sealed.h"
 #include "base/text.h"
-#include "measure/output_file.h"
+#include "cell/output_file.h"
 
 static int setup(void **state)
 {

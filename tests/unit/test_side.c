@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "api/asked.h"
-#include "api/contrast.h"
-#include "api/history.h"
+#include "analysis/asked.h"
+#include "analysis/contrast.h"
+#include "analysis/history.h"
 #include "assay.h"
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store_rows.h"
 
 static char *folder, path[4200];

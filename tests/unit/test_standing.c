@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "measure/standing.h"
+#include "question/standing.h"
 #include "store_rows.h"
 
 static struct row made(enum verdict v, const char *requested, const char *actual, const char *engine, const char *source)

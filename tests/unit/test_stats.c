@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "measure/stats.h"
+#include "stats/stats.h"
 
 static void near(double a, double b)
 {

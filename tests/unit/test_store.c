@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "run/cell.h"
 #include "store/comparison.h"
 #include "store/schema.h"
 #include "store/transfer.h"

@@ -6,6 +6,7 @@
 
 #include "store/db.h"
 #include "base/process.h"
+#include "run/cell.h"
 #include "store_roles.h"
 #include "skips.h"
 

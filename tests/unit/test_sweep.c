@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "api/schedule.h"
-#include "api/sweep.h"
-#include "report/crossover.h"
+#include "plan/schedule.h"
+#include "plan/sweep.h"
+#include "stats/crossover.h"
 
 static void product(void **state)
 {

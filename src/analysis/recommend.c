@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// recommend.h.
+#include "analysis/recommend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "hub/hub.h"
+#include "question/standing.h"
+#include "analysis/forecasts.h"
+
+static const char *const goal_words[] = {
+#define X(code, word, what) word,
+	RECOMMEND_LIST(X)
+#undef X
+};
+
+const char *recommend_word(enum recommend_goal g)
+{
+	return goal_words[g];
+}
+
+enum recommend_goal recommend_find(const char *word)
+{
+	for (int g = 0; g < RECOMMEND_COUNT; g++)
+		if (text_is(word, goal_words[g]))
+			return (enum recommend_goal)g;
+	return RECOMMEND_COUNT;
+}
+
+// ---- which rows ----------------------------------------------------------------------------------------------------------
+
+static bool any_batch(const struct recommend_ask *ask)
+{
+	return (ask->goal == RECOMMEND_THROUGHPUT || ask->goal == RECOMMEND_COST) && ask->batch <= 0;
+}
+
+static bool is_of_model(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	return text_is(c->name, hub_full_name(ask->model)) && report_is_plain(c);
+}
+
+static bool is_of_machine(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	return ask->machine == NULL || text_is(c->machine, ask->machine);
+}
+
+static bool is_of_batch(const struct recommend_ask *ask, const struct row *r)
+{
+	return any_batch(ask) || r->batch == ROW_NONE || r->batch == (ask->batch > 0 ? ask->batch : 1);
+}
+
+static bool is_of_length(const struct recommend_ask *ask, const struct row *r)
+{
+	return ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence;
+}
+
+// Of the model, on the machine, of the batch and length that were asked for.
+static bool is_of(const struct recommend_ask *ask, const struct report_cell *c)
+{
+	return is_of_model(ask, c) && is_of_machine(ask, c) && is_of_batch(ask, &c->row) && is_of_length(ask, &c->row);
+}
+
+// One question but for platform, precision, threads, options, and batch where that may be any.
+static bool same_question(const struct recommend_ask *ask, const struct report_cell *x, const struct report_cell *y)
+{
+	unsigned but = BUT_PLATFORM | BUT_PRECISION | BUT_THREADS | BUT_OPTIONS;
+
+	return report_alike(x, y, any_batch(ask) ? but | BUT_BATCH : but);
+}
+
+static size_t alike(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++)
+		n += is_of(ask, &s->cells[i]) && report_is_ranked(&s->cells[i]) && same_question(ask, c, &s->cells[i]);
+	return n;
+}
+
+// The whole model before a shortened one, then the question that most rows answer, then the newest.
+static const struct report_cell *choose_question(const struct summary *s, const struct recommend_ask *ask)
+{
+	const struct report_cell *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (!is_of(ask, c) || !report_is_ranked(c))
+			continue;
+		size_t n = alike(s, ask, c);
+		bool whole = c->row.layers == ROW_NONE, best_whole = best != NULL && best->row.layers == ROW_NONE;
+		if (best == NULL || whole > best_whole || (whole == best_whole && n >= most)) {
+			best = c;
+			most = n;
+		}
+	}
+	return best;
+}
+
+static const char *use_of(struct arena *a, const struct report_cell *c, bool with_batch)
+{
+	const struct row *r = &c->row;
+	const char *out = c->platform;
+
+	if (r->precision != NULL && !text_is(r->precision, "stored"))
+		out = arena_printf(a, "%s, %s", out, r->precision);
+	if (r->threads > 0)
+		out = arena_printf(a, "%s, %lld thread%s", out, (long long)r->threads, r->threads == 1 ? "" : "s");
+	const char *beside = report_asked_beside(a, &c->question);
+	if (beside != NULL)
+		out = arena_printf(a, "%s, %s", out, beside);
+	if (with_batch && r->batch > 0)
+		out = arena_printf(a, "%s, batch %lld", out, (long long)r->batch);
+	return out;
+}
+
+// ---- figures -------------------------------------------------------------------------------------------------------------
+
+static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
+{
+	switch (ask->goal) {
+	case RECOMMEND_THROUGHPUT: return row_per_s(&c->row);
+	case RECOMMEND_MEMORY: return report_peak_mib(&c->row);
+	case RECOMMEND_COST: return report_cost(s, c);
+	default: return c->row.latency_ms;
+	}
+}
+
+static const char *words_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+{
+	switch (ask->goal) {
+	case RECOMMEND_THROUGHPUT: return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
+	case RECOMMEND_MEMORY: return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
+	case RECOMMEND_COST: return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "", s->options.currency, row_per_s(&c->row));
+	default: return report_latency(a, &c->row);
+	}
+}
+
+// What stands beside an advice: an unstable time, what qualifies the row, what a reduced precision loses.
+static const char *warning_of(const struct report_cell *c, struct arena *a)
+{
+	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
+		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine) : NULL;
+	const char *const words[] = { report_is_unstable(c) ? "unstable" : NULL, c->qualifiers, loss };
+	const char *out = NULL;
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		out = arena_join(a, out, ", ", words[i]);
+	return out;
+}
+
+static const char *claim_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
+{
+	const char *words = report_speed_words(a, &c->against_cpu);
+
+	if (ask->goal != RECOMMEND_LATENCY || text_is(c->platform, "cpu") || !(c->against_cpu.times > 0))
+		return NULL;
+	return words != NULL ? arena_printf(a, "%s as fast as cpu (%s)", report_times(a, c->against_cpu.times), words)
+		: arena_printf(a, "%s as fast as cpu", report_times(a, c->against_cpu.times));
+}
+
+// ---- what is left out ----------------------------------------------------------------------------------------------------
+
+static const char *why_not(const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+{
+	const struct row *r = &c->row;
+	double peak = report_peak_mib(r);
+
+	if (c->is_running)
+		return "is running";
+	if (r->source != NULL)
+		return arena_printf(a, "measured by %s, not by assay", r->source);
+	if (c->is_stand_in)
+		return "the null engine stood in for it: nothing was computed";
+	if (c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere)
+		return "unjudged: nothing was there to compare its outputs with";
+	if (!c->is_good)
+		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
+	if (report_computes_nothing(c))
+		return "the null engine computes nothing: its times are no hardware's";
+	if (r->emulated == 1)
+		return "emulated in software: its speed says nothing about the hardware";
+	if (row_is_brief(r))
+		return arena_printf(a, "ran %s", row_qualifiers(a, r, QUALIFY_SHAPE));
+	if (!(r->latency_ms > 0))
+		return "was not timed";
+	if (ask->most_mib > 0 && isnan(peak))
+		return "its memory was not measured";
+	if (ask->most_mib > 0 && peak > ask->most_mib)
+		return arena_printf(a, "took %s, more than %s", report_mib(a, peak), report_mib(a, ask->most_mib));
+	return isnan(figure) ? ask->goal == RECOMMEND_COST ? "no price was given for it" : "that was not measured" : NULL;
+}
+
+static void leave_out(struct recommendation *out, const char *use, const char *why)
+{
+	for (size_t i = 0; i < out->left_out_count; i++)
+		if (text_is(out->left_out[i].use, use) && text_is(out->left_out[i].why, why))
+			return;
+	out->left_out[out->left_out_count++] = (struct recommend_left_out){ use, why };
+}
+
+// Rows of the model that answer another question than the one that was asked, and the option that asks theirs.
+static void leave_out_others(struct recommendation *out, const struct summary *s, const struct recommend_ask *ask, struct arena *a)
+{
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (!is_of_model(ask, c) || !report_is_ranked(c))
+			continue;
+		const char *use = use_of(a, c, any_batch(ask));
+		if (!is_of_machine(ask, c))
+			leave_out(out, use, "is of another machine: --machine any");
+		else if (!is_of_batch(ask, &c->row))
+			leave_out(out, use, arena_printf(a, "has batch %lld: --batch %lld", (long long)c->row.batch, (long long)c->row.batch));
+		else if (!is_of_length(ask, &c->row))
+			leave_out(out, use, arena_printf(a, "has %lld tokens: --seq %lld", (long long)c->row.sequence, (long long)c->row.sequence));
+	}
+}
+
+static int larger_first(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int more_first(const void *x, const void *y)
+{
+	return larger_first(((const struct recommend_choice *)x)->figure, ((const struct recommend_choice *)y)->figure);
+}
+
+static int less_first(const void *x, const void *y)
+{
+	return more_first(y, x);
+}
+
+// An unstable time is no advice where there is a stable one: those go first, whatever the unstable say.
+static void order(struct recommend_choice *choices, size_t count, enum recommend_goal goal, struct arena *a)
+{
+	int (*by_figure)(const void *, const void *) = goal == RECOMMEND_THROUGHPUT ? more_first : less_first;
+	struct recommend_choice *sorted = ARENA_ARRAY(a, count + 1, struct recommend_choice);
+	size_t stable = 0, n = 0;
+
+	for (int unstable = 0; unstable <= 1; unstable++) {
+		for (size_t i = 0; i < count; i++) {
+			if ((goal != RECOMMEND_MEMORY && report_is_unstable(choices[i].cell)) == (unstable == 1))
+				sorted[n++] = choices[i];
+		}
+		stable = unstable == 0 ? n : stable;
+	}
+	qsort(sorted, stable, sizeof *sorted, by_figure);
+	qsort(sorted + stable, count - stable, sizeof *sorted, by_figure);
+	memcpy(choices, sorted, count * sizeof *sorted);
+}
+
+enum status recommend_rows(const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
+{
+	const struct report_cell *question = choose_question(s, ask);
+
+	*out = (struct recommendation){ .choices = ARENA_ARRAY(a, s->cell_count + 1, struct recommend_choice),
+		.left_out = ARENA_ARRAY(a, s->cell_count + 1, struct recommend_left_out) };
+	if (ask->goal == RECOMMEND_COST && s->options.price_count == 0)
+		return error_set(err, STATUS_BAD_INPUT, "cost needs prices: --price cpu=0.08EUR,cuda=1.20EUR");
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (is_of(ask, c) && question != NULL && !text_agree(question->row.model_sha256, c->row.model_sha256)) {
+			leave_out(out, use_of(a, c, any_batch(ask)),
+				arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s",
+					c->row.model_sha256, question->row.model_sha256));
+			continue;
+		}
+		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
+			continue;
+		double figure = figure_of(s, ask, c);
+		const char *why = why_not(ask, c, figure, a), *use = use_of(a, c, any_batch(ask));
+		if (why != NULL)
+			leave_out(out, use, why);
+		else
+			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a),
+				report_command(a, c) };
+	}
+	if (out->choice_count == 0)
+		leave_out_others(out, s, ask, a);
+	else
+		order(out->choices, out->choice_count, ask->goal, a);
+	if (question != NULL) {
+		struct report_line l = s->lines[question->line];
+
+		l.variant = l.variant_but_options;       // which options and precision is the answer
+		out->question = report_line_words(a, &l);
+	}
+	return STATUS_OK;
+}
+
+// ---- predictions ---------------------------------------------------------------------------------------------------------
+
+static bool is_measured(const struct recommend_ask *ask, const struct forecast_group *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (is_of(ask, g->cells[i]) && g->cells[i]->row.layers == ROW_NONE)
+			return true;
+	return false;
+}
+
+// It was tried just there and did not run, which says more than a prediction: it stands among what is left out.
+static bool has_failed(const struct summary *s, const struct recommend_ask *ask, const struct forecast_group *g)
+{
+	for (size_t i = 0; i < s->cell_count; i++) {
+		const struct report_cell *c = &s->cells[i];
+		if (is_of(ask, c) && text_is(c->platform, g->platform) && text_is(c->machine, g->machine) &&
+			text_is(forecast_precision(&c->row), g->precision) && c->row.threads == g->threads && !c->is_good &&
+			!c->is_running && !c->is_stand_in && verdict_answers(c->verdict) && c->verdict != VERDICT_UNJUDGED &&
+			!c->is_foreign)
+			return true;
+	}
+	return false;
+}
+
+static int sooner(const void *x, const void *y)
+{
+	double a = ((const struct recommend_prediction *)x)->forecast.ms, b = ((const struct recommend_prediction *)y)->forecast.ms;
+
+	return (a > b) - (a < b);
+}
+
+void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context, struct arena *a,
+	struct recommend_predictions *out)
+{
+	size_t count = s->forecast_count;
+
+	*out = (struct recommend_predictions){ .items = ARENA_ARRAY(a, count + 1, struct recommend_prediction), .too_few = ARENA_ARRAY(a, count + 1, const char *) };
+	forecast_groups_judge(&out->proof, s, a);
+	out->proof_words = forecast_proof_words(a, &out->proof);
+	for (size_t i = 0; i < count; i++) {
+		const struct forecast_group *g = &s->forecasts[i];
+		struct recommend_prediction p = { g->words, g->platform, g->precision, g->threads, { 0 }, NULL };
+		struct forecast_point asked = { 0 };
+		struct error why = { 0 };
+		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))
+			continue;
+		if (forecast_make(g->points, g->count, &asked, &p.forecast, &why) != STATUS_OK) {
+			out->too_few[out->too_few_count++] = arena_printf(a, "%s: %s", g->words, why.text);
+			continue;
+		}
+		p.like = report_model_name(g->cells[p.forecast.nearest]->row.model);
+		out->items[out->count++] = p;
+	}
+	if (out->count > 0)
+		qsort(out->items, out->count, sizeof *out->items, sooner);
+}

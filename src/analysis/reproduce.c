@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// reproduce.h: the question rebuilt, and the two answers side by side. The cell itself is run by plan_run.
+#include "analysis/reproduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "stats/stats.h"
+#include "store/store.h"
+
+// Two processes of one question differ by more than the runs of one do: a ratio below this says nothing by itself.
+static const double between_processes = 0.10;
+static const double widest_interval = 0.25;                  // over the median: what is wider holds against everything
+static const double same_error = 2;                          // times as large: sums in another order make that much
+static const double no_error = 1e-6;                         // below it a difference is rounding
+
+static const char *model_now(struct arena *a, const struct store_question *q, const char **moved)
+{
+	if (!q->model_file || file_exists(q->cell.model))
+		return q->cell.model;
+	if (file_exists(q->model_file))
+		return q->model_file;
+	// A folder of synthetic weights in the cache is made again; any other that is gone is asked for by its name.
+	if ((!q->cell.synthetic || text_ends(q->cell.path, ".onnx")) && q->cell.path && file_exists(q->cell.path)) {
+		*moved = arena_printf(a, "the model was %s and is taken from %s", q->cell.model, q->cell.path);
+		return q->cell.path;
+	}
+	return q->cell.model;
+}
+
+enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct reproduce *out, struct error *err)
+{
+	struct side side;
+	enum status st = store_side(s, a, arena_printf(a, "%lld", (long long)row), true, &side, err);
+
+	if (st)
+		return st;
+	if (side.count == 0)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld has no answer that could hold: it was interrupted or still runs", (long long)row);
+	*out = (struct reproduce){ .old = side.rows[0] };
+	const struct store_question *q = &out->old.question;
+	const struct cell *c = &q->cell;
+	const struct row *r = &out->old.row;
+
+	if (r->source)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row, r->source);
+	if (!platform_find(c->platform))
+		return error_set(err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
+	out->model = model_now(a, q, &out->moved);
+	out->on = question_target(a, q);
+	out->options = q->own_options;
+	out->question = (struct question){
+		.batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
+		.seed = c->seed, .synthetic = c->synthetic, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
+		.allow_fallback = c->allow_fallback,
+		.no_explain = c->no_explain, .no_conform = r->type_conformance == NULL, .timeout_s = c->timeout_s, .quiet_wait_s = c->quiet_wait_s,
+		.memory_bytes = c->memory_bytes, .force = c->force, .golden = c->golden, .variant = c->variant,
+	};
+	if (q->is_rebuilt && r->new_tokens != ROW_NONE) {
+		out->question.prompt_tokens = r->prompt_tokens;
+		out->question.new_tokens = r->new_tokens;
+	}
+	if (c->golden && !file_exists(c->golden) && q->golden_file && file_exists(q->golden_file))
+		out->question.golden = q->golden_file;
+	return STATUS_OK;
+}
+
+const char *reproduce_command(struct arena *a, const struct reproduce *r)
+{
+	struct store_question now = r->old.question;
+
+	now.cell.model = r->model;
+	now.cell.golden = r->question.golden;
+	return question_command(a, &now, &r->old.row);
+}
+
+// ---- then and now ------------------------------------------------------------------------------------------------
+
+static void add(struct reproduce_answer *out, const char *what, int holds, const char *words)
+{
+	out->check[out->count++] = (struct reproduce_check){ what, holds, words };
+	out->holds = out->holds && holds != 0;
+}
+
+static void check_verdict(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	const char *then = verdict_word(r->old.verdict), *word = verdict_word(now->verdict);
+
+	if (r->old.verdict == now->verdict)
+		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
+	else
+		add(out, "verdict", 0, arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "", now->row.cause ? now->row.cause : ""));
+}
+
+static void check_error(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	double then = r->old.row.max_abs_error, x = now->row.max_abs_error;
+	const char *words = arena_printf(a, "largest %.3g then, %.3g now", then, x);
+
+	if (isnan(then) || isnan(x))
+		return;
+	if (!text_is(r->old.row.reference, now->row.reference))
+		add(out, "output error", -1, arena_printf(a, "%s, against %s then and %s now", words, r->old.row.reference ? r->old.row.reference : "nothing",
+			now->row.reference ? now->row.reference : "nothing"));
+	else
+		add(out, "output error", x <= fmax(same_error * then, no_error), words);
+}
+
+// Why a time cannot be held against another: NULL where it can.
+static const char *no_figure(struct arena *a, const char *when, const struct row *r)
+{
+	double width = (r->latency_high_ms - r->latency_low_ms) / r->latency_ms;
+
+	if (isnan(width))
+		return arena_printf(a, "no interval of the median %s: n too small, %d runs are needed", when, STATS_INTERVAL_LEAST);
+	if (text_is(r->stability, "unstable"))
+		return arena_printf(a, "the row is unstable %s", when);
+	return width > widest_interval ? arena_printf(a, "the interval %s is %.0f %% of the median wide (limit %.0f %%)", when, 100 * width, 100 * widest_interval) : NULL;
+}
+
+// What is older than exact intervals has one of a bootstrap in its row: all are made again from the runs.
+static void own_interval(struct row *r, const double *ms, size_t count)
+{
+	stats_median_interval(ms, count, &r->latency_low_ms, &r->latency_high_ms);
+}
+
+static const char *time_text(struct arena *a, const struct row *r)
+{
+	return isnan(r->latency_low_ms) || isnan(r->latency_high_ms)
+		? arena_printf(a, "%.4g ms (too few runs for an interval)", r->latency_ms)
+		: arena_printf(a, "%.4g ms (%.4g to %.4g)", r->latency_ms, r->latency_low_ms, r->latency_high_ms);
+}
+
+static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+{
+	struct row then = r->old.row, here = now->row;
+	double ratio = here.latency_ms / then.latency_ms;
+
+	if (!r->old.ms_count || !now->sample_count || !(ratio > 0))
+		return;
+	own_interval(&then, r->old.ms, r->old.ms_count);
+	own_interval(&here, now->sample_ms, now->sample_count);
+	const char *words = arena_printf(a, "%s then, %s now, %.3f times", time_text(a, &then), time_text(a, &here), ratio);
+	const char *why = no_figure(a, "then", &then), *why_now = no_figure(a, "now", &here);
+	bool overlap = then.latency_low_ms <= here.latency_high_ms && here.latency_low_ms <= then.latency_high_ms;
+
+	if (m && !text_is(m->id, r->old.machine))
+		add(out, "latency", -1, arena_printf(a, "%s: of another machine, not held against it", words));
+	else if (why || why_now)
+		add(out, "latency", -1, arena_printf(a, "%s: cannot tell: %s", words, why ? why : why_now));
+	else if (overlap)
+		add(out, "latency", 1, arena_printf(a, "%s: the intervals overlap", words));
+	else if (fabs(ratio - 1) <= between_processes)
+		add(out, "latency", 1, arena_printf(a, "%s: within the %.0f %% that two processes may differ", words, 100 * between_processes));
+	else
+		add(out, "latency", 0, arena_printf(a, "%s: the intervals are apart by more than two processes may differ", words));
+}
+
+static const char *differs(struct arena *a, const char *before, const char *what, const char *x, const char *y)
+{
+	if (text_is(x, y) || (!x && !y))
+		return before;
+	return arena_printf(a, "%s%s%s: %s then, %s now", before ? before : "", before ? "; " : "", what, x ? x : "not known", y ? y : "not known");
+}
+
+// Where a digest is not known on one side, nothing is said.
+static const char *differs_in_digest(struct arena *a, const char *before, const char *what, const char *x, const char *y)
+{
+	return text_agree(x, y) ? before : differs(a, before, what, arena_printf(a, "%.12s", x), arena_printf(a, "%.12s", y));
+}
+
+void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+{
+	const struct row *x = &r->old.row, *y = &now->row;
+	const char *d = r->moved;
+
+	*out = (struct reproduce_answer){ .holds = true };
+	check_verdict(r, now, a, out);
+	check_error(r, now, a, out);
+	check_latency(r, now, m, a, out);
+	d = m ? differs(a, d, "machine", r->old.machine, m->id) : d;
+	d = differs(a, d, "engine", x->engine, y->engine);
+	d = differs(a, d, "engine version", x->engine_version, y->engine_version);
+	d = differs(a, d, "device", x->device_description, y->device_description);
+	d = differs(a, d, "form", x->form, y->form);
+	d = differs_in_digest(a, d, "weights or graph", x->artifact_key, y->artifact_key);
+	d = differs_in_digest(a, d, "inputs", x->inputs_hash, y->inputs_hash);
+	d = differs_in_digest(a, d, "golden file", x->golden_sha256, y->golden_sha256);
+	if (r->old.question.is_rebuilt)
+		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "", d ? "; " : "", r->old.question.missing);
+	out->differs = d;
+}
+
+json_t *reproduce_json(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer)
+{
+	json_t *checks = json_array();
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct reproduce_check *c = &answer->check[i];
+
+		json_array_append_new(checks, json_pack("{s:s, s:o, s:s}", "what", c->what, "holds", c->holds < 0 ? json_null() : json_boolean(c->holds), "words", c->words));
+	}
+	return json_pack("{s:I, s:b, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds", answer->holds, "checks", checks, "differs", answer->differs, "now",
+		plan_json(now));
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop: give a step its inputs by name, run, choose, keep what present.* says for the next step.
+// What it does not do: sampling, beams, stopping at an end token. A measurement generates as many tokens as it was told to.
+#include "cell/generate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+struct state {
+	struct arena *a;
+	const struct prompt *prompt;
+	struct tensor *past;                 // named as inputs, "past_key_values.0.key"
+	size_t past_count, past_capacity;
+	bool shared;                         // `past` are buffers, whatever the step
+	struct tensor encoded;               // encoder_hidden_states; no name: none
+	struct tensor unmasked;              // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
+	int64_t *mask;                       // [batch, capacity], rows packed for each step's length
+	int64_t capacity;
+};
+
+static bool takes_past(const struct session *s)
+{
+	for (size_t i = 0; i < s->input_count; i++)
+		if (text_starts(s->inputs[i].name, "past_key_values."))
+			return true;
+	return false;
+}
+
+static const struct tensor *find(const struct tensor *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_is(list[i].name, name))
+			return &list[i];
+	return NULL;
+}
+
+static struct tensor integers(const char *name, int64_t rows, int64_t columns, const int64_t *data)
+{
+	return (struct tensor){ .name = name, .dtype = DTYPE_I64, .rank = 2, .dim = { rows, columns }, .data = (void *)(uintptr_t)data,
+		.nbytes = (size_t)(rows * columns) * sizeof *data };
+}
+
+// Nothing said yet: a length of 0 on the axis that grows.
+static struct tensor empty_past(const struct tensor_type *t, int64_t batch)
+{
+	struct tensor x = { .name = t->name, .dtype = t->dtype, .rank = t->rank };
+	for (int i = 0; i < t->rank; i++)
+		x.dim[i] = t->dim[i] >= 0 ? t->dim[i] : i == 0 ? batch : 0;
+	return x;
+}
+
+// Room for `length` tokens.
+static void make_buffers(struct state *s, const struct session *session, int64_t length)
+{
+	s->shared = true;
+	s->past = ARENA_ARRAY(s->a, session->input_count + 1, struct tensor);
+	for (size_t i = 0; i < session->input_count; i++) {
+		struct tensor x = empty_past(&session->inputs[i], s->prompt->batch);
+		if (!text_starts(x.name, "past_key_values.") || x.rank != 4)
+			continue;
+		x.dim[2] = length;
+		x.nbytes = (size_t)(x.dim[0] * x.dim[1] * x.dim[2] * x.dim[3]) * dtype_size(x.dtype);
+		x.data = arena_alloc(s->a, x.nbytes);
+		s->past[s->past_count++] = x;
+	}
+	s->past_capacity = s->past_count;
+}
+
+// Of a run over `length` columns: the place of the last token of a row that the prompt may have padded behind.
+static int64_t last_place(const struct prompt *p, int64_t row, int64_t length)
+{
+	int64_t at = length - 1;
+	while (length == p->length && p->mask && at > 0 && !p->mask[row * length + at])
+		at--;
+	return at;
+}
+
+// The mask over `length` columns: the prompt's, then ones. position_ids: the running count of the mask less one, or what the
+// prompt says and then on from there; of the last `count` columns.
+static void columns(struct state *s, int64_t length, int64_t count, int64_t *mask, int64_t *positions)
+{
+	const struct prompt *p = s->prompt;
+	for (int64_t row = 0; row < p->batch; row++) {
+		int64_t seen = 0;
+		for (int64_t i = 0; i < length; i++) {
+			int64_t is_token = i < p->length && p->mask ? p->mask[row * p->length + i] : 1, at = seen > 0 ? seen - !is_token : 0;
+			if (p->positions)
+				at = i < p->length ? p->positions[row * p->length + i] : p->positions[(row + 1) * p->length - 1] + 1 + i - p->length;
+			seen += is_token != 0;
+			mask[row * length + i] = is_token;
+			if (i >= length - count)
+				positions[row * count + i - (length - count)] = at;
+		}
+	}
+}
+
+static enum status give(struct state *s, const struct session *session, const int64_t *ids, int64_t count, int64_t length, bool fresh, struct tensor *in,
+	struct error *err)
+{
+	const struct prompt *p = s->prompt;
+	int64_t *mask = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *mask), *positions = arena_alloc(s->a, (size_t)(p->batch * count) * sizeof *positions);
+	columns(s, length, count, mask, positions);
+	for (size_t i = 0; i < session->input_count; i++) {
+		const char *name = session->inputs[i].name;
+		const struct tensor *other = text_is(name, "encoder_attention_mask") ? find(p->inputs, p->input_count, "attention_mask") : find(p->inputs, p->input_count, name);
+		const struct tensor *past = fresh && !s->shared ? NULL : find(s->past, s->past_count, name);
+		if (text_is(name, "input_ids"))
+			in[i] = integers(name, p->batch, count, ids);
+		else if (text_is(name, "attention_mask"))
+			in[i] = integers(name, p->batch, length, mask);
+		else if (text_is(name, "position_ids"))
+			in[i] = integers(name, p->batch, count, positions);
+		else if (past)
+			in[i] = *past;
+		else if (text_starts(name, "past_key_values."))
+			in[i] = empty_past(&session->inputs[i], p->batch);
+		else if (text_is(name, "encoder_hidden_states") && s->encoded.name)
+			in[i] = s->encoded;
+		else if (other)
+			in[i] = *other;
+		else if (text_is(name, "encoder_attention_mask") && s->unmasked.name)
+			in[i] = s->unmasked;
+		else if (text_is(name, "encoder_attention_mask") && s->encoded.name) {
+			int64_t *ones = arena_alloc(s->a, (size_t)(p->batch * s->encoded.dim[1]) * sizeof *ones);
+			for (int64_t k = 0; k < p->batch * s->encoded.dim[1]; k++)
+				ones[k] = 1;
+			in[i] = integers(name, p->batch, s->encoded.dim[1], ones);
+		} else
+			return error_set(err, STATUS_UNSUPPORTED, "generation has nothing for the input %s", name);
+		in[i].name = name;
+	}
+	return STATUS_OK;
+}
+
+static const struct tensor *logits_of(const struct session *session, const struct tensor *out, struct error *err)
+{
+	for (size_t i = 0; i < session->output_count; i++)
+		if (text_is(session->outputs[i].name, "logits") && out[i].rank == 3 && out[i].dtype == DTYPE_F32)
+			return &out[i];
+	error_set(err, STATUS_UNSUPPORTED, "generation needs an output logits [batch, sequence, vocabulary] in f32; this graph has none");
+	return NULL;
+}
+
+// What present.X gives is past_key_values.X of the next step.
+static void keep(struct state *s, const struct session *session, const struct tensor *out)
+{
+	for (size_t i = 0; !s->shared && i < session->output_count; i++) {
+		const char *name = session->outputs[i].name;
+		if (!text_starts(name, "present."))
+			continue;
+		const char *as = arena_printf(s->a, "past_key_values.%s", name + strlen("present."));
+		struct tensor *slot = (struct tensor *)(uintptr_t)find(s->past, s->past_count, as);
+		if (!slot) {
+			if (s->past_count == s->past_capacity) {
+				size_t more = s->past_capacity ? s->past_capacity * 2 : 64;
+				struct tensor *bigger = ARENA_ARRAY(s->a, more, struct tensor);
+				if (s->past_count)
+					memcpy(bigger, s->past, s->past_count * sizeof *bigger);
+				s->past = bigger;
+				s->past_capacity = more;
+			}
+			slot = &s->past[s->past_count++];
+		}
+		*slot = out[i];
+		slot->name = as;
+	}
+}
+
+// The two best of row `row`, place `place`.
+static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float logit[2])
+{
+	int64_t vocab = logits->dim[2];
+	const float *x = (const float *)logits->data + (row * logits->dim[1] + place) * vocab;
+	id[0] = id[1] = 0;
+	logit[0] = logit[1] = -INFINITY;
+	for (int64_t i = 0; i < vocab; i++)
+		if (x[i] > logit[0] || !(logit[0] >= x[i])) {        // NaN is taken too, and then seen
+			id[1] = id[0], logit[1] = logit[0];
+			id[0] = i, logit[0] = x[i];
+		} else if (x[i] > logit[1])
+			id[1] = i, logit[1] = x[i];
+}
+
+static enum status encode(struct generation *g, struct state *s, struct error *err)
+{
+	struct session *e = g->encoder;
+	const struct prompt *p = s->prompt;
+	struct tensor *in = ARENA_ARRAY(s->a, e->input_count + 1, struct tensor), *out = ARENA_ARRAY(s->a, e->output_count + 1, struct tensor);
+	double begin = clock_ms();
+	for (size_t i = 0; i < e->input_count; i++) {
+		const struct tensor *x = find(p->inputs, p->input_count, e->inputs[i].name);
+		for (size_t k = 0; !x && k < p->input_count && text_is(e->inputs[i].name, "attention_mask"); k++) {
+			if (p->inputs[k].rank < 2)
+				continue;
+			int64_t *ones = arena_alloc(s->a, (size_t)(p->inputs[k].dim[0] * p->inputs[k].dim[1]) * sizeof *ones);
+			for (int64_t n = 0; n < p->inputs[k].dim[0] * p->inputs[k].dim[1]; n++)
+				ones[n] = 1;
+			s->unmasked = integers("attention_mask", p->inputs[k].dim[0], p->inputs[k].dim[1], ones);
+			x = &s->unmasked;
+		}
+		if (!x)
+			return error_set(err, STATUS_BAD_INPUT, "the prompt has nothing for the encoder's input %s", e->inputs[i].name);
+		in[i] = *x;
+	}
+	enum status st = session_run(e, in, e->input_count, out, e->output_count, err);
+	if (st)
+		return error_prefix(err, "encoder");
+	for (size_t i = 0; i < e->output_count; i++)
+		if (text_is(e->outputs[i].name, "last_hidden_state"))
+			s->encoded = out[i];
+	s->encoded.name = "encoder_hidden_states";
+	g->encoder_ms = clock_ms() - begin;
+	return s->encoded.rank == 3 ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "the encoder gives no last_hidden_state [batch, sequence, hidden]");
+}
+
+// What the engine wrote of the cache in a step of `count` tokens: all of present.*, unless it stands where the past was given.
+static uint64_t written(const struct session *session, const struct tensor *in, const struct tensor *out, int64_t count)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < session->output_count; i++) {
+		int past = session->past_of ? session->past_of[i] : -1;
+		if (!text_starts(session->outputs[i].name, "present."))
+			continue;
+		bool in_place = past >= 0 && out[i].data == in[past].data && out[i].dim[2] > 0;
+		sum += in_place ? out[i].nbytes / (size_t)out[i].dim[2] * (size_t)count : out[i].nbytes;
+	}
+	return sum;
+}
+
+static uint64_t bytes_of(const struct tensor *t, size_t count)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		n += t[i].nbytes;
+	return n;
+}
+
+enum status generate_greedy(struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err)
+{
+	struct state s = { .a = a, .prompt = p };
+	size_t places = (size_t)(p->batch * g->new_tokens);
+	int64_t capacity = p->length + g->new_tokens, *all = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *all);
+	int64_t *ids = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *ids);
+	size_t inputs = g->first->input_count > g->next->input_count ? g->first->input_count : g->next->input_count;
+	size_t outputs = g->first->output_count > g->next->output_count ? g->first->output_count : g->next->output_count;
+	struct tensor *in = ARENA_ARRAY(a, inputs + 1, struct tensor), *out = ARENA_ARRAY(a, outputs + 1, struct tensor);
+	bool cached = takes_past(g->next);
+	enum status st = STATUS_OK;
+
+	g->ids = arena_alloc(a, places * sizeof *g->ids);
+	g->second_ids = arena_alloc(a, places * sizeof *g->second_ids);
+	g->best = arena_alloc(a, places * sizeof *g->best);
+	g->second = arena_alloc(a, places * sizeof *g->second);
+	g->step_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->step_ms);
+	g->own_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->own_ms);
+	if (g->encoder && (st = encode(g, &s, err)))
+		return st;
+	if (g->shared)
+		make_buffers(&s, g->next, capacity - 1);             // the last token does not go in
+	for (int64_t row = 0; row < p->batch; row++)
+		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
+	for (int64_t n = 0; n < g->new_tokens; n++) {
+		int64_t length = p->length + n, id[2];
+		bool anew = !n || length == g->cache_ends;
+		struct session *session = anew ? g->first : g->next;
+		int64_t count = cached && !anew ? 1 : length;
+		float logit[2];
+		struct arena step = { 0 };                           // masks and the like of this step only
+		if (stop && *stop)
+			return error_set(err, STATUS_INTERRUPTED, "interrupted after %lld tokens", (long long)n);
+		double begin = clock_ms(), run_began, run_ms;
+		for (int64_t row = 0; row < p->batch; row++)
+			memcpy(ids + row * count, all + row * capacity + length - count, (size_t)count * sizeof *ids);
+		s.a = &step;
+		st = give(&s, session, ids, count, length, anew, in, err);
+		s.a = a;
+		run_began = clock_ms();
+		if (!st)
+			st = session_run(session, in, session->input_count, out, session->output_count, err);
+		run_ms = clock_ms() - run_began;
+		arena_done(&step);
+		const struct tensor *logits = st ? NULL : logits_of(session, out, err);
+		if (!logits)
+			return st ? st : STATUS_UNSUPPORTED;
+		for (int64_t row = 0; row < p->batch; row++) {
+			int64_t at = row * g->new_tokens + n;
+			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id, logit);
+			g->ids[at] = all[row * capacity + length] = id[0];
+			g->second_ids[at] = id[1];
+			g->best[at] = logit[0];
+			g->second[at] = logit[1];
+		}
+		keep(&s, session, out);
+		g->copied_bytes = n && cached ? written(session, in, out, count) : 0;
+		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
+		if (n)
+			g->own_ms[n - 1] = g->step_ms[n - 1] - run_ms;
+	}
+	g->cache_bytes = bytes_of(s.past, s.past_count);
+	return STATUS_OK;
+}
+
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. answer: about g->ids; may be NULL.
+static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids, int64_t begin, int64_t length,
+	int64_t *differing, double *max_error, const struct generate_answer *answer, struct error *err)
+{
+	struct session *first = g->first;
+	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
+	struct tensor *in = ARENA_ARRAY(s->a, first->input_count + 1, struct tensor), *out = ARENA_ARRAY(s->a, first->output_count + 1, struct tensor);
+	float logit[2];
+	enum status st;
+
+	for (int64_t row = 0; row < p->batch; row++)
+		memcpy(cut + row * length, ids + row * whole, (size_t)length * sizeof *cut);
+	if ((st = give(s, first, cut, length, length, true, in, err)) || (st = session_run(first, in, first->input_count, out, first->output_count, err)))
+		return st;
+	const struct tensor *logits = logits_of(first, out, err);
+	if (!logits)
+		return STATUS_UNSUPPORTED;
+	if (logits->dim[1] != length)
+		return error_set(err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
+	for (int64_t row = 0; row < p->batch; row++)
+		for (int64_t n = begin; p->length + n <= length; n++) {
+			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
+			best_two(logits, row, place, id, logit);
+			*differing += id[0] != g->ids[at];
+			if (answer && g->ids[at] >= logits->dim[2])
+				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary", (long long)g->ids[at], (long long)logits->dim[2]);
+			if (answer) {
+				answer->chosen[at] = id[0];
+				answer->logits[at] = ((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
+				continue;
+			}
+			double error = fabs((double)logit[0] - (double)g->best[at]);
+			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
+		}
+	return STATUS_OK;
+}
+
+static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, const struct generate_answer *answer, struct arena *a,
+	struct error *err)
+{
+	struct generation again = *g;
+	struct state s = { .a = a, .prompt = p };
+	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids), begin = 0;
+	enum status st;
+
+	*differing = 0;
+	*max_error = 0;
+	for (int64_t row = 0; row < p->batch; row++) {
+		memcpy(ids + row * length, p->ids + row * p->length, (size_t)p->length * sizeof *ids);
+		memcpy(ids + row * length + p->length, g->ids + row * g->new_tokens, (size_t)(g->new_tokens - 1) * sizeof *ids);
+	}
+	if (g->encoder && (st = encode(&again, &s, err)))
+		return st;
+	if (g->shared)
+		make_buffers(&s, g->first, length);
+	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
+		begin = g->cache_ends - p->length;
+		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, answer, err)))
+			return st;
+	}
+	return check_part(g, p, &s, ids, begin, length, differing, max_error, answer, err);
+}
+
+enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+{
+	return check(g, p, differing, max_error, NULL, a, err);
+}
+
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, const struct generate_answer *answer,
+	struct arena *a, struct error *err)
+{
+	struct generation theirs = *g;
+	int64_t differing;
+	double unused;
+	enum status st;
+
+	theirs.ids = (int64_t *)(uintptr_t)tokens;
+	if (!(st = check(&theirs, p, &differing, &unused, answer, a, err)))
+		*agreeing = p->batch * g->new_tokens - differing;
+	return st;
+}

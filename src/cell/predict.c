@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// predict.h. Peak = the larger of two moments: everything folded and packed, the largest weight twice; and the second run.
+#include "cell/predict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+// Is "key=value" the last word about key in "a=b,key=value,c=d"?
+static bool asks(const char *options, const char *key, const char *word)
+{
+	bool found = false;
+	size_t length = strlen(key), wanted = strlen(word);
+
+	for (const char *at = options; at && *at;) {
+		size_t n = strcspn(at, ",");
+
+		if (n > length && !strncmp(at, key, length) && at[length] == '=')
+			found = n - length - 1 == wanted && !strncmp(at + length + 1, word, wanted);
+		at += n + (at[n] == ',');
+	}
+	return found;
+}
+
+// What an engine makes of the weights, and what stays of the mapped ones.
+struct weights {
+	double held, loading;                // anonymous: while it runs; at most while it opens
+	double read;                         // mapped, and read by every run
+	double mapped;                       // mapped in all, pages that nobody reads again among them
+};
+
+static struct weights copies(const struct graph_memory *g, const struct platform_memory *e, const char *options)
+{
+	double packed = (double)g->multiplied_nbytes, folded = (double)g->folded_nbytes, largest = (double)g->largest_multiplied_nbytes,
+	       stored = (double)g->stored_nbytes, as_they_lie = stored - (double)g->folded_from_nbytes + (double)g->gathered_nbytes;
+	bool casts = 2 * folded > packed;                        // not only a norm here and there
+	struct weights w = { .read = (double)(g->in_place_nbytes + g->gathered_nbytes) };
+
+	as_they_lie = as_they_lie < stored ? as_they_lie : stored;
+	if (asks(options, "precision", "bf16") || asks(options, "precision", "f16"))
+		packed /= 2;
+	if (e->frees_packed && asks(options, "prepacking", "off")) {     // folded copies stay, the others are read where they lie
+		w.held = w.loading = folded;
+		w.read = w.mapped = as_they_lie;
+		return w;
+	}
+	if (e->frees_packed && asks(options, "optimisation", "none") && casts) { // casts are made anew by every run, so nothing can be packed
+		w.held = w.loading = 2 * largest;
+		w.read = w.mapped = stored;
+		return w;
+	}
+	if (e->frees_packed) {
+		w.held = packed + e->folded_slack * folded + (double)g->rescaled_nbytes;
+		w.loading = w.held + (casts ? largest : 0);
+		w.mapped = w.read;
+	} else {
+		w.held = w.loading = packed + folded + (double)g->rescaled_nbytes;
+		w.mapped = as_they_lie;
+	}
+	if (e->widens_half_tables) {
+		w.held += 2 * (double)g->half_table_nbytes;
+		w.read -= (double)(g->half_table_nbytes < g->gathered_nbytes ? g->half_table_nbytes : g->gathered_nbytes);
+	}
+	return w;
+}
+
+void predict_engine(struct prediction *out, const struct graph_memory *g, const struct target *t)
+{
+	const struct platform_memory *e = platform_memory(t->route);
+
+	*out = (struct prediction){ .graph = *g };
+	if (!e) {                                                // whatever it does, it is given inputs and gives outputs
+		out->anonymous_bytes = out->required_bytes = g->input_nbytes + g->output_nbytes;
+		return;
+	}
+	struct weights w = copies(g, e, t->options);
+	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
+	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
+	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
+	double packing = e->frees_packed && w.loading <= w.held ? (double)g->largest_multiplied_nbytes : 0;     // mapped, until its packed copy is there
+	double loaded = load + (packing > w.mapped - w.read ? packing : w.mapped - w.read);
+	double resident = run + w.mapped > loaded ? run + w.mapped : loaded;
+
+	out->anonymous_bytes = (uint64_t)(run > load ? run : load);
+	out->resident_bytes = (uint64_t)(resident + libraries);
+	out->required_bytes = (uint64_t)((run + w.read > load ? run + w.read : load) + libraries);
+}
+
+// The inputs of the graph with its dimensions open, to learn what their symbols are in a file of inputs.
+static enum status symbols_of_file(struct arena *a, struct input_symbol **out, size_t *count, const struct spec *s,
+	const struct checkpoint *c, enum arch_graph which, const char *file, struct error *err)
+{
+	const struct tensor_type *types;
+	struct graph *g = graph_new(NULL);
+	enum status st = arch_draw(s, c, which, g, err);
+
+	if (!st) {
+		size_t n = graph_inputs(g, &types);
+
+		st = inputs_file_symbols(a, types, n, file, out, count, err);
+	}
+	graph_free(g);
+	return st;
+}
+
+static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct target *t,
+	const struct precise *precise, const struct input_shape *shape, struct error *err)
+{
+	struct graph_form form = t->platform->forms[0];
+	struct input_symbol *symbols = NULL;
+	struct input_hints hints;
+	struct graph_memory m;
+	struct arena a = { 0 };
+	size_t symbol_count = 0;
+	enum status st = shape->file ? symbols_of_file(&a, &symbols, &symbol_count, s, c, which, shape->file, err) : STATUS_OK;
+
+	if (precise)
+		form.precise = *precise;
+	form.is_static = true;                                   // every dimension is a number, whatever form will run
+	arch_input_hints(s, &hints);
+	struct graph *g = graph_new(&form);
+	inputs_bind(g, &hints, shape);
+	for (size_t i = 0; i < symbol_count; i++)
+		graph_bind(g, symbols[i].name, symbols[i].number);
+	arena_done(&a);
+	if (!st)
+		st = arch_draw(s, c, which, g, err);
+	if (!st) {
+		graph_memory(g, &m);
+		sum->peak_nbytes += m.peak_nbytes;               // an engine keeps for the next run what it needed
+		sum->input_nbytes += m.input_nbytes;
+		sum->output_nbytes += m.output_nbytes;
+		sum->stored_nbytes += m.stored_nbytes;
+		sum->in_place_nbytes += m.in_place_nbytes;
+		sum->gathered_nbytes += m.gathered_nbytes;
+		sum->half_table_nbytes += m.half_table_nbytes;
+		sum->folded_from_nbytes += m.folded_from_nbytes;
+		sum->folded_nbytes += m.folded_nbytes;
+		sum->multiplied_nbytes += m.multiplied_nbytes;
+		sum->rescaled_nbytes += m.rescaled_nbytes;
+		if (m.largest_multiplied_nbytes > sum->largest_multiplied_nbytes)
+			sum->largest_multiplied_nbytes = m.largest_multiplied_nbytes;
+		sum->unknown |= m.unknown;
+	}
+	graph_free(g);
+	return st;
+}
+
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t, const struct precise *precise,
+	const struct input_shape *shape, bool generates, struct error *err)
+{
+	static const enum arch_graph whole[] = { ARCH_WHOLE }, seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
+	bool parts = generates && arch_has_graph(s, ARCH_DECODER_WITH_PAST);
+	struct graph_memory sum = { 0 };
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < (parts ? 3 : 1) && !st; i++)
+		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], t, precise, shape, err);
+	if (!st)
+		predict_engine(out, &sum, t);
+	return st;
+}
+
+enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s, enum dtype t, struct error *err)
+{
+	struct shard *shard = ARENA_NEW(a, struct shard);
+	char *header;
+	uint64_t nbytes;
+
+	*shard = (struct shard){ .path = config->path, .real_path = config->path, .location = "model.safetensors", .identity = "plan", .synthetic = true };
+	*out = (struct checkpoint){ .path = config->path, .config = config->config, .shards = shard, .shard_count = 1 };
+	enum status st = arch_plan_weights(s, a, t, &out->weights, &out->weight_count, err);
+	if (!st)
+		st = safetensors_header_synthetic(a, out->weights, out->weight_count, &header, &shard->header_nbytes, &nbytes, err);
+	for (size_t i = 0; !st && i < out->weight_count; i++)
+		out->weights[i].shard = shard;
+	shard->nbytes = st ? 0 : (size_t)nbytes;
+	return st;
+}
+
+uint64_t predict_margin(const struct machine *m)
+{
+	uint64_t least = (uint64_t)256 << 20, part = (uint64_t)m->memory_bytes / 32;
+
+	return part > least ? part : least;
+}
+
+const char *predict_amount(struct arena *a, uint64_t nbytes)
+{
+	return nbytes < (uint64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)nbytes / 0x1p20) : arena_printf(a, "%.1f GiB", (double)nbytes / 0x1p30);
+}
+
+enum status predict_fits(const struct prediction *p, const struct machine *m, int64_t allowed, struct error *err)
+{
+	struct arena a = { 0 };
+	uint64_t available = (uint64_t)m->memory_available_bytes, margin = predict_margin(m);
+	enum status st = STATUS_OK;
+
+	if (allowed > 0 && p->anonymous_bytes > (uint64_t)allowed)
+		st = error_set(err, STATUS_NO_MEMORY, "not tried: it needs %s of anonymous memory (predicted), and %s are allowed (--memory)",
+			predict_amount(&a, p->anonymous_bytes), predict_amount(&a, (uint64_t)allowed));
+	else if (available > 0 && p->required_bytes + margin > available)
+		st = error_set(err, STATUS_NO_MEMORY, "not tried: it needs %s (predicted), and of the %s that are available %s stay free for others",
+			predict_amount(&a, p->required_bytes), predict_amount(&a, available), predict_amount(&a, margin));
+	arena_done(&a);
+	return st;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases on disk: found, and made into checkpoint folders with weights by formula (tests/conform/README.md).
+#include "conform/case.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cache.h"
+#include "base/claim.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/sealed.h"
+#include "question/cell.h"
+#include "cell/scratch.h"
+#include "run/cell.h"
+
+// A case is tiny: a damaged weights.tsv must not fill memory and disk.
+enum { WEIGHTS_MOST = 1 << 16 };
+#define FILE_LIMIT ((size_t)4 << 20)
+#define WEIGHTS_LIMIT ((uint64_t)128 << 20)
+
+// One line of weights.tsv: "NAME\tF32\t2,11,99".
+static enum status parse_line(struct weight *w, struct arena *a, char *line, struct error *err)
+{
+	char *save = NULL, *name = strtok_r(line, "\t", &save), *dtype = strtok_r(NULL, "\t", &save), *shape = strtok_r(NULL, "\t", &save);
+	size_t count;
+
+	*w = (struct weight){ .name = arena_strdup(a, name), .dtype = dtype ? dtype_find(dtype) : DTYPE_NONE };
+	if (!name || !w->dtype)
+		return error_set(err, STATUS_BAD_INPUT, "%s: not a line of name, dtype and shape", name ? name : "an empty line");
+	for (char *dim = shape ? strtok_r(shape, ",", &save) : NULL; dim; dim = strtok_r(NULL, ",", &save)) {
+		if (w->rank == TENSOR_MAX_RANK || !text_to_int(dim, 0, (int64_t)WEIGHTS_LIMIT, &w->dim[w->rank]))
+			return error_set(err, STATUS_BAD_INPUT, "%s: bad dimension %s", name, dim);
+		w->rank++;
+	}
+	if (!tensor_count(w->rank, w->dim, &count) || count > WEIGHTS_LIMIT / dtype_size(w->dtype))
+		return error_set(err, STATUS_BAD_INPUT, "%s: larger than %llu MiB", name, (unsigned long long)(WEIGHTS_LIMIT >> 20));
+	w->nbytes = count * dtype_size(w->dtype);
+	return STATUS_OK;
+}
+
+static enum status parse_weights(struct arena *a, char *text, struct weight **out, size_t *count, struct error *err)
+{
+	size_t lines = 1, n = 0;
+	uint64_t sum = 0;
+	enum status st;
+
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	if (lines > WEIGHTS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "more than %d weights", WEIGHTS_MOST);
+	*out = ARENA_ARRAY(a, lines, struct weight);
+	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if ((st = parse_line(&(*out)[n], a, line, err)))
+			return st;
+		sum += (*out)[n++].nbytes;
+		if (sum > WEIGHTS_LIMIT)
+			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than %llu MiB", (unsigned long long)(WEIGHTS_LIMIT >> 20));
+	}
+	*count = n;
+	return STATUS_OK;
+}
+
+static void fill_integers(const struct weight *w, const json_t *values, void *data)
+{
+	size_t count = (size_t)(w->nbytes / dtype_size(w->dtype));
+
+	for (size_t i = 0; i < count && i < json_array_size(values); i++) {
+		const json_t *x = json_array_get(values, i);
+		int64_t n = json_is_boolean(x) ? json_is_true(x) : json_integer_value(x);
+
+		// Little-endian, as the file is.
+		memcpy((char *)data + i * dtype_size(w->dtype), &n, dtype_size(w->dtype));
+	}
+}
+
+static enum status write_weights(struct arena *a, const char *path, struct weight *weights, size_t count, const json_t *integers, struct error *err)
+{
+	struct tensor *tensors = ARENA_ARRAY(a, count + 1, struct tensor);
+
+	for (size_t i = 0; i < count; i++) {
+		struct weight *w = &weights[i];
+		const json_t *values = json_object_get(integers, w->name);
+		size_t elements = (size_t)(w->nbytes / dtype_size(w->dtype));
+
+		tensors[i] = (struct tensor){ .name = w->name, .dtype = w->dtype, .rank = w->rank, .nbytes = w->nbytes,
+			.data = arena_alloc(a, w->nbytes ? w->nbytes : 1) };
+		memcpy(tensors[i].dim, w->dim, sizeof w->dim);
+		weights_fill(w, 0, 0, elements, tensors[i].data);
+		if (values)
+			fill_integers(w, values, tensors[i].data);
+	}
+	return safetensors_write(path, tensors, count, err);
+}
+
+// Is the folder what a case was made into? Otherwise it is made again.
+static bool is_made(const char *folder, const char *key, const char *config, size_t config_nbytes)
+{
+	struct arena a = { 0 };
+	size_t nbytes;
+	char *text;
+	bool good = !file_read(&a, arena_printf(&a, "%s/config.json", folder), FILE_LIMIT, &text, &nbytes, NULL) &&
+		nbytes == config_nbytes && !memcmp(text, config, nbytes) && sealed_folder_check(folder, "model.safetensors", key);
+
+	arena_done(&a);
+	return good;
+}
+
+enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err)
+{
+	static const char *const names[] = { "config.json", "weights.tsv", "case.json" };
+	struct arena scratch = { 0 };
+	const char *conform, *result, *part;
+	char *files[3], hex[65];
+	size_t sizes[3], count = 0;
+	struct weight *weights = NULL;
+	json_t *json = NULL;
+	struct hash h;
+	enum status st = STATUS_OK;
+
+	hash_init(&h);
+	for (size_t i = 0; i < 3 && !st; i++) {
+		st = file_read(&scratch, arena_printf(&scratch, "%s/%s", case_folder, names[i]), FILE_LIMIT, &files[i], &sizes[i], err);
+		if (!st)
+			hash_add_text(&h, files[i]);
+	}
+	if (st || (st = cache_part(&conform, &scratch, "conform", err))) {
+		arena_done(&scratch);
+		return st;
+	}
+	hash_hex(&h, hex);
+	result = arena_printf(a, "%s/%s", conform, hex);
+	part = arena_printf(&scratch, "%s.%s.part", result, claim_token());
+	if (!is_made(result, hex, files[0], sizes[0])) {
+		scratch_sweep();
+		st = json_bytes(arena_printf(&scratch, "%s/case.json", case_folder), files[2], sizes[2], &json, err);
+		if (!st && (st = parse_weights(&scratch, files[1], &weights, &count, err)))
+			error_prefix(err, "%s/weights.tsv", case_folder);
+		if (!st)
+			st = file_mkdirs(part, err);
+		if (!st)
+			st = file_write(arena_printf(&scratch, "%s/config.json", part), files[0], sizes[0], err);
+		if (!st)
+			st = write_weights(&scratch, arena_printf(&scratch, "%s/model.safetensors", part), weights, count,
+				json_object_get(json, "integer_tensors"), err);
+		if (!st)
+			st = sealed_folder_write(part, "model.safetensors", hex, err);
+		if (!st && !is_made(result, hex, files[0], sizes[0]))            // another may have been faster
+			st = file_remove_tree(result, err);
+		if (!st && rename(part, result) < 0 && !file_is_dir(result))
+			st = error_errno(err, "%s: cannot be renamed", part);
+		file_remove_tree(part, NULL);
+		json_decref(json);
+	}
+	arena_done(&scratch);
+	if (!st)
+		*folder = result;
+	return st;
+}
+
+const char *conform_folder(struct arena *a)
+{
+	const char *share = getenv("ASSAY_SHARE"), *program = cell_program(a), *slash = program ? strrchr(program, '/') : NULL;
+	const char *places[3] = { NULL, NULL, NULL };
+
+	if (share && *share)
+		places[0] = arena_printf(a, "%s/conform/cases", share);
+	if (slash)
+		places[1] = arena_printf(a, "%.*s/../share/assay/conform/cases", (int)(slash - program), program);
+#ifdef ASSAY_BUILD_SHARE
+	places[2] = ASSAY_BUILD_SHARE "/cases";
+#endif
+	for (size_t i = 0; i < 3; i++)
+		if (places[i] && file_is_dir(places[i]))
+			return places[i];
+	return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct conform_case *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count)
+{
+	struct conform_case *cases;
+	size_t entries = 0, n = 0;
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	while (d && readdir(d))
+		entries++;
+	cases = ARENA_ARRAY(a, entries + 1, struct conform_case);
+	if (d)
+		rewinddir(d);
+	while (d && n < entries && (e = readdir(d))) {
+		const char *path = arena_printf(a, "%s/%s", folder, e->d_name);
+		json_t *json;
+
+		if (e->d_name[0] == '.' || json_file(arena_printf(a, "%s/case.json", path), FILE_LIMIT, &json, NULL))
+			continue;
+		const char *its = json_string_value(json_object_get(json, "model_type")), *class_name = json_string_value(json_object_get(json, "class"));
+		if (its && (!type || text_is(its, type)))
+			cases[n++] = (struct conform_case){ .name = arena_strdup(a, e->d_name), .folder = path, .model_type = arena_strdup(a, its),
+				.class_name = class_name ? arena_strdup(a, class_name) : NULL };
+		json_decref(json);
+	}
+	if (d)
+		closedir(d);
+	qsort(cases, n, sizeof *cases, by_name);
+	*count = n;
+	return cases;
+}

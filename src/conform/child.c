@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child's side of a conformance run: the engine is loaded once, each case is built, opened, run and judged by itself, and
+// answered with one line. A case that kills the process is known by the "start" line before it.
+#include "conform/case.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/visible.h"
+#include "cell/say.h"
+#include "run/child.h"
+#include "cell/form.h"
+#include "cell/placed.h"
+#include "run/reference.h"
+#include "question/request.h"
+#include "cell/inputs.h"
+
+struct case_work {
+	struct arena arena;
+	struct checkpoint checkpoint;
+	struct artifact artifact;
+	struct session session;
+	struct graph *graph;
+	struct row row;
+	int64_t elsewhere;                                       // nodes that were not on the platform; -1: not known
+	const char *note;
+	struct spec *spec;                                       // NULL: the model was not understood
+	bool is_open;                                            // the engine took the form
+	const char *form;                                        // in words
+	bool differs;                                            // it ran, and what it gave is wrong
+	bool took_none;                                          // it ran, and no node of it on the platform
+};
+
+// A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
+static enum status bind(struct case_work *w, struct graph *g, const struct graph_form *form, const struct spec *spec, const char *io, struct error *err)
+{
+	struct graph_form open = *form;
+	struct artifact dynamic;
+	struct graph *shaped;
+	struct tensor *in;
+	enum status st;
+
+	open.is_static = false;
+	shaped = graph_new(&open);
+	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, shaped, err))) {
+		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
+		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, NULL, err);
+		for (size_t i = 0; i < dynamic.input_count && !st; i++)
+			for (int axis = 0; axis < in[i].rank; axis++) {
+				const char *symbol = graph_input_symbol(shaped, i, axis);
+
+				if (symbol)
+					graph_bind(g, symbol, in[i].dim[axis]);
+			}
+	}
+	graph_free(shaped);
+	return st;
+}
+
+// Cases are float32; an engine that says it computes in less is judged by that.
+static enum dtype compute_of(const struct session *s)
+{
+	const char *word = session_option(s, "compute_dtype");
+
+	return word ? dtype_find(word) : DTYPE_F32;
+}
+
+static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, struct error *err)
+{
+	const struct backend *b = route_backend(t->route);
+	const char *made;
+	enum status st;
+
+	if ((st = conform_materialise(&made, &w->arena, folder, err)) || (st = checkpoint_open(&w->checkpoint, made, err)) ||
+	    (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
+		return st;
+	w->graph = graph_new(form);
+	if ((form->is_static && (st = bind(w, w->graph, form, w->spec, io, err))) ||
+	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, ARCH_WHOLE, w->graph, err)))
+		return st;
+	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
+	    (st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
+		return st;
+	w->is_open = true;
+	return STATUS_OK;
+}
+
+// Right on another platform is no answer of this one. What is not told is not held against it.
+static enum status check_placement(struct case_work *w, const struct target *t, struct error *err)
+{
+	struct placement p = { .arena = &w->arena };
+	struct error why;
+
+	if (session_explain(&w->session, &w->artifact, NULL, 0, &p, &why))
+		return STATUS_OK;
+	w->elsewhere = p.elsewhere;
+	w->note = p.note;
+	w->row.nodes = (int64_t)w->artifact.summary.node_count;
+	json_t *columns = placed_columns(&p);
+	row_from_json(&w->row, &w->arena, columns, NULL);
+	json_decref(columns);
+	w->took_none = row_took_none(&w->row);
+	if (!w->took_none)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s took none of the %lld nodes", t->platform->name, (long long)w->row.nodes);
+}
+
+static enum status judge_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, int64_t rows,
+	struct error *err)
+{
+	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor), *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
+	struct reference ref;
+	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, NULL, err);
+
+	if (st)
+		return st;
+	if (rows > 0)
+		return form->is_static
+			? error_set(err, STATUS_UNSUPPORTED,
+				  "--batch: the graphs of this platform have fixed shapes, those of the case")
+			: conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
+	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
+	    (st = reference_read_golden(&ref, io, &w->arena, err)))
+		return st;
+	for (size_t i = 0; i < w->session.output_count; i++)
+		out[i].name = w->session.outputs[i].name;
+	enum verdict v = reference_judge(&ref, &(struct answer){ .tensors = out, .count = w->session.output_count },
+		bound_for(compute_of(&w->session)), &w->arena, &w->row, NULL);
+	w->differs = v == VERDICT_WRONG;
+	if (v != VERDICT_RIGHT)
+		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
+	// A session with fixed shapes cannot generate: its cache does not grow.
+	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
+		return conform_generate(folder, w->spec, &w->checkpoint, t, form, &w->session, &w->arena, &w->differs, err);
+	return STATUS_OK;
+}
+
+static void close_form(struct case_work *w)
+{
+	session_close(&w->session);
+	graph_free(w->graph);
+	checkpoint_close(&w->checkpoint);
+	w->graph = NULL;
+	w->spec = NULL;
+	memset(&w->checkpoint, 0, sizeof w->checkpoint);
+}
+
+// In the form that `run` would take: the first that opens. Where its outputs are wrong, the case is wrong.
+static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
+{
+	const char *io = arena_printf(&w->arena, "%s/io.safetensors", folder);
+	struct forms forms;
+
+	forms_begin(&forms, t->platform, false, false);
+	for (;;) {
+		const struct graph_form *form = &forms.item[forms.at];
+		struct error why = { 0 };
+		enum status st;
+
+		row_init(&w->row);
+		w->elsewhere = -1;
+		w->form = graph_form_text(&w->arena, form);
+		if (!(st = open_form(w, t, form, folder, io, &why)) && !(st = judge_form(w, t, form, folder, io, rows, &why)))
+			st = check_placement(w, t, &why);
+		bool refused = st && !w->is_open && forms_refused(&w->arena, t, w->spec != NULL, &why);
+
+		close_form(w);
+		if (!refused || !forms_next(&forms, &w->arena, t, w->form, &why))
+			return st ? error_set(err, st, "%s", why.text) : STATUS_OK;
+	}
+}
+
+static json_t *real_or_null(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void answer(const struct target *t, size_t index, const char *folder, int64_t rows)
+{
+	struct case_work w = { 0 };
+	struct error err = { 0 };
+	struct text clean = { 0 };
+	enum status st;
+
+	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
+	st = run_case(&w, t, folder, rows, &err);
+	enum verdict v = !st ? VERDICT_RIGHT : w.differs ? VERDICT_WRONG : w.took_none ? VERDICT_FELL_BACK : verdict_of_status(st);
+	visible_clean(&clean, err.text, strlen(err.text));
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?}", "event", "case", "index", (json_int_t)index, "verdict", verdict_word(v), "reason",
+		st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
+		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", w.form));
+	text_done(&clean);
+	arena_done(&w.arena);
+}
+
+// {"platform","device","options","rows","cases":["FOLDER",...]}; rows 0: as the case has them, against its outputs
+int conform_child(void)
+{
+	static struct arena arena;
+	struct device_list devices = { .arena = &arena };
+	struct text line = { 0 };
+	struct error err = { 0 };
+	struct target t = { 0 };
+	const struct backend *b = NULL;
+	json_t *request = NULL;
+	const json_t *cases;
+	enum status st = child_begin(&line, &err);
+
+	if (!st)
+		st = json_bytes("the request", text_get(&line), line.length, &request, &err);
+	if (!st) {
+		const char *platform = json_string_value(json_object_get(request, "platform"));
+
+		t.platform = platform ? platform_find(platform) : NULL;
+		t.device = json_string_value(json_object_get(request, "device"));
+		t.options = json_string_value(json_object_get(request, "options"));
+		t.route = t.platform ? platform_route(t.platform, t.device) : NULL;
+		b = t.route ? route_backend(t.route) : NULL;
+		if (!b)
+			st = error_set(&err, STATUS_BAD_INPUT, "the request names no platform or no device of it");
+	}
+	say_phase("engine");
+	if (!st)
+		st = backend_devices(b, route_provider(t.route)->build, &devices, &err);
+	if (!st) {
+		if (!t.device || !*t.device)
+			t.device = t.route->device;
+		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
+		cases = json_object_get(request, "cases");
+		for (size_t i = 0; i < json_array_size(cases); i++)
+			answer(&t, i, json_string_value(json_array_get(cases, i)), json_integer_value(json_object_get(request, "rows")));
+	}
+	if (st)
+		say_error(err.status, err.text);
+	say_done();
+	backend_end();
+	_exit(0);                                                // cell_child.c says why
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// gen.json of a conformance case: what transformers' generate() gave, greedily, token by token. The same tokens must come out
+// here, with logits within the bound, and each must be what a run without a cache gives. All of it again with the cache in its
+// shared form, where the platform has it and the model can, its padding moved behind the prompt.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "conform/case.h"
+#include "cell/generate.h"
+#include "run/judge.h"
+
+static enum status integers(int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
+{
+	*rows = (int64_t)json_array_size(list);
+	*columns = (int64_t)json_array_size(json_array_get(list, 0));
+	if (!*rows || !*columns)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s should be rows of integers", what);
+	*out = ARENA_ARRAY(a, (size_t)(*rows * *columns), int64_t);
+	for (int64_t i = 0; i < *rows; i++) {
+		const json_t *row = json_array_get(list, (size_t)i);
+		if ((int64_t)json_array_size(row) != *columns)
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: the rows of %s differ in length", what);
+		for (int64_t k = 0; k < *columns; k++) {
+			const json_t *x = json_array_get(row, (size_t)k);
+			if (!json_is_integer(x))
+				return error_set(err, STATUS_BAD_INPUT, "gen.json: %s should be rows of integers", what);
+			(*out)[i * *columns + k] = json_integer_value(x);
+		}
+	}
+	return STATUS_OK;
+}
+
+// The rows of `from` that the run names, or all.
+static enum status take_rows(struct tensor *out, const struct weight *from, const json_t *rows, struct arena *a, struct error *err)
+{
+	size_t count = json_array_size(rows), each;
+	*out = (struct tensor){ .name = from->name + 3, .dtype = from->dtype, .rank = from->rank };
+	memcpy(out->dim, from->dim, sizeof out->dim);
+	each = from->rank && from->dim[0] > 0 ? from->nbytes / (size_t)from->dim[0] : 0;
+	if (!rows)
+		count = from->rank ? (size_t)from->dim[0] : 0;
+	out->dim[0] = (int64_t)count;
+	out->nbytes = count * each;
+	if (!(out->data = arena_try(a, out->nbytes)))
+		return error_set(err, STATUS_NO_MEMORY, "gen.json: not enough memory for the rows of %s", from->name);
+	for (size_t i = 0; i < count; i++) {
+		int64_t row = rows ? json_integer_value(json_array_get(rows, i)) : (int64_t)i;
+		if (row < 0 || row >= from->dim[0])
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: %s has no row %lld", from->name, (long long)row);
+		memcpy((char *)out->data + i * each, (const char *)from->data + (size_t)row * each, each);
+	}
+	return STATUS_OK;
+}
+
+static enum status read_prompt(struct prompt *p, const json_t *run, const char *folder, struct arena *a, struct error *err)
+{
+	const json_t *from = json_object_get(run, "from_io"), *decoder = json_object_get(run, "decoder_input_ids"), *ids = decoder ? decoder : json_object_get(run, "input_ids");
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	int64_t rows, columns, *data;
+	struct tensor *inputs = ARENA_ARRAY(a, json_array_size(from) + 1, struct tensor);
+	enum status st = safetensors_open(a, arena_printf(a, "%s/io.safetensors", folder), &shard, &tensors, &count, err);
+
+	*p = (struct prompt){ .inputs = inputs };
+	if (st || (st = integers(&data, &p->batch, &p->length, ids, "the prompt", a, err)))
+		return st;
+	p->ids = data;
+	if (!decoder && json_object_get(run, "attention_mask")) {
+		if ((st = integers(&data, &rows, &columns, json_object_get(run, "attention_mask"), "attention_mask", a, err)))
+			return st;
+		if (rows != p->batch || columns != p->length)
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: attention_mask is not of the prompt's size");
+		p->mask = data;
+	}
+	if (json_object_get(run, "position_ids")) {
+		if ((st = integers(&data, &rows, &columns, json_object_get(run, "position_ids"), "position_ids", a, err)))
+			return st;
+		if (rows != p->batch || columns != p->length)
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: position_ids are not of the prompt's size");
+		p->positions = data;
+	}
+	for (size_t i = 0; i < json_array_size(from); i++) {
+		const char *name = json_string_value(json_array_get(from, i));
+		size_t k = 0;
+		while (k < count && !text_is(tensors[k].name, name))
+			k++;
+		if (k == count || !text_starts(name, "in."))
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: io.safetensors has no %s", name ? name : "?");
+		if (!text_is(name, "in.input_ids") && !text_is(name, "in.attention_mask") ? (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err))
+			: decoder && (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err)))
+			return st;
+	}
+	return STATUS_OK;
+}
+
+static enum status compare(const struct generation *g, const struct prompt *p, const json_t *run, struct error *err)
+{
+	struct bound bound = bound_for(DTYPE_F32);
+	const json_t *wanted = json_object_get(run, "generated"), *top2 = json_object_get(run, "top2");
+	for (int64_t row = 0; row < p->batch; row++)
+		for (int64_t n = 0; n < g->new_tokens; n++) {
+			int64_t at = row * g->new_tokens + n, id = json_integer_value(json_array_get(json_array_get(wanted, (size_t)row), (size_t)n));
+			const json_t *two = json_array_get(json_array_get(top2, (size_t)row), (size_t)n);
+			double best = json_number_value(json_array_get(two, 1)), second = json_number_value(json_array_get(two, 3));
+			if (json_array_size(two) != 4)
+				return error_set(err, STATUS_BAD_INPUT, "gen.json: top2 should be four numbers a token");
+			if (g->ids[at] != id)
+				return error_set(err, STATUS_FAILED, "row %lld, token %lld is %lld, transformers generates %lld", (long long)row, (long long)n,
+					(long long)g->ids[at], (long long)id);
+			double limit = bound.max_abs * fmax(1, fabs(best));
+			if (!(fabs((double)g->best[at] - best) <= limit) || !(fabs((double)g->second[at] - second) <= limit))
+				return error_set(err, STATUS_FAILED, "row %lld, token %lld: the best logits are %g and %g, transformers' %g and %g", (long long)row,
+					(long long)n, (double)g->best[at], (double)g->second[at], best, second);
+		}
+	return STATUS_OK;
+}
+
+// The same prompt with each row's padding behind it.
+static void pad_behind(struct prompt *p, struct arena *a)
+{
+	size_t nbytes = (size_t)(p->batch * p->length) * sizeof *p->ids;
+	int64_t *ids = arena_alloc(a, nbytes), *mask = arena_alloc(a, nbytes);
+	for (int64_t row = 0; row < p->batch; row++) {
+		int64_t pads = 0, begin = row * p->length;
+		while (pads < p->length - 1 && !p->mask[begin + pads])
+			pads++;
+		for (int64_t i = 0; i < p->length; i++) {
+			bool is_token = i < p->length - pads;
+			ids[begin + i] = p->ids[begin + (is_token ? i + pads : i - (p->length - pads))];
+			mask[begin + i] = is_token;
+		}
+	}
+	p->ids = ids;
+	p->mask = mask;
+}
+
+// `plain`: what a run without a cache is made on.
+static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a, bool *differs, struct error *err)
+{
+	struct prompt p;
+	int64_t differing;
+	double error;
+	enum status st;
+
+	g->new_tokens = (int64_t)json_array_size(json_array_get(json_object_get(run, "generated"), 0));
+	if (g->new_tokens < 1)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: generated should be rows of integers");
+	if ((st = read_prompt(&p, run, folder, a, err)))
+		return st;
+	if (g->shared && p.positions)
+		return STATUS_OK;                                    // they count the padding's columns
+	if (g->shared && p.mask)
+		pad_behind(&p, a);
+	if ((st = generate_greedy(g, &p, NULL, a, err)))
+		return st;
+	if ((st = compare(g, &p, run, err))) {
+		*differs = st == STATUS_FAILED;                      // else gen.json is at fault
+		return st;
+	}
+	struct generation again = *g;
+	again.first = plain;
+	again.shared = false;
+	if ((st = generate_check(&again, &p, &differing, &error, a, err)))
+		return st;
+	*differs = differing || !(error <= bound_for(DTYPE_F32).max_abs * 10);
+	if (*differs)
+		return error_set(err, STATUS_FAILED, "%lld tokens differ from a run without a cache, logits by %g", (long long)differing, error);
+	return STATUS_OK;
+}
+
+enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct graph_form *form,
+	struct session *whole, struct arena *a, bool *differs, struct error *err)
+{
+	static const enum arch_graph which[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
+	const struct backend *b = route_backend(t->route);
+	struct session sessions[3] = { 0 };
+	struct artifact artifacts[3];
+	struct graph *graphs[3] = { 0 };
+	struct generation g = { .first = whole, .next = whole };
+	bool parted = arch_has_graph(spec, ARCH_ENCODER);
+	json_t *json;
+	enum status st = json_file(arena_printf(a, "%s/gen.json", folder), 1 << 20, &json, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; parted && i < 3 && !st; i++) {
+		graphs[i] = graph_new(form);
+		st = artifact_build(&artifacts[i], a, c, spec, which[i], graphs[i], err);
+		if (!st)
+			st = backend_prepare(b, &artifacts[i], a, c, err);
+		if (!st)
+			st = session_open(&sessions[i], b, route_provider(t->route), t->device, t->options, &artifacts[i], err);
+		if (st)
+			error_prefix(err, "%s", arch_graph_file(which[i]));
+		sessions[i].keeps_outputs = which[i] != ARCH_ENCODER;
+	}
+	if (parted)
+		g = (struct generation){ .encoder = &sessions[0], .first = &sessions[1], .next = &sessions[2] };
+	struct input_hints hints;
+	arch_input_hints(spec, &hints);
+	g.cache_ends = hints.cache_ends;
+	whole->keeps_outputs = true;
+	const json_t *runs = json_object_get(json, "runs"), *run;
+	size_t i;
+	json_array_foreach(runs, i, run)
+		if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
+			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
+	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
+		struct graph_form shared = *form;
+		shared.cache = CACHE_SHARED;
+		graphs[0] = graph_new(&shared);
+		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
+		if (!st)
+			st = backend_prepare(b, &artifacts[0], a, c, err);
+		if (!st && !(st = session_open(&sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
+			st = session_share_cache(&sessions[0], err);
+		g.first = g.next = &sessions[0];
+		g.shared = true;
+		json_array_foreach(runs, i, run)
+			if (!st)
+				st = one_run(&g, whole, run, folder, a, differs, err);
+		if (st)
+			error_prefix(err, "gen.json: the cache shared");
+	}
+	if (!st && !json_array_size(runs))
+		st = error_set(err, STATUS_BAD_INPUT, "gen.json has no runs");
+	for (size_t k = 0; k < 3; k++) {
+		session_close(&sessions[k]);
+		graph_free(graphs[k]);
+	}
+	json_decref(json);
+	return st;
+}

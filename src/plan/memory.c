@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.h: does a cell fit this machine? Answered before synthetic weights are written, from the plan of them; and when it does
+// not, what would.
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "artifact/artifact.h"
+#include "base/clock.h"
+#include "cell/predict.h"
+#include "run/reference.h"
+
+struct asking {
+	struct arena arena;
+	const struct checkpoint *c;
+	const struct question *q;
+	const struct target *target;
+	const char *golden;                  // where inputs come from: named, or of the folder itself; NULL: they are synthetic
+	struct machine machine;
+	double deadline_ms;                  // no more is looked for then
+};
+
+// With `layers` of the model; 0: all. UNSUPPORTED when it has fewer.
+static enum status predict(struct prediction *out, struct asking *x, int64_t layers, const char *options, struct error *err)
+{
+	struct arena a = { 0 };
+	struct checkpoint plan;
+	struct input_hints hints;
+	struct input_shape shape = { 0 };
+	struct spec *spec;
+	struct target t = *x->target;
+	struct precise precise = { 0 };
+	const char *golden = layers > 0 && !x->q->golden ? NULL : x->golden;
+	enum status s = precision_parse(&precise, x->q->variant.precision, err);
+
+	if (s == STATUS_OK)
+		s = arch_resolve(&spec, &a, x->c, err);
+	t.options = platform_precision_options(&a, t.route, precise.precision, options);
+	precise.by_engine = platform_precision(t.route, precise.precision)->quantises;
+	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
+		precise = (struct precise){ 0 };
+	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))
+		s = error_set(err, STATUS_UNSUPPORTED, "the model has fewer than %lld layers", (long long)layers);
+	if (s == STATUS_OK) {
+		arch_input_hints(spec, &hints);
+		bool generates = x->q->new_tokens > 0;
+		s = inputs_shape(&shape, &hints, x->q->batch,
+			generates        ? x->q->prompt_tokens + x->q->new_tokens
+				: golden ? 0
+					 : x->q->sequence,
+			err);
+	}
+	shape.image_size = x->q->variant.image_size;
+	shape.file = golden;
+	if (s == STATUS_OK && golden)
+		s = inputs_file_shape(&shape, golden, err);
+	if (s == STATUS_OK && x->c->weight_count == 0)
+		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
+	if (s == STATUS_OK)
+		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &precise, &shape, x->q->new_tokens > 0, err);
+	arena_done(&a);
+	return s;
+}
+
+static bool fits(struct asking *x, int64_t layers, const char *options, struct prediction *p)
+{
+	return clock_ms() < x->deadline_ms && predict(p, x, layers, options, NULL) == STATUS_OK &&
+		predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
+}
+
+// The most layers that fit; 0 when not even one does.
+static int64_t most_layers(struct asking *x, const char *options, struct prediction *p)
+{
+	int64_t low = 0, high = 1;
+
+	for (; high <= 4096 && fits(x, high, options, p); high *= 2)
+		low = high;
+	while (high - low > 1) {
+		int64_t middle = (low + high) / 2;
+
+		if (fits(x, middle, options, p))
+			low = middle;
+		else
+			high = middle;
+	}
+	if (low > 0)
+		predict(p, x, low, options, NULL);
+	return low;
+}
+
+static const char *needed(const struct asking *x, struct arena *a, const struct prediction *p)
+{
+	return predict_amount(a, x->q->memory_bytes > 0 ? p->anonymous_bytes : p->required_bytes);
+}
+
+// "; --layers 20 would need 20.9 GiB, --options precision=bf16 14.2 GiB; --force tries it all the same"
+static const char *offer(struct asking *x, struct arena *a, const char *options)
+{
+	const struct route *r = x->target->route;
+	const char *smaller = "precision=bf16", *out = "";
+	struct prediction p;
+
+	if (!x->q->golden) {
+		int64_t layers = most_layers(x, options, &p);
+
+		if (layers > 0)
+			out = arena_printf(a, "; --layers %lld would need %s", (long long)layers, needed(x, a, &p));
+	}
+	const char *with = options && *options ? arena_printf(a, "%s,%s", options, smaller) : smaller;
+	if (!(options && strstr(options, "precision=")) && backend_check_options(route_backend(r), route_provider(r), smaller, NULL) == STATUS_OK && fits(x, x->q->layers, with, &p))
+		out = arena_printf(a, "%s%s --options %s %s%s", out, *out ? "," : ";", smaller, *out ? "" : "would need ",
+			needed(x, a, &p));
+	return arena_printf(a, "%s; --force tries it all the same", out);
+}
+
+// The file that a cell's inputs come from; NULL: they are synthetic.
+static const char *golden_of(struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
+{
+	struct cell c;
+
+	plan_cell(&c, m, t, q);
+	return q->new_tokens > 0 ? NULL : reference_golden(&c, a);
+}
+
+static void refuse(struct plan_memory *out, enum verdict why, const char *words)
+{
+	out->refused_as = why;
+	out->refused = words;
+}
+
+void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
+{
+	const double begin = clock_ms(), timeout_s = plan_timeout_s(q);
+	struct asking x = { .q = q, .target = t, .deadline_ms = begin + timeout_s * 1000 };
+	struct checkpoint c = { 0 };
+	struct prediction p = { 0 };
+	struct error why = { 0 };
+
+	*out = (struct plan_memory){ 0 };
+	if (m->refused || t->absent)
+		return;
+	x.golden = golden_of(&x.arena, m, t, q);
+	bool drawn = m->hub.kind != HUB_ONNX_FILE && plan_checkpoint(&c, &m->hub, NULL) == STATUS_OK;
+	x.c = &c;
+	machine_detect(&x.machine, &x.arena);
+	// What cannot be drawn or shaped is told by the cell itself; what its inputs take is known without that.
+	if (drawn && predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
+		out->predicted_bytes = p.resident_bytes;
+		out->anonymous_bytes = p.anonymous_bytes;
+	} else if (x.golden) {
+		p.anonymous_bytes = p.required_bytes = inputs_file_nbytes(x.golden);
+	}
+	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
+		refuse(out, VERDICT_NO_MEMORY,
+			arena_printf(a, "%s%s", why.text,
+				out->predicted_bytes ? offer(&x, a, t->options) : "; --force tries it all the same"));
+	out->took_ms = clock_ms() - begin;
+	if (clock_ms() >= x.deadline_ms)
+		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));
+	checkpoint_close(&c);
+	arena_done(&x.arena);
+}

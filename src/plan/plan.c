@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.h: models resolved or refused, synthetic weights, cells, and one cell run to its row.
+// What it does not do: measure (measure/), decide what a graph looks like (arch/, platform/), print.
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan/against.h"
+#include "artifact/artifact.h"
+#include "artifact/identity.h"
+#include "backend/outline.h"
+#include "base/cache.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "conform/conform.h"
+#include "run/cell.h"
+#include "run/golden.h"
+#include "onnx/precision.h"
+
+static const double default_timeout_s = 600;
+enum { MARKED_MOST = 100 };
+static const uint64_t gib = 1024u * 1024u * 1024u;
+
+double plan_timeout_s(const struct question *q)
+{
+	return q->timeout_s > 0 ? q->timeout_s : default_timeout_s;
+}
+
+uint64_t plan_cache_limit(void)
+{
+	double limit = 20;
+	const char *asked = getenv("ASSAY_CACHE_LIMIT");
+	if (asked)
+		text_to_double(asked, 0, 1e6, &limit);
+	return (uint64_t)(limit * (double)gib);
+}
+
+static enum status refuse(struct plan_model *m, struct arena *a, const struct error *why)
+{
+	m->refused = why->status == STATUS_OK ? STATUS_FAILED : why->status;
+	m->cause = arena_strdup(a, why->text);
+	return STATUS_OK;
+}
+
+// Of a configuration: what names a model whose weights are synthetic, wherever they lie at the moment.
+static const char *hash_config(struct arena *a, const json_t *config)
+{
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+	char *text = json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS);
+	if (!text)
+		return NULL;
+	hash_init(&h);
+	hash_add_text(&h, text);
+	hash_hex(&h, hex);
+	free(text);
+	return hex;
+}
+
+enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub, struct error *err)
+{
+	switch (hub->kind) {
+	case HUB_PUBLISHED:
+		return checkpoint_open_config(out, hub->name, hub->config, hub->config_size, err);
+	case HUB_ONNX_FILE:
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: an .onnx file, not a checkpoint; `assay run` can measure it", hub->asked);
+	case HUB_FOLDER:
+	case HUB_CACHED:
+		break;
+	}
+	return checkpoint_open(out, hub->path, err);
+}
+
+static struct synth_options synth_options(const struct question *q)
+{
+	return (struct synth_options){ .seed = q->seed, .layers = q->layers };
+}
+
+// "417.6 MiB would be written to FOLDER", or nothing where the size cannot be known.
+static const char *size_offer(struct arena *a, uint64_t nbytes)
+{
+	if (nbytes == 0)
+		return "";
+	return arena_printf(a, " (%.1f MiB, kept under %s)", (double)nbytes / 1048576.0, cache_dir(a));
+}
+
+static enum status resolve(
+	struct plan_model *m, struct arena *a, const struct checkpoint *c, const struct question *q, struct error *err)
+{
+	struct error why = { 0 };
+	struct spec *spec;
+
+	m->config_hash = hash_config(a, c->config);
+	m->model_type = arena_strdup(a, json_string_value(json_object_get(c->config, "model_type")));
+	bool has_weights = c->weight_count > 0;
+	for (size_t i = 0; i < c->weight_count; i++)
+		m->weight_bytes += c->weights[i].nbytes;
+	for (size_t i = 0; i < c->shard_count; i++)
+		m->synthetic = m->synthetic || c->shards[i].synthetic;
+	m->makes_weights = !has_weights;
+	m->synthetic = m->synthetic || !has_weights;
+	if (arch_resolve(&spec, a, c, &why) != STATUS_OK)
+		return refuse(m, a, &why);
+	m->model_type = arch_model_type(spec);
+	m->architecture = arch_architecture(spec);
+	m->head = arch_head(spec);
+	m->takes_images = arch_takes_images(spec);
+	m->takes_tokens = arch_takes_tokens(spec);
+	if (q->layers > 0 && !arch_shorten(spec, q->layers))
+		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
+	m->shortened = arch_shortened_to(spec) > 0;
+	if (has_weights) {
+		m->path = m->hub.path;
+		return STATUS_OK;
+	}
+	m->synthetic_bytes = synth_nbytes(spec, DTYPE_NONE);
+	if (!q->synthetic)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: only its configuration is here, not its weights; add --synthetic to run it with random weights%s, "
+			"or name a folder that holds them",
+			m->model, size_offer(a, m->synthetic_bytes));
+	return STATUS_OK;
+}
+
+// Does a file of weights carry the mark of synthetic ones?
+static bool is_marked(const char *path)
+{
+	struct arena a = { 0 };
+	struct shard shard = { 0 };
+	struct weight *weights;
+	size_t count;
+	struct error ignored = { 0 };        // not a safetensors file
+
+	bool marked = text_ends(path, ".safetensors") &&
+		safetensors_open(&a, path, &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
+	arena_done(&a);
+	return marked;
+}
+
+// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse. What assay
+// writes names a handful of files; of a graph that names thousands none is opened.
+static void look_into(struct plan_model *m)
+{
+	struct arena passing = { 0 };
+	struct outline_weights weights;
+	struct error ignored = { 0 };
+	struct model_file *files;
+	const uint8_t *map;
+	size_t nbytes, count;
+
+	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
+		m->weight_bytes = weights.nbytes;
+		m->shortened = weights.layers > 0;
+		model_files(m->path, &passing, &files, &count);
+		for (size_t i = 0; i < count && count <= MARKED_MOST; i++)
+			m->synthetic = m->synthetic || (files[i].path && is_marked(files[i].path));
+	}
+	arena_done(&passing);
+}
+
+enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
+{
+	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
+	struct error why = { 0 };
+	struct checkpoint c;
+
+	if (q->golden && q->layers > 0)
+		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
+	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
+		return error_set(err, STATUS_BAD_INPUT, "--golden has the shapes of the file: no batch, length or size of images can be asked for");
+	// One that cannot be read is the caller's mistake, told before anything is a row.
+	enum status s = q->golden ? golden_check(q->golden, err) : STATUS_OK;
+	if (s != STATUS_OK)
+		return s;
+	s = hub_find(&m.hub, a, model, err);
+	if (s != STATUS_OK)
+		return s;
+	if (m.hub.kind == HUB_ONNX_FILE) {
+		if (q->layers > 0)
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
+		if (model_check_places(m.hub.path, &why) != STATUS_OK) {
+			refuse(&m, a, &why);
+		} else {
+			m.path = m.hub.path;
+			look_into(&m);
+		}
+	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
+		refuse(&m, a, &why);
+	} else {
+		s = resolve(&m, a, &c, q, err);
+		checkpoint_close(&c);
+		if (s != STATUS_OK)
+			return s;
+	}
+	*out = m;
+	return STATUS_OK;
+}
+
+enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
+	struct error *err)
+{
+	struct digest_watch watch = { .progress = progress, .context = context };
+	char *identity = arena_alloc(a, 65), *fingerprint = arena_alloc(a, 65);
+	enum status s;
+
+	if (m->makes_weights || !m->hub.path)
+		return STATUS_OK;
+	model_fingerprint(fingerprint, m->hub.path);
+	if (m->identity && text_is(fingerprint, m->fingerprint))
+		return STATUS_OK;
+	if (!m->refused && (s = model_identity(identity, m->hub.path, &watch, err))) {
+		m->identity = digest_unknown(a);         // what it was before says nothing of it now
+		m->fingerprint = NULL;
+		return s;
+	}
+	m->identity = m->refused ? fingerprint : identity;
+	m->fingerprint = fingerprint;
+	return STATUS_OK;
+}
+
+enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
+{
+	struct error why = { 0 };
+	enum status s = plan_identify(m, a, progress, context, &why);
+
+	if (s == STATUS_INTERRUPTED)
+		return error_set(err, s, "%s", why.text);
+	if (s) {
+		m->path = NULL;
+		refuse(m, a, &why);
+	}
+	return STATUS_OK;
+}
+
+enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
+	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
+{
+	struct synth_options options = synth_options(q);
+	struct error why = { 0 };
+	struct checkpoint c;
+	uint64_t removed;
+
+	if (m->refused)
+		return STATUS_OK;
+	if (m->path || !m->makes_weights) {
+		cache_trim(cache_limit, &removed, NULL);         // of what earlier cells left; a cache that is only readable is good enough
+		return STATUS_OK;
+	}
+	options.progress = progress;
+	options.context = context;
+	if (plan_checkpoint(&c, &m->hub, &why) != STATUS_OK)
+		return refuse(m, a, &why);
+	enum status s = synth_cached(&m->path, a, &c, &options, &why);
+	if (s == STATUS_NO_SPACE && cache_trim(0, &removed, NULL) == STATUS_OK && removed > 0) {
+		why = (struct error){ 0 };
+		s = synth_cached(&m->path, a, &c, &options, &why);
+	}
+	checkpoint_close(&c);
+	if (s != STATUS_OK) {
+		m->path = NULL;
+		return refuse(m, a, &why);
+	}
+	// Those that are in use, these among them, stay.
+	return cache_trim(cache_limit, &removed, err);
+}
+
+void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q)
+{
+	*out = (struct cell){
+		.model = m->model,
+		.path = m->path,
+		.revision = m->hub.revision,
+		.platform = t->platform->name,
+		.device = t->device,
+		.options = t->options,
+		.batch = q->batch > 0 ? q->batch : 1,
+		.sequence = q->sequence,
+		.runs = q->runs,
+		.layers = q->layers,
+		.prompt_tokens = q->prompt_tokens,
+		.new_tokens = q->new_tokens,
+		.shortened = m->shortened,
+		.seed = q->seed,
+		.synthetic = m->synthetic,
+		.is_static = q->is_static,
+		.is_dynamic = q->is_dynamic,
+		.no_fallback = q->no_fallback, .allow_fallback = q->allow_fallback,
+		.no_explain = q->no_explain, .profile = q->profile,
+		.timeout_s = plan_timeout_s(q),
+		.quiet_wait_s = q->quiet_wait_s,
+		.memory_bytes = q->memory_bytes,
+		.force = q->force,
+		.golden = q->golden,
+		.identity = m->identity,
+		.variant = q->variant,
+	};
+}
+
+// What lies there may be another damaged model the next time.
+static const char *refused_identity(const struct plan_model *m, struct arena *a)
+{
+	struct plan_model copy = *m;
+
+	return m->refused && !plan_identify(&copy, a, NULL, NULL, NULL) && copy.identity ? copy.identity : "";
+}
+
+const char *plan_key(const struct plan_model *m, const struct cell *c, struct arena *a)
+{
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+
+	if (m->path && !m->makes_weights)
+		return cell_key(c, a);
+	hash_init(&h);
+	hash_add_text(&h, "plan 2");
+	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
+	hash_add_text(&h, refused_identity(m, a));
+	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
+	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
+	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
+				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
+				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
+	if (c->new_tokens > 0)
+		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
+	if (c->is_dynamic)
+		hash_add_text(&h, "dynamic");
+	if (c->force)
+		hash_add_text(&h, "force");
+	if (c->profile)
+		hash_add_text(&h, "profile");
+	if (c->no_explain)
+		hash_add_text(&h, "no-explain");
+	if (c->no_fallback)
+		hash_add_text(&h, "no fallback");
+	if (c->allow_fallback)
+		hash_add_text(&h, "allow fallback");
+	variant_hash(&h, &c->variant);
+	hash_hex(&h, hex);
+	return hex;
+}
+
+void plan_try_cell(struct cell *c, const struct plan_try *t)
+{
+	if (!t)
+		return;
+	c->requested = t->requested;
+	c->attempt = t->number;
+	c->fallback_of = t->number > 1 ? t->fallback_of : 0;
+	c->fallback_reason = t->reason;
+}
+
+const char *plan_try_key(const struct plan_model *m, const struct cell *c, const struct plan_try *t, struct arena *a)
+{
+	const char *own = plan_key(m, c, a);
+	struct hash h;
+
+	if (t->number == 1)
+		return own;
+	char *hex = arena_alloc(a, 65);
+	hash_init(&h);
+	hash_add_text(&h, arena_printf(a, "try %lld of %s", (long long)t->number, t->first_key));
+	hash_add_text(&h, own);
+	hash_hex(&h, hex);
+	return hex;
+}
+
+// A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". Platforms are in
+// lower case and an option has its "=" before any colon.
+static bool is_continuation(const char *word)
+{
+	return word[strcspn(word, ":=")] == '=' || (word[0] >= 'A' && word[0] <= 'Z');
+}
+
+// "all": the eight platforms, without their parts.
+static const char *const *with_all(struct arena *a, const char *const *words, size_t *count)
+{
+	const char **out = ARENA_ARRAY(a, *count * platform_count(), const char *);
+	size_t n = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (!text_is(words[i], "all")) {
+			out[n++] = words[i];
+			continue;
+		}
+		for (size_t k = 0; k < platform_count(); k++)
+			if (!(platform_get(k)->flags & PLATFORM_EXTRA))
+				out[n++] = platform_get(k)->name;
+	}
+	*count = n;
+	return out;
+}
+
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
+	struct error *err)
+{
+	static const char *const cpu = "cpu";
+	if (word_count == 0) {
+		words = &cpu;
+		word_count = 1;
+	}
+	words = with_all(a, words, &word_count);
+	struct target *targets = ARENA_ARRAY(a, word_count, struct target);
+	size_t n = 0;
+	for (size_t i = 0; i < word_count; n++) {
+		const char *text = words[i];
+		for (i++; i < word_count && is_continuation(words[i]); i++)
+			text = arena_printf(a, "%s%s%s", text, strchr(text, ':') ? "," : ":", words[i]);
+		enum status s = platform_target(&targets[n], a, text, err);
+		if (s != STATUS_OK)
+			return s;
+		const char *own = targets[n].options;
+		const struct route *r = targets[n].route;
+		if ((s = backend_check_options(route_backend(r), route_provider(r), options, err)) != STATUS_OK)
+			return s;
+		targets[n].user_options = options;
+		if (options && *options)
+			targets[n].options = own && *own ? arena_printf(a, "%s,%s", own, options) : options;
+	}
+	*out = targets;
+	*count = n;
+	return STATUS_OK;
+}
+
+// The options that were asked for, over those of the route that serves the target now.
+static const char *options_over(struct arena *a, const struct target *t, const struct route *r)
+{
+	const char *own = t->options;
+	size_t n = t->route->options ? strlen(t->route->options) : 0;
+
+	if (own && n)
+		own = own[n] == ',' ? own + n + 1 : NULL;
+	if (!r->options)
+		return own;
+	return own ? arena_printf(a, "%s,%s", r->options, own) : r->options;
+}
+
+void plan_choose(struct target *targets, size_t count, const json_t *platforms, struct arena *a)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct target *t = &targets[i];
+		const json_t *p;
+		size_t k;
+
+		json_array_foreach(platforms, k, p)
+		{
+			const json_t *devices = json_object_get(p, "devices"), *d;
+			const char *device = NULL;
+			size_t n;
+
+			if (t->chosen || !text_is(json_string_value(json_object_get(p, "name")), t->platform->name))
+				continue;
+			if (!json_array_size(devices)) {
+				t->absent = arena_strdup(a, json_string_value(json_object_get(p, "reason")));
+				t->absent_verdict = verdict_find(json_string_value(json_object_get(p, "verdict")));
+				if (t->absent_verdict == VERDICT_COUNT)
+					t->absent_verdict = VERDICT_UNAVAILABLE;
+				continue;
+			}
+			// The first route's default where it is here, else the first device there is.
+			json_array_foreach(devices, n, d)
+			{
+				const char *name = json_string_value(json_object_get(d, "name"));
+				if (json_is_true(json_object_get(d, "compiles_only")))       // taken only when it is asked for by name
+					continue;
+				if (!device || text_is(name, t->platform->routes[0].device))
+					device = name;
+			}
+			if (!device) {
+				t->absent = "only devices that a graph can be compiled for, which are asked for by name";
+				t->absent_verdict = VERDICT_UNAVAILABLE;
+				continue;
+			}
+			const struct route *r = platform_route(t->platform, device);
+			t->options = options_over(a, t, r);
+			t->route = r;
+			t->device = arena_strdup(a, device);
+		}
+	}
+}
+
+// The row of a cell that was refused before a child was started.
+static void refused_row(const struct cell *c, enum verdict refused, const char *cause, struct arena *a, struct cell_result *out)
+{
+	out->verdict = refused;
+	out->row.cause = cause;
+	out->row.device = c->device;
+	out->row.batch = c->batch;
+	if (c->sequence > 0)
+		out->row.sequence = c->sequence;
+	out->row.attempts = 0;
+	out->row.started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
+}
+
+// What the plan knows better than the child, or the child never got to say.
+static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, const struct question *q, enum verdict v,
+	const char *key)
+{
+	r->model = m->model;
+	r->requested = c->requested ? c->requested : c->platform;
+	r->tried = c->platform;
+	r->attempt = c->attempt > 0 ? c->attempt : 1;
+	r->fallback_of = c->attempt > 1 ? c->fallback_of : ROW_NONE;
+	if (c->fallback_reason)              // else what the child said of what its platform left
+		r->fallback_reason = c->fallback_reason;
+	r->revision = m->hub.revision;
+	r->verdict = verdict_word(v);
+	r->cell_key = key;
+	if (!r->model_type)
+		r->model_type = m->model_type;
+	if (!r->architecture)
+		r->architecture = m->architecture;
+	if (!r->head)
+		r->head = m->head;
+	r->weights = cell_weights_word(c);
+	r->shortened = m->shortened;
+	if (q->layers > 0)
+		r->layers = q->layers;
+}
+
+// What the fallback costs: its time over the last one of the platform that was asked for.
+static enum status hold_against(struct row *r, struct store *store, struct arena *a, struct error *err)
+{
+	struct store_measured last;
+	enum status s = store_last_measured(store, a, r, &last, err);
+
+	if (s == STATUS_OK && last.row != ROW_NONE) {
+		r->fallback_factor = r->latency_ms / last.latency_ms;
+		r->fallback_against = last.row;
+	}
+	return s;
+}
+
+enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
+{
+	*task = (struct plan_task){ .model = m, .target = t, .question = q, .memory = memory, .row = ROW_NONE };
+	plan_cell(&task->cell, m, t, q);
+	plan_try_cell(&task->cell, try);
+	task->key = try ? try->key : plan_key(m, &task->cell, a);
+	task->cell.key = task->key;
+	task->cell.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
+	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
+}
+
+enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	const struct plan_model *m = task->model;
+	const struct target *t = task->target;
+	const struct plan_memory *memory = task->memory;
+	const struct cell *c = &task->cell;
+	struct cell planned = *c;               // with the time that planning took
+	enum status s = STATUS_OK;
+
+	if (memory)
+		planned.planned_s = memory->took_ms / 1000;
+	*out = (struct cell_result){ 0 };
+	row_init(&out->row);
+	if (m->refused)
+		refused_row(c, verdict_of_status(m->refused), m->cause, a, out);
+	else if (t->absent)
+		refused_row(c, t->absent_verdict, t->absent, a, out);
+	else if (memory && memory->refused)
+		refused_row(c, memory->refused_as, memory->refused, a, out);
+	else
+		s = cell_run(&planned, watch, a, out, err);
+	if (s != STATUS_OK)
+		return s;
+	fill_row(&out->row, m, c, task->question, out->verdict, task->key);
+	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
+		out->row.hint = arena_printf(a, "`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
+	if (memory && memory->predicted_bytes > 0)
+		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
+	out->row.row = task->row;
+	// On an emulated device the cases of a type would take longer than the cell.
+	bool ran = verdict_ran(out->verdict) && !row_took_none(&out->row) && out->row.emulated != 1;
+	if (ran && !task->question->no_conform && !out->row.type_conformance && m->model_type)
+		out->row.type_conformance = conform_of_type(m->model_type, t, a);
+	return STATUS_OK;
+}
+
+enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err)
+{
+	enum status s = STATUS_OK;
+
+	if (store && task->cell.attempt > 1 && !isnan(out->row.latency_ms))
+		s = hold_against(&out->row, store, a, err);
+	if (s == STATUS_OK && store && precision_is_reduced(precision_find(out->row.precision)) && !isnan(out->row.latency_ms))
+		s = against_float32(out, store, a, err);
+	return s == STATUS_OK && store ? store_finished(store, out, err) : s;
+}
+
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
+	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct plan_task task;
+	enum status s = plan_begin(&task, m, t, q, memory, try, store, a, err);
+
+	if (s == STATUS_OK)
+		s = plan_measure(&task, watch, a, out, err);
+	return s == STATUS_OK ? plan_finish(&task, store, a, out, err) : s;
+}
+
+json_t *plan_json(const struct cell_result *r)
+{
+	json_t *out = row_to_json(&r->row);
+	json_t *samples = json_array();
+	for (size_t i = 0; i < r->sample_count; i++)
+		json_array_append_new(samples, json_real(r->sample_ms[i]));
+	json_object_set_new(out, "samples_ms", samples);
+	json_object_set(out, "checks", r->checks ? r->checks : json_null());
+	return out;
+}

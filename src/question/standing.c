@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// standing.h.
+#include "question/standing.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "onnx/precision.h"
+
+bool row_is_right_on(const struct row *r, const char *platform)
+{
+	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->source == NULL && r->actual != NULL && text_is(r->actual, platform);
+}
+
+bool row_counts(const struct row *r)
+{
+	return row_is_right_on(r, r->requested) && r->engine != NULL && (!text_is(r->engine, "null") || text_is(r->requested, "null"));
+}
+
+bool row_runs_on(const struct row *r, const char *platform)
+{
+	return row_is_right_on(r, platform) && r->engine != NULL && !text_is(r->engine, "null");
+}
+
+bool row_is_shortened(const struct row *r)
+{
+	return r->shortened == 1 || (r->shortened != 0 && r->layers != ROW_NONE && r->layers > 0);
+}
+
+bool row_is_brief(const struct row *r)
+{
+	return r->asked_sequence != ROW_NONE && r->asked_sequence != r->sequence;
+}
+
+bool row_is_success(const struct row *r)
+{
+	return row_counts(r) && r->emulated != 1 && !row_is_shortened(r) && !row_is_brief(r);
+}
+
+int64_t row_question_sequence(const struct row *r)
+{
+	return r->asked_sequence != ROW_NONE ? r->asked_sequence : r->sequence;
+}
+
+static const char *shape_words(struct arena *a, const struct row *r)
+{
+	if (!row_is_brief(r))
+		return NULL;
+	return arena_printf(a, "%lld token%s of the usual %lld", (long long)r->sequence, r->sequence == 1 ? "" : "s", (long long)r->asked_sequence);
+}
+
+static const char *layers_words(struct arena *a, const struct row *r)
+{
+	if (!row_is_shortened(r))
+		return NULL;
+	return r->layers != ROW_NONE && r->layers > 0 ? arena_printf(a, "%lld layer%s", (long long)r->layers, r->layers == 1 ? "" : "s") : "fewer layers";
+}
+
+// A file in 16 bits that is computed in 16 bits is the model as published; one in 32 bits is not.
+static const char *precision_words(struct arena *a, const struct row *r)
+{
+	const char *in = r->compute_dtype;
+	bool is_half = in != NULL && (strstr(in, "f16") != NULL || strstr(in, "bf16") != NULL);
+
+	if (r->precision != NULL && precision_is_reduced(precision_find(r->precision)))
+		return r->precision;
+	return is_half && !text_is(r->weights_dtype, "f16") && !text_is(r->weights_dtype, "bf16") ? arena_printf(a, "computed in %s", in) : NULL;
+}
+
+const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
+{
+	const char *const words[] = {
+		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
+		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
+		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
+		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,
+		!(which & QUALIFY_DEVICE) ? NULL : text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL,
+		which & QUALIFY_SOURCE && r->source != NULL ? arena_printf(a, "measured by %s, not by assay", r->source) : NULL,
+	};
+	const char *out = NULL;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		out = arena_join(a, out, ", ", words[i]);
+	return out;
+}
+
+const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t count)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		bool seen = words[i] == NULL;
+		size_t alike = 0;
+
+		for (size_t k = 0; k < count && !seen; k++) {
+			seen = k < i && text_is(words[k], words[i]);
+			alike += text_is(words[k], words[i]);
+		}
+		if (seen)
+			continue;
+		if (alike == count)
+			return words[i];
+		out = arena_printf(a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words[i]);
+	}
+	return out;
+}
+
+const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b)
+{
+	if (text_is(of_a, of_b))
+		return of_a;
+	return arena_printf(a, "%s%s%s%s%s", of_a != NULL ? "A: " : "", of_a != NULL ? of_a : "",
+		of_a != NULL && of_b != NULL ? "; " : "", of_b != NULL ? "B: " : "", of_b != NULL ? of_b : "");
+}

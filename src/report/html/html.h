@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the HTML report share. Every text that is not ours goes through html_esc.
+#ifndef ASSAY_REPORT_HTML_HTML_H
+#define ASSAY_REPORT_HTML_HTML_H
+
+#include "report/summary.h"
+
+// html_words.c
+const char *html_esc(struct arena *a, const char *s);
+const char *html_prose(struct arena *a, const char *s);      // as html_esc, and `what stands so` is code; not for attributes
+// The names, or how many there are.
+const char *html_names(struct arena *a, const char *const *items, size_t count, size_t limit, const char *noun);
+const char *html_verdict_class(enum verdict v, bool elsewhere);
+const char *html_cell_class(const struct report_cell *c);
+void html_fact(struct text *out, struct arena *a, const char *name, const char *content);       // <dt><dd>, or nothing where there is no content
+
+// The sections, each a file; nothing where there is nothing to say.
+void html_first_screen(const struct summary *s, struct arena *a, struct text *out);
+void html_matrix(const struct summary *s, struct arena *a, struct text *out);
+bool html_chart(const struct summary *s, struct arena *a, struct text *out);
+void html_section(const struct report_section *t, struct arena *a, struct text *out);
+void html_failures(const struct summary *s, struct arena *a, struct text *out);
+void html_fallbacks(const struct summary *s, struct arena *a, struct text *out);
+void html_partials(const struct summary *s, struct arena *a, struct text *out);
+void html_notes(const struct summary *s, struct arena *a, struct text *out);
+void html_cell_details(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out);
+void html_platforms(const struct summary *s, struct arena *a, struct text *out);
+void html_page_end(const struct summary *s, struct arena *a, struct text *out);
+
+#endif

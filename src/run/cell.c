@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parent's side of a cell: ask, listen, decide how it ended, judge. It never opens an engine and never draws a graph.
+// Outputs come in a file under CACHE/run, which is removed at the end; those of programs that were killed go at the next
+// cell's beginning.
+#include "question/cell.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "artifact/identity.h"
+#include "backend/cause.h"
+#include "base/cache.h"
+#include "base/claim.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "run/cell.h"
+#include "run/cell_judge.h"
+#include "run/golden.h"
+#include "run/hear.h"
+#include "question/request.h"
+#include "cell/scratch.h"
+#include "stats/stats.h"
+#include "platform/state.h"
+
+static void hash_number(struct hash *h, double x)
+{
+	hash_add(h, &x, sizeof x);
+}
+
+// A file that is written to all the time, or cannot be read to its end, has no content that could be named.
+static const char *identity_of(const struct cell *c, struct arena *a)
+{
+	char *hex = arena_alloc(a, 65);
+
+	if (c->identity)
+		return c->identity;
+	if (!c->path)
+		return "";
+	return model_identity(hex, c->path, NULL, NULL) ? digest_unknown(a) : hex;
+}
+
+const char *cell_key(const struct cell *c, struct arena *a)
+{
+	const char *golden = reference_golden(c, a), *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
+		golden ? file_digest_key(a, golden) : "" };
+	struct hash h;
+	char *hex = arena_alloc(a, 65);
+
+	hash_init(&h);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		hash_add_text(&h, texts[i] ? texts[i] : "");
+	hash_number(&h, (double)c->batch);
+	hash_number(&h, (double)c->sequence);
+	hash_number(&h, (double)c->runs);
+	hash_number(&h, (double)c->layers);
+	if (c->new_tokens > 0) {
+		hash_number(&h, (double)c->prompt_tokens);
+		hash_number(&h, (double)c->new_tokens);
+	}
+	hash_add(&h, &c->seed, sizeof c->seed);
+	hash_number(&h, c->synthetic);
+	hash_number(&h, c->is_static);
+	hash_number(&h, (double)c->memory_bytes);
+	if (c->force)
+		hash_add_text(&h, "force");
+	if (c->is_dynamic)
+		hash_add_text(&h, "dynamic");
+	if (c->no_explain)
+		hash_add_text(&h, "no-explain");
+	if (c->no_fallback)
+		hash_add_text(&h, "no fallback");
+	if (c->allow_fallback)
+		hash_add_text(&h, "allow fallback");
+	if (c->profile)
+		hash_add_text(&h, "profile");
+	variant_hash(&h, &c->variant);
+	hash_hex(&h, hex);
+	return hex;
+}
+
+// ---- the outputs' file --------------------------------------------------------------------------------------------------
+
+static enum status outputs_place(struct arena *a, const char **out, struct error *err)
+{
+	static atomic_uint counter;
+	const char *folder;
+	enum status st;
+
+	if ((st = cache_check(err)) || (st = cache_part(&folder, a, "run", err)))
+		return st;
+	if (access(folder, W_OK) < 0)
+		return error_errno(err, "%s: outputs cannot be written there; set ASSAY_CACHE to another folder", folder);
+	scratch_sweep();
+	*out = arena_printf(a, "%s/%s-%u.safetensors", folder, claim_token(), atomic_fetch_add(&counter, 1));
+	return STATUS_OK;
+}
+
+// ---- what the parent adds to the row ------------------------------------------------------------------------------------
+
+// Files that an engine may map privately: everything beside the model.
+static int64_t mapped_bytes(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = file_is_dir(path) ? path : slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	struct stat st;
+	int64_t sum = 0;
+
+	while (d && (e = readdir(d)))
+		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			sum += st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+static bool generates(const struct row *r)
+{
+	return text_is(r->task, "generate");
+}
+
+// Which limit of stats.h was passed, by how much, and what the machine did meanwhile.
+static const char *why_unstable(const struct stats_stability *s, double others, struct arena *a)
+{
+	struct text t = { 0 };
+
+	if (!s->windows_agree)
+		text_addf(&t, "%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart (limit 5 %%)",
+			s->is_drift ? "drift" : "scatter", s->size, s->median[0], s->median[1], s->median[2], 100 * (s->apart - 1));
+	if (!s->spread_is_small)
+		text_addf(&t, "%sspread: the middle half of the runs spans %.0f %% of the median (limit %.0f %%)", t.length ? "; " : "", 100 * s->spread,
+			100 * STATS_STABLE_SPREAD);
+	if (!s->tail_is_short)
+		text_addf(&t, "%stail: the coefficient of variation is %.0f %% (limit %.0f %%), the slowest run took %.3g times the median", t.length ? "; " : "",
+			100 * s->cv, 100 * STATS_STABLE_CV, s->slowest);
+	if (others >= 0.1)
+		text_addf(&t, "; other processes used %.1f CPUs meanwhile", others);
+	else if (others >= 0)
+		text_add(&t, "; other processes were calm");
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// `others`: CPUs that other processes used while the child lived; NaN: not known.
+static void take_times(struct row *r, const struct heard *h, double others, struct arena *a)
+{
+	struct stats_stability stability = stats_stability(h->sample_ms, h->sample_count);
+	double sum = 0;
+
+	if (h->sample_count || h->outputs)
+		r->samples = (int64_t)h->sample_count;
+	if (h->outputs && !stability.size)
+		r->stability = "n too small";
+	if (!h->sample_count)
+		return;
+	r->latency_ms = stats_median(h->sample_ms, h->sample_count);
+	r->latency_min_ms = stats_min(h->sample_ms, h->sample_count);
+	r->latency_max_ms = stats_max(h->sample_ms, h->sample_count);
+	r->latency_p90_ms = stats_percentile(h->sample_ms, h->sample_count, 90);
+	r->latency_p95_ms = stats_percentile(h->sample_ms, h->sample_count, 95);
+	r->latency_p99_ms = stats_percentile(h->sample_ms, h->sample_count, 99);
+	r->latency_cv = stats_cv(h->sample_ms, h->sample_count);
+	stats_median_interval(h->sample_ms, h->sample_count, &r->latency_low_ms, &r->latency_high_ms);
+	for (size_t i = 0; i < h->sample_count; i++)
+		sum += h->sample_ms[i];
+	// A scenario has said its own; what generates has tokens_per_s.
+	if (isnan(r->throughput_per_s) && !generates(r) && r->batch != ROW_NONE && sum > 0)
+		r->throughput_per_s = (double)r->batch * (double)h->sample_count * 1e3 / sum;
+	if (!stability.size)
+		return;
+	r->stability = stability.is_stable ? "stable" : "unstable";
+	r->stability_why = stability.is_stable ? NULL : why_unstable(&stability, others, a);
+}
+
+static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
+{
+	r->peak_anonymous_mib = h->anonymous_mib;
+	if (!(r->peak_anonymous_mib >= report->peak_anonymous_mib) && !isnan(report->peak_anonymous_mib))
+		r->peak_anonymous_mib = report->peak_anonymous_mib;
+	r->peak_pss_mib = h->pss_mib;
+	r->peak_resident_mib = h->resident_mib;
+	if (h->memory_beside) {
+		r->peak_anonymous_mib = h->anonymous_mib;
+		r->peak_resident_mib = (double)NAN;
+		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first run and the extra run; peaks between them are not seen";
+		return;
+	}
+	r->memory_sampling = arena_printf(a,
+		"RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
+		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
+		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
+}
+
+const char *cell_weights_word(const struct cell *c)
+{
+	return c->synthetic ? "synthetic" : c->path && text_ends(c->path, ".onnx") ? "as in the file" : "real";
+}
+
+static void ask_about(struct row *r, const struct cell *c, struct arena *a)
+{
+	r->model = c->model;
+	r->revision = c->revision;
+	r->requested = c->platform;
+	r->device = c->device && *c->device ? c->device : NULL;
+	r->weights = cell_weights_word(c);
+	r->shortened = c->shortened;
+	r->fallback_allowed = c->allow_fallback;
+	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
+	if (c->new_tokens > 0) {
+		r->task = "generate";
+		r->prompt_tokens = c->prompt_tokens;
+		r->new_tokens = c->new_tokens;
+	}
+	r->batch = c->batch;
+#define SET_TEXT(x) (x)
+#define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
+#define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
+#define X(kind, name, meaning) r->name = SET_##kind(c->variant.name);
+	VARIANT_LIST(X)
+#undef X
+	r->attempts = 1;
+	r->started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
+	r->cell_key = c->key ? c->key : cell_key(c, a);
+}
+
+// ---- causes -------------------------------------------------------------------------------------------------------------
+
+// What the engine said, in the words of the table; its own stay beside them.
+static void explain_cause(const struct cell *c, struct arena *a, struct cell_result *out)
+{
+	const struct platform *p = platform_find(c->platform);
+	const struct route *route = p ? platform_route(p, c->device) : NULL;
+	const char *engine = route ? route->engine : NULL, *provider = route ? route->provider : NULL, *said = out->row.cause;
+	struct cause cause;
+	bool found;
+
+	if (!said || (out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
+		out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_CRASHED))
+		return;
+	found = cause_find(&cause, a, engine, provider, said);
+	// A process that died has said why to standard error, if at all.
+	if (!found && out->verdict == VERDICT_CRASHED && (found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
+		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
+	if (!found)
+		return;
+	out->row.hint = cause.hint;
+	if (cause.status != STATUS_OK)
+		out->verdict = verdict_of_status(cause.status);
+	if (cause.text) {
+		out->row.raw_error = said;
+		out->row.cause = cause.text;
+	}
+}
+
+// The platform that was asked for took nothing: its outputs are another one's, and say nothing of it. Wrong stays wrong.
+static void check_placement(const struct cell *c, struct cell_result *out, struct arena *a)
+{
+	struct row *r = &out->row;
+	const char *unjudged = out->verdict == VERDICT_UNJUDGED ? r->cause : NULL;
+
+	if (c->allow_fallback || out->verdict == VERDICT_WRONG || !verdict_ran(out->verdict) || !row_took_none(r))
+		return;
+	out->verdict = VERDICT_FELL_BACK;
+	r->cause = arena_printf(a, "%s%s%s", r->fallback_reason ? r->fallback_reason : arena_printf(a, "%s took none of the graph", c->platform), unjudged ? "; " : "",
+		unjudged ? unjudged : "");
+	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the chain, "
+		"`assay doctor` looks for what the platform lacks";
+}
+
+// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
+// meanwhile nothing can be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the
+// other.
+// The verdict that it had stands in raw_error.
+static void not_asked(struct cell_result *out, const char *cause, struct arena *a)
+{
+	out->row.raw_error = arena_join(a, verdict_word(out->verdict), ": ", out->row.cause);
+	out->verdict = VERDICT_NOT_ASKED;
+	out->row.cause = cause;
+}
+
+static void check_files(
+	const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
+{
+	char now[65];
+
+	if (!verdict_ran(out->verdict))
+		return;
+	model_fingerprint(now, c->path);
+	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
+		return;
+	not_asked(out,
+		"the model's files were changed while it was measured: which of their contents an answer would be of is not known",
+		a);
+	out->row.model_sha256 = NULL;
+}
+
+// What the file system says of a file. Without ctime, which a link changes too.
+static const char *stamp_of(struct arena *a, const char *path)
+{
+	struct stat st;
+
+	if (!path || stat(path, &st))
+		return "absent";
+	return arena_printf(a, "%jx %jx %jd %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
+		(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+// The child reads the inputs from it, this process the outputs. `stamp` is of before either.
+static void check_golden(const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
+{
+	char now[65];
+
+	if (!golden || !verdict_ran(out->verdict) ||
+		(text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) &&
+			text_is(now, out->row.golden_sha256)))
+		return;
+	not_asked(out,
+		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known",
+		a);
+}
+
+// A device that is not here: is there anything that was compiled for it?
+static void check_compiled(struct cell_result *out, struct arena *a)
+{
+	if (out->row.nodes_elsewhere == ROW_NONE || !row_took_none(&out->row))
+		return;
+	out->verdict = VERDICT_UNSUPPORTED;
+	out->row.cause = row_left_none(&out->row)
+		? arena_printf(a, "nothing was compiled for the device: %s", out->row.fallback_reason)
+		: arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others",
+			  (long long)out->row.nodes_elsewhere);
+	out->row.fallback_reason = NULL;
+}
+
+static void drop_json(void *json)
+{
+	json_decref(json);
+}
+
+static const char *state_text(struct arena *a, const struct state_sample *before, const struct state_sample *after, const struct calm *calm)
+{
+	json_t *json = state_json(before, after, calm);
+	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	const char *out = arena_strdup(a, text);
+
+	free(text);
+	json_decref(json);
+	return out;
+}
+
+// What is known of a cell before its child is started.
+static void begin_row(struct row *r, const struct cell *c, const char *golden, const char *identity, struct arena *a)
+{
+	ask_about(r, c, a);
+	r->model_sha256 = digest_is_known(identity) ? identity : NULL;
+	if (golden)
+		golden_describe(r, golden, a);
+}
+
+// The result of a cell that has had no child. `cause` in `a`.
+static void end_childless(struct cell_result *out, const struct cell *c, const char *golden, const char *identity, enum verdict v,
+	const char *cause, struct arena *a)
+{
+	*out = (struct cell_result){ .verdict = v };
+	row_init(&out->row);
+	begin_row(&out->row, c, golden, identity, a);
+	out->row.verdict = verdict_word(v);
+	out->row.cause = cause;
+}
+
+// No child could be started. Where a limit of this process is why, that is a row; else it is assay's own failure.
+static enum status not_started(const struct cell *c, const char *golden, const char *identity, const struct error *why,
+	struct arena *a, struct cell_result *out, struct error *err)
+{
+	if (why->status != STATUS_NOT_ASKED)
+		return error_set(err, why->status, "%s", why->text);
+	end_childless(out, c, golden, identity, VERDICT_NOT_ASKED, arena_strdup(a, why->text), a);
+	return STATUS_OK;
+}
+
+enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	// A golden file holds the outputs of one forward pass.
+	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
+	struct child_limits limits = { .timeout_s = c->timeout_s,
+		.spent_s = c->planned_s,
+		.memory_bytes = c->memory_bytes,
+		.mapped_bytes = mapped_bytes(a, c->path),
+		.stop = watch ? watch->stop : NULL };
+	struct cell_result result = { .verdict = VERDICT_FAILED };
+	struct reference ref = { 0 };
+	struct child_report report;
+	struct error why = { 0 };
+	struct heard heard;
+	struct state_sample before, after;
+	struct calm calm = { 0 };
+	double begin = clock_ms();
+	const char *identity = identity_of(c, a), *stamp = stamp_of(a, golden);
+	char fingerprint[65];
+	enum status st;
+
+	model_fingerprint(fingerprint, c->path);
+	if (c->golden && c->layers > 0)
+		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
+	// A golden file that cannot be read is the caller's mistake, told before anything runs.
+	if ((golden && (st = reference_read_golden(&ref, golden, a, err))) || (st = outputs_place(a, &outputs_path, err)))
+		return st;
+	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
+		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
+		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
+		.no_explain = c->no_explain, .profile = c->profile, .variant = c->variant };
+
+	if (precision_find(c->variant.precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
+		if (watch && watch->phase)
+			watch->phase(watch->context, "calibrate");
+		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
+			return not_started(c, golden, identity, &why, a, out, err);
+		if (!ask.calibration) {
+			cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
+			end_childless(out, c, golden, identity,
+				watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
+			out->row.wall_ms = clock_ms() - begin;
+			return STATUS_OK;
+		}
+	}
+	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows another text.
+	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
+		if (watch && watch->phase)
+			watch->phase(watch->context, "reference");
+		// Before the child has chosen a form: its platform's first, with the plain cache that every reference has.
+		if ((st = reference_ask(&ref, &(struct reference_question){ .kind = REFERENCE_GRAPH }, c, watch, a, err)))
+			return st;
+		ask.reference_tokens = reference_tokens(&ref, a);
+	}
+	heard_init(&heard, a, watch);
+	begin_row(&heard.row, c, golden, identity, a);
+	if (c->quiet_wait_s > 0) {
+		if (watch && watch->phase)
+			watch->phase(watch->context, "quiet");
+		state_wait(&calm, c->quiet_wait_s, watch ? watch->stop : NULL);
+	}
+	state_read(&before, a, "");
+	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &why)))
+		return not_started(c, golden, identity, &why, a, out, err);
+	state_read(&after, a, "");
+	scratch_sweep();     // a browser's profile, where the child could not remove it
+	result.row = heard.row;
+	result.row.machine_state = state_text(a, &before, &after, &calm);
+	result.sample_ms = heard.sample_ms;
+	result.sample_count = heard.sample_count;
+	result.placement = heard.placement;
+	result.profile = heard.profile;
+	result.verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
+	if (cause)
+		result.row.cause = cause;
+	if (note)
+		result.row.placement_note = note;
+	if (text_get(&report.output)[0])
+		result.row.stderr_tail = arena_strdup(a, text_get(&report.output));
+	take_times(&result.row, &heard, state_others(&before, &after), a);
+	take_memory(&result.row, &heard, &report, a);
+	child_report_done(&report);
+	explain_cause(c, a, &result);
+	if (result.verdict == VERDICT_COMPILES)
+		check_compiled(&result, a);
+	struct cell judged = *c;
+	if (result.row.emulated == 1 && judged.sequence <= 0)
+		judged.sequence = heard.sequence;                // a short one was taken: the reference gets the same
+	if (result.verdict == VERDICT_RIGHT)
+		st = cell_judge(&(struct judging){ .cell = &judged, .outputs_path = outputs_path, .golden = golden, .calibration = ask.calibration,
+			.form = heard.form, .given = (unsigned)heard.given, .draws = heard.draws, .watch = watch }, &ref, a, &result, err);
+	unlink(outputs_path);
+	if (st)
+		return st;
+	check_placement(c, &result, a);
+	check_files(c, fingerprint, identity, &result, a);
+	check_golden(golden, stamp, &result, a);
+	if (result.checks)
+		arena_defer(a, drop_json, result.checks);
+	result.row.verdict = verdict_word(result.verdict);
+	result.row.wall_ms = clock_ms() - begin - calm.waited_s * 1000;
+	*out = result;
+	return STATUS_OK;
+}

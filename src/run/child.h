@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A child process with limits: started by posix_spawn in its own process group, and in a control group where one can be made,
+// with everything close-on-exec, fd 0 a socket from us, fd 3 a pipe to us, standard output and error kept (the last 16 KiB). It
+// is killed with everything below it at the time limit, at the memory limit, or when told to stop; what it started ends with it,
+// and it dies with its parent. This is the parent's side; cell/say.h is the child's, child_memory.h what the limit counts.
+#ifndef ASSAY_RUN_CHILD_H
+#define ASSAY_RUN_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cell/say.h"
+
+// CHILD_OOM: the kernel killed it for memory. CHILD_SILENT: no line for limits.silence_s. CHILD_REFUSED: on_line did not
+// take a line, or one was longer than CHILD_LINE_LIMIT.
+enum child_end { CHILD_EXITED, CHILD_SIGNALLED, CHILD_TIMEOUT, CHILD_MEMORY, CHILD_OOM, CHILD_STOPPED, CHILD_SILENT, CHILD_REFUSED };
+
+struct child_limits {
+	double timeout_s;                    // 0: none
+	double spent_s;                      // of it, before the child was started
+	double silence_s;                    // longest time without a line; 0: none
+	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
+	// the sampler; 0: none.
+	int64_t memory_bytes;
+	int64_t mapped_bytes;                // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
+	volatile sig_atomic_t *stop;         // may be NULL
+};
+
+// What on_line answers: how the child is watched until its next line.
+//   CHILD_QUIET    timed: the parent sleeps until a line, the child's end or the deadline
+//   CHILD_WATCH    memory is sampled for the limit alone
+//   CHILD_SAMPLE   memory is sampled for the limit and the peak
+//   CHILD_REFUSE   the line is not one of ours: end the child
+enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE };
+
+struct child_report {
+	enum child_end end;
+	int code;                            // exit code or signal
+	struct text output;                  // end of standard output and error together, valid UTF-8
+	// Of all its processes, private and shared, over the sampled phases; NaN when there was no sample.
+	double peak_anonymous_mib;
+	double wall_ms;
+	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", "sampler", NULL
+};
+
+// Runs argv (argv[0] the path of a program that calls child_begin first) with `request` on its fd 0, which stays open until the
+// end. on_line gets each whole line of fd 3 without its newline; NUL bytes may be in it. An error here means that no child could
+// be started; it is NOT_ASKED where a limit of this process or machine is why: descriptors, processes, memory, a stack too small
+// for engines.
+enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
+	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err);
+void child_report_done(struct child_report *r);
+
+#endif

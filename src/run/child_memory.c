@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/child_memory.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/process.h"
+
+#define MEMBERS_MS 250.0                     // between two looks at who is below
+#define SHARED_MS 50.0                       // between two looks at what is shared, which is counted page by page
+#define SHARED_STEP (1024.0 * 1024)          // a smaller change is not looked at
+
+void child_memory_begin(struct child_memory *m, int64_t top)
+{
+	*m = (struct child_memory){ .top = top };
+}
+
+static struct child_member *find(struct child_memory *m, int64_t pid)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->members[i].pid == pid)
+			return &m->members[i];
+	return NULL;
+}
+
+static void drop(struct child_memory *m, size_t i)
+{
+	if (m->members[i].status_fd >= 0)
+		close(m->members[i].status_fd);
+	m->members[i] = m->members[--m->count];
+}
+
+static void look_below(struct child_memory *m)
+{
+	int64_t below[CHILD_MEMBERS];
+	size_t n = process_below(m->top, below, CHILD_MEMBERS);
+
+	for (size_t i = m->count; i-- > 0;) {
+		bool is_there = false;
+
+		for (size_t k = 0; k < n; k++)
+			is_there |= below[k] == m->members[i].pid;
+		if (!is_there)
+			drop(m, i);
+	}
+	for (size_t k = 0; k < n; k++) {
+		char path[64];
+
+		if (find(m, below[k]) || m->count == CHILD_MEMBERS)
+			continue;
+		snprintf(path, sizeof path, "/proc/%lld/status", (long long)below[k]);
+		m->members[m->count++] = (struct child_member){ .pid = below[k], .status_fd = open(path, O_RDONLY | O_CLOEXEC) };
+	}
+}
+
+// The bytes behind "\nKEY:" in a text of such lines; NaN.
+static double bytes_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtod(at + strlen(key), NULL) * 1024 : (double)NAN;
+}
+
+static double read_member(struct child_member *x, double now_ms)
+{
+	char buffer[4096];
+	ssize_t n = x->status_fd >= 0 ? pread(x->status_fd, buffer, sizeof buffer - 1, 0) : -1;
+
+	if (n <= 0)
+		return (double)NAN;
+	buffer[n] = 0;
+	double anonymous = bytes_of(buffer, "\nRssAnon:"), resident = bytes_of(buffer, "\nRssShmem:");
+	if (fabs(resident - x->resident_shared) >= SHARED_STEP && now_ms - x->looked_ms >= SHARED_MS) {
+		int64_t kib = process_shared_kib(x->pid);
+
+		x->shared = kib > 0 ? (double)kib * 1024 : 0;
+		x->resident_shared = resident;
+		x->looked_ms = now_ms;
+	}
+	return anonymous + x->shared;
+}
+
+double child_memory_read(struct child_memory *m, double now_ms)
+{
+	double sum = (double)NAN;
+
+	if (!m->count || now_ms - m->looked_ms >= MEMBERS_MS) {
+		look_below(m);
+		m->looked_ms = now_ms;
+	}
+	for (size_t i = 0; i < m->count; i++) {
+		double bytes = read_member(&m->members[i], now_ms);
+
+		if (!isnan(bytes))
+			sum = isnan(sum) ? bytes : sum + bytes;
+	}
+	return sum;
+}
+
+void child_memory_end(struct child_memory *m)
+{
+	while (m->count)
+		drop(m, m->count - 1);
+}

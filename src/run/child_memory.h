@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a child and everything below it hold in memory that no file stands behind: private pages (RssAnon) and shared ones
+// (process_shared_kib). Read by the parent from /proc, as often as it likes; who is below and what is shared is looked up a few
+// times a second. The guard at the top (child_begin.c) is not counted: it is ours.
+#ifndef ASSAY_RUN_CHILD_MEMORY_H
+#define ASSAY_RUN_CHILD_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CHILD_MEMBERS = 128 };
+
+struct child_memory {
+	int64_t top;
+	struct child_member {
+		int64_t pid;
+		int status_fd;               // of /proc/PID/status; -1: not opened
+		double resident_shared;      // bytes, of any kind, when `shared` was looked up
+		double shared;               // bytes
+		double looked_ms;
+	} members[CHILD_MEMBERS];
+	size_t count;
+	double looked_ms;                    // who is below; 0: never
+};
+
+void child_memory_begin(struct child_memory *m, int64_t top);
+// Bytes at `now_ms` (clock_ms); NaN: there is nobody to ask.
+double child_memory_read(struct child_memory *m, double now_ms);
+void child_memory_end(struct child_memory *m);
+
+#endif

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares one output with its reference and says in a sentence what is wrong. Everything is summed in double, element by
+// element in order, so that a verdict does not depend on threads.
+//
+// Where the bounds come from:
+//   f32   the conformance README: transformers in PyTorch against the engines. Seen here: bert-base 4.8e-6 of 4.4, NMSE 1e-12.
+//   bf16  OpenVINO with INFERENCE_PRECISION_HINT=bf16: bert-base 0.021 of 4.4 (0.0048 of the largest value) and NMSE 2.4e-5;
+//         MiniLM 0.021 and 7.2e-5; twelve 2048x2048 MatMuls 0.025 of 4.1 (0.0061). The bound is five times the worst of them.
+//   f16   QNN's arithmetic (its emulator) on a trained BERT: 0.027 of 5.8 (0.0047), cosine 0.99991, so NMSE 1.8e-4; on a trained
+//         MiniLM 1.2e-3 in the pooler's output, whose values are small. Two and a half times the worst.
+// Other types have no observation behind them yet and are held to the bound of f32.
+// These bounds tell arithmetic from other arithmetic. Whether the graph is the model's is never decided by a bound wider than
+// float32's: a GELU of another kind moves the outputs of a trained encoder by less than bfloat16 does (reference.h, two
+// judgements).
+//
+// Rounding: values inside a model are of the order of 1 (normalisation, softmax, sigmoid), so its outputs carry an absolute error
+// of some units in the last place of 1 however near to zero they lie. A detector's map of 1e-5 was 1.4e-7 off: NMSE 4e-4, and
+// right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both
+// are small: that is no verdict.
+//
+// A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value, those
+// are judged by themselves, too, in float32: they may be a hundred times further off (in NMSE) than all are, since what is huge inside of
+// a model is rounded, too.
+#include "run/judge.h"
+
+#include <float.h>
+#include <math.h>
+
+#define MASKED_AT_MOST (-9000.0)
+#define SMALL 0x1p-10
+#define SMALL_LEAST 0.25                     // of the compared elements
+#define SMALL_NMSE 100                       // times the NMSE of the bound
+#define UNLIKE 0.1                           // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
+
+// What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however low.
+static bool stands_for_masked(double r)
+{
+	static const double masks[] = { -10000, -65504, -1e9, -3.3895313892515355e38, -FLT_MAX };        // ..., the lowest bfloat16 and float32
+
+	for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
+		if (r >= masks[i] && r <= masks[i])
+			return true;
+	return isinf(r) && r < 0;
+}
+
+struct bound bound_for(enum dtype compute)
+{
+	switch (compute) {
+	case DTYPE_BF16:
+		return (struct bound){ 0.03, 5e-4, 0x1p-9, 0.003, 0.75 };
+	case DTYPE_F16:
+		return (struct bound){ 0.012, 3e-3, 0x1p-12, 0.0012, 0.75 };
+	default:
+		return (struct bound){ 1e-4, 1e-8, 0x1p-21, 1e-5, 1 };               // derived: averages over tokens and lengths of 1
+	}
+}
+
+// Arithmetic against the same weights, dequantised, in float32: NMSE (largest error over the largest value) on a trained MiniLM of six layers, which
+// is worse than eleven small models of seeded weights; ONNX Runtime 1.31 on the processor, OpenVINO 2026.4, native WebGPU on SwiftShader.
+//   float16                      1.2e-6 (0.0005), 3.0e-6 (0.0008)
+//   bfloat16                     4.3e-5 (0.003); bert-base 1.3e-4
+//   int8-dynamic                 4.2e-3 (0.03), 1.1e-2 (0.04) on WebGPU: an activation that rounds to the next integer moves all that follow
+//   int8-dynamic, by the engine  2.5e-3 (0.025)
+//   int8-static                  7e-14 on 32 tokens, where nothing rounds otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2 (0.09)
+//   int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with its soft caps 1.8e-3 (0.1) where activations may become int8 (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
+// Where several were seen the bound is five times the worst, where activations are integers twice: more would be the loss of the
+// precision itself.
+static struct bound bound_of_precision(enum precision p, enum activations how)
+{
+	switch (p) {
+	case PRECISION_FLOAT16:
+		return (struct bound){ 0.012, 5e-4, 0x1p-12, 0.012, 0.75 };
+	case PRECISION_BFLOAT16:
+		return (struct bound){ 0.05, 1e-3, 0x1p-9, 0.05, 0.75 };
+	case PRECISION_INT8_DYNAMIC:
+		return how == ACTIVATIONS_BY_ENGINE ? (struct bound){ 0.13, 1.3e-2, 0x1p-12, 0.13, 0.75 } : (struct bound){ 0.2, 2.2e-2, 0x1p-12, 0.2, 0.75 };
+	case PRECISION_INT8_STATIC:
+		return (struct bound){ 0.2, 4.8e-2, 0x1p-12, 0.2, 0.75 };
+	case PRECISION_INT8_WEIGHTS: case PRECISION_INT4_WEIGHTS:
+		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 } : (struct bound){ 0.4, 1.2e-2, 0x1p-12, 0.4, 0.75 };
+	case PRECISION_STORED: case PRECISION_FLOAT32: case PRECISION_COUNT:
+		break;
+	}
+	return (struct bound){ 0, 0, 0, 0, 1 };
+}
+
+struct bound bound_wider(const struct bound *x, const struct bound *y)
+{
+	return (struct bound){ fmax(x->max_abs, y->max_abs), fmax(x->nmse, y->nmse), fmax(x->rounding, y->rounding),
+		fmax(x->derived, y->derived), fmin(x->agreement, y->agreement) };
+}
+
+struct bound bound_of(enum precision p, enum dtype compute, enum activations how)
+{
+	struct bound x = bound_for(compute), y = bound_of_precision(p, how);
+
+	return bound_wider(&x, &y);
+}
+
+const char *bound_text(const struct bound *b, struct arena *a)
+{
+	return arena_printf(a, "max abs %g x max(1, largest reference value), NMSE %g where the root mean square error exceeds %.2g%s", b->max_abs, b->nmse,
+		b->rounding, b->agreement < 1 ? arena_printf(a, "; integers equal in %g %%", 100 * b->agreement) : "");
+}
+
+static bool is_integer(enum dtype t)
+{
+	return t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_BF16 && t != DTYPE_F64 && t != DTYPE_F8_E4M3 && t != DTYPE_F8_E5M2;
+}
+
+static double element(const struct tensor *t, size_t i)
+{
+	return t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[i] : tensor_get(t, i);
+}
+
+// "[1,4,7]" of a flat index.
+static const char *place(const struct tensor *t, size_t flat, char *out, size_t size)
+{
+	int64_t index[TENSOR_MAX_RANK] = { 0 };
+
+	for (int k = t->rank - 1; k >= 0 && t->dim[k] > 0; k--) {       // an empty tensor has no place
+		index[k] = (int64_t)(flat % (size_t)t->dim[k]);
+		flat /= (size_t)t->dim[k];
+	}
+	return tensor_shape_text(t->rank, index, out, size);
+}
+
+static bool same_shape(const struct tensor *a, const struct tensor *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (int k = 0; k < a->rank; k++)
+		if (a->dim[k] != b->dim[k])
+			return false;
+	return true;
+}
+
+// Sign and size hold every integer of 64 bits; a double does not.
+struct integer {
+	bool is_negative;
+	uint64_t size;
+};
+
+static struct integer integer_at(const struct tensor *t, size_t i)
+{
+	int64_t x;
+
+	if (t->dtype == DTYPE_U64)
+		return (struct integer){ false, ((const uint64_t *)t->data)[i] };
+	x = t->dtype == DTYPE_I64 ? ((const int64_t *)t->data)[i] : (int64_t)tensor_get(t, i);
+	return (struct integer){ x < 0, x < 0 ? -(uint64_t)x : (uint64_t)x };
+}
+
+static double apart(struct integer x, struct integer y)
+{
+	if (x.is_negative != y.is_negative)
+		return (double)x.size + (double)y.size;
+	return (double)(x.size > y.size ? x.size - y.size : y.size - x.size);
+}
+
+static const char *integer_text(struct integer x, struct arena *a)
+{
+	return arena_printf(a, "%s%llu", x.is_negative ? "-" : "", (unsigned long long)x.size);
+}
+
+static void judge_integers(const struct tensor *output, const struct tensor *reference, size_t count, double agreement, struct arena *a, struct check *out)
+{
+	char where[128];
+	size_t different = 0;
+	double equal;
+
+	for (size_t i = 0; i < count; i++) {
+		struct integer x = integer_at(output, i), r = integer_at(reference, i);
+		double error = apart(x, r);
+
+		if (x.size == r.size && x.is_negative == r.is_negative)
+			continue;
+		if (!different++ || error > out->max_abs_error) {
+			out->max_abs_error = error;
+			out->worst = i;
+			out->worst_value = tensor_get(output, i);
+			out->worst_reference = tensor_get(reference, i);
+		}
+	}
+	equal = count ? 1 - (double)different / (double)count : 1;
+	out->compared = (int64_t)count;
+	out->decided_by = "integers";
+	out->of_bound = agreement < 1 ? (1 - equal) / (1 - agreement) : different ? INFINITY : 0;
+	out->right = equal >= agreement;
+	if (count && agreement < 1)
+		out->top1_agreement = equal;
+	if (!out->right)
+		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%s, reference %s); %s", out->name, different,
+			count, place(output, out->worst, where, sizeof where), integer_text(integer_at(output, out->worst), a),
+			integer_text(integer_at(reference, out->worst), a),
+			agreement < 1 ? arena_printf(a, "%g %% must be equal", 100 * agreement) : "they must be equal");
+}
+
+// Which elements of a tensor are about padding.
+struct padded {
+	const struct tensor *mask;           // NULL: none
+	size_t inner;                        // elements of each place
+};
+
+static struct padded padding_of(const struct tensor *t, const struct tensor *mask)
+{
+	struct padded p = { 0 };
+	size_t places;
+
+	if (!mask || mask->rank != 2 || t->rank < 2 || mask->dim[0] != t->dim[0] || mask->dim[1] != t->dim[1] || !tensor_count(2, mask->dim, &places) ||
+	    mask->nbytes < places * dtype_size(mask->dtype))
+		return p;
+	p.inner = 1;
+	for (int k = 2; k < t->rank; k++)
+		p.inner *= (size_t)t->dim[k];
+	p.mask = p.inner ? mask : NULL;
+	return p;
+}
+
+static bool is_padding(const struct padded *p, size_t i)
+{
+	return p->mask && !(tensor_get(p->mask, i / p->inner) > 0);
+}
+
+static double top1(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count)
+{
+	size_t width = output->rank ? (size_t)output->dim[output->rank - 1] : 0, agree = 0, rows = 0;
+
+	if (width < 2 || count < width)
+		return (double)NAN;
+	for (size_t row = 0; row < count; row += width) {
+		size_t best = row, wanted = row;
+
+		if (is_padding(padded, row) && output->rank > 2)
+			continue;
+		for (size_t i = row + 1; i < row + width; i++) {
+			if (is_padding(padded, i))
+				continue;
+			best = element(output, i) > element(output, best) ? i : best;
+			wanted = element(reference, i) > element(reference, wanted) ? i : wanted;
+		}
+		agree += best == wanted;
+		rows++;
+	}
+	return rows ? (double)agree / (double)rows : (double)NAN;
+}
+
+struct sums {
+	double error2, reference2, output2, dot;
+	size_t unmasked, first_unmasked;             // places that the reference masks and the output does not
+	size_t numbers;                              // compared places where both are finite
+	size_t not_finite, first_not_finite;         // where that is not excused
+	size_t output_not_finite;                    // of them: the output is
+	size_t both_not_finite;                      // of them: the reference has the same value
+	size_t small;                                // of `numbers`: below SMALL of the reference's largest value
+	double small_error2, small_reference2;
+};
+
+// True: the place is done with, one way or the other.
+static bool is_special(size_t i, double x, double r, enum judged_by by, struct check *out, struct sums *sum)
+{
+	bool same = (isnan(x) && isnan(r)) || x == r;
+
+	if (stands_for_masked(r) && (isfinite(r) || by == BY_GOLDEN)) {
+		out->left_out++;
+		if (!(x <= MASKED_AT_MOST) && !sum->unmasked++)
+			sum->first_unmasked = i;
+		return true;
+	}
+	if (isfinite(x) && isfinite(r))
+		return false;
+	out->non_finite += !isfinite(x);
+	if (same && by == BY_GOLDEN) {
+		out->compared++;
+		return true;
+	}
+	if (same && by == BY_FILE) {
+		out->alike_not_finite++;
+		return true;
+	}
+	sum->both_not_finite += same;
+	sum->output_not_finite += !isfinite(x);
+	if (!sum->not_finite++)
+		sum->first_not_finite = i;
+	return true;
+}
+
+static void add_up(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count, enum judged_by by, struct check *out,
+	struct sums *sum)
+{
+	for (size_t i = 0; i < count; i++) {
+		double r = element(reference, i);
+
+		if (isfinite(r) && !stands_for_masked(r) && fabs(r) > out->reference_absmax && !is_padding(padded, i))
+			out->reference_absmax = fabs(r);
+	}
+	for (size_t i = 0; i < count; i++) {
+		double x = element(output, i), r = element(reference, i), error;
+
+		if (is_padding(padded, i) && !isnan(x)) {
+			out->left_out++;
+			continue;
+		}
+		if (is_special(i, x, r, by, out, sum))
+			continue;
+		out->compared++;
+		sum->numbers++;
+		error = fabs(x - r);
+		if (error > out->max_abs_error) {
+			out->max_abs_error = error;
+			out->worst = i;
+			out->worst_value = x;
+			out->worst_reference = r;
+		}
+		// Relative error says nothing near zero: below a hundredth of the largest value it is left out.
+		if (fabs(r) > 0.01 * out->reference_absmax && error / fabs(r) > out->max_rel_error)
+			out->max_rel_error = error / fabs(r);
+		if (fabs(r) < SMALL * out->reference_absmax) {
+			sum->small++;
+			sum->small_error2 += error * error;
+			sum->small_reference2 += r * r;
+		}
+		sum->error2 += error * error;
+		sum->reference2 += r * r;
+		sum->output2 += x * x;
+		sum->dot += x * r;
+	}
+	if (!out->worst && out->max_abs_error == 0 && count) {
+		out->worst_value = element(output, 0);
+		out->worst_reference = element(reference, 0);
+	}
+}
+
+// -log softmax(row)[id]
+static double surprise(const struct tensor *logits, size_t row, size_t width, size_t id)
+{
+	double largest = -INFINITY, sum = 0;
+
+	for (size_t i = 0; i < width; i++)
+		largest = fmax(largest, element(logits, row + i));
+	for (size_t i = 0; i < width; i++)
+		sum += exp(element(logits, row + i) - largest);
+	return log(sum) + largest - element(logits, row + id);
+}
+
+double judge_perplexity(const struct tensor *logits, const struct tensor *ids, const struct tensor *mask)
+{
+	size_t pairs = 0;
+	double sum = 0;
+
+	if (!logits || !ids || logits->rank != 3 || ids->rank != 2 || ids->dim[0] != logits->dim[0] || ids->dim[1] != logits->dim[1] || (mask && !same_shape(mask, ids)))
+		return (double)NAN;
+	const size_t length = (size_t)ids->dim[1], places = (size_t)ids->dim[0] * length, width = (size_t)logits->dim[2];
+	for (size_t i = 0; i + 1 < places; i++) {
+		double next = tensor_get(ids, i + 1);
+
+		if (i % length == length - 1 || (mask && !(tensor_get(mask, i) > 0 && tensor_get(mask, i + 1) > 0)))
+			continue;
+		if (!(next >= 0 && next < (double)width))
+			return (double)NAN;
+		sum += surprise(logits, i * width, width, (size_t)next);
+		pairs++;
+	}
+	return pairs ? exp(sum / (double)pairs) : (double)NAN;
+}
+
+// What is wrong with elements one by one, in the order of how much it says; NULL.
+static const char *wrong_elements(const struct tensor *output, const struct tensor *reference, const struct sums *sum, size_t count, struct arena *a, struct check *out)
+{
+	char where[128];
+
+	if (sum->not_finite) {
+		size_t i = sum->first_not_finite;
+
+		out->decided_by = "not finite";
+		return arena_printf(a, "%s: %zu values of %zu are %s, first at %s (%g, reference %g)%s", out->name,
+			sum->not_finite, count, sum->output_not_finite ? "not finite" : "finite where the reference is not",
+			place(output, i, where, sizeof where), element(output, i), element(reference, i),
+			sum->both_not_finite
+				? "; that the reference engine has them too excuses nothing: the graph or its weights are damaged"
+				: "");
+	}
+	if (sum->unmasked) {
+		out->decided_by = "mask";
+		return arena_printf(a, "%s: %zu places that the reference masks are not masked, first at %s (%g)", out->name, sum->unmasked,
+			place(output, sum->first_unmasked, where, sizeof where), element(output, sum->first_unmasked));
+	}
+	return NULL;
+}
+
+// Both figures against their bounds: the nearer one decides.
+static const char *beyond_bound(const struct tensor *output, const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+{
+	double allowed = bound->max_abs * (out->reference_absmax > 1 ? out->reference_absmax : 1);
+	double rms = out->compared ? sqrt(sum->error2 / (double)out->compared) : 0, by_energy = sqrt(out->nmse / bound->nmse), by_rounding = rms / bound->rounding;
+	double energy = fmin(by_energy, by_rounding);
+	char where[128];
+
+	out->of_bound = out->max_abs_error / allowed;
+	out->decided_by = "max abs";
+	if (energy > out->of_bound) {
+		out->of_bound = energy;
+		out->decided_by = by_rounding < by_energy ? "rounding" : "NMSE";
+	}
+	place(output, out->worst, where, sizeof where);
+	if (out->max_abs_error > allowed)
+		return arena_printf(a, "%s: %.3g off at %s (%.6g, reference %.6g); allowed %.2g", out->name, out->max_abs_error, where, out->worst_value,
+			out->worst_reference, allowed);
+	if (by_energy > 1 && by_rounding <= 1 && out->nmse >= UNLIKE)
+		out->not_judged = bound->rounding > bound_for(DTYPE_F32).rounding
+			? "its values are no larger than the rounding of the model's inner values in its arithmetic"
+			: "its values are no larger than float32's rounding of the model's inner values";
+	if (energy > 1)
+		return arena_printf(a, "%s: normalised mean squared error %.3g; allowed %.2g (root mean square error %.3g, rounding allows %.2g; worst %.3g off at %s)",
+			out->name, out->nmse, bound->nmse, rms, bound->rounding, out->max_abs_error, where);
+	return NULL;
+}
+
+// What is small beside the largest values, and right or wrong for itself; NULL where it is right. Below float32's rounding of the
+// largest value it can be neither.
+static const char *beyond_bound_of_small(const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+{
+	const double rounding = bound_for(DTYPE_F32).rounding, allowed = SMALL_NMSE * bound->nmse;
+
+	if (bound->nmse > bound_for(DTYPE_F32).nmse || (double)sum->small < SMALL_LEAST * (double)sum->numbers || !sum->small)
+		return NULL;
+	double rms = sqrt(sum->small_error2 / (double)sum->small), size = sqrt(sum->small_reference2 / (double)sum->small);
+	double nmse = rms * rms / (size * size);
+
+	if (size <= SMALL || nmse <= allowed)
+		return NULL;
+	if (rms <= rounding * out->reference_absmax) {
+		if (nmse >= UNLIKE)
+			out->not_judged =
+				arena_printf(a, "beside values of %.3g, %zu of its %zu values are below float32's rounding",
+					out->reference_absmax, sum->small, sum->numbers);
+		return NULL;
+	}
+	out->decided_by = "NMSE of small values";
+	out->of_bound = sqrt(nmse / allowed);
+	return arena_printf(a,
+		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed %.2g (root mean square error %.3g)",
+		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
+}
+
+void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
+	struct check *out)
+{
+	char where[128], wanted[128];
+	struct sums sum = { 0 };
+	size_t count;
+
+	*out = (struct check){ .name = reference->name, .top1_agreement = (double)NAN, .nmse = (double)NAN, .cosine = (double)NAN, .of_bound = (double)NAN,
+		.decided_by = "shape" };
+	if (!same_shape(output, reference)) {
+		out->max_abs_error = (double)NAN;
+		out->max_rel_error = (double)NAN;
+		out->cause = arena_printf(a, "%s: shape %s, reference %s", out->name, tensor_shape_text(output->rank, output->dim, where, sizeof where),
+			tensor_shape_text(reference->rank, reference->dim, wanted, sizeof wanted));
+		return;
+	}
+	if (!tensor_count(output->rank, output->dim, &count) || output->nbytes < count * dtype_size(output->dtype) ||
+	    reference->nbytes < count * dtype_size(reference->dtype)) {
+		out->max_abs_error = (double)NAN;
+		out->cause = arena_printf(a, "%s: holds fewer bytes than its shape %s says", out->name,
+			tensor_shape_text(output->rank, output->dim, where, sizeof where));
+		return;
+	}
+	if (is_integer(reference->dtype) != is_integer(output->dtype) || !reference->dtype || !output->dtype) {
+		out->decided_by = "type";
+		out->max_abs_error = out->max_rel_error = (double)NAN;
+		out->cause = arena_printf(a, "%s: holds %s, reference %s", out->name, dtype_word(output->dtype), dtype_word(reference->dtype));
+		return;
+	}
+	if (is_integer(reference->dtype)) {
+		judge_integers(output, reference, count, bound.agreement, a, out);
+		return;
+	}
+	struct padded padded = padding_of(reference, padding);
+	add_up(output, reference, &padded, count, by, out, &sum);
+	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
+	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2) : sum.reference2 == sum.output2 ? 1 : 0;
+	out->top1_agreement = top1(output, reference, &padded, count);
+	if (!sum.numbers)                                        // no figure is about anything
+		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
+	out->cause = wrong_elements(output, reference, &sum, count, a, out);
+	if (!out->cause && !sum.numbers && out->compared) {
+		out->decided_by = "nothing";
+		out->not_judged = "no finite value in it";
+	} else if (!out->cause)
+		out->cause = beyond_bound(output, &bound, &sum, a, out);
+	if (!out->cause && !out->not_judged)
+		out->cause = beyond_bound_of_small(&bound, &sum, a, out);
+	out->right = !out->cause;
+}
+
+int64_t judge_not_finite(const struct tensor *t)
+{
+	int64_t n = 0;
+	size_t count;
+
+	if (is_integer(t->dtype) || !tensor_count(t->rank, t->dim, &count) || t->nbytes < count * dtype_size(t->dtype))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		double x = element(t, i);
+
+		n += !isfinite(x) && !(x < 0);           // -inf may be a mask
+	}
+	return n;
+}
+
+static json_t *number(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *check_json(const struct check *c, const struct tensor *output)
+{
+	char where[128];
+	json_t *object = json_object();
+
+	json_object_set_new(object, "name", json_string(c->name));
+	json_object_set_new(object, "right", c->not_judged ? json_null() : json_boolean(c->right));
+	json_object_set_new(object, "dtype", output ? json_string(dtype_word(output->dtype)) : json_null());
+	json_object_set_new(object, "shape", output ? json_string(tensor_shape_text(output->rank, output->dim, where, sizeof where)) : json_null());
+	json_object_set_new(object, "max_abs_error", number(c->max_abs_error));
+	json_object_set_new(object, "max_rel_error", number(c->max_rel_error));
+	json_object_set_new(object, "nmse", number(c->nmse));
+	json_object_set_new(object, "cosine", number(c->cosine));
+	json_object_set_new(object, "top1_agreement", number(c->top1_agreement));
+	json_object_set_new(object, "non_finite", json_integer(c->non_finite));
+	json_object_set_new(object, "compared", json_integer(c->compared));
+	json_object_set_new(object, "left_out", json_integer(c->left_out));
+	json_object_set_new(object, "decided_by", c->decided_by ? json_string(c->decided_by) : json_null());
+	json_object_set_new(object, "of_bound", number(c->of_bound));
+	json_object_set_new(object, "reference_absmax", number(c->reference_absmax));
+	json_object_set_new(object, "worst_index", output && c->worst_value == c->worst_value ?
+		json_string(place(output, c->worst, where, sizeof where)) : json_null());
+	json_object_set_new(object, "worst_value", number(c->worst_value));
+	json_object_set_new(object, "worst_reference", number(c->worst_reference));
+	json_object_set_new(object, "cause",
+		c->cause                ? json_string(c->cause)
+			: c->not_judged ? json_string(c->not_judged)
+					: json_null());
+	return object;
+}

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden outputs first: they alone know what the model's authors meant. Two engines that run our graph can agree on a wrong
+// one, so the row always says which reference it was.
+// An engine's reference runs in a child of its own, from the graph drawn in that engine's form, in float32, once; its outputs
+// stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version, and say so themselves
+// (base/sealed.h).
+#include "run/reference.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "hub/hub.h"
+#include "cell/derive.h"
+#include "run/cell.h"
+#include "run/golden.h"
+#include "run/hear.h"
+#include "question/request.h"
+
+const char *reference_golden(const struct cell *c, struct arena *a)
+{
+	const char *path;
+
+	if (c->golden)
+		return c->golden;
+	// Inputs of any size and the answer to be judged by: a folder's own maker may say so, a stranger's may not.
+	if (c->layers > 0 || c->synthetic || !c->path || !file_is_dir(c->path) || hub_is_download(c->path))
+		return NULL;
+	path = arena_printf(a, "%s/io.safetensors", c->path);
+	return file_exists(path) && file_exists(arena_printf(a, "%s/case.json", c->path)) ? path : NULL;
+}
+
+static void close_file(void *handle)
+{
+	close((int)(intptr_t)handle);
+}
+
+// A file of CACHE/reference is used until `a` ends: it is not trimmed, and is the youngest. False: it is gone.
+static bool hold(struct arena *a, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	flock(fd, LOCK_SH | LOCK_NB);
+	futimens(fd, NULL);
+	arena_defer(a, close_file, (void *)(intptr_t)fd);
+	return !fstat(fd, &st) && st.st_nlink > 0;
+}
+
+enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err)
+{
+	enum status st;
+
+	*out = (struct reference){ 0 };
+	if ((st = golden_check(path, err)))
+		return st;
+	if ((st = outputs_read(a, path, &out->answer, err)))
+		return error_prefix(err, "golden outputs");
+	if (!out->answer.count)
+		return error_set(err, STATUS_BAD_INPUT, "%s holds no golden outputs: their names begin with \"out.\"", path);
+	out->name = "golden";
+	out->by = BY_GOLDEN;
+	out->derives = true;
+	return STATUS_OK;
+}
+
+// The word in the row for a reference that the platform table names as a target.
+static const char *judge_name(struct arena *a, const struct target *t)
+{
+	if (text_is(t->platform->name, "openvino"))
+		return "engine:openvino-f32";                    // the engine's own defaults are float32
+	if (text_is(t->platform->name, "cpu"))
+		return "engine:ort-cpu-unoptimised";
+	return arena_printf(a, "engine:%s", t->platform->name);
+}
+
+// Which engine, and how the row names it.
+struct asked {
+	struct target target;
+	const char *name;
+};
+
+// Activations are left to the engine: the graph, and so the one that judges its arithmetic, rounds none.
+static bool engine_quantises(const struct cell *c)
+{
+	const struct platform *p = platform_find(c->platform);
+	const struct route *route = p ? platform_route(p, c->device) : NULL;
+
+	return route && platform_precision(route, precision_find(c->variant.precision))->quantises;
+}
+
+static bool rounds_activations(const struct cell *c)
+{
+	enum precision p = precision_find(c->variant.precision);
+
+	return (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC) && !engine_quantises(c);
+}
+
+// Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
+static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q, const struct cell *c,
+	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
+{
+	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
+	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct request ask = { .path = c->path, .platform = x->target.platform->name, .device = x->target.device, .options = x->target.options,
+		.reference_name = x->name, .golden = q->golden, .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
+		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .reference_tokens = q->tokens, .seed = (int64_t)c->seed,
+		.variant = { .image_size = c->variant.image_size } };        // no precision: a reference computes in float32
+	struct error read_error = { 0 };
+	struct child_report report;
+	struct heard heard;
+	const char *cause, *note;
+	enum status st;
+
+	if (q->kind == REFERENCE_GRAPH || q->kind == REFERENCE_ARITHMETIC) {
+		ask.form_of = c->platform;
+		ask.form = q->form;
+		ask.is_static = c->is_static;
+	}
+	if (q->kind == REFERENCE_ARITHMETIC) {
+		ask.variant.precision = c->variant.precision;
+		ask.calibration = q->calibration;
+		ask.dequantised = engine_quantises(c) ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
+	}
+	heard_init(&heard, a, &quiet);
+	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &read_error);
+	if (st == STATUS_NOT_ASKED) {            // the cell has run: it stays unjudged
+		*why = arena_strdup(a, read_error.text);
+		return STATUS_OK;
+	}
+	if (st)
+		return error_set(err, st, "%s", read_error.text);
+	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
+		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
+		// It is looked at again here, in the memory that is compared: another program may have written meanwhile.
+		hold(a, heard.reference_path);
+		if (outputs_read_sealed(a, heard.reference_path, &out->answer, &read_error) == STATUS_OK)
+			out->name = x->name;
+		else
+			*why = arena_strdup(a, read_error.text);
+	} else {
+		*why = cause ? cause : "its child told no outputs";
+	}
+	child_report_done(&report);
+	return STATUS_OK;
+}
+
+enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err)
+{
+	enum { INPUTS = 8 };
+	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
+	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct request ask = { .path = c->path,
+		.platform = "cpu",
+		.device = "CPU",
+		.batch = c->batch,
+		.sequence = c->sequence,
+		.layers = c->layers,
+		.seed = (int64_t)c->seed,
+		.calibrate = INPUTS,
+		.variant = { .image_size = c->variant.image_size } };
+	const char *cause = NULL, *note;
+	struct child_report report;
+	struct heard heard;
+	enum status st;
+
+	heard_init(&heard, a, &quiet);
+	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
+		return st;                       // NOT_ASKED: the cell itself could not be started either
+	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
+	*why = cause ? cause : "its child told no ranges";
+	if (*path && !hold(a, *path)) {
+		*path = NULL;
+		*why = "their file was removed from the cache meanwhile";
+	}
+	child_report_done(&report);
+	return STATUS_OK;
+}
+
+static const char unoptimised[] = "cpu:optimisation=none";
+
+// The targets to try, in order: NULL ends them.
+static void targets_of(const struct platform *p, enum reference_kind kind, const char *target[2])
+{
+	const struct platform *processor = platform_find("cpu");
+	bool computes_nothing = p && text_is(p->reference, "null");      // null, and what it stands in for (platform/stand_in.c)
+
+	target[0] = p ? p->reference : NULL;
+	target[1] = NULL;
+	if (kind == REFERENCE_ENGINE)
+		target[1] = target[0] ? unoptimised : NULL;
+	else if (!computes_nothing)
+		target[0] = kind == REFERENCE_SECOND ? processor->reference : unoptimised;
+}
+
+enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c, const struct cell_watch *watch, struct arena *a,
+	struct error *err)
+{
+	const char *target[2];
+
+	*out = (struct reference){ .by = c->path && text_ends(c->path, ".onnx") ? BY_FILE : BY_ENGINE };
+	targets_of(platform_find(c->platform), q->kind, target);
+	if (!target[0]) {
+		out->absent = "nothing judges this platform";
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < 2 && target[i] && !out->name; i++) {
+		const char *why = NULL;
+		struct asked x;
+		enum status st = platform_target(&x.target, a, target[i], err);
+
+		if (st)
+			return st;
+		// The table may name the platform itself with other options; the last resort must be another one.
+		if (i && (text_is(x.target.platform->name, c->platform) || text_is(target[0], target[1])))
+			continue;
+		x.name = judge_name(a, &x.target);
+		if (q->kind == REFERENCE_ARITHMETIC)
+			x.name = arena_printf(a, "%s, dequantised weights%s", x.name, rounds_activations(c) ? ", activations rounded alike" : "");
+		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))
+			return st;
+		if (why)
+			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, x.name, why) : arena_printf(a, "%s: %s", x.name, why);
+	}
+	if (!out->name && !out->absent)
+		out->absent = "no engine on this machine can judge it";
+	return STATUS_OK;
+}
+
+const char *reference_tokens(const struct reference *ref, struct arena *a)
+{
+	struct text t = { 0 };
+	const char *out = NULL;
+	size_t count;
+
+	for (size_t i = 0; ref->name && i < ref->answer.count && !out; i++) {
+		const struct tensor *x = &ref->answer.tensors[i];
+
+		if (!text_is(x->name, "tokens") || x->dtype != DTYPE_I64 || !tensor_count(x->rank, x->dim, &count) || x->nbytes < count * sizeof(int64_t))
+			continue;
+		for (size_t k = 0; k < count; k++)
+			text_addf(&t, "%s%lld", k ? " " : "", (long long)((const int64_t *)x->data)[k]);
+		out = arena_strdup(a, text_get(&t));
+	}
+	text_done(&t);
+	return out;
+}
+
+static const struct tensor *find_output(const struct answer *x, const char *name)
+{
+	for (size_t i = 0; i < x->count; i++)
+		if (text_is(x->tensors[i].name, name))
+			return &x->tensors[i];
+	return NULL;
+}
+
+// The mask where it says which places of `r` are padding: of outputs [batch, seq, ..] and of the two that name places of the text. Other outputs
+// may have those sizes by chance: a pooled state as wide as the text is long, a cache with as many heads. Of an encoder-decoder the mask is the
+// encoder's, and the decoder may have as many tokens.
+static const struct tensor *padding_for(const struct tensor *r, const struct tensor *mask, bool has_encoder)
+{
+	if (r->rank == 2 ? !text_ends(r->name, "start_logits") && !text_ends(r->name, "end_logits") : r->rank != 3)
+		return NULL;
+	return has_encoder && !text_starts(r->name, "encoder_") ? NULL : mask;
+}
+
+// Absent is NaN: the first number replaces it.
+static double larger(double a, double b)
+{
+	return isnan(b) || a >= b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+	return isnan(b) || a <= b ? a : b;
+}
+
+static void add_check(struct row *row, const struct check *c, const struct tensor *output, struct arena *a)
+{
+	if (!isnan(c->max_abs_error) && !(row->max_abs_error >= c->max_abs_error)) {
+		char index[128] = "";
+		int64_t at[TENSOR_MAX_RANK] = { 0 };
+		size_t flat = c->worst;
+
+		for (int k = output->rank - 1; k >= 0 && output->dim[k] > 0; k--) {
+			at[k] = (int64_t)(flat % (size_t)output->dim[k]);
+			flat /= (size_t)output->dim[k];
+		}
+		row->worst = arena_printf(a, "%s%s: %.6g, reference %.6g", c->name, tensor_shape_text(output->rank, at, index, sizeof index),
+			c->worst_value, c->worst_reference);
+	}
+	row->max_abs_error = larger(row->max_abs_error, c->max_abs_error);
+	row->max_rel_error = larger(row->max_rel_error, c->max_rel_error);
+	row->nmse = larger(row->nmse, c->nmse);
+	row->cosine = smaller(row->cosine, c->cosine);
+	row->top1_agreement = smaller(row->top1_agreement, c->top1_agreement);
+	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
+}
+
+// What the reference does not hold: it is named in the row, and must at least be numbers. True: it is not.
+static bool judge_unheld(const struct reference *ref, const struct answer *x, struct arena *a, struct row *row)
+{
+	bool wrong = false;
+
+	for (size_t i = 0; i < x->count; i++) {
+		const char *name = x->tensors[i].name, *by = NULL;
+		int64_t bad;
+
+		if (find_output(&ref->answer, name))
+			continue;
+		for (size_t k = 0; k < ref->answer.count && ref->derives; k++) {
+			const char *made = ref->answer.tensors[k].name;
+
+			if (derives_from(made, name) && !derives_from_no_token(made, ref->answer.mask))
+				by = arena_join(a, by, " and ", made);
+		}
+		row->not_judged = arena_join(
+			a, row->not_judged, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
+		bad = judge_not_finite(&x->tensors[i]);
+		if (bad && !wrong) {
+			row->cause = row->cause
+				? row->cause
+				: arena_printf(a, "%s: %lld values are not finite; the reference does not hold this output", name,
+					  (long long)bad);
+			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + bad;
+			wrong = true;
+		}
+	}
+	return wrong;
+}
+
+// The diagonal of cosine similarities is 1 for every model.
+static int64_t trivial(const struct check *c, const struct tensor *output, const struct tensor *made)
+{
+	return output == made && text_is(c->name, "cosine") && c->compared > 0 ? output->dim[0] : 0;
+}
+
+// The figures over all outputs, as they are added up.
+struct total {
+	int64_t compared, left_out;
+	double of_bound;                     // the largest
+	int64_t alike_not_finite;
+	const char *of_no_token;             // outputs derived from no token
+	const char *idle;                    // outputs whose comparison says nothing, each with why
+	const char *bound_by;
+};
+
+static void add_total(struct total *t, const struct check *c, struct arena *a)
+{
+	t->compared += c->compared;
+	t->left_out += c->left_out;
+	t->alike_not_finite += c->alike_not_finite;
+	if (t->bound_by && !(c->of_bound > t->of_bound) && !isnan(c->of_bound))
+		return;
+	t->of_bound = isnan(c->of_bound) ? INFINITY : c->of_bound;
+	t->bound_by = isnan(c->of_bound) ? arena_printf(a, "%s of %s", c->decided_by, c->name) :
+		arena_printf(a, "%s of %s: %.3g %% of its bound", c->decided_by, c->name, 100 * c->of_bound);
+}
+
+static enum verdict conclude(struct row *row, const struct total *t, size_t wrong, struct arena *a)
+{
+	row->left_out = t->left_out;
+	row->bound_by = t->bound_by;
+	if (wrong > 1)
+		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
+	if (!wrong && t->alike_not_finite > 0) {
+		row->cause = arena_printf(a,
+			"not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real ones with their outputs (--golden)",
+			(long long)t->alike_not_finite);
+		return VERDICT_UNJUDGED;
+	}
+	if (!wrong && t->compared == 0) {
+		row->cause = t->idle ? arena_printf(a, "not judged: %s", t->idle)
+			: t->of_no_token
+			? arena_printf(a,
+				  "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from",
+				  t->of_no_token)
+			: "not judged: the reference holds no value that could be compared (masked, or the same for every model)";
+		return VERDICT_UNJUDGED;
+	}
+	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
+}
+
+enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
+	struct row *row, json_t **checks)
+{
+	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
+	struct total total = { 0 };
+	size_t wrong = 0;
+	json_t *all;
+
+	if (!ref->name || !ref->answer.count) {
+		row->cause = ref->name ? "the reference holds no outputs" : arena_printf(a, "not judged: %s", ref->absent);
+		return VERDICT_UNJUDGED;
+	}
+	all = json_array();
+	row->reference = ref->name;
+	row->bound = bound_text(&usual, a);
+	row->not_judged = NULL;
+	for (size_t i = 0; i < ref->answer.count; i++) {
+		const struct tensor *r = &ref->answer.tensors[i], *o = find_output(x, r->name);
+		struct bound bound = usual;
+		struct tensor made;
+		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
+			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
+
+		if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
+			total.of_no_token = arena_join(a, total.of_no_token, ", ", r->name);
+			continue;
+		}
+		if (!o && ref->derives && derive_output(&made, a, r, x->tensors, x->count, ref->answer.mask)) {
+			o = &made;
+			bound.max_abs = usual.derived;
+			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
+		}
+		if (o)
+			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a,
+				&check);
+		else
+			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
+		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing
+			check.top1_agreement = (double)NAN;
+		if (checks)
+			json_array_append_new(all, check_json(&check, o));
+		if (check.not_judged) {
+			const char *why = arena_printf(a, "%s (%s)", r->name, check.not_judged);
+
+			total.idle = arena_join(a, total.idle, ", ", why);
+			total.left_out += check.left_out;
+			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + check.non_finite;
+			continue;
+		}
+		if (!check.right && !wrong++)
+			row->cause = check.cause;
+		add_check(row, &check, o ? o : r, a);
+		check.compared -= trivial(&check, o, &made);
+		add_total(&total, &check, a);
+	}
+	if (judge_unheld(ref, x, a, row) && !wrong++)
+		total.bound_by = "not finite";
+	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", total.of_no_token), ", ", total.idle);
+	if (x->tokens) {
+		row->perplexity = judge_perplexity(find_output(x, "logits"), x->tokens, x->mask);
+		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, "logits"), x->tokens, x->mask);
+	}
+	if (checks)
+		*checks = json_incref(all);
+	json_decref(all);
+	return conclude(row, &total, wrong, a);
+}
