@@ -13,7 +13,7 @@
 
 #include <onnxruntime/onnxruntime_c_api.h>
 
-enum { MOST = 16, UNTIMED = 3 };             // a cell runs three times before it is timed: first, memory, and one to settle
+enum { MOST = 16, UNTIMED = 3 }; // a cell runs three times before it is timed: first, memory, and one to settle
 
 static const OrtApi *api;
 
@@ -33,7 +33,8 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static OrtValue *make_input(OrtSession *session, size_t i, const char *name, OrtMemoryInfo *memory, int64_t batch, int64_t sequence)
+static OrtValue *make_input(
+	OrtSession *session, size_t i, const char *name, OrtMemoryInfo *memory, int64_t batch, int64_t sequence)
 {
 	OrtTypeInfo *info;
 	const OrtTensorTypeAndShapeInfo *tensor;
@@ -56,8 +57,10 @@ static OrtValue *make_input(OrtSession *session, size_t i, const char *name, Ort
 	data = malloc(size);
 	for (size_t k = 0; k < count; k++) {
 		if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64)
-			((int64_t *)data)[k] = strstr(name, "mask") ? 1 : strstr(name, "type") ? 0 : strstr(name, "position") ? (int64_t)k % sequence :
-				(int64_t)(k * 7919 % 89) + 1;
+			((int64_t *)data)[k] = strstr(name, "mask") ? 1
+				: strstr(name, "type")              ? 0
+				: strstr(name, "position")          ? (int64_t)k % sequence
+								    : (int64_t)(k * 7919 % 89) + 1;
 		else
 			((float *)data)[k] = (float)(k * 7919 % 2001) / 1000 - 1;
 	}
@@ -124,7 +127,8 @@ int main(int argc, char **argv)
 	}
 	for (size_t run = 0; run < runs + UNTIMED; run++) {
 		double before = now_ms(), after;
-		OrtStatus *status = api->Run(session, NULL, names, (const OrtValue *const *)inputs, input_count, output_names, output_count, outputs);
+		OrtStatus *status = api->Run(
+			session, NULL, names, (const OrtValue *const *)inputs, input_count, output_names, output_count, outputs);
 
 		after = now_ms();
 		check(status);

@@ -77,7 +77,10 @@ static long status_kb(pid_t pid, const char *key)
 	return kb;
 }
 
-struct cost { double ms; long peak_kb, anonymous_kb; };      // peak and anonymous: 0 when it was not traced
+struct cost {
+	double ms;
+	long peak_kb, anonymous_kb;
+}; // peak and anonymous: 0 when it was not traced
 
 static struct cost spend(char **command, bool traced, bool loud)
 {
@@ -117,7 +120,7 @@ static struct cost spend(char **command, bool traced, bool loud)
 		die("failed", command[0]);
 	cost.ms = now_ms() - before;
 	if (!traced)
-		cost.peak_kb = usage.ru_maxrss;      // not below what this small program had when it forked
+		cost.peak_kb = usage.ru_maxrss; // not below what this small program had when it forked
 	return cost;
 }
 
@@ -185,8 +188,8 @@ static json_t *loads(const char *self, const char *library, const char *graph, d
 		growth[i] = (double)(after - before) / 1024;
 		percent[i] = 100 * (double)(after - before) * 1024 / weights;
 	}
-	return json_pack("{s:i, s:f, s:f, s:f}", "loads", LOADS, "load_median_ms", median(ms, LOADS), "anonymous_growth_mib", median(growth, LOADS),
-		"percent_of_weights", median(percent, LOADS));
+	return json_pack("{s:i, s:f, s:f, s:f}", "loads", LOADS, "load_median_ms", median(ms, LOADS), "anonymous_growth_mib",
+		median(growth, LOADS), "percent_of_weights", median(percent, LOADS));
 }
 
 static double bytes_of(const char *folder, const char *name)
@@ -207,7 +210,7 @@ static int runs_of(int count, const char *self, const char *name, char *assay, c
 	json_t *samples = json_array(), *row;
 	char path[4096];
 
-	for (int i = -1; i < count; i++) {           // the first is not counted
+	for (int i = -1; i < count; i++) { // the first is not counted
 		struct cost c = spend(command, false, false);
 
 		if (i >= 0) {
@@ -230,10 +233,10 @@ static int runs_of(int count, const char *self, const char *name, char *assay, c
 	weights = bytes_of(out, "model.safetensors");
 	snprintf(path, sizeof path, "%s/model.onnx", out);
 	qsort(ms, (size_t)count, sizeof *ms, ascending);
-	row = json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "model", name, "runs", count,
-		"wall_median_ms", median(ms, (size_t)count), "wall_fastest_ms", ms[0], "wall_slowest_ms", ms[count - 1],
-		"peak_resident_mib", peak, "anonymous_at_exit_mib", anonymous, "graph_bytes", (json_int_t)bytes_of(out, "model.onnx"), "weights_bytes", (json_int_t)weights,
-		"onnxruntime_prepacking_off", loads(self, library, path, weights), "wall_ms", samples);
+	row = json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "model", name, "runs", count, "wall_median_ms",
+		median(ms, (size_t)count), "wall_fastest_ms", ms[0], "wall_slowest_ms", ms[count - 1], "peak_resident_mib", peak,
+		"anonymous_at_exit_mib", anonymous, "graph_bytes", (json_int_t)bytes_of(out, "model.onnx"), "weights_bytes",
+		(json_int_t)weights, "onnxruntime_prepacking_off", loads(self, library, path, weights), "wall_ms", samples);
 	return json_dumpf(row, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
 }
 

@@ -94,7 +94,7 @@ static json_t *read_numbers(const char *folder, const char *name)
 
 static uint64_t state = 20261121;
 
-static uint64_t draw(void)                   // splitmix64
+static uint64_t draw(void) // splitmix64
 {
 	uint64_t z = state += 0x9E3779B97F4A7C15u;
 
@@ -173,16 +173,17 @@ int main(int argc, char **argv)
 	bootstrap(cell_fastest, bare_fastest, pairs, fastest, unused);
 	ratio = median(cells, pairs) / median(bares, pairs);
 	detected = read_json(argv[1], "detect.json");
-	json_object_del(json_object_get(detected, "machine"), "hostname");       // a result says which kind of machine, not which
+	json_object_del(json_object_get(detected, "machine"), "hostname"); // a result says which kind of machine, not which
 	json_object_del(json_object_get(detected, "machine"), "boot_id");
-	result = json_pack("{s:s, s:O, s:O?, s:O?, s:O?, s:O?, s:I, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:o, s:o}",
-		"what", "latency of a cell against a bare loop around the same engine and graph file: ratio and its 95 % interval",
+	result = json_pack(
+		"{s:s, s:O, s:O?, s:O?, s:O?, s:O?, s:I, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:o, s:o}", "what",
+		"latency of a cell against a bare loop around the same engine and graph file: ratio and its 95 % interval",
 		"machine", json_object_get(detected, "machine"), "engine_version", json_object_get(cell, "engine_version"),
-		"options", json_object_get(cell, "options"), "batch", json_object_get(cell, "batch"), "sequence", json_object_get(cell, "sequence"),
-		"pairs", (json_int_t)pairs, "ours_median_ms", median(cells, pairs), "theirs_median_ms", median(bares, pairs),
-		"ratio", ratio, "ratio_interval_95", medians[0], medians[1],
-		"paired_ratio", median(ratios, pairs), "paired_ratio_interval_95", paired[0], paired[1],
-		"fastest_ratio", median(cell_fastest, pairs) / median(bare_fastest, pairs), "fastest_ratio_interval_95", fastest[0], fastest[1],
+		"options", json_object_get(cell, "options"), "batch", json_object_get(cell, "batch"), "sequence",
+		json_object_get(cell, "sequence"), "pairs", (json_int_t)pairs, "ours_median_ms", median(cells, pairs),
+		"theirs_median_ms", median(bares, pairs), "ratio", ratio, "ratio_interval_95", medians[0], medians[1],
+		"paired_ratio", median(ratios, pairs), "paired_ratio_interval_95", paired[0], paired[1], "fastest_ratio",
+		median(cell_fastest, pairs) / median(bare_fastest, pairs), "fastest_ratio_interval_95", fastest[0], fastest[1],
 		"ours_ms", ours, "theirs_ms", theirs);
 	for (int i = 4; result && i < argc; i++) {
 		char *equals = strchr(argv[i], '=');
@@ -194,8 +195,10 @@ int main(int argc, char **argv)
 	}
 	if (!result || json_dump_file(result, argv[3], JSON_COMPACT | JSON_REAL_PRECISION(9)) < 0)
 		die("cannot write", argv[3]);
-	printf("ratio %.4f, 95 %% interval %.4f to %.4f (paired: %.4f, %.4f to %.4f; fastest runs: %.4f, %.4f to %.4f) over %zu pairs: %s\n",
-		ratio, medians[0], medians[1], median(ratios, pairs), paired[0], paired[1], median(cell_fastest, pairs) / median(bare_fastest, pairs),
-		fastest[0], fastest[1], pairs, medians[0] <= 1.02 ? "at most 1.02 is inside" : "above 1.02");
+	printf("ratio %.4f, 95 %% interval %.4f to %.4f (paired: %.4f, %.4f to %.4f; fastest runs: %.4f, %.4f to %.4f) over %zu "
+	       "pairs: %s\n",
+		ratio, medians[0], medians[1], median(ratios, pairs), paired[0], paired[1],
+		median(cell_fastest, pairs) / median(bare_fastest, pairs), fastest[0], fastest[1], pairs,
+		medians[0] <= 1.02 ? "at most 1.02 is inside" : "above 1.02");
 	return medians[0] <= 1.02 ? 0 : 1;
 }

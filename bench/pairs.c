@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of processes compared by the code of `assay ab`: standard input has a line a process, "a" or "b" and its times in ms, in the order in
-// which they ran. Prints {"pairs", "ratio", "low", "high", "verdict", "log_sd"}: B's time over A's with its 99 % interval, and how far the
-// logarithms of the pairs' ratios scatter (standard deviation).
+// Pairs of processes compared by the code of `assay ab`: standard input has a line a process, "a" or "b" and its times in ms, in
+// the order in which they ran. Prints {"pairs", "ratio", "low", "high", "verdict", "log_sd"}: B's time over A's with its 99 %
+// interval, and how far the logarithms of the pairs' ratios scatter (standard deviation).
 //
 //	pairs SEED
 #include <math.h>
@@ -13,7 +13,11 @@
 
 enum { PROCESSES_MOST = 256, TIMES_MOST = 1024, LINE_MOST = 65536 };
 
-static struct side { struct compare_process process[PROCESSES_MOST]; double ms[PROCESSES_MOST][TIMES_MOST]; size_t count; } sides[2];
+static struct side {
+	struct compare_process process[PROCESSES_MOST];
+	double ms[PROCESSES_MOST][TIMES_MOST];
+	size_t count;
+} sides[2];
 
 static void take(char *line)
 {
@@ -36,7 +40,8 @@ static double log_sd(size_t pairs)
 	double mean = 0, squares = 0, x[PROCESSES_MOST];
 
 	for (size_t i = 0; i < pairs; i++) {
-		x[i] = log(stats_median(sides[1].ms[i], sides[1].process[i].count) / stats_median(sides[0].ms[i], sides[0].process[i].count));
+		x[i] = log(stats_median(sides[1].ms[i], sides[1].process[i].count) /
+			stats_median(sides[0].ms[i], sides[0].process[i].count));
 		mean += x[i] / (double)pairs;
 	}
 	for (size_t i = 0; i < pairs; i++)
@@ -60,7 +65,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	printf("{\"pairs\": %zu, \"ratio\": %.5f, \"low\": %.5f, \"high\": %.5f, \"verdict\": \"%s\", \"log_sd\": %.5f}\n", sides[0].count, c.ratio, c.low, c.high,
-		compare_word(c.verdict), log_sd(sides[0].count));
+	printf("{\"pairs\": %zu, \"ratio\": %.5f, \"low\": %.5f, \"high\": %.5f, \"verdict\": \"%s\", \"log_sd\": %.5f}\n",
+		sides[0].count, c.ratio, c.low, c.high, compare_word(c.verdict), log_sd(sides[0].count));
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends cells of the null engine with made-up samples through store_started and store_finished, as a run does, and times what reads the file:
-// a report, every named question, and looks at the samples themselves. Prints one JSON object. bench/store compiles and runs it.
+// Appends cells of the null engine with made-up samples through store_started and store_finished, as a run does, and times what
+// reads the file: a report, every named question, and looks at the samples themselves. Prints one JSON object. bench/store
+// compiles and runs it.
 //     store_bench FILE CELLSxSAMPLES...
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,14 @@ static enum status add_cell(struct store *s, int64_t number, double *samples, si
 {
 	static const char *const platforms[] = { "cpu", "openvino", "webgpu", "qnn", "null" };
 	char key[32], model[32];
-	struct cell c = { .model = model, .path = "/nowhere", .platform = platforms[number % 5], .device = "", .options = "", .batch = 1, .sequence = 128, .timeout_s = 600 };
+	struct cell c = { .model = model,
+		.path = "/nowhere",
+		.platform = platforms[number % 5],
+		.device = "",
+		.options = "",
+		.batch = 1,
+		.sequence = 128,
+		.timeout_s = 600 };
 	struct cell_result r = { .verdict = VERDICT_RIGHT, .sample_ms = samples, .sample_count = count };
 	int64_t row;
 	enum status st;
@@ -80,12 +88,22 @@ enum { TRIES = 5 };
 
 static int read_back(const char *path, json_t *out)
 {
-	static const struct { const char *name, *sql; } looks[] = {
-		{ "published: hardware", "SELECT hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY hardware ORDER BY avg_time ASC" },
-		{ "published: architecture", "SELECT model_type, hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY model_type, hardware ORDER BY model_type, avg_time ASC" },
-		{ "published: memory", "SELECT model_id, hardware, memory_usage FROM hardware_results WHERE success = TRUE ORDER BY memory_usage DESC LIMIT 20" },
+	static const struct {
+		const char *name, *sql;
+	} looks[] = {
+		{ "published: hardware",
+			"SELECT hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY "
+			"hardware ORDER BY avg_time ASC" },
+		{ "published: architecture",
+			"SELECT model_type, hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE "
+			"GROUP BY model_type, hardware ORDER BY model_type, avg_time ASC" },
+		{ "published: memory",
+			"SELECT model_id, hardware, memory_usage FROM hardware_results WHERE success = TRUE ORDER BY "
+			"memory_usage DESC LIMIT 20" },
 		{ "samples of one cell", "SELECT number, ms FROM sample WHERE cell = 7 ORDER BY number LIMIT 1000" },
-		{ "median over every sample by platform", "SELECT c.requested, median(s.ms) AS ms, count(*) AS n FROM sample s JOIN cell c ON c.id = s.cell GROUP BY c.requested" },
+		{ "median over every sample by platform",
+			"SELECT c.requested, median(s.ms) AS ms, count(*) AS n FROM sample s JOIN cell c ON c.id = s.cell GROUP "
+			"BY c.requested" },
 	};
 	json_t *queries = json_object();
 	struct error err = { 0 };
@@ -154,8 +172,10 @@ int main(int argc, char **argv)
 				return complain(&err);
 		double wall = clock_ms() - begin, used = cpu_ms() - cpu, rows = (double)cells * (double)samples;
 		total += (int64_t)rows;
-		json_array_append_new(phases, json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "cells", (json_int_t)cells, "samples_each", (json_int_t)samples,
-			"wall_s", wall / 1e3, "cpu_s", used / 1e3, "rows_per_s", 1e3 * rows / wall, "rows_per_cpu_s", 1e3 * rows / used, "ms_a_cell", wall / (double)cells));
+		json_array_append_new(phases,
+			json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "cells", (json_int_t)cells, "samples_each",
+				(json_int_t)samples, "wall_s", wall / 1e3, "cpu_s", used / 1e3, "rows_per_s", 1e3 * rows / wall,
+				"rows_per_cpu_s", 1e3 * rows / used, "ms_a_cell", wall / (double)cells));
 		free(ms);
 	}
 	if (store_end_run(&s, &err))
@@ -164,7 +184,9 @@ int main(int argc, char **argv)
 	json_object_set_new(out, "sample_rows", json_integer(total));
 	json_object_set_new(out, "appending", phases);
 	if (stat(argv[1], &st) == 0)
-		json_object_set_new(out, "file", json_pack("{s:I, s:f}", "bytes", (json_int_t)st.st_size, "bytes_a_sample", (double)st.st_size / (double)total));
+		json_object_set_new(out, "file",
+			json_pack("{s:I, s:f}", "bytes", (json_int_t)st.st_size, "bytes_a_sample",
+				(double)st.st_size / (double)total));
 	int code = read_back(argv[1], out);
 	json_dumpf(out, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	putchar('\n');

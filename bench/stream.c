@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory read as a decoder reads it: a pass goes through matrices of given sizes, one behind the other, each once, each cut into a slice a thread,
-// and no thread begins the next matrix before all have finished this one. Nothing is computed but a sum
-// (bandwidth_read, the kernel of `assay detect --bandwidth` and of the roofline), so no engine should be faster with the same threads. Prints {"bytes", "median_gb_s", "best_gb_s", "passes": [...]}; GB are 10^9 bytes.
+// Memory read as a decoder reads it: a pass goes through matrices of given sizes, one behind the other, each once, each cut into
+// a slice a thread, and no thread begins the next matrix before all have finished this one. Nothing is computed but a sum
+// (bandwidth_read, the kernel of `assay detect --bandwidth` and of the roofline), so no engine should be faster with the same
+// threads. Prints {"bytes", "median_gb_s", "best_gb_s", "passes": [...]}; GB are 10^9 bytes.
 //
 //	stream THREADS SECONDS BYTES...
 #include <pthread.h>
@@ -15,7 +16,10 @@
 
 enum { MATRICES_MOST = 4096, PASSES_MOST = 4096, ALIGNMENT = 4096, LINE = 128 };
 
-static struct { uint64_t *data; size_t nbytes; } matrix[MATRICES_MOST];
+static struct {
+	uint64_t *data;
+	size_t nbytes;
+} matrix[MATRICES_MOST];
 static size_t matrix_count, passes;
 static double gb_s[PASSES_MOST], total_bytes, seconds;
 static int threads;
@@ -32,7 +36,8 @@ static double now(void)
 
 static void slice(size_t m, int number, size_t *from, size_t *count)
 {
-	size_t lines = matrix[m].nbytes / LINE, first = lines * (size_t)number / (size_t)threads, end = lines * (size_t)(number + 1) / (size_t)threads;
+	size_t lines = matrix[m].nbytes / LINE, first = lines * (size_t)number / (size_t)threads,
+	       end = lines * (size_t)(number + 1) / (size_t)threads;
 
 	*from = first * (LINE / 8);
 	*count = (end - first) * (LINE / 8);
@@ -45,7 +50,7 @@ static void *work(void *context)
 	size_t from, count;
 	double begin, began = 0;
 
-	for (size_t m = 0; m < matrix_count; m++) {              // its pages lie where it runs
+	for (size_t m = 0; m < matrix_count; m++) { // its pages lie where it runs
 		slice(m, number, &from, &count);
 		memset(matrix[m].data + from, 1, count * 8);
 	}
@@ -84,7 +89,8 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++) {
 		size_t nbytes = (strtoull(argv[i], NULL, 10) + LINE - 1) / LINE * LINE;
 
-		if (!nbytes || !(matrix[matrix_count].data = aligned_alloc(ALIGNMENT, (nbytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)))
+		if (!nbytes ||
+			!(matrix[matrix_count].data = aligned_alloc(ALIGNMENT, (nbytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)))
 			return 1;
 		matrix[matrix_count++].nbytes = nbytes;
 		total_bytes += (double)nbytes;
@@ -102,8 +108,8 @@ int main(int argc, char **argv)
 		sum += (uint64_t)(uintptr_t)more;
 	}
 	qsort(gb_s, passes, sizeof *gb_s, ascending);
-	printf("{\"bytes\": %.0f, \"median_gb_s\": %.3f, \"best_gb_s\": %.3f, \"sum\": %llu, \"passes\": [", total_bytes, gb_s[passes / 2], gb_s[passes - 1],
-		(unsigned long long)sum);
+	printf("{\"bytes\": %.0f, \"median_gb_s\": %.3f, \"best_gb_s\": %.3f, \"sum\": %llu, \"passes\": [", total_bytes,
+		gb_s[passes / 2], gb_s[passes - 1], (unsigned long long)sum);
 	for (size_t i = 0; i < passes; i++)
 		printf("%s%.2f", i ? ", " : "", gb_s[i]);
 	puts("]}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cells.h: from options to the cells of the plan, and the sums behind them. Running them is cells_run.c's; what is decided about a cell
-// is decided in plan/plan.c.
+// cells.h: from options to the cells of the plan, and the sums behind them. Running them is cells_run.c's; what is decided about
+// a cell is decided in plan/plan.c.
 #include "cells.h"
 
 #include <math.h>
@@ -42,7 +42,8 @@ static void print_qualified(const json_t *qualified, size_t count)
 	if (!qualified)
 		return;
 	emit(" (");
-	json_object_foreach((json_t *)qualified, words, n) {
+	json_object_foreach((json_t *)qualified, words, n)
+	{
 		if (json_integer_value(n) == (json_int_t)count)
 			emit("%s", words);
 		else
@@ -78,10 +79,13 @@ int cells_worse(int a, int b)
 }
 
 // The batches of one model, variant and platform that gave a time.
-static struct crossover_side side_of(const struct cells *c, struct arena *a, const struct plan_model *m, size_t variant, const struct target *t)
+static struct crossover_side side_of(
+	const struct cells *c, struct arena *a, const struct plan_model *m, size_t variant, const struct target *t)
 {
 	struct crossover_point *points = ARENA_ARRAY(a, c->planned_count + 1, struct crossover_point);
-	struct crossover_side side = { .name = t->chosen ? arena_printf(a, "%s:%s", t->platform->name, t->device) : t->platform->name, .points = points };
+	struct crossover_side side = {
+		.name = t->chosen ? arena_printf(a, "%s:%s", t->platform->name, t->device) : t->platform->name, .points = points
+	};
 
 	for (size_t i = 0; i < c->target_count; i++)
 		if (&c->targets[i] != t && c->targets[i].platform == t->platform && t->options && !strstr(side.name, "="))
@@ -91,7 +95,8 @@ static struct crossover_side side_of(const struct cells *c, struct arena *a, con
 		const struct planned *p = &c->planned[i];
 
 		if (p->model == m && p->variant == variant && p->target == t && !isnan(p->latency_ms))
-			points[side.count++] = (struct crossover_point){ p->question->batch, p->latency_ms, p->low_ms, p->high_ms };
+			points[side.count++] =
+				(struct crossover_point){ p->question->batch, p->latency_ms, p->low_ms, p->high_ms };
 	}
 	return side;
 }
@@ -171,7 +176,8 @@ static int bring(struct cells *c, const char **models, size_t *count)
 	for (size_t i = 0; i < kept && code < 0 && !c->question.synthetic && !x.dry_run; i++) {
 		struct plan_model m;
 		struct hub_model hub;
-		// A folder or a file of its own lacks nothing that could be brought; what lies there is looked at once, afterwards.
+		// A folder or a file of its own lacks nothing that could be brought; what lies there is looked at once,
+		// afterwards.
 		if (hub_find(&hub, &x.arena, models[i], NULL) == STATUS_OK &&
 			(hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE))
 			continue;
@@ -304,7 +310,8 @@ static void plan_cells(struct cells *c)
 
 	c->is_sweep = sweep_most(&axes) > 1;
 	for (size_t i = 0; i < 5; i++) {
-		const size_t n = (size_t[]){ axes.precision.count, axes.threads.count, axes.image_size.count, axes.sequence.count, axes.batch.count }[i];
+		const size_t n = (size_t[]){ axes.precision.count, axes.threads.count, axes.image_size.count, axes.sequence.count,
+			axes.batch.count }[i];
 		most *= n ? n : 1;
 	}
 	c->planned = ARENA_ARRAY(&c->arena, most + 1, struct planned);
@@ -313,12 +320,19 @@ static void plan_cells(struct cells *c)
 
 		sweep_cells(&cells, &count, &left_out, &c->arena, &axes, &c->question, &c->models[i]);
 		if (left_out)
-			emit_error("assay: %s: %s means nothing to this model and is left out for it\n", c->models[i].model, left_out);
+			emit_error("assay: %s: %s means nothing to this model and is left out for it\n", c->models[i].model,
+				left_out);
 		for (size_t k = 0; k < c->target_count; k++)
 			for (size_t n = 0; n < count; n++) {
 				c->line_count += n == 0 || cells[n].series != cells[n - 1].series;
-				c->planned[c->planned_count++] = (struct planned){ .model = &c->models[i], .target = &c->targets[k], .question = &cells[n].question,
-					.label = cells[n].label, .line = c->line_count - 1, .variant = cells[n].series, .latency_ms = (double)NAN, .low_ms = (double)NAN,
+				c->planned[c->planned_count++] = (struct planned){ .model = &c->models[i],
+					.target = &c->targets[k],
+					.question = &cells[n].question,
+					.label = cells[n].label,
+					.line = c->line_count - 1,
+					.variant = cells[n].series,
+					.latency_ms = (double)NAN,
+					.low_ms = (double)NAN,
 					.high_ms = (double)NAN };
 			}
 	}
@@ -351,7 +365,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	if (c->question.golden && (c->batch.count || c->sequence.count || c->image_size.count))
 		return cli_bad_use("--golden has the shapes of the file: --batch, --seq and --image-size do not go with it");
 	if (c->workers > 1 && c->question.quiet_wait_s > 0)
-		return cli_bad_use("--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)c->workers);
+		return cli_bad_use(
+			"--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)c->workers);
 	if (c->question.golden && model_count > 1)
 		return cli_bad_use("--golden judges one model, not %zu", model_count);
 	if (plan_targets(&c->targets, &c->target_count, &c->arena, c->on.items, (size_t)c->on.count, c->options, &err) !=

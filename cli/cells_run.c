@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cells.h: the cells of the plan, run. A line of cells (one model, one platform, the batches from small to large) goes on step by step:
+// cells.h: the cells of the plan, run. A line of cells (one model, one platform, the batches from small to large) goes on step by
+// step:
 //
 //   begin     the next cell, the next try of its chain; --resume may find its row                 here
 //   prepare   predict the memory, write synthetic weights                                          a thread, on the processor
-//   measure   child, judge, conformance                                                            a thread, on the target's device
-//   take      the row into the store; is there another try? is a larger batch worth asking?        here
+//   measure   child, judge, conformance                                                            a thread, on the target's
+//   device take      the row into the store; is there another try? is a larger batch worth asking?        here
 //
 // Threads, store and screen: only this thread writes to any of the latter two. With one worker it is one cell after the other.
 #include "cells.h"
@@ -29,26 +30,26 @@
 struct outcome {
 	enum verdict verdict;
 	struct row row;
-	bool is_settled;                     // it stood in the database, or another run is at it
-	bool is_left;                        // to another run, or because the program is to end
+	bool is_settled; // it stood in the database, or another run is at it
+	bool is_left;    // to another run, or because the program is to end
 };
 
 struct line {
 	struct loop *loop;
 	size_t number;
-	size_t at, end;                      // of the plan: the cell at hand, and behind the last
+	size_t at, end; // of the plan: the cell at hand, and behind the last
 	struct sweep_series series;
-	enum { LINE_NEXT_CELL, LINE_NEXT_TRY, LINE_PREPARED, LINE_OVER } state;     // what begins when it is its turn
-	bool again;                          // prepared once, refused for memory while others ran: now alone
+	enum { LINE_NEXT_CELL, LINE_NEXT_TRY, LINE_PREPARED, LINE_OVER } state; // what begins when it is its turn
+	bool again; // prepared once, refused for memory while others ran: now alone
 	// The cell at hand.
 	struct arena arena;
-	const char *label;                   // "[3/14] bert on cpu"
+	const char *label; // "[3/14] bert on cpu"
 	char phase[320];
 	struct fallback chain;
-	const char *tries;                   // a line each
-	bool tight;                          // a try found too little memory
+	const char *tries; // a line each
+	bool tight;        // a try found too little memory
 	// The try at hand. While a thread works for it, that thread has these.
-	struct plan_model model;             // a copy: with its weights, once it is prepared
+	struct plan_model model; // a copy: with its weights, once it is prepared
 	struct plan_memory memory;
 	struct plan_task task;
 	struct cell_result result;
@@ -60,9 +61,9 @@ struct line {
 
 // What cells of a model share while they run.
 struct weights {
-	struct arena arena;                  // while it lives the model's synthetic weights stay in the cache
+	struct arena arena; // while it lives the model's synthetic weights stay in the cache
 	size_t cells_left;
-	bool refused;                        // before anything was run
+	bool refused; // before anything was run
 };
 
 struct loop {
@@ -71,13 +72,13 @@ struct loop {
 	struct crew *crew;
 	struct schedule schedule;
 	struct line *lines;
-	struct weights *weights;             // of c->models
-	double *guess_s;                     // of the plan's cells
-	pthread_mutex_t writing;             // of weights: one at a time
-	pthread_mutex_t models;              // c->models[].path and .refused, which writing them changes; held for a copy
+	struct weights *weights; // of c->models
+	double *guess_s;         // of the plan's cells
+	pthread_mutex_t writing; // of weights: one at a time
+	pthread_mutex_t models;  // c->models[].path and .refused, which writing them changes; held for a copy
 	uint64_t cache_limit;
-	double measured_s, guessed_s;        // of the cells that were run: wall clock, and what was guessed for them
-	double left_s;                       // what was guessed for the cells that are not done
+	double measured_s, guessed_s; // of the cells that were run: wall clock, and what was guessed for them
+	double left_s;                // what was guessed for the cells that are not done
 	bool failed;
 };
 
@@ -131,7 +132,8 @@ static void take_result(struct line *n)
 	json_array_append_new(p->results, plan_json(r));
 	if (c->counted)
 		emit_error("%s: %s\n", n->label,
-			f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row) : show_short(&n->arena, r));
+			f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row)
+					      : show_short(&n->arena, r));
 	if (!c->quiet)
 		show_result(r, c->db);
 }
@@ -155,8 +157,8 @@ static int tell_bytes(void *context, uint64_t done, uint64_t total)
 
 	if (total > 0 && (now - n->told_ms > pause_ms || done == total)) {
 		n->told_ms = now;
-		snprintf(text, sizeof text, "writing synthetic weights: %.0f of %.0f MiB, %.0f %%", (double)done / 1048576, (double)total / 1048576,
-			100.0 * (double)done / (double)total);
+		snprintf(text, sizeof text, "writing synthetic weights: %.0f of %.0f MiB, %.0f %%", (double)done / 1048576,
+			(double)total / 1048576, 100.0 * (double)done / (double)total);
 		crew_tell(n->loop->crew, n->number, CREW_PHASE, text);
 	}
 	return *crew_stop_flag(n->loop->crew) != 0;
@@ -181,7 +183,8 @@ static void prepare(void *context)
 	n->runs = !n->chain.target.absent && !n->memory.refused && !n->model.refused;
 	n->status = STATUS_OK;
 	if (n->runs)
-		n->status = plan_weights(&n->model, &l->weights[m - l->cells->models].arena, &n->chain.now, l->cache_limit, tell_bytes, n, &n->err);
+		n->status = plan_weights(&n->model, &l->weights[m - l->cells->models].arena, &n->chain.now, l->cache_limit,
+			tell_bytes, n, &n->err);
 	copy_model(l, m, &n->model);
 	pthread_mutex_unlock(&l->writing);
 }
@@ -206,7 +209,9 @@ static void tell_notice(void *context, const char *text)
 static void measure(void *context)
 {
 	struct line *n = context;
-	struct cell_watch watch = { .phase = tell_phase, .notice = tell_notice, .context = n, .stop = crew_stop_flag(n->loop->crew) };
+	struct cell_watch watch = {
+		.phase = tell_phase, .notice = tell_notice, .context = n, .stop = crew_stop_flag(n->loop->crew)
+	};
 
 	n->status = plan_measure(&n->task, &watch, &n->arena, &n->result, &n->err);
 }
@@ -240,7 +245,9 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 		return s;
 	out->verdict = verdict_find(out->row.verdict);
 	emit_error("%s: finished before, row %lld: %s\n", n->label, (long long)row,
-		f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row) : out->row.verdict ? out->row.verdict : "no verdict");
+		f->attempt.number > 1      ? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row)
+			: out->row.verdict ? out->row.verdict
+					   : "no verdict");
 	return STATUS_OK;
 }
 
@@ -281,7 +288,8 @@ static void ready(struct line *n)
 		bytes = n->memory.predicted_bytes;
 	} else if (n->again) {
 		device.kind = SCHEDULE_ANY;
-	} else if (n->state == LINE_NEXT_CELL && (cell_of(n)->target->absent || l->weights[cell_of(n)->model - l->cells->models].refused)) {
+	} else if (n->state == LINE_NEXT_CELL &&
+		(cell_of(n)->target->absent || l->weights[cell_of(n)->model - l->cells->models].refused)) {
 		device.kind = SCHEDULE_NOTHING;
 	}
 	schedule_ready(&l->schedule, n->number, &device, bytes);
@@ -294,7 +302,7 @@ static void release_model(struct loop *l, struct plan_model *m, size_t cells)
 	w->cells_left -= cells;
 	if (w->cells_left)
 		return;
-	arena_done(&w->arena);               // nobody is at it: these were the last cells
+	arena_done(&w->arena); // nobody is at it: these were the last cells
 	if (m->makes_weights)
 		m->path = NULL;
 }
@@ -322,7 +330,8 @@ static void keep_times(struct line *n, const struct outcome *o)
 	struct planned *p = cell_of(n);
 	const struct row *r = &o->row;
 
-	if (n->chain.attempt.number > 1 || (o->verdict != VERDICT_RIGHT && o->verdict != VERDICT_UNJUDGED) || (r->actual && !text_is(r->actual, r->requested)))
+	if (n->chain.attempt.number > 1 || (o->verdict != VERDICT_RIGHT && o->verdict != VERDICT_UNJUDGED) ||
+		(r->actual && !text_is(r->actual, r->requested)))
 		return;
 	p->latency_ms = isfinite(r->latency_ms) ? r->latency_ms : r->token_ms;
 	p->low_ms = isfinite(r->latency_ms) ? r->latency_low_ms : (double)NAN;
@@ -341,7 +350,8 @@ static void end_cell(struct line *n, const struct outcome *o)
 	if (!o->is_left && o->verdict != VERDICT_COUNT) {
 		keep_times(n, o);
 		const bool first = n->chain.attempt.number == 1;
-		const char *why = sweep_take(&n->series, &n->arena, p->question->batch, first ? o->verdict : VERDICT_COUNT, n->tight, &o->row);
+		const char *why = sweep_take(
+			&n->series, &n->arena, p->question->batch, first ? o->verdict : VERDICT_COUNT, n->tight, &o->row);
 		if (why && n->at + 1 < n->end && !c->no_sweep_stop && !*crew_stop_flag(l->crew))
 			end_sweep(n, why);
 	}
@@ -359,7 +369,8 @@ static const char *label_of(struct line *n)
 	const struct planned *p = cell_of(n);
 	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "";
 
-	return c->counted ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->planned_count, p->model->model, p->target->platform->name, axes)
+	return c->counted ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->planned_count, p->model->model,
+				    p->target->platform->name, axes)
 			  : arena_printf(&n->arena, "%s on %s%s", p->model->model, p->target->platform->name, axes);
 }
 
@@ -398,11 +409,12 @@ static void begin_cell(struct line *n)
 	n->tries = "";
 	n->tight = n->again = false;
 	copy_model(n->loop, &n->model, p->model);
-	plan_identify(&n->model, &n->arena, NULL, NULL, NULL);           // hours may have passed
+	plan_identify(&n->model, &n->arena, NULL, NULL, NULL); // hours may have passed
 	fallback_begin(&n->chain, &n->arena, &n->model, p->target, p->question, c->platforms);
 }
 
-// It is the line's turn, and what it needs is free. A thread may be at work afterwards; otherwise the line is ready again or over.
+// It is the line's turn, and what it needs is free. A thread may be at work afterwards; otherwise the line is ready again or
+// over.
 static enum status take_turn(struct line *n, struct error *err)
 {
 	struct loop *l = n->loop;
@@ -410,7 +422,8 @@ static enum status take_turn(struct line *n, struct error *err)
 	enum status s = STATUS_OK;
 
 	if (n->state == LINE_PREPARED) {
-		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, &l->store, &n->arena, err);
+		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, &l->store,
+			&n->arena, err);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
 		return s != STATUS_OK ? s : crew_start(l->crew, n->number, measure, n, err);
@@ -544,8 +557,10 @@ static void make_lines(struct loop *l)
 	l->weights = ARENA_ARRAY(&c->arena, c->model_count + 1, struct weights);
 	l->guess_s = ARENA_ARRAY(&c->arena, c->planned_count + 1, double);
 	l->lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct line);
-	l->schedule = (struct schedule){ .lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct schedule_line), .count = c->line_count,
-		.workers = c->workers > 1 ? (size_t)c->workers : 1, .room_bytes = machine.memory_available_bytes > 0 ? (uint64_t)machine.memory_available_bytes : 0 };
+	l->schedule = (struct schedule){ .lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct schedule_line),
+		.count = c->line_count,
+		.workers = c->workers > 1 ? (size_t)c->workers : 1,
+		.room_bytes = machine.memory_available_bytes > 0 ? (uint64_t)machine.memory_available_bytes : 0 };
 	for (size_t i = 0; i < c->planned_count; i++) {
 		const struct planned *p = &c->planned[i];
 		struct line *n = &l->lines[p->line];
@@ -598,7 +613,10 @@ static void gather_results(struct cells *c)
 
 int cells_run(struct cells *c)
 {
-	struct loop l = { .cells = c, .store.notice = progress_notice, .writing = PTHREAD_MUTEX_INITIALIZER, .models = PTHREAD_MUTEX_INITIALIZER };
+	struct loop l = { .cells = c,
+		.store.notice = progress_notice,
+		.writing = PTHREAD_MUTEX_INITIALIZER,
+		.models = PTHREAD_MUTEX_INITIALIZER };
 	struct error err = { 0 };
 
 	l.cache_limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();

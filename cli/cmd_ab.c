@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay ab: two sides of one question, run in alternation, and whether they differ. What is run and compared is decided in analysis/ab.c;
-// here is which sides there are, and what a person sees.
+// assay ab: two sides of one question, run in alternation, and whether they differ. What is run and compared is decided in
+// analysis/ab.c; here is which sides there are, and what a person sees.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +29,11 @@ struct command_line {
 
 // One comparison to make of each model.
 struct job {
-	const struct preset *preset;         // NULL: sides typed by hand
-	const char *browser;                 // of a preset
-	const char *what;                    // what progress and messages call it
+	const struct preset *preset; // NULL: sides typed by hand
+	const char *browser;         // of a preset
+	const char *what;            // what progress and messages call it
 	struct ab ab;
-	const char *refused;                 // why no engine can be asked
+	const char *refused; // why no engine can be asked
 };
 
 // ---- sides ---------------------------------------------------------------------------------------------------------------
@@ -61,7 +61,8 @@ static int take_words(struct command_line *l, const char *flag, const char *text
 			if (precision_parse(&precise, word, &ignored) == STATUS_OK)
 				q->variant.precision = word;
 			else
-				code = cli_bad_use("%s: '%s' is no option: NAME=VALUE, static, dynamic, or a precision", flag, word);
+				code = cli_bad_use(
+					"%s: '%s' is no option: NAME=VALUE, static, dynamic, or a precision", flag, word);
 		}
 		at += n + (at[n] == ',');
 	}
@@ -75,7 +76,8 @@ static const char *both(struct arena *a, const char *x, const char *y)
 	return x && y ? arena_printf(a, "%s,%s", x, y) : x ? x : y;
 }
 
-static enum status make_side(struct command_line *l, struct ab_side *side, const char *const *words, size_t count, const char *options, struct error *err)
+static enum status make_side(struct command_line *l, struct ab_side *side, const char *const *words, size_t count,
+	const char *options, struct error *err)
 {
 	struct arena *a = &l->cells.arena;
 	struct target *targets;
@@ -94,7 +96,7 @@ static struct question common_question(const struct command_line *l)
 {
 	struct question q = l->cells.question;
 
-	q.no_conform = true;                 // the cases of the type say nothing about time
+	q.no_conform = true; // the cases of the type say nothing about time
 	return q;
 }
 
@@ -180,12 +182,16 @@ static int make_jobs(struct command_line *l, struct job **out, size_t *count)
 
 static const char *ms_text(struct arena *a, double ms)
 {
-	return isnan(ms) ? "?" : ms < 1 ? arena_printf(a, "%.3f ms", ms) : ms < 1000 ? arena_printf(a, "%.1f ms", ms) : arena_printf(a, "%.2f s", ms / 1e3);
+	return isnan(ms)    ? "?"
+		: ms < 1    ? arena_printf(a, "%.3f ms", ms)
+		: ms < 1000 ? arena_printf(a, "%.1f ms", ms)
+			    : arena_printf(a, "%.2f s", ms / 1e3);
 }
 
 static const char *interval(struct arena *a, const char *name, double low, double high)
 {
-	return isnan(low) || isnan(high) ? arena_printf(a, "no %s interval", name) : arena_printf(a, "%s interval %.3f to %.3f", name, low, high);
+	return isnan(low) || isnan(high) ? arena_printf(a, "no %s interval", name)
+					 : arena_printf(a, "%s interval %.3f to %.3f", name, low, high);
 }
 
 static void print_line(struct arena *a, const struct store_comparison *c)
@@ -194,8 +200,8 @@ static void print_line(struct arena *a, const struct store_comparison *c)
 		emit("  %-10s  nothing to compare\n", c->metric);
 		return;
 	}
-	emit("  %-10s  A %-9s  B %-9s  B/A %.3f, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms), c->ratio, interval(a, "99 %", c->low, c->high),
-		c->verdict);
+	emit("  %-10s  A %-9s  B %-9s  B/A %.3f, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms), c->ratio,
+		interval(a, "99 %", c->low, c->high), c->verdict);
 }
 
 static void print_result(const struct job *j, const struct ab_result *r)
@@ -203,7 +209,8 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	const struct store_comparison *c = &r->lines[0];
 	struct arena a = { 0 };
 
-	emit("%s%s%s%s\n", c->model, c->preset ? ": " : "", c->preset ? c->preset : "", j->browser ? arena_printf(&a, " (%s)", j->browser) : "");
+	emit("%s%s%s%s\n", c->model, c->preset ? ": " : "", c->preset ? c->preset : "",
+		j->browser ? arena_printf(&a, " (%s)", j->browser) : "");
 	if (c->what)
 		emit("  %s\n", c->what);
 	emit("  A  %s\n", report_qualified(&a, c->side_a ? c->side_a : "not run", comparison_qualifiers(&a, c, 0)));
@@ -216,12 +223,13 @@ static void print_result(const struct job *j, const struct ab_result *r)
 	if (c->claim)
 		emit("  claimed     %s\n", c->claim);
 	if (c->rows_a && c->pairs > 0)
-		emit("  rows        A %s, B %s; %lld pairs, load average %.2f before and %.2f after\n", c->rows_a, c->rows_b, (long long)c->pairs, c->load_before,
-			c->load_after);
+		emit("  rows        A %s, B %s; %lld pairs, load average %.2f before and %.2f after\n", c->rows_a, c->rows_b,
+			(long long)c->pairs, c->load_before, c->load_after);
 	if (r->is_stopped)
 		emit("  stopped     %lld pairs are whole: the rows are stored, the comparison is not\n", (long long)c->pairs);
 	else if (c->id != ROW_NONE)
-		emit("  comparison  %lld%s\n", (long long)c->id, r->line_count > 1 ? arena_printf(&a, " to %lld", (long long)r->lines[r->line_count - 1].id) : "");
+		emit("  comparison  %lld%s\n", (long long)c->id,
+			r->line_count > 1 ? arena_printf(&a, " to %lld", (long long)r->lines[r->line_count - 1].id) : "");
 	emit("\n");
 	emit_flush();
 	arena_done(&a);
@@ -229,12 +237,17 @@ static void print_result(const struct job *j, const struct ab_result *r)
 
 static json_t *side_json(const struct preset_side *s)
 {
-	return json_pack("{s:s?, s:s?, s:b, s:s?}", "on", s->on, "options", s->options, "static", s->is_static, "precision", s->precision);
+	return json_pack(
+		"{s:s?, s:s?, s:b, s:s?}", "on", s->on, "options", s->options, "static", s->is_static, "precision", s->precision);
 }
 
 static void print_side(const char *letter, const struct preset_side *s)
 {
-	const char *const words[] = { s->on, s->options, s->is_static ? "static" : s->is_dynamic ? "dynamic" : NULL, s->precision };
+	const char *const words[] = { s->on, s->options,
+		s->is_static            ? "static"
+			: s->is_dynamic ? "dynamic"
+					: NULL,
+		s->precision };
 
 	emit("%s", letter);
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -290,7 +303,11 @@ static int list_presets(bool as_json)
 
 // ---- the run -------------------------------------------------------------------------------------------------------------
 
-static struct { const char *what, *model; size_t pair, pairs; int side; } now;       // for the progress line
+static struct {
+	const char *what, *model;
+	size_t pair, pairs;
+	int side;
+} now; // for the progress line
 
 static void show_phase(void *context, const char *phase)
 {
@@ -323,7 +340,7 @@ static enum status run_job(struct command_line *l, struct job *j, const struct p
 	ab.model = m;
 	ab.pairs = (size_t)l->pairs;
 	ab.metrics = l->metrics ? l->metrics : j->ab.metrics;
-	for (int k = 0; k < 2; k++)          // an emulated device runs once when nothing is asked for; load and first run need no more
+	for (int k = 0; k < 2; k++) // an emulated device runs once when nothing is asked for; load and first run need no more
 		if (ab.side[k].question.runs == 0)
 			ab.side[k].question.runs = ab.metrics && !(ab.metrics & 1u << AB_LATENCY) ? 1 : 11;
 	ab.store = &l->store;
@@ -353,7 +370,7 @@ static enum status run_job(struct command_line *l, struct job *j, const struct p
 
 static enum status run_model(struct command_line *l, struct job *jobs, size_t count, struct plan_model *m, struct error *err)
 {
-	struct arena weights = { 0 };        // while it lives the model's synthetic weights stay in the cache
+	struct arena weights = { 0 }; // while it lives the model's synthetic weights stay in the cache
 	const char *what = arena_printf(&l->cells.arena, "%s: writing synthetic weights", m->model);
 	const char *reading = arena_printf(&l->cells.arena, "%s: reading its files, to know what it is", m->model);
 	uint64_t limit = l->cells.cache_limit_gib >= 0 ? (uint64_t)(l->cells.cache_limit_gib * 1073741824.0) : plan_cache_limit();
@@ -377,7 +394,8 @@ static enum status begin(struct command_line *l, struct job *jobs, size_t count,
 	enum status st;
 
 	machine_detect(&machine, &l->cells.arena);
-	if ((st = store_open(&l->store, l->cells.db, false, err)) || (st = store_begin_run(&l->store, &machine, l->cells.command, err)))
+	if ((st = store_open(&l->store, l->cells.db, false, err)) ||
+		(st = store_begin_run(&l->store, &machine, l->cells.command, err)))
 		return st;
 	progress_line("looking at the engines");
 	struct target *targets = ARENA_ARRAY(&l->cells.arena, 2 * count + 1, struct target);
@@ -429,7 +447,8 @@ static int take_metrics(struct command_line *l)
 		enum ab_metric m = ab_metric_find(l->metric_words.items[i]);
 
 		if (m == AB_METRIC_COUNT)
-			return cli_bad_use("there is no metric '%s': load_ms, first_ms, ready_ms, latency_ms", l->metric_words.items[i]);
+			return cli_bad_use(
+				"there is no metric '%s': load_ms, first_ms, ready_ms, latency_ms", l->metric_words.items[i]);
 		l->metrics |= 1u << m;
 	}
 	return -1;
@@ -448,7 +467,8 @@ static int check_use(struct command_line *l, int words)
 	const struct cli_integers *axes[] = { &l->cells.batch, &l->cells.sequence, &l->cells.image_size, &l->cells.threads };
 	for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
 		if (axes[i]->count > 1)
-			return cli_bad_use("two sides answer one question: --batch, --seq, --image-size and --threads take one value here");
+			return cli_bad_use(
+				"two sides answer one question: --batch, --seq, --image-size and --threads take one value here");
 	if (l->cells.precision.count > 1)
 		return cli_bad_use("two sides answer one question: --precision takes one value here");
 	if (named && (l->a || l->b || l->against.count || l->cells.on.count))
@@ -462,11 +482,14 @@ static int run(int argc, char **argv)
 {
 	struct command_line l = { .cells = { .db = cli_default_db(), .cache_limit_gib = -1 } };
 	const struct cli_option options[] = {
-		{ "a", CLI_TEXT, &l.a, "K=V,...", "options of side A; static or dynamic: shapes of its graph; a precision, as --precision has them" },
+		{ "a", CLI_TEXT, &l.a, "K=V,...",
+			"options of side A; static or dynamic: shapes of its graph; a precision, as --precision has them" },
 		{ "b", CLI_TEXT, &l.b, "K=V,...", "the same of side B" },
 		{ "against", CLI_LIST, &l.against, "PLATFORM", "side B's platform; default the one of --on" },
-		{ "pairs", CLI_INTEGER, &l.pairs, "N", "processes a side; default 6, below which nothing is called a difference", 1, 1000 },
-		{ "metric", CLI_LIST, &l.metric_words, "NAME,...", "load_ms, first_ms, ready_ms (both together), latency_ms; default all, or the preset's" },
+		{ "pairs", CLI_INTEGER, &l.pairs, "N", "processes a side; default 6, below which nothing is called a difference",
+			1, 1000 },
+		{ "metric", CLI_LIST, &l.metric_words, "NAME,...",
+			"load_ms, first_ms, ready_ms (both together), latency_ms; default all, or the preset's" },
 		{ "preset", CLI_LIST, &l.preset_words, "NAME,...", "a comparison with a name, in each browser" },
 		{ "web", CLI_FLAG, &l.web, NULL, "all presets that fit the model" },
 		{ "browser", CLI_LIST, &l.browsers, "NAME,...", "of presets; default chromium,firefox" },
@@ -477,16 +500,20 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay ab MODEL... [options]",
-		.text = "Runs two sides of one question in alternation (A B, B A, ...), each time in a process of its own, never two\n"
+		.text = "Runs two sides of one question in alternation (A B, B A, ...), each time in a process of its own, never "
+			"two\n"
 			"at once, after one cell of each that does not count, and says how many times A's time B's is. Each\n"
-			"process is a row like those of `assay run`; conformance cases are left out. The interval is a bootstrap\n"
+			"process is a row like those of `assay run`; conformance cases are left out. The interval is a "
+			"bootstrap\n"
 			"over pairs of processes. Verdicts: faster or slower, the 99 % interval leaves\n"
-			"out 1 and the ratio is off by more than 2 %; same, the whole interval lies within 2 %; else cannot tell.\n\n"
+			"out 1 and the ratio is off by more than 2 %; same, the whole interval lies within 2 %; else cannot "
+			"tell.\n\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --a prepacking=on --b prepacking=off\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --against openvino\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --b int8-dynamic\n"
 			"  assay ab bert-base-uncased --synthetic --layers 2 --preset browser,static-shapes\n\n"
-			"Exit codes: 0 every comparison was made and outputs are not wrong; 1 bad use or an error of assay's own;\n"
+			"Exit codes: 0 every comparison was made and outputs are not wrong; 1 bad use or an error of assay's "
+			"own;\n"
 			"2 a side did not run, or it was stopped; 3 a side's outputs are wrong.\n",
 		.options = options,
 		.max_words = -1,
@@ -497,7 +524,8 @@ static int run(int argc, char **argv)
 
 	l.cells.command = cells_command(&l.cells.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
-	if (code < 0 && (code = check_use(&l, words)) < 0 && (code = cells_plan(&l.cells, (const char *const *)argv + 1, (size_t)words)) < 0 &&
+	if (code < 0 && (code = check_use(&l, words)) < 0 &&
+		(code = cells_plan(&l.cells, (const char *const *)argv + 1, (size_t)words)) < 0 &&
 		(code = make_jobs(&l, &jobs, &count)) < 0)
 		code = run_all(&l, jobs, count);
 	json_decref(l.results);
@@ -505,4 +533,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_ab = { "ab", "two sides in alternation, and whether they differ: options, platforms, browsers", run };
+const struct command command_ab = { "ab", "two sides in alternation, and whether they differ: options, platforms, browsers",
+	run };

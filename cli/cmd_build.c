@@ -26,25 +26,31 @@ struct build {
 static const char *why_form(const struct graph_form *f, const struct graph_form *before)
 {
 	if (f->is_static != before->is_static)
-		return f->is_static ? "fixed shapes, where dynamic ones are refused" : "dynamic shapes, where a length has to stay open, as in generation";
+		return f->is_static ? "fixed shapes, where dynamic ones are refused"
+				    : "dynamic shapes, where a length has to stay open, as in generation";
 	if (f->gelu != before->gelu)
-		return f->gelu == GELU_ERF ? "Gelu taken apart, where the operator is refused" : "Gelu as one operator, where Erf is refused";
+		return f->gelu == GELU_ERF ? "Gelu taken apart, where the operator is refused"
+					   : "Gelu as one operator, where Erf is refused";
 	if (f->index32 != before->index32)
 		return f->index32 ? "int32 indices, where int64 is refused" : "int64 indices";
 	if (f->sine_tables != before->sine_tables)
 		return f->sine_tables ? "rotary angles by tables" : "rotary angles by Sin and Cos";
 	if (f->attention != before->attention)
-		return f->attention == ATTENTION_PLAIN ? "attention taken apart, where the operator is refused" : "attention as one operator";
+		return f->attention == ATTENTION_PLAIN ? "attention taken apart, where the operator is refused"
+						       : "attention as one operator";
 	if (f->norm != before->norm)
-		return f->norm == NORM_PLAIN_RMS ? "RMS norm taken apart, where the operator is refused" : "RMS norm as one operator";
+		return f->norm == NORM_PLAIN_RMS ? "RMS norm taken apart, where the operator is refused"
+						 : "RMS norm as one operator";
 	return f->linear != before->linear ? "another form of the linear layers" : "the same";
 }
 
 static void explain_variants(const struct platform *p, size_t drawn, struct arena *a)
 {
-	emit("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n", p->name);
+	emit("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n",
+		p->name);
 	for (size_t i = 0; i < p->form_count; i++)
-		emit("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]), i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
+		emit("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]),
+			i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
 }
 
 static void explain(const struct platform *p, const struct graph_form *f, const struct spec *spec)
@@ -69,7 +75,8 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		[GELU_MICROSOFT] = "com.microsoft.Gelu: one kernel, opset stays 17",
 	};
 	static const char *const norm[] = {
-		[NORM_PLAIN_RMS] = "LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
+		[NORM_PLAIN_RMS] =
+			"LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
 		[NORM_FUSED_RMS] = "LayerNormalization fused; RMS norm as SimplifiedLayerNormalization, one kernel",
 	};
 	emit("choices in the one that was drawn (%s):\n", p->summary);
@@ -80,12 +87,14 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 	if (!strcmp(arch_head(spec), "causal-lm")) {
 		emit("  cache        Concat of past and new: right for every batch and padding\n");
 		if (p->cache == CACHE_SHARED && !unshared)
-			emit("               `run --task generate`: com.microsoft.GroupQueryAttention, which writes into one buffer\n");
+			emit("               `run --task generate`: com.microsoft.GroupQueryAttention, which writes into one "
+			     "buffer\n");
 		else
 			emit("               `run --task generate`: likewise, because %s\n",
 				p->cache == CACHE_SHARED ? unshared : "no other form is known to be right here");
 	}
-	emit("  indices      %s\n", f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
+	emit("  indices      %s\n",
+		f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
 	if (f->sine_tables)
 		emit("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
 	emit("  shapes       %s\n",
@@ -93,7 +102,8 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 }
 
 // The graphs that were asked for: the one by name, or all that the model has, the whole one first.
-static enum status choose(const struct build *b, const struct spec *spec, const char *asked, enum arch_graph *out, size_t *count, struct error *err)
+static enum status choose(
+	const struct build *b, const struct spec *spec, const char *asked, enum arch_graph *out, size_t *count, struct error *err)
 {
 	struct text there = { 0 };
 
@@ -108,7 +118,9 @@ static enum status choose(const struct build *b, const struct spec *spec, const 
 		if (!b->graph || (strlen(b->graph) == stem && !memcmp(b->graph, file, stem)) || !strcmp(b->graph, file))
 			out[(*count)++] = (enum arch_graph)i;
 	}
-	enum status s = *count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s has no graph called %s; it has %s", asked, b->graph, text_get(&there));
+	enum status s = *count
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%s has no graph called %s; it has %s", asked, b->graph, text_get(&there));
 	text_done(&there);
 	return s;
 }
@@ -116,7 +128,7 @@ static enum status choose(const struct build *b, const struct spec *spec, const 
 static struct graph *new_graph(const struct build *b, const struct graph_form *form, enum arch_graph which)
 {
 	struct graph *g = graph_new(form);
-	bool goes_on = which == ARCH_DECODER_WITH_PAST;          // one token behind as many as --seq says
+	bool goes_on = which == ARCH_DECODER_WITH_PAST; // one token behind as many as --seq says
 
 	if (form->is_static) {
 		graph_bind(g, "batch", b->batch);
@@ -128,7 +140,8 @@ static struct graph *new_graph(const struct build *b, const struct graph_form *f
 }
 
 static enum status draw_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
-	const enum arch_graph *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a, struct error *err)
+	const enum arch_graph *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a,
+	struct error *err)
 {
 	struct graph *graphs[ARCH_GRAPH_COUNT];
 
@@ -178,9 +191,14 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 		return error_set(err, STATUS_BAD_INPUT, "--form %lld: %s has %zu", (long long)b->form, p->name, p->form_count);
 	const struct precision_way *way = platform_precision(p->routes, b->precise.precision);
 	if (way->by != PRECISION_BY_GRAPH)
-		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why ? way->why : "on this platform the engine makes that precision: the graph is the same without --precision");
+		return error_set(err, STATUS_UNSUPPORTED, "%s",
+			way->why ? way->why
+				 : "on this platform the engine makes that precision: the graph is the same without --precision");
 	if (b->precise.precision == PRECISION_INT8_STATIC)
-		return error_set(err, STATUS_UNSUPPORTED, "int8-static needs ranges of activations, which are measured where a model is run: `assay run %s --precision int8-static`", hub->asked);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"int8-static needs ranges of activations, which are measured where a model is run: `assay run %s "
+			"--precision int8-static`",
+			hub->asked);
 	form = p->forms[b->form - 1];
 	enum status s = arch_resolve(&spec, a, c, err);
 	if (s != STATUS_OK)
@@ -208,7 +226,8 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 		explain(p, &form, spec);
 	}
 	if (s == STATUS_OK && made.nbytes)
-		emit("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes), made.ms >= 0 ? "" : " before, from the cache");
+		emit("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes),
+			made.ms >= 0 ? "" : " before, from the cache");
 	for (size_t i = 0; s == STATUS_OK && b->folder && i < count; i++)
 		emit("%s/%s: %zu nodes, opset %d, graph %s, weights %s by %s, %.1f ms\n", b->folder, arts[i].file,
 			arts[i].summary.node_count, arts[i].summary.opset, show_size(a, arts[i].graph_nbytes),
@@ -255,12 +274,16 @@ static int run(int argc, char **argv)
 		{ "output", CLI_TEXT, &b.folder, "DIR", NULL },
 		{ "link", CLI_FLAG, &b.link, NULL,
 			"hard links to the weights, in milliseconds; default: files that stand alone (reflink or copy)" },
-		{ "graph", CLI_TEXT, &b.graph, "NAME", "only this one of the model's graphs: model, encoder_model, ...; default: all" },
+		{ "graph", CLI_TEXT, &b.graph, "NAME",
+			"only this one of the model's graphs: model, encoder_model, ...; default: all" },
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
-		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1, 16 },
-		{ "precision", CLI_TEXT, &b.precision, "P", "weights converted: float32, float16, bfloat16, int8-dynamic, int8-weights, int4-weights; default as stored" },
+		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1,
+			16 },
+		{ "precision", CLI_TEXT, &b.precision, "P",
+			"weights converted: float32, float16, bfloat16, int8-dynamic, int8-weights, int4-weights; default as "
+			"stored" },
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },

@@ -28,7 +28,8 @@ static void print_usage(const struct cache_usage *u, const char *folder, const c
 	emit("  compiled     %s in %zu; what vendors' compilers made of graphs\n", show_size(a, u->compiled_bytes), u->compiled);
 	emit("  digests      %s in %zu; of files of 1 MiB and more, so that they are hashed once\n",
 		show_size(a, u->digest_bytes), u->digests);
-	emit("  claims       %s in %zu; of programs that use the cache, or have ended since\n", show_size(a, u->claim_bytes), u->claims);
+	emit("  claims       %s in %zu; of programs that use the cache, or have ended since\n", show_size(a, u->claim_bytes),
+		u->claims);
 	emit("  other        %s\n", show_size(a, u->other_bytes));
 	if (u->dead_links)
 		emit("  dead links   %zu: weights whose original is gone from the Hub's cache live on only here\n",
@@ -96,15 +97,18 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "verify", CLI_FLAG, &verify, NULL, "hash the files whose SHA-256 is known and say which do not match" },
 		{ "trim", CLI_FLAG, &trim, NULL, "remove what was used least recently and is not in use, down to the limit" },
-		{ "cache-limit", CLI_REAL, &limit, "GIB", "of all that assay makes but graphs; default 20 or $ASSAY_CACHE_LIMIT", 0, 1e6 },
+		{ "cache-limit", CLI_REAL, &limit, "GIB", "of all that assay makes but graphs; default 20 or $ASSAY_CACHE_LIMIT",
+			0, 1e6 },
 		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay cache [--verify] [--trim] [--cache-limit GIB] [--json]",
 		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights\n"
-			"are linked, not copied), synthetic and converted weights, reference outputs, what vendors' compilers made\n"
-			"of graphs, digests; all of it may be deleted at any time. Sizes are real disk use. It is used only where\n"
+			"are linked, not copied), synthetic and converted weights, reference outputs, what vendors' compilers "
+			"made\n"
+			"of graphs, digests; all of it may be deleted at any time. Sizes are real disk use. It is used only "
+			"where\n"
 			"nobody but you and root could have put something into it: the folder and those in it belong to one of\n"
 			"you, nobody else may write into them, and those in it are no links.\n\n"
 			"Exit codes: 0 good; 1 bad use or an error of assay's own; 2 --verify found files that do not match.\n",

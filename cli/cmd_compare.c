@@ -53,14 +53,17 @@ static enum status take_side(struct side *out, struct arena *a, const char *text
 
 static const char *amount(struct arena *a, enum contrast_metric m, double x)
 {
-	const char *out = m == CONTRAST_MEMORY ? report_mib(a, x) : m == CONTRAST_THROUGHPUT ? arena_printf(a, "%.4g/s", x) : report_ms(a, x);
+	const char *out = m == CONTRAST_MEMORY ? report_mib(a, x)
+		: m == CONTRAST_THROUGHPUT     ? arena_printf(a, "%.4g/s", x)
+					       : report_ms(a, x);
 
 	return out ? out : "?";
 }
 
 static const char *interval(struct arena *a, const char *name, double low, double high)
 {
-	return isnan(low) || isnan(high) ? arena_printf(a, "no %s interval", name) : arena_printf(a, "%s interval %.3f to %.3f", name, low, high);
+	return isnan(low) || isnan(high) ? arena_printf(a, "no %s interval", name)
+					 : arena_printf(a, "%s interval %.3f to %.3f", name, low, high);
 }
 
 static const char *row_list(struct arena *a, const struct side_row *const *rows, size_t count)
@@ -90,7 +93,10 @@ static void print_verdicts(const struct contrast *q)
 {
 	if (q->verdict_a == q->verdict_b)
 		return;
-	emit("  verdict     A %s, B %s: %s\n", verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+	emit("  verdict     A %s, B %s: %s\n", verdict_word(q->verdict_a), verdict_word(q->verdict_b),
+		q->change < 0           ? "worse"
+			: q->change > 0 ? "better"
+					: "another");
 	if (q->cause_a)
 		emit("              A: %s\n", q->cause_a);
 	if (q->cause_b)
@@ -103,7 +109,8 @@ static void print_line(struct arena *a, const struct contrast_line *l)
 
 	if (!l->is_compared)
 		return;
-	emit("  %-10s  A %-9s  B %-9s  B/A %.3f", contrast_word(l->metric), amount(a, l->metric, c->a_ms), amount(a, l->metric, c->b_ms), c->ratio);
+	emit("  %-10s  A %-9s  B %-9s  B/A %.3f", contrast_word(l->metric), amount(a, l->metric, c->a_ms),
+		amount(a, l->metric, c->b_ms), c->ratio);
 	if (!isnan(c->low))
 		emit(", %s, %s", interval(a, "99 %", c->low, c->high), interval(a, "95 %", c->low95, c->high95));
 	emit(": %s%s%s\n", l->verdict, l->cause ? ": " : "", l->cause ? l->cause : "");
@@ -127,11 +134,14 @@ static void print_lone(struct arena *a, const char *side, const char *other, con
 
 static const char *summary(struct arena *a, const struct contrast_result *r)
 {
-	const char *out = arena_printf(a, "%zu question%s in common, %zu comparison%s: %zu better, %zu worse; verdicts that became worse: %zu", r->count, r->count == 1 ? "" : "s",
-		r->compared, r->compared == 1 ? "" : "s", r->faster, r->slower, r->worse_verdicts);
+	const char *out = arena_printf(a,
+		"%zu question%s in common, %zu comparison%s: %zu better, %zu worse; verdicts that became worse: %zu", r->count,
+		r->count == 1 ? "" : "s", r->compared, r->compared == 1 ? "" : "s", r->faster, r->slower, r->worse_verdicts);
 
 	// Each is called at 99 %: many of them are not.
-	return r->compared < 50 ? out : arena_printf(a, "%s. Of so many, %zu may be called different by chance", out, (r->compared + 99) / 100);
+	return r->compared < 50
+		? out
+		: arena_printf(a, "%s. Of so many, %zu may be called different by chance", out, (r->compared + 99) / 100);
 }
 
 static void print_text(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
@@ -165,20 +175,27 @@ static void print_text(struct arena *a, const struct side *x, const struct side 
 static void print_md(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
 {
 	emit("A: %s of %s, B: %s of %s%s%s\n\n", report_md_esc(a, x->words ? x->words : "all rows"), report_md_esc(a, x->path),
-		report_md_esc(a, y->words ? y->words : "all rows"), report_md_esc(a, y->path), r->differs ? "; they differ in " : "", report_md_esc(a, r->differs));
+		report_md_esc(a, y->words ? y->words : "all rows"), report_md_esc(a, y->path),
+		r->differs ? "; they differ in " : "", report_md_esc(a, r->differs));
 	emit("| question | metric | A | B | B/A | 99 %% interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];
 		const char *what = report_md_esc(a, what_of(a, q));
 
 		if (q->verdict_a != q->verdict_b)
-			emit("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a), verdict_word(q->verdict_b), q->change < 0 ? "worse" : q->change > 0 ? "better" : "another");
+			emit("| %s | outputs | %s | %s | | | %s |\n", what, verdict_word(q->verdict_a),
+				verdict_word(q->verdict_b),
+				q->change < 0           ? "worse"
+					: q->change > 0 ? "better"
+							: "another");
 		for (size_t k = 0; k < q->line_count; k++) {
 			const struct contrast_line *l = &q->lines[k];
 
 			if (l->is_compared)
-				emit("| %s | %s | %s | %s | %.3f | %s | %s%s%s |\n", what, contrast_word(l->metric), amount(a, l->metric, l->c.a_ms), amount(a, l->metric, l->c.b_ms), l->c.ratio,
-					isnan(l->c.low) ? "none" : arena_printf(a, "%.3f to %.3f", l->c.low, l->c.high), l->verdict, l->cause ? ": " : "", report_md_esc(a, l->cause));
+				emit("| %s | %s | %s | %s | %.3f | %s | %s%s%s |\n", what, contrast_word(l->metric),
+					amount(a, l->metric, l->c.a_ms), amount(a, l->metric, l->c.b_ms), l->c.ratio,
+					isnan(l->c.low) ? "none" : arena_printf(a, "%.3f to %.3f", l->c.low, l->c.high),
+					l->verdict, l->cause ? ": " : "", report_md_esc(a, l->cause));
 		}
 	}
 	for (size_t i = 0; i < r->only_a_count; i++)
@@ -218,18 +235,25 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay compare A B [options]",
-		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, version:0.1.0, commit:1f2e3d,\n"
-			"machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with + (run:3+on:cpu), or a database file with or\n"
+		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, version:0.1.0, "
+			"commit:1f2e3d,\n"
+			"machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with + (run:3+on:cpu), or a database file "
+			"with or\n"
 			"without such words (other.duckdb:run:3). Questions that both sides answered are put together, those of\n"
-			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, a\n"
+			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, "
+			"a\n"
 			"bootstrap over processes (a row is one). B is called faster or slower (of\n"
-			"memory: less or more) only when there are 6 rows a side, the 99 % interval leaves out 1 and the ratio is\n"
-			"off by more than 2 %; same, when the whole interval lies within 2 %; else it cannot tell. Sides were not\n"
-			"taken in alternation: what the machine did meanwhile counts as a difference. `assay ab` takes them so.\n\n"
+			"memory: less or more) only when there are 6 rows a side, the 99 % interval leaves out 1 and the ratio "
+			"is\n"
+			"off by more than 2 %; same, when the whole interval lies within 2 %; else it cannot tell. Sides were "
+			"not\n"
+			"taken in alternation: what the machine did meanwhile counts as a difference. `assay ab` takes them "
+			"so.\n\n"
 			"  assay compare run:3 run:7 --metric latency\n"
 			"  assay compare on:cpu on:openvino --format md\n"
 			"  assay compare yesterday.duckdb assay.duckdb\n\n"
-			"Exit codes: 0 nothing is worse; 1 bad use or an error of assay's own; 2 something is called slower (or more\n"
+			"Exit codes: 0 nothing is worse; 1 bad use or an error of assay's own; 2 something is called slower (or "
+			"more\n"
 			"memory, less throughput), or a verdict became worse, or the sides have no question in common.\n",
 		.options = options,
 		.min_words = 2,

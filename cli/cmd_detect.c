@@ -22,9 +22,7 @@ static const json_t *find_platform(const json_t *all, const char *name)
 	const json_t *p;
 	size_t i;
 
-	json_array_foreach(json_object_get(all, "platforms"), i, p)
-		if (text_is(text_of(p, "name"), name))
-			return p;
+	json_array_foreach(json_object_get(all, "platforms"), i, p) if (text_is(text_of(p, "name"), name)) return p;
 	return NULL;
 }
 
@@ -46,7 +44,8 @@ static void print_caches(const struct machine *m, const json_t *caches, struct a
 	{
 		const json_int_t shared = json_integer_value(json_object_get(one, "shared_by_threads"));
 
-		emit("%s%s %s", i ? ", " : "", text_of(one, "name"), show_size(a, (uint64_t)json_integer_value(json_object_get(one, "bytes"))));
+		emit("%s%s %s", i ? ", " : "", text_of(one, "name"),
+			show_size(a, (uint64_t)json_integer_value(json_object_get(one, "bytes"))));
 		if (shared > 1)
 			emit(" shared by %lld threads", (long long)shared);
 	}
@@ -59,7 +58,8 @@ static void print_frequency(const json_t *f)
 
 	if (!text_of(f, "governor"))
 		return;
-	emit("  frequency    governor %s (%s)", text_of(f, "governor"), text_of(f, "driver") ? text_of(f, "driver") : "driver unknown");
+	emit("  frequency    governor %s (%s)", text_of(f, "governor"),
+		text_of(f, "driver") ? text_of(f, "driver") : "driver unknown");
 	if (json_object_get(f, "allowed_max_khz"))
 		emit(", %.2f to %.2f GHz", json_number_value(json_object_get(f, "allowed_min_khz")) / 1e6,
 			json_number_value(json_object_get(f, "allowed_max_khz")) / 1e6);
@@ -68,7 +68,8 @@ static void print_frequency(const json_t *f)
 
 static void print_held(const json_t *facts)
 {
-	const json_t *container = json_object_get(facts, "container"), *limits = json_object_get(facts, "limits"), *quota = json_object_get(limits, "cpu_quota");
+	const json_t *container = json_object_get(facts, "container"), *limits = json_object_get(facts, "limits"),
+		     *quota = json_object_get(limits, "cpu_quota");
 	const char *cgroup = text_of(limits, "cgroup");
 
 	if (!container && !cgroup)
@@ -109,10 +110,11 @@ static void print_bandwidth(const json_t *b, struct arena *a)
 	for (size_t i = 0; i < 2 && b; i++) {
 		const json_t *k = json_object_get(b, kernels[i]);
 
-		emit("  %s%s GB/s, median of %zu (%.1f to %.1f), %lld threads, arrays of %s\n", i ? "             read " : "bandwidth    triad ",
-			arena_printf(a, "%.1f", json_real_value(json_object_get(k, "gb_per_s"))), json_array_size(json_object_get(k, "samples")),
-			json_real_value(json_object_get(k, "min")), json_real_value(json_object_get(k, "max")),
-			(long long)json_integer_value(json_object_get(b, "threads")),
+		emit("  %s%s GB/s, median of %zu (%.1f to %.1f), %lld threads, arrays of %s\n",
+			i ? "             read " : "bandwidth    triad ",
+			arena_printf(a, "%.1f", json_real_value(json_object_get(k, "gb_per_s"))),
+			json_array_size(json_object_get(k, "samples")), json_real_value(json_object_get(k, "min")),
+			json_real_value(json_object_get(k, "max")), (long long)json_integer_value(json_object_get(b, "threads")),
 			show_size(a, (uint64_t)json_integer_value(json_object_get(b, "array_bytes"))));
 	}
 }
@@ -131,8 +133,8 @@ static void print_device_facts(const json_t *facts, struct arena *a)
 		json_t *one;
 		json_int_t operators = 0;
 
-		json_object_foreach(json_object_get(context, "limits"), key, one)
-			operators += json_is_object(one) && !text_is(key, "input") && !text_is(key, "constant") && !text_is(key, "output");
+		json_object_foreach(json_object_get(context, "limits"), key, one) operators +=
+			json_is_object(one) && !text_is(key, "input") && !text_is(key, "constant") && !text_is(key, "output");
 		json_object_set_new(counts, name, json_integer(operators));
 	}
 	json_object_del(shown, "contexts");
@@ -165,7 +167,8 @@ static void print_wrapped(const char *text, int used, int indent)
 
 static void print_platform(const json_t *p, bool verbose, struct arena *a)
 {
-	const json_t *features = json_object_get(p, "features"), *facts = json_object_get(p, "facts"), *devices = json_object_get(p, "devices"), *one;
+	const json_t *features = json_object_get(p, "features"), *facts = json_object_get(p, "facts"),
+		     *devices = json_object_get(p, "devices"), *one;
 	const char *version = text_of(features, "engine_version"), *reason = text_of(p, "reason");
 	size_t i;
 
@@ -185,16 +188,20 @@ static void print_platform(const json_t *p, bool verbose, struct arena *a)
 		}
 		emit("%21s", "");
 		print_wrapped(arena_printf(a, "%s%s%s%s%s%s%s", text_of(one, "name"), description ? ": " : "",
-			description ? description : "", json_is_true(json_object_get(one, "emulated")) ? " (EMULATED)" : "",
-			json_is_true(json_object_get(one, "compiles_only")) ? " (compiles only)" : "", words ? "; " : "", words ? words : ""), 21, 23);
+				      description ? description : "",
+				      json_is_true(json_object_get(one, "emulated")) ? " (EMULATED)" : "",
+				      json_is_true(json_object_get(one, "compiles_only")) ? " (compiles only)" : "",
+				      words ? "; " : "", words ? words : ""),
+			21, 23);
 		if (verbose && json_is_object(json_object_get(one, "facts")))
 			print_device_facts(json_object_get(one, "facts"), a);
 	}
-	json_array_foreach(json_object_get(facts, "findings"), i, one)
-		if ((verbose || i == 0) && !(reason && strstr(reason, json_string_value(one)))) {
-			emit("%21s! ", "");
-			print_wrapped(json_string_value(one), 23, 23);
-		}
+	json_array_foreach(json_object_get(facts, "findings"), i,
+		one) if ((verbose || i == 0) && !(reason && strstr(reason, json_string_value(one))))
+	{
+		emit("%21s! ", "");
+		print_wrapped(json_string_value(one), 23, 23);
+	}
 	if (verbose)
 		show_facts(a, "                     ", facts);
 }
@@ -206,9 +213,9 @@ static void print_extras(const json_t *platforms, struct arena *a)
 	const json_t *p;
 	size_t i;
 
-	json_array_foreach(platforms, i, p)
-		if (json_is_true(json_object_get(p, "extra")) && !json_is_true(json_object_get(p, "available")))
-			text_addf(&names, "%s%s", names.length ? ", " : "", text_of(p, "name"));
+	json_array_foreach(
+		platforms, i, p) if (json_is_true(json_object_get(p, "extra")) && !json_is_true(json_object_get(p, "available")))
+		text_addf(&names, "%s%s", names.length ? ", " : "", text_of(p, "name"));
 	if (names.length) {
 		emit("\n  not here either: ");
 		print_wrapped(arena_printf(a, "%s (assay detect NAME says why)", text_get(&names)), 19, 2);
@@ -255,7 +262,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay detect [PLATFORM...] [-v] [--bandwidth] [--db FILE] [--json]",
 		.text = "The processor, its caches, instructions and memory, and each platform with its devices or the reason\n"
 			"why it is absent. A platform that is named is shown with every fact. Engines are looked for in\n"
-			"$ASSAY_ENGINE_PATH, beside the installed program, in $XDG_DATA_HOME/assay/engines, and where the system\n"
+			"$ASSAY_ENGINE_PATH, beside the installed program, in $XDG_DATA_HOME/assay/engines, and where the "
+			"system\n"
 			"looks; browsers in $ASSAY_BROWSER_PATH (none: nowhere, which is faster) and in $PATH. An engine is\n"
 			"listed as available only after a child process has loaded it and asked it for its devices; drivers\n"
 			"are asked in children too. What cannot be read is left out, never guessed.\n",
@@ -275,7 +283,8 @@ static int run(int argc, char **argv)
 		if (!platform_find(argv[w])) {
 			const char *near = cli_nearest(argv[w], platform_name, NULL);
 
-			return cli_bad_use("no platform is called %s%s%s%s", argv[w], near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+			return cli_bad_use("no platform is called %s%s%s%s", argv[w], near ? "; did you mean " : "",
+				near ? near : "", near ? "?" : "");
 		}
 	progress_line(bandwidth ? "measuring memory" : "looking at the engines");
 	if (bandwidth && detect_bandwidth(&measured, &err)) {
@@ -297,9 +306,9 @@ static int run(int argc, char **argv)
 		if (!words || measured)
 			emit("\n");
 		const bool all_of_it = verbose || words;
-		json_array_foreach(json_object_get(all, "platforms"), i, platform)
-			if (all_of_it || !json_is_true(json_object_get(platform, "extra")) || json_is_true(json_object_get(platform, "available")))
-				print_platform(platform, all_of_it, &arena);
+		json_array_foreach(json_object_get(all, "platforms"), i, platform) if (all_of_it ||
+			!json_is_true(json_object_get(platform, "extra")) || json_is_true(json_object_get(platform, "available")))
+			print_platform(platform, all_of_it, &arena);
 		if (!all_of_it)
 			print_extras(json_object_get(all, "platforms"), &arena);
 	}

@@ -14,14 +14,15 @@ struct doctor {
 	struct arena arena;
 	double timeout_s;
 	bool json;
-	json_t *out;                         // array of platforms
+	json_t *out; // array of platforms
 	size_t asked, working;
 };
 
 static void print_checks(const struct checkup *c)
 {
 	for (size_t i = 0; i < c->count; i++)
-		emit("  %-4s  %-11s  %s\n", c->check[i].state == CHECK_NONE ? "-" : check_word(c->check[i].state), c->check[i].name, c->check[i].text);
+		emit("  %-4s  %-11s  %s\n", c->check[i].state == CHECK_NONE ? "-" : check_word(c->check[i].state),
+			c->check[i].name, c->check[i].text);
 }
 
 static json_t *checks_json(const struct checkup *c)
@@ -29,8 +30,9 @@ static json_t *checks_json(const struct checkup *c)
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < c->count; i++)
-		json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s?}", "check", c->check[i].name, "state", check_word(c->check[i].state),
-			"text", c->check[i].text, "fix", c->check[i].fix));
+		json_array_append_new(out,
+			json_pack("{s:s, s:s, s:s, s:s?}", "check", c->check[i].name, "state", check_word(c->check[i].state),
+				"text", c->check[i].text, "fix", c->check[i].fix));
 	return out;
 }
 
@@ -54,9 +56,10 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	bool many = !asked->chosen && p->routes[1].engine;
 
 	if (!d->json && d->asked)
-		emit("\n");                          // in the format: an argument's line ends are shown as escapes
+		emit("\n"); // in the format: an argument's line ends are shown as escapes
 	if (!d->json)
-		emit("%s%s%s: %s\n", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "", p->summary);
+		emit("%s%s%s: %s\n", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "",
+			p->summary);
 	d->asked++;
 	for (const struct route *r = asked->chosen ? asked->route : p->routes; r->engine && !served && !cli_stop; r++) {
 		struct target t = *asked;
@@ -71,8 +74,10 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 		examine(d, &c, &t);
 		if (!d->json)
 			print_checks(&c);
-		json_array_append_new(routes, json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:o}", "engine", r->engine, "provider", r->provider, "device", t.device, "works",
-			(int)c.works, "fix", c.works ? NULL : checkup_fix(&c), "checks", checks_json(&c)));
+		json_array_append_new(routes,
+			json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:o}", "engine", r->engine, "provider", r->provider, "device",
+				t.device, "works", (int)c.works, "fix", c.works ? NULL : checkup_fix(&c), "checks",
+				checks_json(&c)));
 		if (c.works)
 			served = t.device ? t.device : r->device;
 		else if (!fix)
@@ -85,8 +90,9 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 		emit("  => %s works%s%s\n", p->name, many ? ", by " : "", many ? served : "");
 	else if (!d->json)
 		emit("  => %s does not work%s%s\n", p->name, fix ? "; " : "", fix ? fix : "");
-	json_array_append_new(d->out, json_pack("{s:s, s:s?, s:b, s:s?, s:o}", "name", p->name, "device", served, "works", served != NULL, "fix",
-		served ? NULL : fix, "routes", routes));
+	json_array_append_new(d->out,
+		json_pack("{s:s, s:s?, s:b, s:s?, s:o}", "name", p->name, "device", served, "works", served != NULL, "fix",
+			served ? NULL : fix, "routes", routes));
 }
 
 static enum status all_eight(struct doctor *d, struct target **out, size_t *count, struct error *err)
@@ -126,8 +132,9 @@ static int run(int argc, char **argv)
 	size_t count;
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
-	if (code < 0 && (words ? plan_targets(&targets, &count, &d.arena, (const char *const *)argv + 1, (size_t)words, NULL, &err)
-			       : all_eight(&d, &targets, &count, &err)))
+	if (code < 0 &&
+		(words ? plan_targets(&targets, &count, &d.arena, (const char *const *)argv + 1, (size_t)words, NULL, &err)
+		       : all_eight(&d, &targets, &count, &err)))
 		code = cli_error(&err);
 	if (code < 0)
 		code = cli_cache_ready();
@@ -149,4 +156,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_doctor = { "doctor", "examine platforms: libraries, devices, a run that proves them, and what to do", run };
+const struct command command_doctor = { "doctor", "examine platforms: libraries, devices, a run that proves them, and what to do",
+	run };

@@ -32,7 +32,7 @@ static enum status ask(struct store *s, struct explained *x, const char *format,
 	struct text sql = { 0 };
 	enum status st;
 
-	for (const char *c = format; *c; c++)                          // $ is the row's number
+	for (const char *c = format; *c; c++) // $ is the row's number
 		if (*c == '$')
 			text_addf(&sql, "%lld", (long long)x->row);
 		else
@@ -49,17 +49,31 @@ static enum status read_all(struct store *s, struct explained *x, struct error *
 	enum status st = ask(s, x, "SELECT * FROM result WHERE id = $", &x->cell, err);
 
 	if (!st && !x->cell.row_count)
-		return error_set(err, STATUS_BAD_INPUT, "there is no row %lld; `assay query 'SELECT id, model, requested, verdict FROM result'` lists them", (long long)x->row);
+		return error_set(err, STATUS_BAD_INPUT,
+			"there is no row %lld; `assay query 'SELECT id, model, requested, verdict FROM result'` lists them",
+			(long long)x->row);
 	if (!st)
-		st = ask(s, x, "SELECT place, op, dtype, count(*) AS nodes, sum(ms) AS ms, arg_min(node, number) AS first, min(reason) AS reason, "
-			"bool_or(coalesce(elsewhere, FALSE)) AS elsewhere " NODES "AND NOT fused GROUP BY place, op, dtype ORDER BY elsewhere DESC, place, nodes DESC, op, dtype", &x->kinds, err);
+		st = ask(s, x,
+			"SELECT place, op, dtype, count(*) AS nodes, sum(ms) AS ms, arg_min(node, number) AS first, min(reason) "
+			"AS reason, "
+			"bool_or(coalesce(elsewhere, FALSE)) AS elsewhere " NODES
+			"AND NOT fused GROUP BY place, op, dtype ORDER BY elsewhere DESC, place, nodes DESC, op, dtype",
+			&x->kinds, err);
 	if (!st)
-		st = ask(s, x, "SELECT place, count(*) AS nodes, sum(ms) AS ms " NODES "AND NOT fused GROUP BY place ORDER BY nodes DESC, place", &x->places, err);
+		st = ask(s, x,
+			"SELECT place, count(*) AS nodes, sum(ms) AS ms " NODES
+			"AND NOT fused GROUP BY place ORDER BY nodes DESC, place",
+			&x->places, err);
 	if (!st)
-		st = ask(s, x, "SELECT op, count(*) AS nodes " NODES "AND fused GROUP BY op ORDER BY nodes DESC, op", &x->fused, err);
+		st = ask(s, x, "SELECT op, count(*) AS nodes " NODES "AND fused GROUP BY op ORDER BY nodes DESC, op", &x->fused,
+			err);
 	if (!st)
-		st = ask(s, x, "SELECT id, attempt, requested, actual, verdict, cause, fallback_reason, fallback_factor FROM result WHERE "
-			"coalesce(fallback_of, id) = (SELECT coalesce(fallback_of, id) FROM result WHERE id = $) ORDER BY attempt, id", &x->chain, err);
+		st = ask(s, x,
+			"SELECT id, attempt, requested, actual, verdict, cause, fallback_reason, fallback_factor FROM result "
+			"WHERE "
+			"coalesce(fallback_of, id) = (SELECT coalesce(fallback_of, id) FROM result WHERE id = $) ORDER BY "
+			"attempt, id",
+			&x->chain, err);
 	return st;
 }
 
@@ -74,13 +88,15 @@ static void label(const char *name, const char *words)
 // "284 of 854 nodes on CoreMLExecutionProvider in 66 partitions; first refused: Gather int64"
 static const char *summary(struct explained *x)
 {
-	const char *on = get(x, "nodes_on_platform"), *elsewhere = get(x, "nodes_elsewhere"), *nodes = get(x, "nodes"), *partitions = get(x, "partitions"),
-		*copies = get(x, "copies"), *fused = get(x, "nodes_fused"), *provider = get(x, "provider");
+	const char *on = get(x, "nodes_on_platform"), *elsewhere = get(x, "nodes_elsewhere"), *nodes = get(x, "nodes"),
+		   *partitions = get(x, "partitions"), *copies = get(x, "copies"), *fused = get(x, "nodes_fused"),
+		   *provider = get(x, "provider");
 	json_t *refused = json_parse(get(x, "refused")), *first = json_array_get(refused, 0);
 	struct text t = { 0 };
 
 	if (!on) {
-		text_addf(&t, "not known%s%s", get(x, "placement_note") ? ": " : "", get(x, "placement_note") ? get(x, "placement_note") : "");
+		text_addf(&t, "not known%s%s", get(x, "placement_note") ? ": " : "",
+			get(x, "placement_note") ? get(x, "placement_note") : "");
 	} else {
 		text_addf(&t, "%s of %s nodes on %s", on, nodes ? nodes : "?", provider ? provider : get(x, "requested"));
 		if (partitions)
@@ -93,7 +109,8 @@ static const char *summary(struct explained *x)
 			text_addf(&t, ", %s copies between devices", copies);
 	}
 	if (first) {
-		const char *op = json_string_value(json_object_get(first, "op")), *dtype = json_string_value(json_object_get(first, "dtype"));
+		const char *op = json_string_value(json_object_get(first, "op")),
+			   *dtype = json_string_value(json_object_get(first, "dtype"));
 
 		text_addf(&t, "; first refused: %s%s%s", op ? op : "?", dtype ? " " : "", dtype ? dtype : "");
 	}
@@ -125,12 +142,14 @@ static void print_kinds(struct explained *x)
 	for (size_t i = 0; i < t->row_count; i++) {
 		const char *reason = table_get(t, i, "reason");
 
-		emit("  %-28s %-28s %-8s %6s %10s  %s%s%s%s\n", or_dash(table_get(t, i, "place")), or_dash(table_get(t, i, "op")), or_dash(table_get(t, i, "dtype")),
-			table_get(t, i, "nodes"), milliseconds(&x->arena, table_get(t, i, "ms")), or_dash(table_get(t, i, "first")), reason ? " (" : "",
+		emit("  %-28s %-28s %-8s %6s %10s  %s%s%s%s\n", or_dash(table_get(t, i, "place")), or_dash(table_get(t, i, "op")),
+			or_dash(table_get(t, i, "dtype")), table_get(t, i, "nodes"),
+			milliseconds(&x->arena, table_get(t, i, "ms")), or_dash(table_get(t, i, "first")), reason ? " (" : "",
 			reason ? reason : "", reason ? ")" : "");
 	}
 	for (size_t i = 0; i < x->fused.row_count; i++)
-		emit("  %-28s %-28s %-8s %6s\n", "(fused into others)", or_dash(table_get(&x->fused, i, "op")), "", table_get(&x->fused, i, "nodes"));
+		emit("  %-28s %-28s %-8s %6s\n", "(fused into others)", or_dash(table_get(&x->fused, i, "op")), "",
+			table_get(&x->fused, i, "nodes"));
 }
 
 static void print_places(struct explained *x)
@@ -155,11 +174,14 @@ static void print_chain(const struct explained *x)
 		return;
 	emit("\n  what was tried:\n");
 	for (size_t i = 0; i < t->row_count; i++) {
-		const char *actual = table_get(t, i, "actual"), *cause = table_get(t, i, "cause"), *factor = table_get(t, i, "fallback_factor");
+		const char *actual = table_get(t, i, "actual"), *cause = table_get(t, i, "cause"),
+			   *factor = table_get(t, i, "fallback_factor");
 
-		emit("  %s row %s: %s%s%s: %s%s%s%s%s%s\n", or_dash(table_get(t, i, "attempt")), table_get(t, i, "id"), table_get(t, i, "requested"),
-			actual && !text_is(actual, table_get(t, i, "requested")) ? " on " : "", actual && !text_is(actual, table_get(t, i, "requested")) ? actual : "",
-			or_dash(table_get(t, i, "verdict")), cause ? ": " : "", cause ? cause : "", factor ? "; " : "", factor ? factor : "", factor ? " times the latency" : "");
+		emit("  %s row %s: %s%s%s: %s%s%s%s%s%s\n", or_dash(table_get(t, i, "attempt")), table_get(t, i, "id"),
+			table_get(t, i, "requested"), actual && !text_is(actual, table_get(t, i, "requested")) ? " on " : "",
+			actual && !text_is(actual, table_get(t, i, "requested")) ? actual : "",
+			or_dash(table_get(t, i, "verdict")), cause ? ": " : "", cause ? cause : "", factor ? "; " : "",
+			factor ? factor : "", factor ? " times the latency" : "");
 	}
 }
 
@@ -172,8 +194,8 @@ static void print(struct explained *x)
 	label("hint", get(x, "hint"));
 	label("it said", get(x, "raw_error"));
 	if (get(x, "engine"))
-		emit("  %-11s %s%s%s%s%s%s%s\n", "device", get(x, "engine"), version ? " " : "", version ? version : "", device ? ", " : "", device ? device : "",
-			description ? ": " : "", description ? description : "");
+		emit("  %-11s %s%s%s%s%s%s%s\n", "device", get(x, "engine"), version ? " " : "", version ? version : "",
+			device ? ", " : "", device ? device : "", description ? ": " : "", description ? description : "");
 	label("placement", summary(x));
 	if (get(x, "nodes_on_platform"))
 		label("known by", get(x, "placement_note"));
@@ -219,8 +241,9 @@ static json_t *rows(const struct table *t)
 
 static void print_json(struct explained *x)
 {
-	static const char *const keys[] = { "model", "requested", "actual", "engine", "engine_version", "provider", "device", "emulated", "verdict", "cause", "hint", "raw_error",
-		"form", "form_why", "nodes", "nodes_on_platform", "nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason" };
+	static const char *const keys[] = { "model", "requested", "actual", "engine", "engine_version", "provider", "device",
+		"emulated", "verdict", "cause", "hint", "raw_error", "form", "form_why", "nodes", "nodes_on_platform",
+		"nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason" };
 	json_t *out = json_object(), *cell = rows(&x->cell), *first = json_array_get(cell, 0);
 
 	json_object_set_new(out, "row", json_integer(x->row));
@@ -249,7 +272,8 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay explain ROW [--json] [--db FILE]",
 		.text = "Where each node of a measured cell ran: how many on the platform that was asked for, in how many\n"
-			"partitions, what was left to others and why, with operator, type and first node; the form of the graph,\n"
+			"partitions, what was left to others and why, with operator, type and first node; the form of the "
+			"graph,\n"
 			"and why earlier ones were not taken; the chain of fallbacks that the row belongs to. ROW is the number\n"
 			"that `assay run` prints.\n\n"
 			"  assay explain 12\n",

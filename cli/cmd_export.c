@@ -10,8 +10,14 @@
 #include "reading.h"
 #include "store/transfer.h"
 
-static const struct { const char *ending, *format; } endings[] = {
-	{ ".parquet", "parquet" }, { ".csv", "csv" }, { ".json", "json" }, { ".jsonl", "json" }, { ".ndjson", "json" },
+static const struct {
+	const char *ending, *format;
+} endings[] = {
+	{ ".parquet", "parquet" },
+	{ ".csv", "csv" },
+	{ ".json", "json" },
+	{ ".jsonl", "json" },
+	{ ".ndjson", "json" },
 };
 
 // What the ending of a file for one table means; NULL: nothing.
@@ -50,7 +56,9 @@ static int run_export(int argc, char **argv)
 			"  assay export -o result.csv result\n"
 			"  assay export --format csv -o tables\n\n"
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
-		.options = options, .min_words = 0, .max_words = -1,
+		.options = options,
+		.min_words = 0,
+		.max_words = -1,
 	};
 	struct store s = cli_reading();
 	struct error err = { 0 };
@@ -64,7 +72,9 @@ static int run_export(int argc, char **argv)
 	if (words == 1) {
 		by_ending = format_of_file(to);
 		if (!format && !by_ending && has_ending(to))
-			return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and so does --format", to);
+			return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and "
+					   "so does --format",
+				to);
 		if (format && by_ending && !text_is(format, by_ending))
 			return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go",
 				to, by_ending, format);
@@ -74,7 +84,8 @@ static int run_export(int argc, char **argv)
 		return cli_bad_use("unknown format '%s': parquet, csv or json", format);
 	if (raw && !text_is(format, "csv"))
 		return cli_bad_use("--raw goes with CSV");
-	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) || (words != 1 && file_mkdirs(to, &err)))
+	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) ||
+		(words != 1 && file_mkdirs(to, &err)))
 		goto failed;
 	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {
 		const char *table = words > 0 ? argv[1 + i] : t.cells[i];
@@ -100,15 +111,18 @@ static bool is_ours(const char *path)
 static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, struct error *err)
 {
 	struct store_absorbed got;
-	enum status status = !file_exists(path) && !file_is_dir(path) ? error_set(err, STATUS_BAD_INPUT, "%s: no such file or folder", path) : STATUS_OK;
+	enum status status = !file_exists(path) && !file_is_dir(path)
+		? error_set(err, STATUS_BAD_INPUT, "%s: no such file or folder", path)
+		: STATUS_OK;
 
 	if (status == STATUS_OK && !s->duckdb)
 		status = store_open(s, db, false, err);
 	if (status == STATUS_OK)
 		status = store_absorb(s, path, most, &got, err);
 	if (status == STATUS_OK)
-		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells, got.cells == 1 ? "" : "s", (long long)got.new_cells,
-			(long long)got.new_runs, got.new_runs == 1 ? "" : "s");
+		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells,
+			got.cells == 1 ? "" : "s", (long long)got.new_cells, (long long)got.new_runs,
+			got.new_runs == 1 ? "" : "s");
 	return status;
 }
 
@@ -134,7 +148,9 @@ static int run_import(int argc, char **argv)
 			"  assay import other-machine.duckdb\n"
 			"  llama-bench -m model.gguf -o json >llama.json && assay import llama.json\n\n"
 			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
-		.options = options, .min_words = 1, .max_words = -1,
+		.options = options,
+		.min_words = 1,
+		.max_words = -1,
 	};
 	struct store s = cli_reading();
 	struct error err = { 0 };
@@ -161,7 +177,8 @@ static int run_import(int argc, char **argv)
 		else if (added.known)
 			emit("%s: imported before, nothing added\n", argv[i]);
 		else
-			emit("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool, r.version ? " " : "", r.version ? r.version : "");
+			emit("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool,
+				r.version ? " " : "", r.version ? r.version : "");
 		foreign_done(&r);
 	}
 	store_close(&s);
@@ -169,4 +186,5 @@ static int run_import(int argc, char **argv)
 }
 
 const struct command command_export = { "export", "tables of the database as Parquet, CSV or JSON", run_export };
-const struct command command_import = { "import", "rows of other databases; results of other tools, marked as theirs", run_import };
+const struct command command_import = { "import", "rows of other databases; results of other tools, marked as theirs",
+	run_import };

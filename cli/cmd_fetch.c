@@ -34,7 +34,8 @@ static void print_plan(const struct fetch *f, struct arena *a)
 						: "");
 	}
 	uint64_t left = f->total_bytes - f->here_bytes - f->partial_bytes;
-	emit("to fetch: %s; %s free under %s\n", show_size(a, left), show_size(a, file_free_bytes(hub_cache_dir(a))), hub_cache_dir(a));
+	emit("to fetch: %s; %s free under %s\n", show_size(a, left), show_size(a, file_free_bytes(hub_cache_dir(a))),
+		hub_cache_dir(a));
 	emit_flush();
 }
 
@@ -45,13 +46,16 @@ static json_t *to_json(const struct fetch *f, bool dry_run, double seconds)
 		const struct fetch_file *file = &f->files[i];
 		json_t *size = file->size < 0 ? json_null() : json_integer((json_int_t)file->size);
 		const char *state = !file->here ? "absent" : file->checked ? "fetched" : "here";
-		json_array_append_new(files, json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?, s:I}", "name", file->name, "size", size, "state", state,
-			"checked", file->checked, "sha256", file->sha256, "git_sha1", file->git, "partial_bytes", (json_int_t)file->partial));
+		json_array_append_new(files,
+			json_pack("{s:s, s:o, s:s, s:s?, s:s?, s:s?, s:I}", "name", file->name, "size", size, "state", state,
+				"checked", file->checked, "sha256", file->sha256, "git_sha1", file->git, "partial_bytes",
+				(json_int_t)file->partial));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:o}", "model", f->model, "revision", f->revision, "commit",
-		f->commit, "endpoint", f->endpoint, "path", f->folder, "dry_run", dry_run, "listed_files", (json_int_t)f->listed,
-		"total_bytes", (json_int_t)f->total_bytes, "here_bytes", (json_int_t)(f->here_bytes + f->partial_bytes), "fetched_bytes",
-		(json_int_t)f->fetched_bytes, "seconds", seconds, "files", files);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:o}", "model", f->model, "revision",
+		f->revision, "commit", f->commit, "endpoint", f->endpoint, "path", f->folder, "dry_run", dry_run, "listed_files",
+		(json_int_t)f->listed, "total_bytes", (json_int_t)f->total_bytes, "here_bytes",
+		(json_int_t)(f->here_bytes + f->partial_bytes), "fetched_bytes", (json_int_t)f->fetched_bytes, "seconds", seconds,
+		"files", files);
 }
 
 // Without a Hub to ask: what is in the cache, when all of it is there.
@@ -63,7 +67,8 @@ static int from_cache(const struct fetch_command *c, const char *model, struct a
 	if (hub.kind != HUB_CACHED || !hub_weights_are_whole(hub.path))
 		return cli_bad_use("%s: not whole in the Hub's cache, and nothing is fetched offline", model);
 	if (c->json) {
-		json_t *out = json_pack("{s:s, s:s, s:s, s:b}", "model", hub.name, "commit", hub.revision, "path", hub.path, "offline", 1);
+		json_t *out = json_pack(
+			"{s:s, s:s, s:s, s:b}", "model", hub.name, "commit", hub.revision, "path", hub.path, "offline", 1);
 		show_json(out);
 		json_decref(out);
 	} else {
@@ -75,7 +80,9 @@ static int from_cache(const struct fetch_command *c, const char *model, struct a
 static int fetch(const struct fetch_command *c, const char *model, struct fetching *x)
 {
 	const struct fetch_options options = {
-		.want = c->all ? FETCH_ALL : c->include.count ? FETCH_MATCHING : FETCH_MODEL,
+		.want = c->all             ? FETCH_ALL
+			: c->include.count ? FETCH_MATCHING
+					   : FETCH_MODEL,
 		.include = c->include.items,
 		.include_count = (size_t)c->include.count,
 	};
@@ -87,8 +94,10 @@ static int fetch(const struct fetch_command *c, const char *model, struct fetchi
 	if (c->offline || fetch_is_offline())
 		return from_cache(c, model, a, &err);
 	if (!hub_remote_name(&name, &revision, a, model))
-		return cli_bad_use("%s: %s", model, file_exists(model) ? "is here: a file or folder, not a name on the Hub"
-								       : "cannot be the name of a model on the Hub, which is like ORG/NAME or ORG/NAME@REVISION");
+		return cli_bad_use("%s: %s", model,
+			file_exists(model)
+				? "is here: a file or folder, not a name on the Hub"
+				: "cannot be the name of a model on the Hub, which is like ORG/NAME or ORG/NAME@REVISION");
 	cli_catch_stop();
 	progress_line("asking %s about %s", fetch_endpoint(a), name);
 	enum status s = fetch_plan(&f, a, name, revision, &options, fetching_watch(x), &err);
@@ -134,14 +143,17 @@ static int run(int argc, char **argv)
 		.synopsis = "assay fetch MODEL[@REVISION] [--all | --include GLOB,...] [--dry-run] [--offline] [--json]",
 		.text = "Brings a model into the Hub's cache, where Python's huggingface_hub finds it too: configurations,\n"
 			"tokenizer and one form of the weights (model.safetensors, else its shards, else pytorch_model.bin,\n"
-			"else its shards). Sizes come first. Every file is checked against the hash that the Hub lists. What was\n"
-			"broken off is taken up again. `run`, `matrix`, `build`, `inspect` and `synth` fetch on their own what is\n"
+			"else its shards). Sizes come first. Every file is checked against the hash that the Hub lists. What "
+			"was\n"
+			"broken off is taken up again. `run`, `matrix`, `build`, `inspect` and `synth` fetch on their own what "
+			"is\n"
 			"not here.\n\n"
 			"  assay fetch google-bert/bert-base-uncased --dry-run\n"
 			"  assay fetch Qwen/Qwen2-0.5B-Instruct@main --json\n\n"
 			"HF_ENDPOINT names another Hub; HF_TOKEN (or the file of `hf auth login`) opens private and gated\n"
 			"models and goes to no other host; HF_HUB_CACHE or HF_HOME move the cache.\n\n"
-			"Exit codes: 0 everything is here; 1 bad use, a refusal of the Hub, no network, a wrong hash; 2 stopped.\n",
+			"Exit codes: 0 everything is here; 1 bad use, a refusal of the Hub, no network, a wrong hash; 2 "
+			"stopped.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay history: one question over the runs of a database, and where it changed. What a change is, is decided in analysis/history.c.
+// assay history: one question over the runs of a database, and where it changed. What a change is, is decided in
+// analysis/history.c.
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +16,9 @@ enum { SPARK_MOST = 100 };
 
 static const char *amount(struct arena *a, enum contrast_metric m, double x)
 {
-	const char *out = m == CONTRAST_MEMORY ? report_mib(a, x) : m == CONTRAST_THROUGHPUT ? arena_printf(a, "%.4g/s", x) : report_ms(a, x);
+	const char *out = m == CONTRAST_MEMORY ? report_mib(a, x)
+		: m == CONTRAST_THROUGHPUT     ? arena_printf(a, "%.4g/s", x)
+					       : report_ms(a, x);
 
 	return out ? out : "?";
 }
@@ -38,7 +41,8 @@ static void print_spark(struct arena *a, const struct history *h)
 		emit("%s", isnan(x) ? "x" : bars[high > low ? (size_t)((x - low) / (high - low) * 7.999) : 0]);
 	}
 	if (high >= low)
-		emit("  %s to %s%s", amount(a, h->metric, low), amount(a, h->metric, high), begin ? arena_printf(a, ", the last %d of %zu runs", SPARK_MOST, h->count) : "");
+		emit("  %s to %s%s", amount(a, h->metric, low), amount(a, h->metric, high),
+			begin ? arena_printf(a, ", the last %d of %zu runs", SPARK_MOST, h->count) : "");
 	emit("\n");
 }
 
@@ -47,16 +51,20 @@ static const char *place(struct arena *a, const struct history_point *p)
 {
 	const struct side_row *r = p->rows[0];
 
-	return arena_printf(a, "run %lld (row %lld, %s)", (long long)p->run, (long long)r->row.row, r->measured_at ? r->measured_at : "?");
+	return arena_printf(
+		a, "run %lld (row %lld, %s)", (long long)p->run, (long long)r->row.row, r->measured_at ? r->measured_at : "?");
 }
 
 static void print_change(struct arena *a, const struct history *h, const struct history_change *c)
 {
-	emit("  changed at  %s: %s to %s, %.3f times", place(a, &h->points[c->at]), amount(a, h->metric, c->c.a_ms), amount(a, h->metric, c->c.b_ms), c->c.ratio);
+	emit("  changed at  %s: %s to %s, %.3f times", place(a, &h->points[c->at]), amount(a, h->metric, c->c.a_ms),
+		amount(a, h->metric, c->c.b_ms), c->c.ratio);
 	if (!isnan(c->c.low))
 		emit(", 99 %% interval %.3f to %.3f", c->c.low, c->c.high);
 	emit(": %s\n", text_is(c->verdict, "same") ? "less than the 2 % that count" : c->verdict);
-	emit("  with it     %s\n", c->with ? c->with : "nothing that the rows know of: not the engine's version, the program, the graph or the device");
+	emit("  with it     %s\n",
+		c->with ? c->with
+			: "nothing that the rows know of: not the engine's version, the program, the graph or the device");
 }
 
 static void print_history(const struct history *h)
@@ -71,8 +79,8 @@ static void print_history(const struct history *h)
 	for (size_t i = 0; i < h->turn_count; i++) {
 		const struct history_point *p = &h->points[h->turns[i].at];
 
-		emit("  verdict     %s: %s, before %s%s%s\n", place(&a, p), verdict_word(p->verdict), verdict_word(p[-1].verdict), h->turns[i].cause ? ": " : "",
-			h->turns[i].cause ? h->turns[i].cause : "");
+		emit("  verdict     %s: %s, before %s%s%s\n", place(&a, p), verdict_word(p->verdict), verdict_word(p[-1].verdict),
+			h->turns[i].cause ? ": " : "", h->turns[i].cause ? h->turns[i].cause : "");
 	}
 	if (h->why_not)
 		emit("  no answer   %s\n", h->why_not);
@@ -88,8 +96,10 @@ static int run(int argc, char **argv)
 	int64_t seed = 0;
 	bool json = false;
 	const struct cli_option options[] = {
-		{ "on", CLI_TEXT, &on, "PLATFORM", "only rows on this platform, or on one of its devices; default all, each for itself" },
-		{ "rows", CLI_TEXT, &rows, "WORDS", "only these rows, in the words of `assay compare`: run:3..20, machine:ID, ..." },
+		{ "on", CLI_TEXT, &on, "PLATFORM",
+			"only rows on this platform, or on one of its devices; default all, each for itself" },
+		{ "rows", CLI_TEXT, &rows, "WORDS",
+			"only these rows, in the words of `assay compare`: run:3..20, machine:ID, ..." },
 		{ "metric", CLI_TEXT, &metric, "NAME", "latency (the default), load, first, memory or throughput" },
 		{ "seed", CLI_INTEGER, &seed, "N", "of permutations and bootstrap; default 0", 0, 9e15 },
 		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a question and machine" },
@@ -98,15 +108,20 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay history MODEL [options]",
-		.text = "MODEL as it was asked for. Of every question and machine a series: a run of the program is a point, the\n"
-			"median of its rows. Changes are found by E-divisive (Matteson and James, 2014) on logarithms, tested by\n"
-			"permutations: of series that do not change one in a hundred is said to have changed, if its points are in no\n"
-			"order that time gave them (a machine that drifts is one that changes). Below 12 runs nothing is said. A change\n"
+		.text = "MODEL as it was asked for. Of every question and machine a series: a run of the program is a point, "
+			"the\n"
+			"median of its rows. Changes are found by E-divisive (Matteson and James, 2014) on logarithms, tested "
+			"by\n"
+			"permutations: of series that do not change one in a hundred is said to have changed, if its points are "
+			"in no\n"
+			"order that time gave them (a machine that drifts is one that changes). Below 12 runs nothing is said. A "
+			"change\n"
 			"is named with its run, its row, and what else changed there; the interval is a bootstrap over the rows\n"
 			"before and behind, given the place.\n\n"
 			"  assay history bert-base-uncased --on cpu\n"
 			"  assay history bert-base-uncased --metric memory --rows machine:3f2a --json\n\n"
-			"Exit codes: 0 the series was shown, changed or not; 1 bad use, no such rows, or an error of assay's own.\n",
+			"Exit codes: 0 the series was shown, changed or not; 1 bad use, no such rows, or an error of assay's "
+			"own.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,
@@ -124,7 +139,8 @@ static int run(int argc, char **argv)
 	enum contrast_metric m = contrast_find(metric);
 	if (m == CONTRAST_COUNT)
 		return cli_bad_use("there is no metric '%s': latency, load, first, memory, throughput", metric);
-	const char *which = arena_printf(&a, "model:%s%s%s%s%s", argv[1], on ? "+on:" : "", on ? on : "", rows ? "+" : "", rows ? rows : "");
+	const char *which =
+		arena_printf(&a, "model:%s%s%s%s%s", argv[1], on ? "+on:" : "", on ? on : "", rows ? "+" : "", rows ? rows : "");
 	enum status st = store_open_settled(&s, db, &err);
 	if (!st)
 		st = store_side(&s, &a, which, true, &side, &err);

@@ -104,7 +104,7 @@ struct memory_range {
 
 static struct memory_range predict_memory(const struct inspection *x)
 {
-	const uint64_t least = 24u << 20, most = 64u << 20;          // ONNX Runtime and OpenVINO with a tiny model
+	const uint64_t least = 24u << 20, most = 64u << 20; // ONNX Runtime and OpenVINO with a tiny model
 	return (struct memory_range){ x->total_bytes + least, x->total_bytes + x->parameters * 4 * 2 + most };
 }
 
@@ -140,8 +140,8 @@ static void print_pickle(const struct checkpoint *c, struct arena *a)
 	enum { SHOWN = 10 };
 	size_t shown = 0, ignored = ignored_count(c);
 	if (c->copied_count)
-		emit("copied: %zu tensors, %s, which do not lie row by row in their file; the copies go into the cache\n", c->copied_count,
-			show_size(a, c->copied_nbytes));
+		emit("copied: %zu tensors, %s, which do not lie row by row in their file; the copies go into the cache\n",
+			c->copied_count, show_size(a, c->copied_nbytes));
 	if (!ignored)
 		return;
 	emit("not tensors, left aside:");
@@ -189,7 +189,7 @@ static void print_text(const struct inspection *x, struct arena *a)
 		print_pickle(&x->checkpoint, a);
 	} else {
 		emit("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
-		    "supported\n");
+		     "supported\n");
 	}
 	if (!x->spec)
 		emit("not supported yet: %s\n", x->refusal.text);
@@ -206,8 +206,9 @@ static json_t *bytes_json(const struct inspection *x)
 
 static void print_json(const struct inspection *x)
 {
-	json_t *out = json_pack("{s:o, s:o, s:s?, s:b, s:s?}", "model", visible_json_string(x->hub.name), "path", visible_json_string(x->hub.path), "revision",
-		x->hub.revision, "supported", x->spec != NULL, "reason", x->spec ? NULL : x->refusal.text);
+	json_t *out = json_pack("{s:o, s:o, s:s?, s:b, s:s?}", "model", visible_json_string(x->hub.name), "path",
+		visible_json_string(x->hub.path), "revision", x->hub.revision, "supported", x->spec != NULL, "reason",
+		x->spec ? NULL : x->refusal.text);
 	if (x->spec) {
 		json_t *spec = arch_json(x->spec);
 		json_object_update_missing(out, spec);

@@ -29,8 +29,10 @@ static const struct architecture {
 	{ "encoder-only", NULL, { "bert-base-uncased", "roberta-base", "distilbert-base-uncased" } },
 	{ "decoder-only", NULL, { "gpt2", "facebook/opt-125m", "bigscience/bloom-560m" } },
 	{ "encoder-decoder", NULL, { "t5-small", "facebook/bart-base", "google/pegasus-xsum" } },
-	{ "vision", NULL, { "google/vit-base-patch16-224", "microsoft/swin-tiny-patch4-window7-224", "facebook/deit-base-patch16-224" } },
-	{ "multimodal", NULL, { "openai/clip-vit-base-patch32", "Salesforce/blip-image-captioning-base", "llava-hf/llava-1.5-7b-hf" } },
+	{ "vision", NULL,
+		{ "google/vit-base-patch16-224", "microsoft/swin-tiny-patch4-window7-224", "facebook/deit-base-patch16-224" } },
+	{ "multimodal", NULL,
+		{ "openai/clip-vit-base-patch32", "Salesforce/blip-image-captioning-base", "llava-hf/llava-1.5-7b-hf" } },
 	{ "audio", "speech", { "openai/whisper-tiny", "facebook/wav2vec2-base", "facebook/hubert-base-ls960" } },
 	{ "vision-encoder-text-decoder", "vision-text", { NULL } },
 	{ "diffusion", NULL, { NULL } },
@@ -57,7 +59,8 @@ static int add_architecture(const struct matrix *x, const char *word, const char
 	if (i == ARCHITECTURE_COUNT) {
 		const char *near = cli_nearest(word, architecture_name, NULL);
 
-		return cli_bad_use("--architectures %s: no architecture is called so%s%s%s", word, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+		return cli_bad_use("--architectures %s: no architecture is called so%s%s%s", word, near ? "; did you mean " : "",
+			near ? near : "", near ? "?" : "");
 	}
 	const struct architecture *wanted = &architectures[i];
 	for (size_t k = 0; !x->key && k < 3 && wanted->models[k]; k++)
@@ -111,7 +114,8 @@ static int detect_only(const struct matrix *x)
 	argv[argc++] = x->cells.db;
 	if (x->cells.json)
 		argv[argc++] = "--json";
-	int code = file_mkdirs(x->folder, &err) != STATUS_OK ? cli_error(&err) : command_detect.run(argc, (char **)(uintptr_t)argv);
+	int code =
+		file_mkdirs(x->folder, &err) != STATUS_OK ? cli_error(&err) : command_detect.run(argc, (char **)(uintptr_t)argv);
 	arena_done(&a);
 	return code;
 }
@@ -122,7 +126,7 @@ struct estimate {
 	size_t cells, refused;
 	uint64_t synthetic_bytes, largest_bytes;
 	double seconds;
-	struct plan_memory *memory;          // of the plan's cells: as it is now; it is asked again before each cell
+	struct plan_memory *memory; // of the plan's cells: as it is now; it is asked again before each cell
 };
 
 static void estimate(const struct cells *c, struct arena *a, struct estimate *out)
@@ -166,7 +170,9 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
 		cells_plural(c->target_count, "platform", "platforms"), *axes ? " x " : "", axes, c->db);
 	if (c->batch.count > 1 && !c->no_sweep_stop)
-		emit_to(out, "  batches from small to large; a larger one is not asked when the last gained less than 5 %% throughput\n");
+		emit_to(out,
+			"  batches from small to large; a larger one is not asked when the last gained less than 5 %% "
+			"throughput\n");
 	for (size_t i = 0; i < c->model_count; i++) {
 		const struct plan_model *m = &c->models[i];
 		if (m->refused)
@@ -174,23 +180,31 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 		else if (m->makes_weights)
 			emit_to(out, "  %-40s %s of synthetic weights\n", m->model, show_size(a, m->synthetic_bytes));
 		else
-			emit_to(out, "  %-40s %s weights%s%s\n", m->model, m->synthetic ? "synthetic" : m->hub.kind == HUB_ONNX_FILE ? "as in the file:" : "real",
+			emit_to(out, "  %-40s %s weights%s%s\n", m->model,
+				m->synthetic                           ? "synthetic"
+					: m->hub.kind == HUB_ONNX_FILE ? "as in the file:"
+								       : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 		for (size_t k = 0; k < c->planned_count; k++)
 			if (c->planned[k].model == m && e.memory[k].refused)
-				emit_to(out, "    on %-35s no_memory: %s\n", *c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name, c->planned[k].label) :
-					c->planned[k].target->platform->name, e.memory[k].refused);
+				emit_to(out, "    on %-35s no_memory: %s\n",
+					*c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name,
+								       c->planned[k].label)
+							     : c->planned[k].target->platform->name,
+					e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
 		if (c->targets[k].absent)
 			emit_to(out, "  on %-37s %s: %s\n", c->targets[k].platform->name,
 				verdict_word(c->targets[k].absent_verdict), c->targets[k].absent);
 	if (e.synthetic_bytes) {
-		emit_to(out, "Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
+		emit_to(out,
+			"Disk: up to %s of synthetic weights under %s (less what is there already), at most %s kept at a time; "
 			"%s free\n",
 			show_size(a, e.synthetic_bytes), cache, show_size(a, limit), show_size(a, free_bytes));
 		if (e.largest_bytes > free_bytes)
-			emit_to(out, "      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it "
+			emit_to(out,
+				"      NOT ENOUGH for the largest model (%s): its cells will fail; free some space, or cut it "
 				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
@@ -206,7 +220,8 @@ static enum status write_reports(const struct matrix *x, struct arena *a, struct
 	static const struct {
 		enum report_format format;
 		const char *file;
-	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" }, { REPORT_MATRIX, "matrix.json" }, { REPORT_MATRIX_YAML, "matrix.yaml" } };
+	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" }, { REPORT_MATRIX, "matrix.json" },
+		{ REPORT_MATRIX_YAML, "matrix.yaml" } };
 	struct store store = { 0 };
 
 	enum status s = store_open(&store, x->cells.db, true, err);
@@ -233,7 +248,8 @@ static int matrix(struct matrix *x)
 	size_t count;
 
 	if (x->key && x->models.count > 0)
-		return cli_bad_use("--key and --all name the models that the program carries, --models others; they do not go together");
+		return cli_bad_use(
+			"--key and --all name the models that the program carries, --models others; they do not go together");
 	if (!c->db)
 		c->db = arena_printf(a, "%s/assay.duckdb", x->folder);
 	if (x->detect_only)
@@ -268,17 +284,22 @@ static int run(int argc, char **argv)
 {
 	struct matrix x = { .cells = { .cache_limit_gib = -1 }, .folder = "assay-out" };
 	const struct cli_option options[] = {
-		{ "models", CLI_LIST, &x.models, "MODEL,...", "models; default: the key set. A list may also be typed with spaces: --models a b" },
-		{ "architectures", CLI_LIST, &x.architectures, "WORD,...", "three models each that stand for encoder-only, decoder-only, encoder-decoder, vision, "
+		{ "models", CLI_LIST, &x.models, "MODEL,...",
+			"models; default: the key set. A list may also be typed with spaces: --models a b" },
+		{ "architectures", CLI_LIST, &x.architectures, "WORD,...",
+			"three models each that stand for encoder-only, decoder-only, encoder-decoder, vision, "
 			"multimodal, audio; with --key those of the key set" },
 		{ "key-models-only", CLI_FLAG, &x.key, NULL,
 			"the key set: every model whose configuration the program carries (--key is the same)" },
 		{ "key", CLI_FLAG, &x.key, NULL, NULL },
 		{ "all", CLI_FLAG, &x.key, NULL, "the same: no model has a published configuration here beside the key set" },
 		{ "hardware", CLI_LIST, &x.cells.on, "PLATFORM,...", "the same as --on; all: the eight platforms" },
-		{ "detect-only", CLI_FLAG, &x.detect_only, NULL, "look at the machine, write what was found into the database, print it and stop" },
-		{ "workers", CLI_INTEGER, &x.cells.workers, "N", "cells side by side on different devices, never two on one; default 1", 1, 64 },
-		{ "output-dir", CLI_TEXT, &x.folder, "DIR", "gets assay.duckdb, report.html, report.md, matrix.json and matrix.yaml; default assay-out" },
+		{ "detect-only", CLI_FLAG, &x.detect_only, NULL,
+			"look at the machine, write what was found into the database, print it and stop" },
+		{ "workers", CLI_INTEGER, &x.cells.workers, "N",
+			"cells side by side on different devices, never two on one; default 1", 1, 64 },
+		{ "output-dir", CLI_TEXT, &x.folder, "DIR",
+			"gets assay.duckdb, report.html, report.md, matrix.json and matrix.yaml; default assay-out" },
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
 		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
 			"leave out what is finished in the database; run what was interrupted again" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay platforms: the table of platforms as the program has it: what serves each, in which form its graphs are drawn, what judges
-// it, where it falls back to. Looks at no machine: that is `assay detect`.
+// assay platforms: the table of platforms as the program has it: what serves each, in which form its graphs are drawn, what
+// judges it, where it falls back to. Looks at no machine: that is `assay detect`.
 #include <stdio.h>
 
 #include "command.h"
@@ -48,7 +48,8 @@ static void print_platform(const json_t *p, bool options)
 		const json_t *devices = json_object_get(route, "devices");
 		const char *defaults = text_of(route, "defaults");
 
-		emit("  %-12s %s, %s of %s; device", i ? "or" : "served by", text_of(route, "engine"), text_of(route, "provider"), text_of(route, "build"));
+		emit("  %-12s %s, %s of %s; device", i ? "or" : "served by", text_of(route, "engine"), text_of(route, "provider"),
+			text_of(route, "build"));
 		if (json_is_array(devices))
 			json_array_foreach(devices, k, word) emit(" %s", json_string_value(word));
 		else
@@ -76,7 +77,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay platforms [--options | --json]",
 		.text = "What can be asked for with --on: the engines that serve each platform, its devices, the forms in which\n"
 			"its graphs are drawn (the next where an operator of one is refused), what judges it where there are no\n"
-			"golden outputs, and where it falls back to. No machine is looked at: `assay detect` says what is here.\n",
+			"golden outputs, and where it falls back to. No machine is looked at: `assay detect` says what is "
+			"here.\n",
 		.options = table,
 	};
 	int words, code = cli_parse(&usage, argc, argv, &words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay profile: where the time of a model goes. The cell is run like any other (run, matrix) and becomes a row; its profile is printed
-// from the row, so that --row prints the same one again.
+// assay profile: where the time of a model goes. The cell is run like any other (run, matrix) and becomes a row; its profile is
+// printed from the row, so that --row prints the same one again.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +54,8 @@ static int print_row(const char *db, int64_t number, const char *html, bool as_j
 	if (s == STATUS_OK)
 		s = store_profile(&store, number, &nodes, &err);
 	if (s == STATUS_OK && json_array_size(nodes) == 0)
-		s = error_set(&err, STATUS_BAD_INPUT, "row %lld of %s holds no profile: only `assay profile` makes one", (long long)number, db);
+		s = error_set(&err, STATUS_BAD_INPUT, "row %lld of %s holds no profile: only `assay profile` makes one",
+			(long long)number, db);
 	store_close(&store);
 	code = s == STATUS_OK ? print(&row, nodes, html, as_json, top) : cli_error(&err);
 	json_decref(nodes);
@@ -97,7 +98,8 @@ static int run(int argc, char **argv)
 	c.command = cells_command(&c.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	if (code < 0 && (words == 0) == (row == 0))
-		code = cli_bad_use(row ? "--row N prints a row that is there: MODEL is left out" : "MODEL is missing (or --row N)");
+		code = cli_bad_use(
+			row ? "--row N prints a row that is there: MODEL is left out" : "MODEL is missing (or --row N)");
 	if (code < 0 && c.on.count > 1)
 		code = cli_bad_use("--on names %d platforms: a profile is of one", c.on.count);
 	if (code < 0 && c.task)
@@ -110,7 +112,8 @@ static int run(int argc, char **argv)
 		if (code < 0) {
 			code = cells_run(&c);
 			int64_t made = json_integer_value(json_object_get(json_array_get(c.results, 0), "row"));
-			bool whole = json_is_real(json_object_get(json_object_get(json_array_get(c.results, 0), "profile"), "whole_ms"));
+			bool whole = json_is_real(
+				json_object_get(json_object_get(json_array_get(c.results, 0), "profile"), "whole_ms"));
 			if (whole) {
 				if (!c.json)
 					emit("\n");
@@ -125,4 +128,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_profile = { "profile", "where the time of a model goes: layers, kinds of node, roofline, a flame graph", run };
+const struct command command_profile = { "profile",
+	"where the time of a model goes: layers, kinds of node, roofline, a flame graph", run };

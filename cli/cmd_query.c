@@ -30,7 +30,8 @@ static bool is_integer(const char *type)
 
 static bool is_number(const char *type)
 {
-	return is_integer(type) || text_is(type, "DOUBLE") || text_is(type, "FLOAT") || text_starts(type, "DECIMAL") || text_ends(type, "HUGEINT") || text_is(type, "UBIGINT");
+	return is_integer(type) || text_is(type, "DOUBLE") || text_is(type, "FLOAT") || text_starts(type, "DECIMAL") ||
+		text_ends(type, "HUGEINT") || text_is(type, "UBIGINT");
 }
 
 // ---- table -------------------------------------------------------------------------------------------------------
@@ -75,7 +76,8 @@ static void print_table(struct arena *a, const struct table *t)
 		}
 		total += widths[c] + 2;
 	}
-	if (isatty(1) && ioctl(1, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col > 0 && total > terminal.ws_col && t->row_count > 0) {
+	if (isatty(1) && ioctl(1, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col > 0 && total > terminal.ws_col &&
+		t->row_count > 0) {
 		print_records(a, t);
 		return;
 	}
@@ -97,10 +99,10 @@ static void print_table(struct arena *a, const struct table *t)
 
 // ---- csv, json, md -------------------------------------------------------------------------------------------------
 
-static bool raw_csv;                                     // --raw
+static bool raw_csv; // --raw
 
-// RFC 4180; NULL is an empty field and an empty text is "". Line ends and tabs stay within quotes, other control characters are escaped.
-// A number may begin with a minus, a text may not: base/csv.h.
+// RFC 4180; NULL is an empty field and an empty text is "". Line ends and tabs stay within quotes, other control characters are
+// escaped. A number may begin with a minus, a text may not: base/csv.h.
 static void add_csv_field(struct text *t, const char *s, bool number)
 {
 	struct text field = { 0 };
@@ -129,7 +131,8 @@ static void print_csv(struct arena *a, const struct table *t)
 	(void)a;
 	for (size_t r = 0; r <= t->row_count; r++)
 		for (size_t c = 0; c < t->column_count; c++) {
-			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c], r > 0 && is_number(t->types[c]));
+			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c],
+				r > 0 && is_number(t->types[c]));
 			text_add(&out, c + 1 == t->column_count ? "\n" : ",");
 		}
 	emit_bytes(text_get(&out), out.length);
@@ -148,7 +151,8 @@ static json_t *json_of(const char *type, const char *cell)
 		return json_boolean(text_is(cell, "true"));
 	if (is_integer(type) && text_to_int(cell, INT64_MIN, INT64_MAX, &integer))
 		return json_integer(integer);
-	if (is_number(type) && !is_integer(type) && !text_ends(type, "HUGEINT") && !text_is(type, "UBIGINT") && text_to_double(cell, -1e308, 1e308, &real))
+	if (is_number(type) && !is_integer(type) && !text_ends(type, "HUGEINT") && !text_is(type, "UBIGINT") &&
+		text_to_double(cell, -1e308, 1e308, &real))
 		return json_real(real);
 	return json_string(cell);
 }
@@ -160,7 +164,7 @@ static void print_json(struct arena *a, const struct table *t)
 		json_t *row = json_object();
 		for (size_t c = 0; c < t->column_count; c++) {
 			const char *name = t->columns[c];
-			for (int n = 2; json_object_get(row, name); n++)       // two columns of one name: both are kept
+			for (int n = 2; json_object_get(row, name); n++) // two columns of one name: both are kept
 				name = arena_printf(a, "%s_%d", t->columns[c], n);
 			json_object_set_new(row, name, json_of(t->types[c], t->cells[r * t->column_count + c]));
 		}
@@ -190,7 +194,8 @@ static void print_md(struct arena *a, const struct table *t)
 // Several words are SQL, and so is a statement's first word alone; one word is a name.
 static bool is_sql(const char *text)
 {
-	static const char *const begins[] = { "select", "with", "from", "describe", "show", "summarize", "explain", "pragma", "values", "table" };
+	static const char *const begins[] = { "select", "with", "from", "describe", "show", "summarize", "explain", "pragma",
+		"values", "table" };
 	size_t n = strcspn(text, " \t\r\n(;");
 
 	if (text[n] != '\0')
@@ -230,8 +235,14 @@ static int list(const char *format, void (*print)(struct arena *a, const struct 
 
 static int run(int argc, char **argv)
 {
-	static const struct { const char *name; void (*print)(struct arena *a, const struct table *t); } formats[] = {
-		{ "table", print_table }, { "csv", print_csv }, { "json", print_json }, { "md", print_md },
+	static const struct {
+		const char *name;
+		void (*print)(struct arena *a, const struct table *t);
+	} formats[] = {
+		{ "table", print_table },
+		{ "csv", print_csv },
+		{ "json", print_json },
+		{ "md", print_md },
 	};
 	const char *db = cli_default_db(), *format = "table", *left_out = NULL;
 	struct store_asking with = { 0 };
@@ -241,13 +252,15 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "list", CLI_FLAG, &listed, NULL, "the names, with what each answers" },
 		{ "on", CLI_TEXT, &with.platform, "PLATFORM", "of a named question: this platform only" },
-		{ "model", CLI_TEXT, &with.model, "MODEL", "of a named question: this model only (its name, or what is behind the last '/')" },
+		{ "model", CLI_TEXT, &with.model, "MODEL",
+			"of a named question: this model only (its name, or what is behind the last '/')" },
 		{ "limit", CLI_INTEGER, &with.limit, "N", "of a named question: N rows at most", 1, 1000000000 },
 		{ "rows", CLI_INTEGER, &most, "N", "of SQL: an answer of more rows is an error; default 100000", 1, 1000000000 },
 		{ "timeout", CLI_REAL, &timeout_s, "S", "seconds for the answer; default 60", 0.01, 1e7 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), csv, json or md" },
-		{ "raw", CLI_FLAG, &raw_csv, NULL, "of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
+		{ "raw", CLI_FLAG, &raw_csv, NULL,
+			"of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
 		{ "json", CLI_FLAG, &json, NULL, "the same as --format json" },
 		{ .kind = CLI_END },
 	};
@@ -257,7 +270,8 @@ static int run(int argc, char **argv)
 			"fallbacks, slower-than-cpu, unstable, wrong, untested, regressions, coverage. Times are of rows that\n"
 			"ran on the hardware that was asked for; what was left out is counted on standard error.\n\n"
 			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
-			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes nothing,\n"
+			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes "
+			"nothing,\n"
 			"and reads nothing but the tables of the database and assay's views: no file, no network, no extension,\n"
 			"no view that came with the file, and no function but those that compute with values.\n\n"
 			"  assay query fastest\n"

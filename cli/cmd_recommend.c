@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay recommend: what to run a model on, from rows; and what nobody ran, predicted and called so. What may be chosen is decided in
-// analysis/recommend.c.
+// assay recommend: what to run a model on, from rows; and what nobody ran, predicted and called so. What may be chosen is decided
+// in analysis/recommend.c.
 #include <stdio.h>
 
 #include "analysis/features.h"
@@ -17,7 +17,7 @@ struct recommend {
 	struct arena arena;
 	struct recommend_ask ask;
 	struct plan_model model;
-	bool is_known;                       // the model's configuration is here
+	bool is_known; // the model's configuration is here
 	struct recommendation rows;
 	struct recommend_predictions predicted;
 };
@@ -25,11 +25,14 @@ struct recommend {
 static bool features_on(void *context, const char *platform, const char *precision, struct forecast_point *out)
 {
 	struct recommend *x = context;
-	struct question q = { .batch = x->ask.batch > 0 ? x->ask.batch : 1, .sequence = x->ask.sequence, .variant.precision = precision };
-	struct error ignored = { 0 };        // a model that cannot be drawn there has no prediction
+	struct question q = {
+		.batch = x->ask.batch > 0 ? x->ask.batch : 1, .sequence = x->ask.sequence, .variant.precision = precision
+	};
+	struct error ignored = { 0 }; // a model that cannot be drawn there has no prediction
 	struct target t;
 
-	return x->is_known && platform_target(&t, &x->arena, platform, &ignored) == STATUS_OK && plan_features(out, &x->model, &t, &q, &ignored) == STATUS_OK;
+	return x->is_known && platform_target(&t, &x->arena, platform, &ignored) == STATUS_OK &&
+		plan_features(out, &x->model, &t, &q, &ignored) == STATUS_OK;
 }
 
 // ---- what is seen ------------------------------------------------------------------------------------------------
@@ -47,7 +50,7 @@ static const char *command_of(const struct recommend *x, struct arena *a, const 
 	struct row r;
 
 	row_init(&r);
-	r.type_conformance = "";             // conformance cases are asked as always
+	r.type_conformance = ""; // conformance cases are asked as always
 	q.cell.variant.precision = p->precision;
 	q.cell.variant.threads = p->threads > 0 ? p->threads : 0;
 	return question_command(a, &q, &r);
@@ -67,7 +70,8 @@ static void print_text(struct recommend *x)
 	struct arena *a = &x->arena;
 	const struct recommendation *r = &x->rows;
 
-	emit("%s, for %s%s%s\n", x->ask.model, recommend_word(x->ask.goal), r->question ? ": " : "", r->question ? r->question : "");
+	emit("%s, for %s%s%s\n", x->ask.model, recommend_word(x->ask.goal), r->question ? ": " : "",
+		r->question ? r->question : "");
 	for (size_t i = 0; i < r->choice_count && i < 6; i++)
 		print_choice(i == 0 ? "use" : "then", &r->choices[i]);
 	if (r->choice_count > 0)
@@ -76,8 +80,8 @@ static void print_text(struct recommend *x)
 		emit("  %-11s no row of this model here may be chosen\n", "measured");
 	for (size_t i = 0; i < x->predicted.count; i++) {
 		const struct recommend_prediction *p = &x->predicted.items[i];
-		emit("  %-11s %s: %s; most like %s, from %zu rows of %zu models\n", i == 0 ? "PREDICTED" : "", p->use, interval(a, &p->forecast), p->like, p->forecast.points,
-			p->forecast.models);
+		emit("  %-11s %s: %s; most like %s, from %zu rows of %zu models\n", i == 0 ? "PREDICTED" : "", p->use,
+			interval(a, &p->forecast), p->like, p->forecast.points, p->forecast.models);
 		emit("  %-11s measure it: %s\n", "", command_of(x, a, p));
 	}
 	for (size_t i = 0; i < x->predicted.too_few_count; i++)
@@ -92,9 +96,11 @@ static json_t *choice_json(const struct recommend_choice *c)
 {
 	const struct row *r = &c->cell->row;
 
-	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use", c->use, "platform", c->cell->platform, "precision", r->precision,
-		"threads", r->threads == ROW_NONE ? json_null() : json_integer(r->threads), "batch", r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row",
-		(json_int_t)r->row, "figure", c->figure, "words", c->words, "against_cpu", c->claim, "warning", c->warning, "command", c->command, "options",
+	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use", c->use,
+		"platform", c->cell->platform, "precision", r->precision, "threads",
+		r->threads == ROW_NONE ? json_null() : json_integer(r->threads), "batch",
+		r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row", (json_int_t)r->row, "figure", c->figure,
+		"words", c->words, "against_cpu", c->claim, "warning", c->warning, "command", c->command, "options",
 		r->options ? json_parse(r->options) : json_null());
 }
 
@@ -102,8 +108,9 @@ static json_t *proof_json(const struct forecast_proof *p)
 {
 	if (p->count == 0)
 		return json_null();
-	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "predictions", (json_int_t)p->count, "inside", (json_int_t)p->covered, "share",
-		(double)p->covered / (double)p->count, "share_low", p->low, "share_high", p->high, "median_factor", p->median_error, "worst_factor", p->worst_error);
+	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "predictions", (json_int_t)p->count, "inside",
+		(json_int_t)p->covered, "share", (double)p->covered / (double)p->count, "share_low", p->low, "share_high",
+		p->high, "median_factor", p->median_error, "worst_factor", p->worst_error);
 }
 
 static void print_json(struct recommend *x)
@@ -114,16 +121,20 @@ static void print_json(struct recommend *x)
 		json_array_append_new(choices, choice_json(&x->rows.choices[i]));
 	for (size_t i = 0; i < x->predicted.count; i++) {
 		const struct recommend_prediction *p = &x->predicted.items[i];
-		json_array_append_new(predictions, json_pack("{s:b, s:s, s:s, s:s?, s:f, s:f, s:f, s:I, s:I, s:s, s:s}", "predicted", 1, "use", p->use, "platform", p->platform,
-			"precision", p->precision, "latency_ms", p->forecast.ms, "low_ms", p->forecast.low, "high_ms", p->forecast.high, "rows", (json_int_t)p->forecast.points,
-			"models", (json_int_t)p->forecast.models, "most_like", p->like, "command", command_of(x, &x->arena, p)));
+		json_array_append_new(predictions,
+			json_pack("{s:b, s:s, s:s, s:s?, s:f, s:f, s:f, s:I, s:I, s:s, s:s}", "predicted", 1, "use", p->use,
+				"platform", p->platform, "precision", p->precision, "latency_ms", p->forecast.ms, "low_ms",
+				p->forecast.low, "high_ms", p->forecast.high, "rows", (json_int_t)p->forecast.points, "models",
+				(json_int_t)p->forecast.models, "most_like", p->like, "command", command_of(x, &x->arena, p)));
 	}
 	for (size_t i = 0; i < x->predicted.too_few_count; i++)
 		json_array_append_new(too_few, json_string(x->predicted.too_few[i]));
 	for (size_t i = 0; i < x->rows.left_out_count; i++)
-		json_array_append_new(left_out, json_pack("{s:s, s:s}", "use", x->rows.left_out[i].use, "why", x->rows.left_out[i].why));
-	json_t *out = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "model", x->ask.model, "for", recommend_word(x->ask.goal), "question", x->rows.question, "choices", choices,
-		"predictions", predictions, "not_predicted", too_few, "prediction_test", proof_json(&x->predicted.proof), "left_out", left_out);
+		json_array_append_new(
+			left_out, json_pack("{s:s, s:s}", "use", x->rows.left_out[i].use, "why", x->rows.left_out[i].why));
+	json_t *out = json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "model", x->ask.model, "for",
+		recommend_word(x->ask.goal), "question", x->rows.question, "choices", choices, "predictions", predictions,
+		"not_predicted", too_few, "prediction_test", proof_json(&x->predicted.proof), "left_out", left_out);
 	show_json(out);
 	json_decref(out);
 }
@@ -141,7 +152,8 @@ static void find_model(struct recommend *x, bool offline)
 	x->is_known = plan_model(&x->model, &x->arena, x->ask.model, &q, &ignored) == STATUS_OK && !x->model.refused;
 }
 
-static enum status recommend(struct recommend *x, struct store *s, const struct report_options *how, const char *db, struct error *err)
+static enum status recommend(
+	struct recommend *x, struct store *s, const struct report_options *how, const char *db, struct error *err)
 {
 	struct summary *summary = ARENA_NEW(&x->arena, struct summary);
 	enum status st = store_open_settled(s, db, err);
@@ -157,7 +169,7 @@ static enum status recommend(struct recommend *x, struct store *s, const struct 
 		x->ask.sequence = x->rows.choices[0].cell->row.sequence;
 	recommend_unmeasured(summary, &x->ask, features_on, x, &x->arena, &x->predicted);
 	if (x->ask.goal != RECOMMEND_LATENCY)
-		x->predicted.count = 0;                          // times only are predicted
+		x->predicted.count = 0; // times only are predicted
 	return STATUS_OK;
 }
 
@@ -171,7 +183,8 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "for", CLI_TEXT, &goal, "GOAL", "latency (the default), throughput, memory or cost" },
 		{ "max-memory", CLI_REAL, &most_gib, "GIB", "leave out what took more at its peak", 0.001, 1e6 },
-		{ "batch", CLI_INTEGER, &x.ask.batch, "N", "of this batch; default 1, and any for throughput and cost", 1, 65536 },
+		{ "batch", CLI_INTEGER, &x.ask.batch, "N", "of this batch; default 1, and any for throughput and cost", 1,
+			65536 },
 		{ "seq", CLI_INTEGER, &x.ask.sequence, "N", "of this many tokens; default: as most rows have", 1, 1 << 20 },
 		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...", "what an hour costs: for cost" },
 		{ "machine", CLI_TEXT, &machine_id, "ID", "rows of that machine, or `any`; default: this one" },
@@ -229,4 +242,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_recommend = { "recommend", "what to run a model on, from rows; what nobody ran is predicted, and called so", run };
+const struct command command_recommend = { "recommend",
+	"what to run a model on, from rows; what nobody ran is predicted, and called so", run };

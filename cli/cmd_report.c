@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay report: what the database holds, for people (Markdown, HTML), for programs (JSON, YAML), for continuous integration (JUnit).
+// assay report: what the database holds, for people (Markdown, HTML), for programs (JSON, YAML), for continuous integration
+// (JUnit).
 #include <stdio.h>
 
 #include "command.h"
@@ -14,9 +15,12 @@ static int run(int argc, char **argv)
 	struct cli_list prices = { 0 };
 	const struct cli_option options[] = {
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
-		{ "format", CLI_TEXT, &format, "FORMAT", "md, html (one file, needs no network), json, yaml, junit, matrix or matrix-yaml; default by the ending of -o "
+		{ "format", CLI_TEXT, &format, "FORMAT",
+			"md, html (one file, needs no network), json, yaml, junit, matrix or matrix-yaml; default by the ending "
+			"of -o "
 			"(.md .html .json .yaml .xml), else md" },
-		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...", "what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
+		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...",
+			"what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
 		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default standard output" },
 		{ "output", CLI_TEXT, &output, "FILE", NULL },
 		{ .kind = CLI_END },
@@ -27,7 +31,8 @@ static int run(int argc, char **argv)
 			"Works while a matrix runs. A summary of hardware, times by hardware and architecture, the best\n"
 			"hardware by model, memory, precisions, sweeps, failures, fallbacks, comparisons. Of more than 5000\n"
 			"questions it has the newest, and says so.\n\n"
-			"junit: a suite a platform, a case a cell. wrong, failed, ran elsewhere without --allow-fallback: failure\n"
+			"junit: a suite a platform, a case a cell. wrong, failed, ran elsewhere without --allow-fallback: "
+			"failure\n"
 			"(with it a right cell passes); crashed, timeout, not_asked, interrupted: error; unavailable,\n"
 			"unsupported, no_memory, compiles, unjudged, imported, the null engine in a platform's place: skipped,\n"
 			"with the reason.\n"
@@ -67,4 +72,5 @@ static int run(int argc, char **argv)
 	return status == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
-const struct command command_report = { "report", "what runs, what does not and why, what is fastest: md, html, json, yaml, junit", run };
+const struct command command_report = { "report",
+	"what runs, what does not and why, what is fastest: md, html, json, yaml, junit", run };

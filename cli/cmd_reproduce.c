@@ -22,18 +22,24 @@ static void show_notice(void *context, const char *text)
 	progress_notice(text);
 }
 
-static void print_answer(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer, const char *command)
+static void print_answer(
+	const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer, const char *command)
 {
 	emit("row %lld, again as row %lld\n  %s\n", (long long)r->old.row.row, (long long)now->row.row, command);
 	for (size_t i = 0; i < answer->count; i++)
-		emit("  %-14s %s: %s\n", answer->check[i].what, answer->check[i].holds > 0 ? "holds" : answer->check[i].holds ? "not told" : "does not hold", answer->check[i].words);
+		emit("  %-14s %s: %s\n", answer->check[i].what,
+			answer->check[i].holds > 0       ? "holds"
+				: answer->check[i].holds ? "not told"
+							 : "does not hold",
+			answer->check[i].words);
 	if (answer->differs)
 		emit("  %-14s %s\n", "another now", answer->differs);
 	emit("%s\n", answer->holds ? "holds" : "does not hold");
 }
 
 // The row is read first and the file closed: asking opens it for writing.
-static enum status ask(struct cells *c, struct reproduce *r, const struct machine *machine, struct cell_result *now, struct error *err)
+static enum status ask(
+	struct cells *c, struct reproduce *r, const struct machine *machine, struct cell_result *now, struct error *err)
 {
 	struct arena *a = &c->arena;
 	struct store store = { .notice = progress_notice };
@@ -44,7 +50,8 @@ static enum status ask(struct cells *c, struct reproduce *r, const struct machin
 	size_t count;
 	enum status st;
 
-	if ((st = plan_targets(&t, &count, a, &r->on, 1, r->options, err)) || (st = plan_model(m, a, r->model, &r->question, err)))
+	if ((st = plan_targets(&t, &count, a, &r->on, 1, r->options, err)) ||
+		(st = plan_model(m, a, r->model, &r->question, err)))
 		return st;
 	progress_line("looking at the engines");
 	json_t *platforms = detect_platforms(t, count, false);
@@ -57,10 +64,12 @@ static enum status ask(struct cells *c, struct reproduce *r, const struct machin
 		st = store_detection(&store, platforms, err);
 	json_decref(platforms);
 	if (!st)
-		st = plan_identify_or_refuse(m, a, progress_bytes, (void *)(uintptr_t)"reading the model's files, to know what it is", err);
+		st = plan_identify_or_refuse(
+			m, a, progress_bytes, (void *)(uintptr_t) "reading the model's files, to know what it is", err);
 	plan_memory(&memory, a, m, t, &r->question);
 	if (!st && !t->absent && !memory.refused)
-		st = plan_weights(m, a, &r->question, plan_cache_limit(), progress_bytes, (void *)"writing synthetic weights", err);
+		st = plan_weights(
+			m, a, &r->question, plan_cache_limit(), progress_bytes, (void *)"writing synthetic weights", err);
 	if (!st)
 		st = plan_run(m, t, &r->question, &memory, NULL, &store, &watch, a, now, err);
 	progress_clear();
@@ -82,16 +91,20 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay reproduce ROW [--command] [--json] [--db FILE]",
-		.text = "Asks the question of a row again, all of it (model, weights, shapes, platform, device, options, precision,\n"
-			"seeds, limits), as a new row, and holds the new answer against the old one. The verdict must be the same; the\n"
-			"largest error of the outputs at most twice as large, if the reference is the same; of the latency the 95 %\n"
+		.text = "Asks the question of a row again, all of it (model, weights, shapes, platform, device, options, "
+			"precision,\n"
+			"seeds, limits), as a new row, and holds the new answer against the old one. The verdict must be the "
+			"same; the\n"
+			"largest error of the outputs at most twice as large, if the reference is the same; of the latency the "
+			"95 %\n"
 			"intervals must overlap or the ratio be within 10 %, which two processes may differ (`assay ab` and\n"
 			"`assay compare` with 6 rows a side tell smaller differences). An unstable row, fewer than 6 runs or an\n"
 			"interval wider than 25 % of the median cannot tell. On another machine latency is not held against\n"
 			"it. Engine, version, weights, inputs or a place of the model that are others than then are named.\n\n"
 			"  assay reproduce 12\n"
 			"  assay reproduce 12 --command\n\n"
-			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, or it was\n"
+			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, or it "
+			"was\n"
 			"stopped.\n",
 		.options = options,
 		.min_words = 1,

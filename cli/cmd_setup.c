@@ -21,12 +21,12 @@ extern char **environ;
 
 struct setup {
 	struct arena arena;
-	const char *script, *into;           // tools/deps; the folder it fills
-	bool installed;                      // engines only, into the user's data folder
+	const char *script, *into; // tools/deps; the folder it fills
+	bool installed;            // engines only, into the user's data folder
 	bool yes, list, json, again, offline;
-	const char *groups;                  // "base,qnn"
-	json_t *about;                       // what the script says of them
-	uint64_t download, unpacked;         // of what is not here, bytes
+	const char *groups;          // "base,qnn"
+	json_t *about;               // what the script says of them
+	uint64_t download, unpacked; // of what is not here, bytes
 };
 
 // Where the program lies decides: PREFIX/bin/assay has PREFIX/share/assay/tools/deps.
@@ -49,7 +49,8 @@ static enum status find_script(struct setup *s, struct error *err)
 		else if (home && *home)
 			s->into = arena_printf(&s->arena, "%s/.local/share/assay", home);
 		else
-			return error_set(err, STATUS_BAD_INPUT, "neither XDG_DATA_HOME nor HOME is set, so there is no folder to bring engines to");
+			return error_set(err, STATUS_BAD_INPUT,
+				"neither XDG_DATA_HOME nor HOME is set, so there is no folder to bring engines to");
 		return STATUS_OK;
 	}
 #if defined(ASSAY_BUILD_TOOLS) && defined(ASSAY_BUILD_DEPS)
@@ -58,7 +59,8 @@ static enum status find_script(struct setup *s, struct error *err)
 	if (file_exists(s->script))
 		return STATUS_OK;
 #endif
-	return error_set(err, STATUS_UNAVAILABLE, "tools/deps, which fetches, is neither beside this program (../share/assay/tools/deps) nor in its source folder");
+	return error_set(err, STATUS_UNAVAILABLE,
+		"tools/deps, which fetches, is neither beside this program (../share/assay/tools/deps) nor in its source folder");
 }
 
 static bool has_word(const char *list, const char *word, size_t n)
@@ -79,15 +81,22 @@ static enum status choose_groups(struct setup *s, const char *const *words, size
 	struct error ignored = { 0 };
 	const char *path;
 	bool has_base = s->installed && !library_find(&s->arena, "onnxruntime", "libonnxruntime.so*", &path, &ignored) &&
-		!library_find(&s->arena, "openvino", "libopenvino_c.so*", &path, &ignored) && !library_find(&s->arena, "duckdb", "libduckdb.so*", &path, &ignored);
+		!library_find(&s->arena, "openvino", "libopenvino_c.so*", &path, &ignored) &&
+		!library_find(&s->arena, "duckdb", "libduckdb.so*", &path, &ignored);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *own = doctor_groups(arena_strndup(&s->arena, words[i], strcspn(words[i], ":")));      // "webgpu:native" too
+		const char *own =
+			doctor_groups(arena_strndup(&s->arena, words[i], strcspn(words[i], ":"))); // "webgpu:native" too
 		if (!own) {
 			text_done(&groups);
 			if (text_is(words[i], "mps"))
-				return error_set(err, STATUS_UNAVAILABLE, "mps needs macOS, whose ONNX Runtime has Core ML built in: there is nothing to bring here");
-			return error_set(err, STATUS_BAD_INPUT, "nothing is known that setup could bring for \"%s\"; it knows cpu, openvino, qnn, webgpu, webnn, cuda, tensorrt, rocm", words[i]);
+				return error_set(err, STATUS_UNAVAILABLE,
+					"mps needs macOS, whose ONNX Runtime has Core ML built in: there is nothing to bring "
+					"here");
+			return error_set(err, STATUS_BAD_INPUT,
+				"nothing is known that setup could bring for \"%s\"; it knows cpu, openvino, qnn, webgpu, webnn, "
+				"cuda, tensorrt, rocm",
+				words[i]);
 		}
 		for (const char *at = own; *at;) {
 			size_t n = strcspn(at, " ");
@@ -176,14 +185,16 @@ static enum status read_about(struct setup *s, struct error *err)
 			bool here = text_is(field[4], "here");
 			int64_t unpacked = 0;
 			text_to_int(field[5], 0, INT64_MAX, &unpacked);
-			group = json_pack("{s:s, s:b, s:I, s:I, s:I, s:s, s:[]}", "group", field[1], "here", (int)here, "download_bytes", (json_int_t)bytes,
-				"left_to_download_bytes", (json_int_t)(here ? 0 : left), "unpacked_bytes", (json_int_t)unpacked, "about", field[6], "packages");
+			group = json_pack("{s:s, s:b, s:I, s:I, s:I, s:s, s:[]}", "group", field[1], "here", (int)here,
+				"download_bytes", (json_int_t)bytes, "left_to_download_bytes", (json_int_t)(here ? 0 : left),
+				"unpacked_bytes", (json_int_t)unpacked, "about", field[6], "packages");
 			json_array_append_new(s->about, group);
 			s->download += here && !s->again ? 0 : (uint64_t)left;
 			s->unpacked += here && !s->again ? 0 : (uint64_t)unpacked;
 		} else if (group) {
-			json_array_append_new(json_object_get(group, "packages"), json_pack("{s:s, s:s, s:I, s:s}", "name", field[1], "version", field[5],
-				"download_bytes", (json_int_t)bytes, "license", field[6]));
+			json_array_append_new(json_object_get(group, "packages"),
+				json_pack("{s:s, s:s, s:I, s:s}", "name", field[1], "version", field[5], "download_bytes",
+					(json_int_t)bytes, "license", field[6]));
 		}
 	}
 	if (f)
@@ -202,18 +213,21 @@ static void print_about(struct setup *s)
 	{
 		bool here = json_is_true(json_object_get(group, "here"));
 		const char *name = json_string_value(json_object_get(group, "group"));
-		const char *unpacked = show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(group, "unpacked_bytes")));
+		const char *unpacked =
+			show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(group, "unpacked_bytes")));
 		if (here)
 			emit("%-7s is here (%s)\n", name, unpacked);
 		else
 			emit("%-7s is not here: %s to download, %s unpacked\n", name,
-				show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(group, "left_to_download_bytes"))), unpacked);
+				show_size(&s->arena,
+					(uint64_t)json_integer_value(json_object_get(group, "left_to_download_bytes"))),
+				unpacked);
 		emit("        %s\n", json_string_value(json_object_get(group, "about")));
-		json_array_foreach(json_object_get(group, "packages"), k, package)
-			emit("        %-38s %9s  %s\n", arena_printf(&s->arena, "%s %s", json_string_value(json_object_get(package, "name")),
+		json_array_foreach(json_object_get(group, "packages"), k, package) emit("        %-38s %9s  %s\n",
+			arena_printf(&s->arena, "%s %s", json_string_value(json_object_get(package, "name")),
 				json_string_value(json_object_get(package, "version"))),
-				show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(package, "download_bytes"))),
-				json_string_value(json_object_get(package, "license")));
+			show_size(&s->arena, (uint64_t)json_integer_value(json_object_get(package, "download_bytes"))),
+			json_string_value(json_object_get(package, "license")));
 	}
 	emit("into %s\n", s->into);
 	emit_flush();
@@ -236,7 +250,8 @@ static int ask(struct setup *s)
 	if (s->yes)
 		return EXIT_GOOD;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return cli_bad_use("nothing was fetched: add --yes to download %s and unpack %s", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
+		return cli_bad_use("nothing was fetched: add --yes to download %s and unpack %s",
+			show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
 	emit("Download %s and unpack %s? [y/N] ", show_size(&s->arena, s->download), show_size(&s->arena, s->unpacked));
 	emit_flush();
 	if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
@@ -291,7 +306,8 @@ static int run(int argc, char **argv)
 
 	if (code < 0) {
 		cli_catch_stop();
-		if (find_script(&s, &err) || choose_groups(&s, (const char *const *)argv + 1, (size_t)words, &err) || read_about(&s, &err)) {
+		if (find_script(&s, &err) || choose_groups(&s, (const char *const *)argv + 1, (size_t)words, &err) ||
+			read_about(&s, &err)) {
 			code = cli_error(&err);
 		} else {
 			if (!s.json)
@@ -304,7 +320,8 @@ static int run(int argc, char **argv)
 			if (!code && !s.list && !s.json)
 				emit("` proves it.\n");
 			if (s.json) {
-				json_t *all = json_pack("{s:s, s:b, s:O}", "into", s.into, "complete", code == EXIT_GOOD && (!s.list || everything_here(&s)), "groups", s.about);
+				json_t *all = json_pack("{s:s, s:b, s:O}", "into", s.into, "complete",
+					code == EXIT_GOOD && (!s.list || everything_here(&s)), "groups", s.about);
 				show_json(all);
 				json_decref(all);
 			}

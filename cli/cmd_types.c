@@ -37,16 +37,19 @@ static json_t *type_json(const struct conform_type *t, size_t i, const char *on)
 	json_t *failed = json_array();
 	for (size_t k = 0; k < t->count; k++)
 		if (!t->cases[k].passed)
-			json_array_append_new(failed, json_pack("{s:s, s:s?}", "case", t->cases[k].name, "reason", t->cases[k].reason));
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:o}", "type", t->model_type, "family", arch_type_family(i), "dialect",
-		arch_type_dialect(i), "architecture", arch_type_architecture(i), "heads", heads(t), "platform", on, "cases", (json_int_t)t->count,
-		"cases_passed", (json_int_t)t->passed, "failed", failed);
+			json_array_append_new(
+				failed, json_pack("{s:s, s:s?}", "case", t->cases[k].name, "reason", t->cases[k].reason));
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:o}", "type", t->model_type, "family", arch_type_family(i),
+		"dialect", arch_type_dialect(i), "architecture", arch_type_architecture(i), "heads", heads(t), "platform", on,
+		"cases", (json_int_t)t->count, "cases_passed", (json_int_t)t->passed, "failed", failed);
 }
 
 static void print_type(const json_t *o, const char *before, const char *between, const char *after)
 {
-	emit("%s%-26s%s%-12s%s%2lld/%-2lld%s", before, json_string_value(json_object_get(o, "type")), between, json_string_value(json_object_get(o, "family")),
-		between, (long long)json_integer_value(json_object_get(o, "cases_passed")), (long long)json_integer_value(json_object_get(o, "cases")), between);
+	emit("%s%-26s%s%-12s%s%2lld/%-2lld%s", before, json_string_value(json_object_get(o, "type")), between,
+		json_string_value(json_object_get(o, "family")), between,
+		(long long)json_integer_value(json_object_get(o, "cases_passed")),
+		(long long)json_integer_value(json_object_get(o, "cases")), between);
 	const json_t *list = json_object_get(o, "heads");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		emit("%s%s", i ? ", " : "", json_string_value(json_array_get(list, i)));
@@ -92,7 +95,8 @@ static int run(int argc, char **argv)
 	bool json = false, markdown = false;
 	const struct cli_option options[] = {
 		{ "on", CLI_TEXT, &on, "PLATFORM", "where the cases run: cpu, openvino, openvino:GPU, ...; default cpu" },
-		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a type, with `cases` and `cases_passed`" },
+		{ "json", CLI_FLAG, &json, NULL,
+			"an array on standard output, one object a type, with `cases` and `cases_passed`" },
 		{ "markdown", CLI_FLAG, &markdown, NULL, "a table for docs/TYPES.md" },
 		{ .kind = CLI_END },
 	};

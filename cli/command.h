@@ -13,29 +13,35 @@
 
 struct command {
 	const char *name;
-	const char *summary;                 // one line for `assay --help`; NULL: not listed there
-	int (*run)(int argc, char **argv);   // argv[0] is the command's name; returns the exit code
+	const char *summary;               // one line for `assay --help`; NULL: not listed there
+	int (*run)(int argc, char **argv); // argv[0] is the command's name; returns the exit code
 };
 
 enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_INTEGERS, CLI_END };
 
 struct cli_option {
-	const char *name;                    // "batch" for --batch N and --batch=N; one letter, "o", for -o N and --o N
+	const char *name; // "batch" for --batch N and --batch=N; one letter, "o", for -o N and --o N
 	enum cli_kind kind;
-	void *out;                           // bool *, const char **, int64_t *, double *, struct cli_list *, struct cli_integers *
-	const char *argument;                // "N" in the help; NULL for a flag
-	const char *help;                    // NULL: not listed (another spelling of the option above)
-	double min, max;                     // of a number; both 0: any
+	void *out;            // bool *, const char **, int64_t *, double *, struct cli_list *, struct cli_integers *
+	const char *argument; // "N" in the help; NULL for a flag
+	const char *help;     // NULL: not listed (another spelling of the option above)
+	double min, max;      // of a number; both 0: any
 };
 
-struct cli_list { const char **items; int count; };       // "a,b,c" and repeated options add up; lives till exit
-struct cli_integers { int64_t *items; int count; };       // "1,2,4": likewise
+struct cli_list {
+	const char **items;
+	int count;
+}; // "a,b,c" and repeated options add up; lives till exit
+struct cli_integers {
+	int64_t *items;
+	int count;
+}; // "1,2,4": likewise
 
 struct cli_usage {
-	const char *synopsis;                // "assay run MODEL... [options]"
-	const char *text;                    // paragraphs and examples behind the options; may be NULL
-	const struct cli_option *options;    // ends with CLI_END
-	int min_words, max_words;            // positional arguments; max -1: any number
+	const char *synopsis;             // "assay run MODEL... [options]"
+	const char *text;                 // paragraphs and examples behind the options; may be NULL
+	const struct cli_option *options; // ends with CLI_END
+	int min_words, max_words;         // positional arguments; max -1: any number
 };
 
 enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
@@ -66,6 +72,8 @@ void cli_watch_database(void);
 extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
-extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile, command_report, command_query, command_explain, command_conform, command_types, command_cache, command_cell, command_fetch;
+extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile,
+	command_report, command_query, command_explain, command_conform, command_types, command_cache, command_cell,
+	command_fetch;
 
 #endif

@@ -103,7 +103,8 @@ void emit_progress(const char *text, int width)
 	struct text t = { 0 };
 
 	visible_add(&t, text, strlen(text));
-	emit_to(stderr, "\r\033[K%.*s", width, text_get(&t));    // visible already, so this changes nothing and cuts no character in two
+	emit_to(stderr, "\r\033[K%.*s", width,
+		text_get(&t)); // visible already, so this changes nothing and cuts no character in two
 	fflush(stderr);
 	text_done(&t);
 }
@@ -118,5 +119,5 @@ void emit_in_handler(const char *const *parts)
 			line[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
 	line[n++] = '\n';
 	if (write(2, line, n) < 0)
-		return;                              // there is nobody to tell
+		return; // there is nobody to tell
 }

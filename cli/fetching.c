@@ -68,8 +68,9 @@ static void show(void *context, const struct fetch *f, size_t i, uint64_t done)
 		progress_line("[%zu/%zu] %s: %s of %s, %s/s, %s left", i + 1, f->count, file->name, show_size(&a, all),
 			show_size(&a, f->total_bytes), show_size(&a, (uint64_t)rate), rate > 0 ? progress_duration(left_s) : "?");
 	} else {
-		emit_error("  [%zu/%zu] %s: %s of %s in all, %s/s, about %s left\n", i + 1, f->count, file->name, show_size(&a, all),
-			show_size(&a, f->total_bytes), show_size(&a, (uint64_t)rate), rate > 0 ? progress_duration(left_s) : "?");
+		emit_error("  [%zu/%zu] %s: %s of %s in all, %s/s, about %s left\n", i + 1, f->count, file->name,
+			show_size(&a, all), show_size(&a, f->total_bytes), show_size(&a, (uint64_t)rate),
+			rate > 0 ? progress_duration(left_s) : "?");
 	}
 end:
 	arena_done(&a);
@@ -84,8 +85,9 @@ const struct fetch_watch *fetching_watch(struct fetching *x)
 const char *fetching_words(struct arena *a, const struct fetch *f)
 {
 	uint64_t here = f->here_bytes + f->partial_bytes;
-	return arena_printf(a, "%s, commit %.7s of %s at %s: %zu of its %zu files, %s%s%s", f->model, f->commit, f->revision, f->endpoint,
-		f->count, f->listed, show_size(a, f->total_bytes), here ? arena_printf(a, ", %s of it here", show_size(a, here)) : "",
+	return arena_printf(a, "%s, commit %.7s of %s at %s: %zu of its %zu files, %s%s%s", f->model, f->commit, f->revision,
+		f->endpoint, f->count, f->listed, show_size(a, f->total_bytes),
+		here ? arena_printf(a, ", %s of it here", show_size(a, here)) : "",
 		here && here == f->total_bytes ? ": nothing is to be fetched" : "");
 }
 
@@ -159,10 +161,13 @@ int fetching_all(struct fetching *x)
 		emit_error("assay: %s %s\n", x->dry_run ? "would fetch" : "fetching", fetching_words(a, f));
 	}
 	if (x->count > 1)
-		emit_error("assay: %s to fetch in all; %s free under %s\n", show_size(a, left), show_size(a, available), hub_cache_dir(a));
+		emit_error("assay: %s to fetch in all; %s free under %s\n", show_size(a, left), show_size(a, available),
+			hub_cache_dir(a));
 	if (left > available)
-		return cli_bad_use("no space: %s are to be fetched, and %s are free under %s; free some, let HF_HUB_CACHE name another "
-			"disk, or ask for fewer models", show_size(a, left), show_size(a, available), hub_cache_dir(a));
+		return cli_bad_use(
+			"no space: %s are to be fetched, and %s are free under %s; free some, let HF_HUB_CACHE name another "
+			"disk, or ask for fewer models",
+			show_size(a, left), show_size(a, available), hub_cache_dir(a));
 	for (size_t i = 0; i < x->count && !x->dry_run; i++) {
 		enum status s = fetching_run(x, x->plans[i], &err);
 		if (s != STATUS_OK) {

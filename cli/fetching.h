@@ -6,19 +6,19 @@
 
 #include "hub/fetch.h"
 
-struct fetching {                            // zero but for `offline` and `dry_run` at first
-	bool offline;                        // ask nobody
-	bool dry_run;                        // say what would be fetched
+struct fetching {     // zero but for `offline` and `dry_run` at first
+	bool offline; // ask nobody
+	bool dry_run; // say what would be fetched
 	struct arena arena;
 	struct fetch_watch watch;
 	struct fetch **plans;
 	size_t count;
 	// Of the plan that runs.
 	double shown_ms, line_ms, file_ms;
-	double rate, mark_ms;                // bytes a second, and when that was last looked at
+	double rate, mark_ms; // bytes a second, and when that was last looked at
 	uint64_t mark_bytes;
 	size_t file;
-	uint64_t file_from;                  // bytes of the file that an earlier try had brought
+	uint64_t file_from; // bytes of the file that an earlier try had brought
 };
 
 // Asks the Hub about a name that is not here, or not with its weights (FETCH_MODEL), and plans to fetch it; *added says whether

@@ -65,14 +65,15 @@ static int unknown_command(const char *name)
 static void print_help(void)
 {
 	emit("usage: assay COMMAND [arguments]\n\n"
-	    "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, why?\n\n");
+	     "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, "
+	     "why?\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		if ((*c)->summary)
 			emit("  %-10s %s\n", (*c)->name, (*c)->summary);
 	emit("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
-	    "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
-	    "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
-	    "2 a cell has another verdict; 3 a cell is wrong.\n");
+	     "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
+	     "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"
+	     "2 a cell has another verdict; 3 a cell is wrong.\n");
 }
 
 static int dispatch(int argc, char **argv)

@@ -145,7 +145,7 @@ static void print_help(const struct cli_usage *usage)
 
 // ---- parsing -----------------------------------------------------------------------------------------------------
 
-static struct arena lists;           // what lists hold lives till exit
+static struct arena lists; // what lists hold lives till exit
 
 static void list_add(struct cli_list *list, const char *text)
 {
@@ -198,9 +198,9 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 		return integers_add(o->out, o, shown, value);
 	case CLI_INTEGER:
 		if (!text_to_int(value, limited ? (int64_t)o->min : INT64_MIN, limited ? (int64_t)o->max : INT64_MAX, &integer))
-			return limited ? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max,
-						 value)
-				       : cli_bad_use("%s wants a whole number, not '%s'", shown, value);
+			return limited
+				? cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max, value)
+				: cli_bad_use("%s wants a whole number, not '%s'", shown, value);
 		*(int64_t *)o->out = integer;
 		return 0;
 	case CLI_REAL:
@@ -272,7 +272,8 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	if (o->kind != CLI_TEXT && *value == '\0')
 		return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
 	int code = set_value(o, shown, value);
-	while (code == 0 && usage->max_words == 0 && (o->kind == CLI_LIST || o->kind == CLI_INTEGERS) && *i + 1 < argc && argv[*i + 1][0] != '-' && argv[*i + 1][0])
+	while (code == 0 && usage->max_words == 0 && (o->kind == CLI_LIST || o->kind == CLI_INTEGERS) && *i + 1 < argc &&
+		argv[*i + 1][0] != '-' && argv[*i + 1][0])
 		code = set_value(o, shown, argv[++*i]);
 	return code;
 }

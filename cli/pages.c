@@ -35,7 +35,8 @@ static void find_path(uintptr_t address, char *line, size_t size)
 			line[length] = 0;
 			for (int k = 0; k < 2; k++, at++)
 				for (; line[at] && line[at] != '-' && line[at] != ' '; at++)
-					number[k] = number[k] * 16 + (uintptr_t)(line[at] <= '9' ? line[at] - '0' : line[at] - 'a' + 10);
+					number[k] = number[k] * 16 +
+						(uintptr_t)(line[at] <= '9' ? line[at] - '0' : line[at] - 'a' + 10);
 			char *path = strchr(line, '/');
 			if (address >= number[0] && address < number[1] && path) {
 				memmove(line, path, strlen(path) + 1);

@@ -7,7 +7,7 @@
 #include "emit.h"
 #include "progress.h"
 
-#define READING_MEMORY ((int64_t)1536 << 20)     // DuckDB's own (DB_MEMORY), a result and what is made of it
+#define READING_MEMORY ((int64_t)1536 << 20) // DuckDB's own (DB_MEMORY), a result and what is made of it
 
 static void give_up(const char *sentence)
 {

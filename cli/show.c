@@ -68,7 +68,8 @@ static void lines(struct arena *a, const char *label, const char *text)
 	}
 }
 
-// Who says that it is right. Of a golden file the program knows who made it only where it is its own; else the file's word is quoted.
+// Who says that it is right. Of a golden file the program knows who made it only where it is its own; else the file's word is
+// quoted.
 static const char *agreement(struct arena *a, const struct row *r, enum verdict v)
 {
 	if (!r->reference)
@@ -76,8 +77,8 @@ static const char *agreement(struct arena *a, const struct row *r, enum verdict 
 	if (!text_is(r->reference, "golden"))
 		return v == VERDICT_RIGHT ? "engines agree" : "engines do not agree";
 	return arena_printf(a, "%s with %s%s%s%s", v == VERDICT_RIGHT ? "agrees" : "does not agree", golden_what(r, a),
-		r->golden_case || !r->golden_word ? "" : "; the file says it was made by \"", r->golden_case || !r->golden_word ? "" : r->golden_word,
-		r->golden_case || !r->golden_word ? "" : "\"");
+		r->golden_case || !r->golden_word ? "" : "; the file says it was made by \"",
+		r->golden_case || !r->golden_word ? "" : r->golden_word, r->golden_case || !r->golden_word ? "" : "\"");
 }
 
 static void add_reference(struct text *t, struct arena *arena, const struct row *r, enum verdict v)
@@ -113,12 +114,14 @@ static void add_error(struct text *t, const struct row *r)
 	if (!isnan(r->top1_agreement))
 		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
 	if (!isnan(r->perplexity) && !isnan(r->perplexity_float32))
-		text_addf(t, ", perplexity %.5g on %s tokens, the reference's %.5g", r->perplexity, text_is(r->reference, "golden") ? "the given" : "random", r->perplexity_float32);
+		text_addf(t, ", perplexity %.5g on %s tokens, the reference's %.5g", r->perplexity,
+			text_is(r->reference, "golden") ? "the given" : "random", r->perplexity_float32);
 	if (r->non_finite != ROW_NONE && r->non_finite > 0)
 		text_addf(t, ", %lld values are not finite", (long long)r->non_finite);
 	if (r->not_judged)
-		text_addf(t, "; not judged, the reference does not hold them or nothing in them can be compared: %s", r->not_judged);
-	if (r->graph_verdict)                            // figures; the judgements have lines of their own
+		text_addf(t, "; not judged, the reference does not hold them or nothing in them can be compared: %s",
+			r->not_judged);
+	if (r->graph_verdict) // figures; the judgements have lines of their own
 		return;
 	add_bound(t, r);
 }
@@ -136,8 +139,10 @@ static const char *headline(const struct cell_result *result, struct arena *a)
 		return "computed as asked, and loses more against its reference than was allowed";
 	if (!r->graph_verdict || (result->verdict != VERDICT_RIGHT && result->verdict != VERDICT_LOSSY) || isnan(r->cosine))
 		return verdict_sentence(result->verdict);
-	text_addf(&t, "%s; against %s it loses: cosine %.6g", result->verdict == VERDICT_RIGHT ? "computed as asked: graph and arithmetic are right" :
-		verdict_sentence(result->verdict), text_is(r->reference, "golden") ? "the golden outputs" : "float32", r->cosine);
+	text_addf(&t, "%s; against %s it loses: cosine %.6g",
+		result->verdict == VERDICT_RIGHT ? "computed as asked: graph and arithmetic are right"
+						 : verdict_sentence(result->verdict),
+		text_is(r->reference, "golden") ? "the golden outputs" : "float32", r->cosine);
 	if (!isnan(r->top1_agreement))
 		text_addf(&t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
 	if (!isnan(r->perplexity) && !isnan(r->perplexity_float32))
@@ -175,7 +180,8 @@ static void add_arithmetic(struct text *t, const struct row *r)
 		return;
 	text_addf(t, "%s", r->arithmetic_verdict);
 	if (r->arithmetic_reference)
-		text_addf(t, ": max %.3g, NMSE %.2g, cosine %.9g against %s", r->arithmetic_max_abs_error, r->arithmetic_nmse, r->arithmetic_cosine, r->arithmetic_reference);
+		text_addf(t, ": max %.3g, NMSE %.2g, cosine %.9g against %s", r->arithmetic_max_abs_error, r->arithmetic_nmse,
+			r->arithmetic_cosine, r->arithmetic_reference);
 	add_bound(t, r);
 }
 
@@ -186,7 +192,8 @@ static void add_nodes(struct text *t, const struct row *r)
 	if (r->nodes_on_platform == ROW_NONE) {
 		text_addf(t, "%lld in the graph; where they ran is not known", (long long)r->nodes);
 	} else {
-		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes, r->tried ? r->tried : r->requested);
+		text_addf(t, "%lld of %lld on %s", (long long)r->nodes_on_platform, (long long)r->nodes,
+			r->tried ? r->tried : r->requested);
 		if (r->nodes_fused != ROW_NONE && r->nodes_fused > 0)
 			text_addf(t, ", %lld fused into others", (long long)r->nodes_fused);
 		if (r->partitions != ROW_NONE && r->partitions > 1)
@@ -208,17 +215,22 @@ static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
 	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)
 		text_addf(t, "%lld of %lld nodes %s elsewhere", (long long)r->nodes_elsewhere, (long long)r->nodes,
 			v == VERDICT_COMPILES || v == VERDICT_UNSUPPORTED ? "were left" : "ran");
-	json_array_foreach(refused, i, one) {
-		const char *op = json_string_value(json_object_get(one, "op")), *dtype = json_string_value(json_object_get(one, "dtype")),
-			*where = json_string_value(json_object_get(one, "where")), *reason = json_string_value(json_object_get(one, "reason"));
+	json_array_foreach(refused, i, one)
+	{
+		const char *op = json_string_value(json_object_get(one, "op")),
+			   *dtype = json_string_value(json_object_get(one, "dtype")),
+			   *where = json_string_value(json_object_get(one, "where")),
+			   *reason = json_string_value(json_object_get(one, "reason"));
 
 		if (i == SHOWN) {
-			text_addf(t, " and %zu more kinds (`assay explain %lld`)", json_array_size(refused) - i, (long long)r->row);
+			text_addf(
+				t, " and %zu more kinds (`assay explain %lld`)", json_array_size(refused) - i, (long long)r->row);
 			break;
 		}
 		if (!i && where)
 			text_addf(t, ", on %s", where);
-		text_addf(t, "%s %lld %s%s%s", i ? "," : ":", (long long)json_integer_value(json_object_get(one, "count")), op ? op : "?", dtype ? " " : "", dtype ? dtype : "");
+		text_addf(t, "%s %lld %s%s%s", i ? "," : ":", (long long)json_integer_value(json_object_get(one, "count")),
+			op ? op : "?", dtype ? " " : "", dtype ? dtype : "");
 		if (reason)
 			text_addf(t, " (%s)", reason);
 	}
@@ -228,11 +240,15 @@ static void add_elsewhere(struct text *t, const struct row *r, enum verdict v)
 static void add_overheads(struct text *t, struct arena *a, const struct row *r)
 {
 	if (r->warmup_runs != ROW_NONE)
-		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s", ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
+		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s",
+			ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
 	if (!isnan(r->clock_overhead_us))
 		text_addf(t, "; reading the clock takes %.2g us", r->clock_overhead_us);
 	if (!isnan(r->harness_overhead_us))
-		text_addf(t, text_is(r->task, "generate") ? "; assay's own work for a token, in its time, %.3g us" : ", assay's own work for a run %.2g us", r->harness_overhead_us);
+		text_addf(t,
+			text_is(r->task, "generate") ? "; assay's own work for a token, in its time, %.3g us"
+						     : ", assay's own work for a run %.2g us",
+			r->harness_overhead_us);
 }
 
 static void add_time(struct text *t, struct arena *a, const struct cell_result *result)
@@ -265,15 +281,20 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 			text_addf(t, " behind the encoder's %s ms", ms(a, r->encoder_ms));
 		text_addf(t, "; then %.1f tokens a second, each ", r->tokens_per_s);
 	}
-	text_addf(t, "%s, the median of %lld %s (%s to %s", qualified(a, arena_printf(a, "%s ms", ms(a, r->latency_ms)), r), r->samples == ROW_NONE ? 0LL : (long long)r->samples,
-		r->task ? "tokens" : r->scenario ? "queries" : "runs", ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+	text_addf(t, "%s, the median of %lld %s (%s to %s", qualified(a, arena_printf(a, "%s ms", ms(a, r->latency_ms)), r),
+		r->samples == ROW_NONE ? 0LL : (long long)r->samples,
+		r->task               ? "tokens"
+			: r->scenario ? "queries"
+				      : "runs",
+		ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
 	for (size_t i = 0; i < sizeof within / sizeof *within; i++)
 		if (!isnan(within[i].value))
 			text_addf(t, ", %s %% within %s ms", within[i].name, ms(a, within[i].value));
 	if (!isnan(r->latency_low_ms))
-		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", ms(a, r->latency_low_ms), ms(a, r->latency_high_ms));
+		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", ms(a, r->latency_low_ms),
+			ms(a, r->latency_high_ms));
 	else if (r->samples != ROW_NONE && r->samples < STATS_INTERVAL_LEAST)
 		text_addf(t, "; no 95 %% interval of the median: n too small, %d runs are needed", STATS_INTERVAL_LEAST);
 	if (!isnan(r->throughput_per_s))
@@ -294,7 +315,9 @@ static void add_precision(struct text *t, const struct row *r)
 	text_addf(t, "%s%s%s", r->precision, r->precision_by ? ", by the " : "", r->precision_by ? r->precision_by : "");
 	if (isnan(x)) {
 		if (precision_is_reduced(precision_find(r->precision)) && !isnan(r->latency_ms))
-			text_add(t, "; the same was not measured in float32 here: run it without --precision to know whether it is faster");
+			text_add(t,
+				"; the same was not measured in float32 here: run it without --precision to know whether it is "
+				"faster");
 		return;
 	}
 	const char *claim = r->against_float32_claim, *why = r->against_float32_why;
@@ -307,7 +330,8 @@ static void add_precision(struct text *t, const struct row *r)
 		text_add(t, "; as fast as float32 here within 2 %");
 	else
 		text_add(t, "; whether it is faster than float32 here: cannot tell");
-	text_addf(t, " (%s%s%.3f of the time of row %lld)", why ? why : "", why ? "; " : "", x, (long long)r->against_float32_row);
+	text_addf(
+		t, " (%s%s%.3f of the time of row %lld)", why ? why : "", why ? "; " : "", x, (long long)r->against_float32_row);
 }
 
 static void add_scenario(struct text *t, const struct row *r)
@@ -316,8 +340,10 @@ static void add_scenario(struct text *t, const struct row *r)
 	const char *why = json_string_value(json_object_get(said, "why"));
 
 	if (why)
-		text_addf(t, "%s%s: %s (%lld queries of %lld samples)", r->scenario ? r->scenario : "single-stream", json_is_true(json_object_get(said, "valid")) ? "" : ", NOT VALID",
-			why, (long long)json_integer_value(json_object_get(said, "queries")), (long long)json_integer_value(json_object_get(said, "samples_per_query")));
+		text_addf(t, "%s%s: %s (%lld queries of %lld samples)", r->scenario ? r->scenario : "single-stream",
+			json_is_true(json_object_get(said, "valid")) ? "" : ", NOT VALID", why,
+			(long long)json_integer_value(json_object_get(said, "queries")),
+			(long long)json_integer_value(json_object_get(said, "samples_per_query")));
 	json_decref(said);
 }
 
@@ -326,7 +352,8 @@ static void add_leak(struct text *t, const struct row *r)
 	if (isnan(r->leak_mib_per_cycle))
 		return;
 	text_addf(t, "%s: %.3f MiB stay behind each of %lld cycles of opening, running and closing (95 %% interval %.3f to %.3f)",
-		r->leak_low_mib > 0 ? "it leaks" : "none found", r->leak_mib_per_cycle, (long long)r->cycles, r->leak_low_mib, r->leak_high_mib);
+		r->leak_low_mib > 0 ? "it leaks" : "none found", r->leak_mib_per_cycle, (long long)r->cycles, r->leak_low_mib,
+		r->leak_high_mib);
 }
 
 static void add_tokens(struct text *t, struct arena *a, const struct row *r)
@@ -334,29 +361,36 @@ static void add_tokens(struct text *t, struct arena *a, const struct row *r)
 	if (r->tokens_unlike_uncached == ROW_NONE)
 		return;
 	if (r->tokens_unlike_uncached)
-		text_addf(t, "%lld of %lld are NOT those of a run without a cache", (long long)r->tokens_unlike_uncached, (long long)(r->new_tokens * r->batch));
+		text_addf(t, "%lld of %lld are NOT those of a run without a cache", (long long)r->tokens_unlike_uncached,
+			(long long)(r->new_tokens * r->batch));
 	else
-		text_addf(t, "all %lld as without a cache (logits within %.2g)", (long long)(r->new_tokens * r->batch), r->uncached_max_error);
+		text_addf(t, "all %lld as without a cache (logits within %.2g)", (long long)(r->new_tokens * r->batch),
+			r->uncached_max_error);
 	if (!isnan(r->token_agreement))
 		text_addf(t, "; behind the tokens of float32 it chooses the same in %.4g %%", 100 * r->token_agreement);
 	if (r->cache_bytes != ROW_NONE)
-		text_addf(t, "; the cache is %s, and the engine writes %s of it for each token", show_size(a, (uint64_t)r->cache_bytes),
-			show_size(a, (uint64_t)r->cache_copied_bytes));
+		text_addf(t, "; the cache is %s, and the engine writes %s of it for each token",
+			show_size(a, (uint64_t)r->cache_bytes), show_size(a, (uint64_t)r->cache_copied_bytes));
 }
 
 // Each figure by the name of what it is: they are of different moments, and none is a part of another.
 static void add_memory(struct text *t, const struct row *r)
 {
-	const struct { const char *what; double mib; } parts[] = { { "peak anonymous", r->peak_anonymous_mib }, { "largest PSS at the end of a phase", r->peak_pss_mib },
+	const struct {
+		const char *what;
+		double mib;
+	} parts[] = { { "peak anonymous", r->peak_anonymous_mib }, { "largest PSS at the end of a phase", r->peak_pss_mib },
 		{ "on the device", r->device_memory_mib }, { "high-water mark of the resident set", r->peak_resident_mib } };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!isnan(parts[i].mib))
 			text_addf(t, "%s%s %.1f MiB", t->length ? "; " : "", parts[i].what, parts[i].mib);
 	if (!isnan(r->predicted_mib) && !isnan(r->peak_resident_mib))
-		text_addf(t, " (predicted %.1f, %+.1f %%)", r->predicted_mib, 100 * (r->predicted_mib / r->peak_resident_mib - 1));
+		text_addf(
+			t, " (predicted %.1f, %+.1f %%)", r->predicted_mib, 100 * (r->predicted_mib / r->peak_resident_mib - 1));
 	else if (!isnan(r->predicted_mib))
-		text_addf(t, "%spredicted high-water mark of the resident set %.1f MiB, which was not measured", t->length ? "; " : "", r->predicted_mib);
+		text_addf(t, "%spredicted high-water mark of the resident set %.1f MiB, which was not measured",
+			t->length ? "; " : "", r->predicted_mib);
 	if (r->memory_sampling && t->length)
 		text_addf(t, " [%s]", r->memory_sampling);
 }
@@ -392,7 +426,8 @@ static void add_shape(struct text *t, const struct row *r)
 	if (r->sequence != ROW_NONE)
 		text_addf(t, "%ssequence %lld", t->length ? ", " : "", (long long)r->sequence);
 	if (row_is_brief(r))
-		text_addf(t, " of the usual %lld: the device is emulated and no length was asked for", (long long)r->asked_sequence);
+		text_addf(t, " of the usual %lld: the device is emulated and no length was asked for",
+			(long long)r->asked_sequence);
 	if (r->padding > 0)
 		text_addf(t, ", %.3g %% of the tokens padding", 100 * r->padding);
 	if (r->form)
@@ -419,10 +454,34 @@ void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
-	enum { DEVICE, REFERENCE, ERROR, GRAPH, ARITHMETIC, WORST, NODES, ELSEWHERE, FALLBACK, TIME, LATENCY, UNSTABLE, SCENARIO, PRECISION, TOKENS, MEMORY, LEAK, WEIGHTS,
-		SHAPE, INPUTS, CONFORMANCE, ROW, LINES };
-	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes", "elsewhere", "fallback", "time", "latency", "unstable",
-		"scenario", "precision", "tokens", "memory", "leak", "weights", "shape", "inputs", "conformance", "row" };
+	enum {
+		DEVICE,
+		REFERENCE,
+		ERROR,
+		GRAPH,
+		ARITHMETIC,
+		WORST,
+		NODES,
+		ELSEWHERE,
+		FALLBACK,
+		TIME,
+		LATENCY,
+		UNSTABLE,
+		SCENARIO,
+		PRECISION,
+		TOKENS,
+		MEMORY,
+		LEAK,
+		WEIGHTS,
+		SHAPE,
+		INPUTS,
+		CONFORMANCE,
+		ROW,
+		LINES
+	};
+	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes",
+		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "leak",
+		"weights", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s on %s", r->model, r->requested);
@@ -443,7 +502,8 @@ void show_result(const struct cell_result *result, const char *db)
 		text_add(&t[WORST], r->worst);
 	add_nodes(&t[NODES], r);
 	add_elsewhere(&t[ELSEWHERE], r, result->verdict);
-	if (r->fallback_reason && !(result->verdict == VERDICT_FELL_BACK && r->cause && text_starts(r->cause, r->fallback_reason)))
+	if (r->fallback_reason &&
+		!(result->verdict == VERDICT_FELL_BACK && r->cause && text_starts(r->cause, r->fallback_reason)))
 		text_add(&t[FALLBACK], r->fallback_reason);
 	add_time(&t[TIME], &a, result);
 	add_latency(&t[LATENCY], &a, r);
@@ -460,8 +520,10 @@ void show_result(const struct cell_result *result, const char *db)
 		text_add(&t[INPUTS], r->inputs_note);
 	bool is_reduced = r->precision && precision_is_reduced(precision_find(r->precision));
 	if (r->type_conformance)
-		text_addf(&t[CONFORMANCE], "%s cases of type %s that assay ships agree with transformers in float32 on this platform%s%s", r->type_conformance,
-			r->model_type, is_reduced ? "; they say nothing of " : "", is_reduced ? r->precision : "");
+		text_addf(&t[CONFORMANCE],
+			"%s cases of type %s that assay ships agree with transformers in float32 on this platform%s%s",
+			r->type_conformance, r->model_type, is_reduced ? "; they say nothing of " : "",
+			is_reduced ? r->precision : "");
 	if (db && r->row != ROW_NONE)
 		text_addf(&t[ROW], "%lld in %s", (long long)r->row, db);
 	for (size_t i = 0; i < LINES; i++) {

@@ -21,13 +21,9 @@ static bool holds_plain(const json_t *v)
 	size_t i;
 
 	if (json_is_object(v)) {
-		json_object_foreach((json_t *)v, key, one)
-			if (!is_plain(one))
-				return false;
+		json_object_foreach((json_t *)v, key, one) if (!is_plain(one)) return false;
 	} else {
-		json_array_foreach(v, i, one)
-			if (!is_plain(one))
-				return false;
+		json_array_foreach(v, i, one) if (!is_plain(one)) return false;
 	}
 	return true;
 }
@@ -101,12 +97,10 @@ static void print_one(struct arena *a, const char *indent, const char *key, cons
 		emit("%s%s: %s\n", indent, words(a, key), text_get(&t));
 		text_done(&t);
 	} else if (json_is_array(v)) {
-		json_array_foreach(v, i, one)
-			print_one(a, indent, arena_printf(a, "%s %zu", key, i), one);
+		json_array_foreach(v, i, one) print_one(a, indent, arena_printf(a, "%s %zu", key, i), one);
 	} else {
 		emit("%s%s:\n", indent, words(a, key));
-		json_object_foreach((json_t *)v, name, one)
-			print_one(a, arena_printf(a, "%s  ", indent), name, one);
+		json_object_foreach((json_t *)v, name, one) print_one(a, arena_printf(a, "%s  ", indent), name, one);
 	}
 }
 
@@ -115,7 +109,6 @@ void show_facts(struct arena *a, const char *indent, const json_t *facts)
 	const char *key;
 	json_t *one;
 
-	json_object_foreach((json_t *)facts, key, one)
-		if (!text_is(key, "findings") && !text_is(key, "cause"))
-			print_one(a, indent, key, one);
+	json_object_foreach((json_t *)facts, key, one) if (!text_is(key, "findings") && !text_is(key, "cause"))
+		print_one(a, indent, key, one);
 }

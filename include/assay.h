@@ -44,51 +44,52 @@ extern "C" {
 #endif
 
 struct assay_error {
-	char text[2048];                 /* one sentence, no newline at the end */
+	char text[2048]; /* one sentence, no newline at the end */
 };
 
 /* A question. Zero is the default of every member but `model`: clear the struct, then set what differs. */
 struct assay_cell {
-	const char *model;               /* a folder, an .onnx file, a name in the Hub's cache, or a known model's name */
-	const char *platform;            /* NULL: "cpu"; "openvino", "openvino:GPU", "null:fail=run@3", as `assay run --on` takes */
-	int64_t batch;                   /* 0: 1 */
-	int64_t sequence;                /* tokens; 0: 128, or what the model takes if that is less */
-	int64_t runs;                    /* timed runs, exactly; 0: at least 11, until 3 s have passed or 662 runs are done */
-	int64_t layers;                  /* only the first N layers; 0: all */
-	uint64_t seed;                   /* of inputs and synthetic weights */
-	int synthetic;                   /* not 0: random weights where the model has none here */
-	int static_shapes;               /* not 0: a graph with fixed shapes */
-	double timeout_s;                /* wall clock, the whole cell; 0: 600 */
-	int64_t memory_bytes;            /* limit of the child's anonymous memory; 0: none */
-	int force;                       /* not 0: try what is predicted not to fit into memory */
-	const char *precision;           /* NULL: weights as stored, arithmetic in float32; "int4-weights:block=64", as `assay run --precision` takes */
-	int64_t threads;                 /* of the engine; 0: its default */
-	const char *effort;              /* how long it is measured: "rapid", "quick", "normal"; NULL: as runs says, or normal */
-	const char *options;             /* the engine's, "key=value,key=value", over the platform's defaults; NULL: those */
-	const char *golden;              /* safetensors file with in.NAME and out.NAME to be judged by; NULL: another engine judges */
-	const char *db;                  /* DuckDB file that gets the row; NULL: it is not stored */
-	const volatile sig_atomic_t *stop;                     /* not 0 in it: end the cell, verdict "interrupted"; may be NULL */
-	void (*phase)(void *context, const char *phase);       /* told "build", "load", "first", "warm", ...; may be NULL */
+	const char *model;     /* a folder, an .onnx file, a name in the Hub's cache, or a known model's name */
+	const char *platform;  /* NULL: "cpu"; "openvino", "openvino:GPU", "null:fail=run@3", as `assay run --on` takes */
+	int64_t batch;         /* 0: 1 */
+	int64_t sequence;      /* tokens; 0: 128, or what the model takes if that is less */
+	int64_t runs;          /* timed runs, exactly; 0: at least 11, until 3 s have passed or 662 runs are done */
+	int64_t layers;        /* only the first N layers; 0: all */
+	uint64_t seed;         /* of inputs and synthetic weights */
+	int synthetic;         /* not 0: random weights where the model has none here */
+	int static_shapes;     /* not 0: a graph with fixed shapes */
+	double timeout_s;      /* wall clock, the whole cell; 0: 600 */
+	int64_t memory_bytes;  /* limit of the child's anonymous memory; 0: none */
+	int force;             /* not 0: try what is predicted not to fit into memory */
+	const char *precision; /* NULL: weights as stored, arithmetic in float32; "int4-weights:block=64", as `assay run
+				  --precision` takes */
+	int64_t threads;       /* of the engine; 0: its default */
+	const char *effort;    /* how long it is measured: "rapid", "quick", "normal"; NULL: as runs says, or normal */
+	const char *options;   /* the engine's, "key=value,key=value", over the platform's defaults; NULL: those */
+	const char *golden;    /* safetensors file with in.NAME and out.NAME to be judged by; NULL: another engine judges */
+	const char *db;        /* DuckDB file that gets the row; NULL: it is not stored */
+	const volatile sig_atomic_t *stop;               /* not 0 in it: end the cell, verdict "interrupted"; may be NULL */
+	void (*phase)(void *context, const char *phase); /* told "build", "load", "first", "warm", ...; may be NULL */
 	void *context;
-	int allow_fallback;              /* not 0: the platform may take no node at all; else such a cell is fell_back */
+	int allow_fallback; /* not 0: the platform may take no node at all; else such a cell is fell_back */
 };
 
 /* The answer. Times are milliseconds, memory is MiB (2^20 bytes). NaN where nothing was measured, NULL where nothing is known. */
 struct assay_row {
-	const char *model, *requested;   /* as asked */
-	const char *actual, *device;     /* platform and device that ran; NULL when nothing ran. Another platform than requested: that took no
-	                                    node, and the verdict is fell_back unless allow_fallback was set */
-	const char *verdict;             /* right wrong unjudged fell_back compiles unavailable unsupported no_memory timeout crashed
-	                                    failed interrupted */
-	const char *sentence;            /* what that verdict means */
-	const char *cause;               /* why, when it is not right */
-	const char *reference;           /* what judged it: golden, engine:openvino-f32, engine:ort-cpu-unoptimised */
+	const char *model, *requested; /* as asked */
+	const char *actual, *device; /* platform and device that ran; NULL when nothing ran. Another platform than requested: that
+					took no node, and the verdict is fell_back unless allow_fallback was set */
+	const char *verdict;         /* right wrong unjudged fell_back compiles unavailable unsupported no_memory timeout crashed
+					failed interrupted */
+	const char *sentence;        /* what that verdict means */
+	const char *cause;           /* why, when it is not right */
+	const char *reference;       /* what judged it: golden, engine:openvino-f32, engine:ort-cpu-unoptimised */
 	double load_ms, first_ms;
-	double latency_ms;               /* median of the warm runs */
+	double latency_ms; /* median of the warm runs */
 	double peak_anonymous_mib;
-	double max_abs_error, cosine;    /* against the reference */
-	int exit_code;                   /* what `assay run` would end with: 0 right, unjudged or compiles; 2 else; 3 wrong */
-	const char *json;                /* all of it: the object that `assay run --json` prints */
+	double max_abs_error, cosine; /* against the reference */
+	int exit_code;                /* what `assay run` would end with: 0 right, unjudged or compiles; 2 else; 3 wrong */
+	const char *json;             /* all of it: the object that `assay run --json` prints */
 };
 
 /* "0.1.0" */

@@ -79,7 +79,7 @@ need_space() {
 	[ "$free" -ge "$2" ] || die "no space: $3 needs $2 MiB in $1, and $free MiB are free"
 }
 
-# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go, brotli, chromium, firefox, clang or fuzzer.
+# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go, brotli, chromium, firefox, format, clang or fuzzer.
 missing_packages() {
 	local kind
 	for kind in "$@"; do
@@ -108,6 +108,7 @@ missing_packages() {
 		vulkan)          # the loader, for native WebGPU and Firefox; SwiftShader comes with Chromium
 			ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1 ' >/dev/null || echo libvulkan1 ;;
 		firefox) command -v firefox-esr >/dev/null || command -v firefox >/dev/null || echo firefox-esr ;;
+		format) command -v clang-format >/dev/null || echo clang-format ;;
 		clang) command -v clang >/dev/null || echo clang ;;
 		fuzzer)          # its version is clang's, so clang must be there first
 			echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |

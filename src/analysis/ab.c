@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static const struct { const char *word, *what; } metrics[] = {
+static const struct {
+	const char *word, *what;
+} metrics[] = {
 #define X(code, word, what) { word, what },
 	AB_METRIC_LIST(X)
 #undef X
@@ -38,8 +40,12 @@ const char *ab_side_name(struct arena *a, const struct target *t, const struct q
 {
 	const char *own = t->options ? t->options : "";
 	const struct variant *v = &q->variant;
-	const char *out = arena_printf(a, "%s%s%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "", t->device ? t->device : "", *own ? " " : "", own,
-		q->is_static ? " static" : q->is_dynamic ? " dynamic" : "", v->precision ? " " : "", v->precision ? v->precision : "");
+	const char *out = arena_printf(a, "%s%s%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "",
+		t->device ? t->device : "", *own ? " " : "", own,
+		q->is_static            ? " static"
+			: q->is_dynamic ? " dynamic"
+					: "",
+		v->precision ? " " : "", v->precision ? v->precision : "");
 
 	if (v->threads > 0)
 		out = arena_printf(a, "%s %lld thread%s", out, (long long)v->threads, v->threads == 1 ? "" : "s");
@@ -49,15 +55,15 @@ const char *ab_side_name(struct arena *a, const struct target *t, const struct q
 // ---- the cells -----------------------------------------------------------------------------------------------------------
 
 struct run_side {
-	struct compare_process *process[AB_METRIC_COUNT];    // [pairs]; count 0: this cell did not tell
-	int64_t *rows;                                       // of the cells that count
+	struct compare_process *process[AB_METRIC_COUNT]; // [pairs]; count 0: this cell did not tell
+	int64_t *rows;                                    // of the cells that count
 	size_t count;
-	struct row first;                                    // of the first cell, for what both sides were
+	struct row first; // of the first cell, for what both sides were
 	enum verdict worst;
 	bool has_run, is_emulated;
-	bool took_none;                                      // the first cell did
-	int64_t elsewhere;                                   // nodes that the first cell left to another provider; ROW_NONE
-	const char *cause;                                   // why it cannot go on
+	bool took_none;    // the first cell did
+	int64_t elsewhere; // nodes that the first cell left to another provider; ROW_NONE
+	const char *cause; // why it cannot go on
 };
 
 struct run {
@@ -104,9 +110,11 @@ static const char *unlike_shapes(const struct run *r)
 {
 	const struct row *a = &r->side[0].first, *b = &r->side[1].first;
 
-	if (!r->side[0].has_run || !r->side[1].has_run || a->sequence == ROW_NONE || b->sequence == ROW_NONE || a->sequence == b->sequence)
+	if (!r->side[0].has_run || !r->side[1].has_run || a->sequence == ROW_NONE || b->sequence == ROW_NONE ||
+		a->sequence == b->sequence)
 		return NULL;
-	return arena_printf(r->arena, "A ran %lld tokens and B %lld: times of different shapes are not compared; --seq gives both the same length",
+	return arena_printf(r->arena,
+		"A ran %lld tokens and B %lld: times of different shapes are not compared; --seq gives both the same length",
 		(long long)a->sequence, (long long)b->sequence);
 }
 
@@ -119,9 +127,9 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	struct cell_result result;
 	struct question q = ab->side[side].question;
 
-	q.no_explain = pair > 0 && !s->took_none;        // a second compilation, untimed; once is enough
-	enum status st = plan_run(ab->model, &ab->side[side].target, &q, &r->memory[side], NULL, ab->store, ab->watch, &a,
-		&result, err);
+	q.no_explain = pair > 0 && !s->took_none; // a second compilation, untimed; once is enough
+	enum status st =
+		plan_run(ab->model, &ab->side[side].target, &q, &r->memory[side], NULL, ab->store, ab->watch, &a, &result, err);
 
 	if (st) {
 		arena_done(&a);
@@ -141,10 +149,11 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	if (result.verdict == VERDICT_INTERRUPTED) {
 		r->is_stopped = true;
 	} else if (result.verdict == VERDICT_FELL_BACK) {
-		s->cause = arena_printf(r->arena, "%c was asked for on %s and ran on %s", "AB"[side], result.row.requested, result.row.actual ? result.row.actual : "another");
+		s->cause = arena_printf(r->arena, "%c was asked for on %s and ran on %s", "AB"[side], result.row.requested,
+			result.row.actual ? result.row.actual : "another");
 	} else if (!verdict_ran(result.verdict)) {
-		s->cause = arena_printf(r->arena, "%c did not run: %s%s%s", "AB"[side], verdict_word(result.verdict), result.row.cause ? ": " : "",
-			result.row.cause ? result.row.cause : "");
+		s->cause = arena_printf(r->arena, "%c did not run: %s%s%s", "AB"[side], verdict_word(result.verdict),
+			result.row.cause ? ": " : "", result.row.cause ? result.row.cause : "");
 	} else if ((s->cause = unlike_shapes(r))) {
 		;
 	} else if (pair > 0) {
@@ -158,7 +167,8 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 
 static bool goes_on(const struct run *r)
 {
-	return !r->is_stopped && !r->side[0].cause && !r->side[1].cause && !(r->ab->watch && r->ab->watch->stop && *r->ab->watch->stop);
+	return !r->is_stopped && !r->side[0].cause && !r->side[1].cause &&
+		!(r->ab->watch && r->ab->watch->stop && *r->ab->watch->stop);
 }
 
 static enum status run_all(struct run *r, size_t *whole, struct error *err)
@@ -166,7 +176,7 @@ static enum status run_all(struct run *r, size_t *whole, struct error *err)
 	enum status st = STATUS_OK;
 
 	for (size_t pair = 0; pair <= r->pairs && !st && goes_on(r); pair++) {
-		int first = pair % 2 == 0;                           // A B, B A, A B: what drifts is the same for both
+		int first = pair % 2 == 0; // A B, B A, A B: what drifts is the same for both
 
 		st = run_cell(r, first, pair, err);
 		if (!st && goes_on(r))
@@ -253,8 +263,8 @@ static const char *warning(const struct run *r)
 		if (r->side[k].took_none)
 			return arena_printf(r->arena, "no node of %c ran on the platform that was asked for", "AB"[k]);
 	if (r->side[0].elsewhere > 0 || r->side[1].elsewhere > 0)
-		return arena_printf(r->arena, "nodes that ran on another provider: %s of A, %s of B", count_text(r->arena, r->side[0].elsewhere),
-			count_text(r->arena, r->side[1].elsewhere));
+		return arena_printf(r->arena, "nodes that ran on another provider: %s of A, %s of B",
+			count_text(r->arena, r->side[0].elsewhere), count_text(r->arena, r->side[1].elsewhere));
 	return NULL;
 }
 

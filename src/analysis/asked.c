@@ -15,7 +15,7 @@ const char *asked_name(enum asked_field f)
 		ASKED_LIST(X)
 #undef X
 #define X(kind, name, meaning) [ASKED_variant_##name] = #name,
-		VARIANT_LIST(X)
+			VARIANT_LIST(X)
 #undef X
 	};
 
@@ -46,8 +46,8 @@ static const char *word_REAL(struct arena *a, double x)
 // Two cells that were asked the same but for the length, which both left to the default.
 static bool same_but_length(const struct cell *x, const struct cell *y)
 {
-	return text_is(x->model, y->model) && x->sequence == 0 && y->sequence == 0 && x->batch == y->batch && x->layers == y->layers &&
-		x->new_tokens == y->new_tokens && x->variant.image_size == y->variant.image_size;
+	return text_is(x->model, y->model) && x->sequence == 0 && y->sequence == 0 && x->batch == y->batch &&
+		x->layers == y->layers && x->new_tokens == y->new_tokens && x->variant.image_size == y->variant.image_size;
 }
 
 static int64_t length_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
@@ -168,8 +168,13 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 const char *asked_qualifiers(
 	struct arena *a, const struct asked *x, uint64_t leave, const struct side_row *const *rows, size_t count)
 {
-	static const struct { enum asked_field field; unsigned which; } said[] = {
-		{ ASKED_WEIGHTS, QUALIFY_WEIGHTS }, { ASKED_LAYERS, QUALIFY_LAYERS }, { ASKED_variant_precision, QUALIFY_PRECISION },
+	static const struct {
+		enum asked_field field;
+		unsigned which;
+	} said[] = {
+		{ ASKED_WEIGHTS, QUALIFY_WEIGHTS },
+		{ ASKED_LAYERS, QUALIFY_LAYERS },
+		{ ASKED_variant_precision, QUALIFY_PRECISION },
 	};
 	const char **words = ARENA_ARRAY(a, count + 1, const char *);
 	unsigned which = QUALIFY_ALL;

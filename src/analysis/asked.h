@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// When do two rows answer one question? A row's question as fields with names: two rows whose fields are equal may be compared. What
-// only says how long it was measured (runs, effort, cycles, time limits) is no part of it, and neither is the machine.
+// When do two rows answer one question? A row's question as fields with names: two rows whose fields are equal may be compared.
+// What only says how long it was measured (runs, effort, cycles, time limits) is no part of it, and neither is the machine.
 #ifndef ASSAY_ANALYSIS_ASKED_H
 #define ASSAY_ANALYSIS_ASKED_H
 
 #include "store/side.h"
 
-#define ASKED_LIST(X)                                                                                                      \
-	X(MODEL, "model")                                                                                                  \
-	X(FILES, "model files")                                                                                            \
-	X(WEIGHTS, "weights")                                                                                              \
-	X(LAYERS, "layers")                                                                                                \
-	X(PROMPT, "prompt tokens")                                                                                         \
-	X(NEW, "new tokens")                                                                                               \
-	X(PLATFORM, "platform")                                                                                            \
-	X(DEVICE, "device")                                                                                                \
-	X(OPTIONS, "options")                                                                                              \
-	X(SHAPES, "shapes")                                                                                                \
-	X(SEED, "seed")                                                                                                    \
-	X(GOLDEN, "golden file")                                                                                           \
-	X(BATCH, "batch")                                                                                                  \
+#define ASKED_LIST(X) \
+	X(MODEL, "model") \
+	X(FILES, "model files") \
+	X(WEIGHTS, "weights") \
+	X(LAYERS, "layers") \
+	X(PROMPT, "prompt tokens") \
+	X(NEW, "new tokens") \
+	X(PLATFORM, "platform") \
+	X(DEVICE, "device") \
+	X(OPTIONS, "options") \
+	X(SHAPES, "shapes") \
+	X(SEED, "seed") \
+	X(GOLDEN, "golden file") \
+	X(BATCH, "batch") \
 	X(SEQUENCE, "tokens")
 
 // The fields of VARIANT_LIST follow behind these.
@@ -28,15 +28,18 @@ enum asked_field {
 	ASKED_LIST(X)
 #undef X
 #define X(kind, name, meaning) ASKED_variant_##name,
-	VARIANT_LIST(X)
+		VARIANT_LIST(X)
 #undef X
-	ASKED_COUNT
+			ASKED_COUNT
 };
 const char *asked_name(enum asked_field f);
 
-struct asked { const char *field[ASKED_COUNT]; };            // NULL: the default, or it has no meaning here
+struct asked {
+	const char *field[ASKED_COUNT];
+}; // NULL: the default, or it has no meaning here
 
-// `sides` hold rows that may know what this one does not: a cell that failed early never learned how long its default sequence is.
+// `sides` hold rows that may know what this one does not: a cell that failed early never learned how long its default sequence
+// is.
 void asked_of(struct asked *out, struct arena *a, const struct side_row *r, const struct side *const *sides, size_t side_count);
 // What is not known of a model's files is no difference. Fields whose bit 1 << field is in `leave` do not count.
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave);

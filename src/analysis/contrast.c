@@ -9,7 +9,11 @@
 #include "analysis/asked.h"
 #include "base/text.h"
 
-static const struct { const char *word, *unit; bool more; const char *what; } metrics[] = {
+static const struct {
+	const char *word, *unit;
+	bool more;
+	const char *what;
+} metrics[] = {
 #define X(code, word, unit, more, what) { word, unit, more, what },
 	CONTRAST_LIST(X)
 #undef X
@@ -42,7 +46,7 @@ double contrast_value(enum contrast_metric m, const struct row *r)
 		return r->load_ms;
 	case CONTRAST_FIRST:
 		return r->first_ms;
-	case CONTRAST_MEMORY:                                // fmax leaves a NaN out
+	case CONTRAST_MEMORY: // fmax leaves a NaN out
 		return fmax(r->peak_resident_mib, fmax(r->peak_pss_mib, r->peak_anonymous_mib));
 	case CONTRAST_THROUGHPUT:
 		return r->throughput_per_s;
@@ -54,7 +58,7 @@ double contrast_value(enum contrast_metric m, const struct row *r)
 
 // ---- questions ---------------------------------------------------------------------------------------------------
 
-struct group {                                               // rows of one side that answer one question
+struct group { // rows of one side that answer one question
 	struct asked asked;
 	const struct side_row **rows;
 	size_t count;
@@ -95,8 +99,8 @@ static bool is_constant(const struct groups *g, unsigned field)
 	return g->count > 0;
 }
 
-// What the sides were chosen by is what they differ in, and does not keep their rows apart: the platform where it was named, and where
-// rows were named one by one everything that is one thing on each side.
+// What the sides were chosen by is what they differ in, and does not keep their rows apart: the platform where it was named, and
+// where rows were named one by one everything that is one thing on each side.
 static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 {
 	bool by_number = a->side->by_number && b->side->by_number, by_platform = a->side->by_platform || b->side->by_platform;
@@ -107,7 +111,8 @@ static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 		bool chosen = f != ASKED_FILES &&
 			(by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
 
-		if (chosen && is_constant(a, f) && is_constant(b, f) && !text_is(a->items[0].asked.field[f], b->items[0].asked.field[f]))
+		if (chosen && is_constant(a, f) && is_constant(b, f) &&
+			!text_is(a->items[0].asked.field[f], b->items[0].asked.field[f]))
 			out |= (uint64_t)1 << f;
 	}
 	return out;
@@ -123,7 +128,8 @@ static const char *differs_words(const struct groups *a, const struct groups *b,
 		if (!(fields >> f & 1))
 			continue;
 		x = a->items[0].asked.field[f], y = b->items[0].asked.field[f];
-		out = arena_printf(arena, "%s%s%s: A %s, B %s", out ? out : "", out ? "; " : "", asked_name((enum asked_field)f), x ? x : "default", y ? y : "default");
+		out = arena_printf(arena, "%s%s%s: A %s, B %s", out ? out : "", out ? "; " : "", asked_name((enum asked_field)f),
+			x ? x : "default", y ? y : "default");
 	}
 	return out;
 }
@@ -136,7 +142,8 @@ bool contrast_ran(const struct side_row *r)
 }
 
 // Of throughput the time of one input: the statistics are of times, and the less the better.
-static size_t processes(struct compare_process *out, const struct side_row *const *rows, size_t count, enum contrast_metric m, struct arena *a)
+static size_t processes(
+	struct compare_process *out, const struct side_row *const *rows, size_t count, enum contrast_metric m, struct arena *a)
 {
 	size_t n = 0;
 
@@ -180,14 +187,16 @@ static const char *few(struct arena *a, const struct comparison *c)
 	if (c->a_count >= COMPARE_LEAST && c->b_count >= COMPARE_LEAST)
 		return NULL;
 	if (c->a_count == c->b_count)
-		return arena_printf(a, "%zu process%s a side; `assay ab` runs %d", c->a_count, c->a_count == 1 ? "" : "es", COMPARE_LEAST);
+		return arena_printf(
+			a, "%zu process%s a side; `assay ab` runs %d", c->a_count, c->a_count == 1 ? "" : "es", COMPARE_LEAST);
 	return arena_printf(a, "%zu and %zu processes; `assay ab` runs %d a side", c->a_count, c->b_count, COMPARE_LEAST);
 }
 
-enum status contrast_rows(struct contrast_line *line, const struct side_row *const *a, size_t a_count, const struct side_row *const *b, size_t b_count, uint64_t seed,
-	struct arena *arena, struct error *err)
+enum status contrast_rows(struct contrast_line *line, const struct side_row *const *a, size_t a_count,
+	const struct side_row *const *b, size_t b_count, uint64_t seed, struct arena *arena, struct error *err)
 {
-	struct compare_process *pa = ARENA_ARRAY(arena, a_count + 1, struct compare_process), *pb = ARENA_ARRAY(arena, b_count + 1, struct compare_process);
+	struct compare_process *pa = ARENA_ARRAY(arena, a_count + 1, struct compare_process),
+			       *pb = ARENA_ARRAY(arena, b_count + 1, struct compare_process);
 	size_t na = processes(pa, a, a_count, line->metric, arena), nb = processes(pb, b, b_count, line->metric, arena);
 
 	line->verdict = compare_word(COMPARE_CANNOT_TELL);
@@ -251,7 +260,11 @@ static const char *note_of(const struct contrast *q, struct arena *a)
 // What a verdict is worth: right is the best, one that did not run is worse than one that was right, and wrong is the worst.
 static int worth(const struct side_row *r)
 {
-	return r->verdict == VERDICT_RIGHT ? 4 : r->verdict == VERDICT_UNJUDGED ? 3 : r->verdict == VERDICT_COMPILES ? 2 : r->verdict == VERDICT_WRONG ? 0 : 1;
+	return r->verdict == VERDICT_RIGHT       ? 4
+		: r->verdict == VERDICT_UNJUDGED ? 3
+		: r->verdict == VERDICT_COMPILES ? 2
+		: r->verdict == VERDICT_WRONG    ? 0
+						 : 1;
 }
 
 static void take_verdicts(struct contrast *q)
@@ -268,7 +281,8 @@ static void take_verdicts(struct contrast *q)
 		q->change = 0;
 }
 
-static enum status make_question(struct contrast *q, unsigned wanted, uint64_t seed, struct contrast_result *out, struct arena *a, struct error *err)
+static enum status make_question(
+	struct contrast *q, unsigned wanted, uint64_t seed, struct contrast_result *out, struct arena *a, struct error *err)
 {
 	take_verdicts(q);
 	q->note = note_of(q, a);
@@ -332,8 +346,8 @@ static void take_lone(
 				g->items[i].rows, g->items[i].count };
 }
 
-enum status contrast_make(const struct side *a, const struct side *b, unsigned wanted, uint64_t seed, struct arena *arena, struct contrast_result *out,
-	struct error *err)
+enum status contrast_make(const struct side *a, const struct side *b, unsigned wanted, uint64_t seed, struct arena *arena,
+	struct contrast_result *out, struct error *err)
 {
 	const struct side *both[] = { a, b };
 	struct groups ga = { 0 }, gb = { 0 };
@@ -388,10 +402,20 @@ static json_t *numbers(const struct side_row *const *rows, size_t count)
 static json_t *line_json(const struct contrast_line *l)
 {
 	const struct comparison *c = &l->c;
-	json_t *out = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:b, s:i, s:i}", "metric", metrics[l->metric].word, "unit", metrics[l->metric].unit, "verdict", l->verdict,
-		"cause", l->cause, "better", l->is_better, "worse", l->is_worse, "processes_a", (int)c->a_count, "processes_b", (int)c->b_count);
-	const struct { const char *name; double x; } figures[] = {
-		{ "a", c->a_ms }, { "b", c->b_ms }, { "ratio", c->ratio }, { "low", c->low }, { "high", c->high }, { "low95", c->low95 }, { "high95", c->high95 },
+	json_t *out = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:b, s:i, s:i}", "metric", metrics[l->metric].word, "unit",
+		metrics[l->metric].unit, "verdict", l->verdict, "cause", l->cause, "better", l->is_better, "worse", l->is_worse,
+		"processes_a", (int)c->a_count, "processes_b", (int)c->b_count);
+	const struct {
+		const char *name;
+		double x;
+	} figures[] = {
+		{ "a", c->a_ms },
+		{ "b", c->b_ms },
+		{ "ratio", c->ratio },
+		{ "low", c->low },
+		{ "high", c->high },
+		{ "low95", c->low95 },
+		{ "high95", c->high95 },
 	};
 
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -404,13 +428,15 @@ static json_t *lone_json(const struct contrast_lone *items, size_t count)
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(out, json_pack("{s:s, s:o}", "question", items[i].what, "rows", numbers(items[i].rows, items[i].count)));
+		json_array_append_new(
+			out, json_pack("{s:s, s:o}", "question", items[i].what, "rows", numbers(items[i].rows, items[i].count)));
 	return out;
 }
 
 static json_t *side_json(const struct side *s)
 {
-	return json_pack("{s:s, s:s?, s:i, s:i}", "database", s->path, "words", s->words, "rows", (int)s->count, "unfinished", (int)s->unfinished);
+	return json_pack("{s:s, s:s?, s:i, s:i}", "database", s->path, "words", s->words, "rows", (int)s->count, "unfinished",
+		(int)s->unfinished);
 }
 
 json_t *contrast_json(const struct side *a, const struct side *b, const struct contrast_result *r)
@@ -435,7 +461,8 @@ json_t *contrast_json(const struct side *a, const struct side *b, const struct c
 				"rows_a", numbers(q->a, q->a_count), "rows_b", numbers(q->b, q->b_count), "note", q->note,
 				"lines", lines));
 	}
-	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:i, s:i, s:i, s:i}", "a", side_json(a), "b", side_json(b), "differs", r->differs, "questions", questions,
-		"only_a", lone_json(r->only_a, r->only_a_count), "only_b", lone_json(r->only_b, r->only_b_count), "compared", (int)r->compared, "slower", (int)r->slower,
-		"faster", (int)r->faster, "worse_verdicts", (int)r->worse_verdicts);
+	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:i, s:i, s:i, s:i}", "a", side_json(a), "b", side_json(b), "differs",
+		r->differs, "questions", questions, "only_a", lone_json(r->only_a, r->only_a_count), "only_b",
+		lone_json(r->only_b, r->only_b_count), "compared", (int)r->compared, "slower", (int)r->slower, "faster",
+		(int)r->faster, "worse_verdicts", (int)r->worse_verdicts);
 }

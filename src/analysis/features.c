@@ -6,8 +6,8 @@
 #include "cell/predict.h"
 #include "onnx/cost.h"
 
-static enum status draw(struct graph **out, const struct spec *s, const struct checkpoint *c, const struct graph_form *form, const struct input_shape *shape,
-	struct error *err)
+static enum status draw(struct graph **out, const struct spec *s, const struct checkpoint *c, const struct graph_form *form,
+	const struct input_shape *shape, struct error *err)
 {
 	struct graph *g = graph_new(form);
 	struct input_hints hints;
@@ -21,8 +21,8 @@ static enum status draw(struct graph **out, const struct spec *s, const struct c
 	return st;
 }
 
-static enum status features(struct forecast_point *out, struct arena *a, const struct spec *s, const struct checkpoint *c, const struct target *t,
-	const struct question *q, struct error *err)
+static enum status features(struct forecast_point *out, struct arena *a, const struct spec *s, const struct checkpoint *c,
+	const struct target *t, const struct question *q, struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
 	struct graph *drawn = NULL, *bound = NULL;
@@ -45,9 +45,12 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 	if (!st) {
 		graph_summarise(drawn, &summary);
 		graph_cost(bound, a, &cost);
-		*out = (struct forecast_point){ .flops = (double)cost.flops, .nbytes = (double)cost.nbytes, .nodes = (double)summary.node_count };
+		*out = (struct forecast_point){
+			.flops = (double)cost.flops, .nbytes = (double)cost.nbytes, .nodes = (double)summary.node_count
+		};
 		for (size_t i = 0; i < cost.op_count; i++)
-			out->mix[forecast_mix_of(cost.ops[i].op)] += cost.flops ? (double)cost.ops[i].flops / (double)cost.flops : 0;
+			out->mix[forecast_mix_of(cost.ops[i].op)] +=
+				cost.flops ? (double)cost.ops[i].flops / (double)cost.flops : 0;
 		if (cost.unknown)
 			st = error_set(err, STATUS_UNSUPPORTED, "a dimension of its graph is known to a run only");
 	}
@@ -56,7 +59,8 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 	return st;
 }
 
-enum status plan_features(struct forecast_point *out, const struct plan_model *m, const struct target *t, const struct question *q, struct error *err)
+enum status plan_features(struct forecast_point *out, const struct plan_model *m, const struct target *t,
+	const struct question *q, struct error *err)
 {
 	struct arena a = { 0 };
 	struct checkpoint c, plan;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions against measurements: for every row the time that the others of its platform, without its model, would have promised.
+// Predictions against measurements: for every row the time that the others of its platform, without its model, would have
+// promised.
 #include "analysis/forecasts.h"
 
 #include <math.h>
@@ -24,10 +25,14 @@ static struct forecast_group *group_of(struct forecast_group *groups, size_t *co
 {
 	for (size_t i = 0; i < *count; i++) {
 		struct forecast_group *g = &groups[i];
-		if (text_is(g->machine, c->machine) && text_is(g->platform, c->platform) && text_is(g->precision, forecast_precision(&c->row)) && g->threads == c->row.threads)
+		if (text_is(g->machine, c->machine) && text_is(g->platform, c->platform) &&
+			text_is(g->precision, forecast_precision(&c->row)) && g->threads == c->row.threads)
 			return g;
 	}
-	groups[*count] = (struct forecast_group){ .machine = c->machine, .platform = c->platform, .precision = forecast_precision(&c->row), .threads = c->row.threads };
+	groups[*count] = (struct forecast_group){ .machine = c->machine,
+		.platform = c->platform,
+		.precision = forecast_precision(&c->row),
+		.threads = c->row.threads };
 	return &groups[(*count)++];
 }
 
@@ -47,12 +52,13 @@ static int model_of(const struct forecast_group *g, const char *model)
 static void add_point(struct forecast_group *g, const struct report_cell *c, struct arena *a)
 {
 	const struct row *r = &c->row;
-	struct forecast_point p = { .flops = (double)r->flops, .nbytes = (double)r->moved_bytes, .nodes = (double)r->nodes, .ms = r->latency_ms };
+	struct forecast_point p = {
+		.flops = (double)r->flops, .nbytes = (double)r->moved_bytes, .nodes = (double)r->nodes, .ms = r->latency_ms
+	};
 	json_t *mix = json_parse(r->op_mix), *share;
 	const char *op;
 
-	json_object_foreach(mix, op, share)
-		p.mix[forecast_mix_of(op)] += json_number_value(json_object_get(share, "flops"));
+	json_object_foreach(mix, op, share) p.mix[forecast_mix_of(op)] += json_number_value(json_object_get(share, "flops"));
 	json_decref(mix);
 	p.model = model_of(g, c->name);
 	if (g->points == NULL) {
@@ -77,7 +83,7 @@ static const char *words_of(struct arena *a, const struct summary *s, const stru
 static struct forecast *prove(const struct forecast_group *g, struct arena *a)
 {
 	struct forecast *made = ARENA_ARRAY(a, g->count + 1, struct forecast);
-	struct error ignored = { 0 };        // too few models
+	struct error ignored = { 0 }; // too few models
 
 	return forecast_prove(g->points, g->count, made, &ignored) == STATUS_OK ? made : NULL;
 }
@@ -126,17 +132,26 @@ const char *forecast_proof_words(struct arena *a, const struct forecast_proof *p
 {
 	if (p->count == 0)
 		return NULL;
-	return arena_printf(a, "%zu of %zu measured times lay within the 90\u00a0%% interval that was predicted without their model (%.0f\u00a0%%; 95\u00a0%% interval of that share: %.0f to %.0f\u00a0%%); "
-		"the middle prediction was %s off, the worst %s", p->covered, p->count, 100 * (double)p->covered / (double)p->count, 100 * p->low, 100 * p->high,
+	return arena_printf(a,
+		"%zu of %zu measured times lay within the 90\u00a0%% interval that was predicted without their model "
+		"(%.0f\u00a0%%; 95\u00a0%% interval of that share: %.0f to %.0f\u00a0%%); "
+		"the middle prediction was %s off, the worst %s",
+		p->covered, p->count, 100 * (double)p->covered / (double)p->count, 100 * p->low, 100 * p->high,
 		report_times(a, p->median_error), report_times(a, p->worst_error));
 }
 
 static const struct report_column columns[] = {
-	{ "model", "model", false }, { "platform", "on", false }, { "predicted_ms", "predicted", true }, { "interval", "90 % interval", false }, { "measured_ms", "measured", true },
-	{ "measured_over_predicted", "measured / predicted", true }, { "inside", "", false },
+	{ "model", "model", false },
+	{ "platform", "on", false },
+	{ "predicted_ms", "predicted", true },
+	{ "interval", "90 % interval", false },
+	{ "measured_ms", "measured", true },
+	{ "measured_over_predicted", "measured / predicted", true },
+	{ "inside", "", false },
 };
 
-static void add_row(struct report_section *s, const struct summary *out, const struct forecast_group *g, size_t i, struct arena *a)
+static void add_row(
+	struct report_section *s, const struct summary *out, const struct forecast_group *g, size_t i, struct arena *a)
 {
 	const struct forecast *f = &g->proven[i];
 	const struct report_cell *c = g->cells[i];
@@ -165,8 +180,12 @@ void summary_gather_forecasts(struct summary *out, struct arena *a)
 		rows += out->forecasts[i].count;
 	forecast_groups_judge(&proof, out, a);
 	struct report_section *s = section_add(out, a, "predictions", "Predictions, tested on what was measured",
-		arena_printf(a, "PREDICTED, not measured, from what a graph computes and moves and from the other models on the same platform: how `assay recommend` predicts what nobody ran. "
-			"%s.", proof.count > 0 ? forecast_proof_words(a, &proof) : ""), columns, sizeof columns / sizeof *columns, rows);
+		arena_printf(a,
+			"PREDICTED, not measured, from what a graph computes and moves and from the other models on the same "
+			"platform: how `assay recommend` predicts what nobody ran. "
+			"%s.",
+			proof.count > 0 ? forecast_proof_words(a, &proof) : ""),
+		columns, sizeof columns / sizeof *columns, rows);
 	for (size_t i = 0; i < out->forecast_count; i++) {
 		const struct forecast_group *g = &out->forecasts[i];
 		for (size_t k = g->count; g->proven != NULL && k-- > 0;)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// history.h: rows to series, series to changes. Where a series changed is decided in stats/change.c, by how much in stats/compare.c.
+// history.h: rows to series, series to changes. Where a series changed is decided in stats/change.c, by how much in
+// stats/compare.c.
 #include "analysis/history.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static size_t gather(struct series *out, const struct side *side, struct arena *
 		while (k > 0 && !(asked_same(&out[k - 1].asked, &asked, 0) && text_is(out[k - 1].machine, side->rows[i].machine)))
 			k--;
 		if (k == 0) {
-			out[n++] = (struct series){ asked, side->rows[i].machine, ARENA_ARRAY(a, side->count, const struct side_row *), 0 };
+			out[n++] = (struct series){ asked, side->rows[i].machine,
+				ARENA_ARRAY(a, side->count, const struct side_row *), 0 };
 			k = n;
 		}
 		struct series *s = &out[k - 1];
@@ -49,8 +51,8 @@ static uint64_t leave_files(const struct series *all, size_t count, const struct
 	return (uint64_t)1 << ASKED_FILES;
 }
 
-// Numbers of rows and of runs both grow with time; rows come in the order of their numbers, and those of a run beside others' when two
-// programs write at once.
+// Numbers of rows and of runs both grow with time; rows come in the order of their numbers, and those of a run beside others'
+// when two programs write at once.
 static void take_points(struct history *h, const struct series *s, struct arena *a)
 {
 	double *figures = ARENA_ARRAY(a, s->count, double);
@@ -62,7 +64,8 @@ static void take_points(struct history *h, const struct series *s, struct arena 
 		while (k < h->count && h->points[k].run != s->rows[i]->run)
 			k++;
 		if (k == h->count)
-			h->points[h->count++] = (struct history_point){ .run = s->rows[i]->run, .rows = ARENA_ARRAY(a, s->count, const struct side_row *) };
+			h->points[h->count++] = (struct history_point){ .run = s->rows[i]->run,
+				.rows = ARENA_ARRAY(a, s->count, const struct side_row *) };
 		h->points[k].rows[h->points[k].count++] = s->rows[i];
 		h->points[k].verdict = s->rows[i]->verdict;
 	}
@@ -70,7 +73,8 @@ static void take_points(struct history *h, const struct series *s, struct arena 
 		size_t n = 0;
 
 		for (size_t i = 0; i < h->points[k].count; i++) {
-			double x = contrast_ran(h->points[k].rows[i]) ? contrast_value(h->metric, &h->points[k].rows[i]->row) : (double)NAN;
+			double x = contrast_ran(h->points[k].rows[i]) ? contrast_value(h->metric, &h->points[k].rows[i]->row)
+								      : (double)NAN;
 
 			if (x > 0)
 				figures[n++] = x;
@@ -85,14 +89,16 @@ static void take_turns(struct history *h, struct arena *a)
 	h->turns = ARENA_ARRAY(a, h->count + 1, struct history_turn);
 	for (size_t k = 1; k < h->count; k++)
 		if (h->points[k].verdict != h->points[k - 1].verdict)
-			h->turns[h->turn_count++] = (struct history_turn){ k, h->points[k].rows[h->points[k].count - 1]->row.cause };
+			h->turns[h->turn_count++] =
+				(struct history_turn){ k, h->points[k].rows[h->points[k].count - 1]->row.cause };
 }
 
 static const char *add(struct arena *a, const char *before, const char *what, const char *x, const char *y)
 {
 	if (text_is(x, y) || (!x && !y))
 		return before;
-	return arena_printf(a, "%s%s%s %s to %s", before ? before : "", before ? ", " : "", what, x ? x : "unknown", y ? y : "unknown");
+	return arena_printf(
+		a, "%s%s%s %s to %s", before ? before : "", before ? ", " : "", what, x ? x : "unknown", y ? y : "unknown");
 }
 
 static const char *add_digest(struct arena *a, const char *before, const char *what, const char *x, const char *y)
@@ -114,7 +120,8 @@ static const char *with(const struct history *h, size_t before, size_t at, struc
 }
 
 // The rows of points [begin, end) of the measured ones.
-static const struct side_row **rows_between(const struct history *h, const size_t *measured, size_t begin, size_t end, size_t *count, struct arena *a)
+static const struct side_row **rows_between(
+	const struct history *h, const size_t *measured, size_t begin, size_t end, size_t *count, struct arena *a)
 {
 	size_t most = 1;
 
@@ -136,16 +143,18 @@ static enum status take_changes(struct history *h, uint64_t seed, struct arena *
 
 	for (size_t k = 0; k < h->count; k++)
 		if (!isnan(h->points[k].figure)) {
-			x[n] = log(h->points[k].figure);         // what counts is how many times as long
+			x[n] = log(h->points[k].figure); // what counts is how many times as long
 			measured[n++] = k;
 		}
 	if (!change_find(x, n, seed, a, &found, &h->change_count)) {
-		h->why_not = arena_printf(a, "%zu run%s: of fewer than %d a change cannot be told from chance", n, n == 1 ? "" : "s", CHANGE_LEAST);
+		h->why_not = arena_printf(
+			a, "%zu run%s: of fewer than %d a change cannot be told from chance", n, n == 1 ? "" : "s", CHANGE_LEAST);
 		return STATUS_OK;
 	}
 	h->changes = ARENA_ARRAY(a, h->change_count + 1, struct history_change);
 	for (size_t i = 0; i < h->change_count; i++) {
-		size_t begin = i ? found[i - 1].at : 0, at = found[i].at, end = i + 1 < h->change_count ? found[i + 1].at : n, before_count, behind_count;
+		size_t begin = i ? found[i - 1].at : 0, at = found[i].at, end = i + 1 < h->change_count ? found[i + 1].at : n,
+		       before_count, behind_count;
 		struct contrast_line line = { .metric = h->metric };
 		const struct side_row **before = rows_between(h, measured, begin, at, &before_count, a);
 		const struct side_row **behind = rows_between(h, measured, at, end, &behind_count, a);
@@ -153,13 +162,19 @@ static enum status take_changes(struct history *h, uint64_t seed, struct arena *
 		enum status st = contrast_rows(&line, before, before_count, behind, behind_count, seed, a, err);
 		if (st)
 			return st;
-		h->changes[i] = (struct history_change){ .at = measured[at], .p = found[i].p, .c = line.c, .verdict = line.verdict, .is_worse = line.is_worse,
-			.is_better = line.is_better, .with = with(h, measured[at - 1], measured[at], a) };
+		h->changes[i] = (struct history_change){ .at = measured[at],
+			.p = found[i].p,
+			.c = line.c,
+			.verdict = line.verdict,
+			.is_worse = line.is_worse,
+			.is_better = line.is_better,
+			.with = with(h, measured[at - 1], measured[at], a) };
 	}
 	return STATUS_OK;
 }
 
-enum status history_make(const struct side *side, enum contrast_metric m, uint64_t seed, struct arena *a, struct history **out, size_t *count, struct error *err)
+enum status history_make(const struct side *side, enum contrast_metric m, uint64_t seed, struct arena *a, struct history **out,
+	size_t *count, struct error *err)
 {
 	struct series *all = ARENA_ARRAY(a, side->count + 1, struct series);
 
@@ -195,17 +210,19 @@ static json_t *point_json(const struct history_point *p)
 
 	for (size_t i = 0; i < p->count; i++)
 		json_array_append_new(rows, json_integer(p->rows[i]->row.row));
-	return json_pack("{s:I, s:o, s:o, s:s, s:s?, s:s?, s:s?, s:s?}", "run", (json_int_t)p->run, "figure", real(p->figure), "rows", rows, "verdict",
-		verdict_word(p->verdict), "measured_at", r->measured_at, "version", r->version, "commit", r->commit, "engine_version", r->row.engine_version);
+	return json_pack("{s:I, s:o, s:o, s:s, s:s?, s:s?, s:s?, s:s?}", "run", (json_int_t)p->run, "figure", real(p->figure),
+		"rows", rows, "verdict", verdict_word(p->verdict), "measured_at", r->measured_at, "version", r->version, "commit",
+		r->commit, "engine_version", r->row.engine_version);
 }
 
 static json_t *change_json(const struct history *h, const struct history_change *c)
 {
 	const struct history_point *p = &h->points[c->at];
 
-	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:s?}", "run", (json_int_t)p->run, "row", (json_int_t)p->rows[0]->row.row, "before",
-		real(c->c.a_ms), "behind", real(c->c.b_ms), "ratio", real(c->c.ratio), "low", real(c->c.low), "high", real(c->c.high), "p", real(c->p), "verdict", c->verdict,
-		"worse", c->is_worse, "better", c->is_better, "with", c->with);
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:s?}", "run", (json_int_t)p->run, "row",
+		(json_int_t)p->rows[0]->row.row, "before", real(c->c.a_ms), "behind", real(c->c.b_ms), "ratio", real(c->c.ratio),
+		"low", real(c->c.low), "high", real(c->c.high), "p", real(c->p), "verdict", c->verdict, "worse", c->is_worse,
+		"better", c->is_better, "with", c->with);
 }
 
 json_t *history_json(const struct history *items, size_t count)
@@ -223,8 +240,10 @@ json_t *history_json(const struct history *items, size_t count)
 		for (size_t k = 0; k < h->turn_count; k++) {
 			const struct history_point *p = &h->points[h->turns[k].at];
 
-			json_array_append_new(turns, json_pack("{s:I, s:I, s:s, s:s, s:s?}", "run", (json_int_t)p->run, "row", (json_int_t)p->rows[p->count - 1]->row.row, "from",
-				verdict_word(p[-1].verdict), "to", verdict_word(p->verdict), "cause", h->turns[k].cause));
+			json_array_append_new(turns,
+				json_pack("{s:I, s:I, s:s, s:s, s:s?}", "run", (json_int_t)p->run, "row",
+					(json_int_t)p->rows[p->count - 1]->row.row, "from", verdict_word(p[-1].verdict), "to",
+					verdict_word(p->verdict), "cause", h->turns[k].cause));
 		}
 		json_array_append_new(out,
 			json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:o, s:o, s:o, s:s?}", "question", h->what, "qualifiers",

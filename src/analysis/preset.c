@@ -19,7 +19,8 @@ static const struct preset presets[] = {
 	},
 	{
 		.name = "shader-warm-up",
-		.what = "a run with zeros while loading, which compiles the shaders, against none: the first run, and what it costs before",
+		.what = "a run with zeros while loading, which compiles the shaders, against none: the first run, and what it "
+			"costs before",
 		.a = { "webgpu", "warmup=off", true },
 		.b = { "webgpu", "warmup=on", true },
 		.metrics = METRIC(LOAD) | METRIC(FIRST) | METRIC(READY),
@@ -46,8 +47,10 @@ static const struct preset presets[] = {
 		.metrics = METRIC(LATENCY),
 		.models = "audio speech speech-to-text",
 		.claim = "20-35 % on audio models, Firefox 256x1x1 against Chrome 128x2x1",
-		.why_not = "the API does not allow it: of all options of ONNX Runtime's WebGPU provider (1.27 and onnxruntime-web 1.30; they lie in the library as "
-			   "ep.webgpuexecutionprovider.*) none sets a workgroup size: its kernels choose it; WebNN and WebAssembly have no workgroups",
+		.why_not = "the API does not allow it: of all options of ONNX Runtime's WebGPU provider (1.27 and "
+			   "onnxruntime-web 1.30; they lie in the library as "
+			   "ep.webgpuexecutionprovider.*) none sets a workgroup size: its kernels choose it; WebNN and "
+			   "WebAssembly have no workgroups",
 	},
 	{
 		.name = "browser",

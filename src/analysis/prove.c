@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "run/cell.h"
 
-static const char config[] = "{\n"
+static const char config[] =
+	"{\n"
 	"  \"architectures\": [\"BertModel\"], \"model_type\": \"bert\", \"hidden_act\": \"gelu\",\n"
 	"  \"hidden_size\": 64, \"intermediate_size\": 128, \"num_attention_heads\": 2, \"num_hidden_layers\": 2,\n"
 	"  \"max_position_embeddings\": 64, \"type_vocab_size\": 2, \"vocab_size\": 512, \"layer_norm_eps\": 1e-12\n"
@@ -42,7 +43,8 @@ static const char *device_of(struct checkup *c, const struct target *t, const js
 
 	json_array_foreach(json_object_get(probe, "devices"), i, d)
 	{
-		const char *name = json_string_value(json_object_get(d, "name")), *provider = json_string_value(json_object_get(d, "provider"));
+		const char *name = json_string_value(json_object_get(d, "name")),
+			   *provider = json_string_value(json_object_get(d, "provider"));
 		if (!name || !text_is(provider, t->route->provider) || platform_route(t->platform, name) != t->route)
 			continue;
 		if (text_is(name, t->device) || (!t->device && text_is(name, t->route->device)))
@@ -62,7 +64,8 @@ static bool check_loads(struct checkup *c, struct target *t)
 	const char *device = device_of(c, t, probe);
 
 	if (device) {
-		checkup_add(c, CHECK_OK, "loads", NULL, "in a child process: %s %s, device %s", t->route->engine, version ? version : "", device);
+		checkup_add(c, CHECK_OK, "loads", NULL, "in a child process: %s %s, device %s", t->route->engine,
+			version ? version : "", device);
 		if (!t->chosen)
 			t->device = device;
 	} else {
@@ -86,32 +89,39 @@ static void judge(struct checkup *c, const struct target *t, const struct cell_r
 	switch (got->verdict) {
 	case VERDICT_RIGHT:
 		c->works = true;
-		checkup_add(c, CHECK_OK, "runs", NULL, "a BERT of 2 layers is right on %s%s%s: largest error %.2g, judged by %s%s", device,
-			r->emulated == 1 ? " (EMULATED)" : "", isnan(r->latency_ms) ? "" : arena_printf(c->arena, ", %.3g ms", r->latency_ms), r->max_abs_error,
+		checkup_add(c, CHECK_OK, "runs", NULL,
+			"a BERT of 2 layers is right on %s%s%s: largest error %.2g, judged by %s%s", device,
+			r->emulated == 1 ? " (EMULATED)" : "",
+			isnan(r->latency_ms) ? "" : arena_printf(c->arena, ", %.3g ms", r->latency_ms), r->max_abs_error,
 			r->reference ? r->reference : "its reference", where_it_ran(c->arena, r));
 		return;
 	case VERDICT_FELL_BACK:
-		checkup_add(c, CHECK_BAD, "runs", NULL, "every node ran elsewhere: %s took nothing%s", device, where_it_ran(c->arena, r));
+		checkup_add(c, CHECK_BAD, "runs", NULL, "every node ran elsewhere: %s took nothing%s", device,
+			where_it_ran(c->arena, r));
 		return;
 	case VERDICT_UNJUDGED:
-		checkup_add(c, CHECK_BAD, "runs", reference ? arena_printf(c->arena, "run: assay doctor %.*s", (int)strcspn(reference, ":"), reference) : NULL,
-			"a BERT of 2 layers ran on %s, but what would judge it (%s) is not to be had%s%s", device, reference ? reference : "nothing",
-			r->cause ? ": " : "", r->cause ? r->cause : "");
+		checkup_add(c, CHECK_BAD, "runs",
+			reference ? arena_printf(c->arena, "run: assay doctor %.*s", (int)strcspn(reference, ":"), reference)
+				  : NULL,
+			"a BERT of 2 layers ran on %s, but what would judge it (%s) is not to be had%s%s", device,
+			reference ? reference : "nothing", r->cause ? ": " : "", r->cause ? r->cause : "");
 		return;
 	case VERDICT_WRONG:
-		checkup_add(c, CHECK_BAD, "runs", r->hint ? r->hint : "do not use this device: update its driver and its library", "WRONG results on %s: %s%s%s",
-			device, r->cause ? r->cause : "the outputs differ from the reference", r->worst ? "; worst " : "", r->worst ? r->worst : "");
+		checkup_add(c, CHECK_BAD, "runs", r->hint ? r->hint : "do not use this device: update its driver and its library",
+			"WRONG results on %s: %s%s%s", device, r->cause ? r->cause : "the outputs differ from the reference",
+			r->worst ? "; worst " : "", r->worst ? r->worst : "");
 		return;
 	case VERDICT_COMPILES:
 		checkup_add(c, CHECK_NONE, "runs", NULL, "it compiles for %s, which is not here: nothing ran", device);
 		return;
 	default:
-		checkup_add(c, CHECK_BAD, "runs", r->hint, "%s: %s", verdict_word(got->verdict), r->cause ? r->cause : verdict_sentence(got->verdict));
+		checkup_add(c, CHECK_BAD, "runs", r->hint, "%s: %s", verdict_word(got->verdict),
+			r->cause ? r->cause : verdict_sentence(got->verdict));
 	}
 }
 
-// Does it fit what this process may use? A little model may take what is otherwise left for others: that is no reason to say that a
-// platform does not work.
+// Does it fit what this process may use? A little model may take what is otherwise left for others: that is no reason to say that
+// a platform does not work.
 static bool check_memory(struct checkup *c, const struct plan_memory *memory, struct question *q)
 {
 	struct machine m;
@@ -121,19 +131,25 @@ static bool check_memory(struct checkup *c, const struct plan_memory *memory, st
 	machine_detect(&m, c->arena);
 	bool limited = m.memory_limit_bytes > 0 && (m.memory_bytes <= 0 || m.memory_limit_bytes < m.memory_bytes);
 	double need = (double)memory->predicted_bytes / 1048576.0, left = (double)m.memory_available_bytes / 1048576.0;
-	const char *limit = limited ? arena_printf(c->arena, "; its control group is limited to %.0f MiB", (double)m.memory_limit_bytes / 1048576.0) : "";
+	const char *limit = limited
+		? arena_printf(c->arena, "; its control group is limited to %.0f MiB", (double)m.memory_limit_bytes / 1048576.0)
+		: "";
 
 	if (left > need) {
-		checkup_add(c, CHECK_NONE, "memory", NULL, "tight: %.0f MiB are needed (predicted) and %.0f available%s", need, left, limit);
+		checkup_add(c, CHECK_NONE, "memory", NULL, "tight: %.0f MiB are needed (predicted) and %.0f available%s", need,
+			left, limit);
 		q->force = true;
 		return true;
 	}
-	checkup_add(c, CHECK_BAD, "memory", limited ? "raise the memory limit of the control group (memory.max, or the container's --memory)" : "free some memory",
+	checkup_add(c, CHECK_BAD, "memory",
+		limited ? "raise the memory limit of the control group (memory.max, or the container's --memory)"
+			: "free some memory",
 		"too little: %.0f MiB are needed (predicted) and %.0f available%s", need, left, limit);
 	return false;
 }
 
-static enum status run_model(struct checkup *c, const struct target *t, struct question *q, const struct cell_watch *watch, struct error *err)
+static enum status run_model(
+	struct checkup *c, const struct target *t, struct question *q, const struct cell_watch *watch, struct error *err)
 {
 	struct plan_model model;
 	struct plan_memory memory = { 0 };

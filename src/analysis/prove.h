@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof of `assay doctor`: a probe child loads the engine and lists its devices, then a small model runs and is judged like any
-// cell. Only that makes a platform work; a list of providers does not.
+// The proof of `assay doctor`: a probe child loads the engine and lists its devices, then a small model runs and is judged like
+// any cell. Only that makes a platform work; a list of providers does not.
 #ifndef ASSAY_ANALYSIS_PROVE_H
 #define ASSAY_ANALYSIS_PROVE_H
 

@@ -54,7 +54,8 @@ static bool is_of_batch(const struct recommend_ask *ask, const struct row *r)
 
 static bool is_of_length(const struct recommend_ask *ask, const struct row *r)
 {
-	return ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence || row_question_sequence(r) == ask->sequence;
+	return ask->sequence <= 0 || r->sequence == ROW_NONE || r->sequence == ask->sequence ||
+		row_question_sequence(r) == ask->sequence;
 }
 
 // Of the model, on the machine, of the batch and length that were asked for.
@@ -122,20 +123,30 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
 {
 	switch (ask->goal) {
-	case RECOMMEND_THROUGHPUT: return row_per_s(&c->row);
-	case RECOMMEND_MEMORY: return report_peak_mib(&c->row);
-	case RECOMMEND_COST: return report_cost(s, c);
-	default: return c->row.latency_ms;
+	case RECOMMEND_THROUGHPUT:
+		return row_per_s(&c->row);
+	case RECOMMEND_MEMORY:
+		return report_peak_mib(&c->row);
+	case RECOMMEND_COST:
+		return report_cost(s, c);
+	default:
+		return c->row.latency_ms;
 	}
 }
 
-static const char *words_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+static const char *words_of(
+	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
 {
 	switch (ask->goal) {
-	case RECOMMEND_THROUGHPUT: return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
-	case RECOMMEND_MEMORY: return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
-	case RECOMMEND_COST: return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "", s->options.currency, row_per_s(&c->row));
-	default: return report_latency(a, &c->row);
+	case RECOMMEND_THROUGHPUT:
+		return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
+	case RECOMMEND_MEMORY:
+		return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
+	case RECOMMEND_COST:
+		return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "",
+			s->options.currency, row_per_s(&c->row));
+	default:
+		return report_latency(a, &c->row);
 	}
 }
 
@@ -143,7 +154,8 @@ static const char *words_of(const struct summary *s, const struct recommend_ask 
 static const char *warning_of(const struct report_cell *c, struct arena *a)
 {
 	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
-		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine) : NULL;
+		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine)
+		: NULL;
 	const char *const words[] = { report_is_unstable(c) ? "unstable" : NULL, c->qualifiers, loss };
 	const char *out = NULL;
 
@@ -159,7 +171,7 @@ static const char *claim_of(const struct recommend_ask *ask, const struct report
 	if (ask->goal != RECOMMEND_LATENCY || text_is(c->platform, "cpu") || !(c->against_cpu.times > 0))
 		return NULL;
 	return words != NULL ? arena_printf(a, "%s as fast as cpu (%s)", report_times(a, c->against_cpu.times), words)
-		: arena_printf(a, "%s as fast as cpu", report_times(a, c->against_cpu.times));
+			     : arena_printf(a, "%s as fast as cpu", report_times(a, c->against_cpu.times));
 }
 
 // ---- what is left out ----------------------------------------------------------------------------------------------------
@@ -203,7 +215,8 @@ static void leave_out(struct recommendation *out, const char *use, const char *w
 }
 
 // Rows of the model that answer another question than the one that was asked, and the option that asks theirs.
-static void leave_out_others(struct recommendation *out, const struct summary *s, const struct recommend_ask *ask, struct arena *a)
+static void leave_out_others(
+	struct recommendation *out, const struct summary *s, const struct recommend_ask *ask, struct arena *a)
 {
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
@@ -213,9 +226,13 @@ static void leave_out_others(struct recommendation *out, const struct summary *s
 		if (!is_of_machine(ask, c))
 			leave_out(out, use, "is of another machine: --machine any");
 		else if (!is_of_batch(ask, &c->row))
-			leave_out(out, use, arena_printf(a, "has batch %lld: --batch %lld", (long long)c->row.batch, (long long)c->row.batch));
+			leave_out(out, use,
+				arena_printf(
+					a, "has batch %lld: --batch %lld", (long long)c->row.batch, (long long)c->row.batch));
 		else if (!is_of_length(ask, &c->row))
-			leave_out(out, use, arena_printf(a, "has %lld tokens: --seq %lld", (long long)c->row.sequence, (long long)c->row.sequence));
+			leave_out(out, use,
+				arena_printf(a, "has %lld tokens: --seq %lld", (long long)c->row.sequence,
+					(long long)c->row.sequence));
 	}
 }
 
@@ -253,7 +270,8 @@ static void order(struct recommend_choice *choices, size_t count, enum recommend
 	memcpy(choices, sorted, count * sizeof *sorted);
 }
 
-enum status recommend_rows(const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
+enum status recommend_rows(
+	const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
 {
 	const struct report_cell *question = choose_question(s, ask);
 
@@ -276,8 +294,8 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 		if (why != NULL)
 			leave_out(out, use, why);
 		else
-			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a),
-				report_command(a, c) };
+			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure,
+				words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a), report_command(a, c) };
 	}
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);
@@ -286,7 +304,7 @@ enum status recommend_rows(const struct summary *s, const struct recommend_ask *
 	if (question != NULL) {
 		struct report_line l = s->lines[question->line];
 
-		l.variant = l.variant_but_options;       // which options and precision is the answer
+		l.variant = l.variant_but_options; // which options and precision is the answer
 		out->question = report_line_words(a, &l);
 	}
 	return STATUS_OK;
@@ -318,17 +336,19 @@ static bool has_failed(const struct summary *s, const struct recommend_ask *ask,
 
 static int sooner(const void *x, const void *y)
 {
-	double a = ((const struct recommend_prediction *)x)->forecast.ms, b = ((const struct recommend_prediction *)y)->forecast.ms;
+	double a = ((const struct recommend_prediction *)x)->forecast.ms,
+	       b = ((const struct recommend_prediction *)y)->forecast.ms;
 
 	return (a > b) - (a < b);
 }
 
-void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context, struct arena *a,
-	struct recommend_predictions *out)
+void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context,
+	struct arena *a, struct recommend_predictions *out)
 {
 	size_t count = s->forecast_count;
 
-	*out = (struct recommend_predictions){ .items = ARENA_ARRAY(a, count + 1, struct recommend_prediction), .too_few = ARENA_ARRAY(a, count + 1, const char *) };
+	*out = (struct recommend_predictions){ .items = ARENA_ARRAY(a, count + 1, struct recommend_prediction),
+		.too_few = ARENA_ARRAY(a, count + 1, const char *) };
 	forecast_groups_judge(&out->proof, s, a);
 	out->proof_words = forecast_proof_words(a, &out->proof);
 	for (size_t i = 0; i < count; i++) {
@@ -336,7 +356,8 @@ void recommend_unmeasured(const struct summary *s, const struct recommend_ask *a
 		struct recommend_prediction p = { g->words, g->platform, g->precision, g->threads, { 0 }, NULL };
 		struct forecast_point asked = { 0 };
 		struct error why = { 0 };
-		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) || has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))
+		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) ||
+			has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))
 			continue;
 		if (forecast_make(g->points, g->count, &asked, &p.forecast, &why) != STATUS_OK) {
 			out->too_few[out->too_few_count++] = arena_printf(a, "%s: %s", g->words, why.text);

@@ -13,9 +13,9 @@
 
 // Two processes of one question differ by more than the runs of one do: a ratio below this says nothing by itself.
 static const double between_processes = 0.10;
-static const double widest_interval = 0.25;                  // over the median: what is wider holds against everything
-static const double same_error = 2;                          // times as large: sums in another order make that much
-static const double no_error = 1e-6;                         // below it a difference is rounding
+static const double widest_interval = 0.25; // over the median: what is wider holds against everything
+static const double same_error = 2;         // times as large: sums in another order make that much
+static const double no_error = 1e-6;        // below it a difference is rounding
 
 static const char *model_now(struct arena *a, const struct store_question *q, const char **moved)
 {
@@ -39,25 +39,43 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	if (st)
 		return st;
 	if (side.count == 0)
-		return error_set(err, STATUS_BAD_INPUT, "row %lld has no answer that could hold: it was interrupted or still runs", (long long)row);
+		return error_set(err, STATUS_BAD_INPUT,
+			"row %lld has no answer that could hold: it was interrupted or still runs", (long long)row);
 	*out = (struct reproduce){ .old = side.rows[0] };
 	const struct store_question *q = &out->old.question;
 	const struct cell *c = &q->cell;
 	const struct row *r = &out->old.row;
 
 	if (r->source)
-		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row, r->source);
+		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
+			r->source);
 	if (!platform_find(c->platform))
-		return error_set(err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
+		return error_set(
+			err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
 	out->model = model_now(a, q, &out->moved);
 	out->on = question_target(a, q);
 	out->options = q->own_options;
 	out->question = (struct question){
-		.batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens,
-		.seed = c->seed, .synthetic = c->synthetic, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
+		.batch = c->batch,
+		.sequence = c->sequence,
+		.runs = c->runs,
+		.layers = c->layers,
+		.prompt_tokens = c->prompt_tokens,
+		.new_tokens = c->new_tokens,
+		.seed = c->seed,
+		.synthetic = c->synthetic,
+		.is_static = c->is_static,
+		.is_dynamic = c->is_dynamic,
+		.no_fallback = c->no_fallback,
 		.allow_fallback = c->allow_fallback,
-		.no_explain = c->no_explain, .no_conform = r->type_conformance == NULL, .timeout_s = c->timeout_s, .quiet_wait_s = c->quiet_wait_s,
-		.memory_bytes = c->memory_bytes, .force = c->force, .golden = c->golden, .variant = c->variant,
+		.no_explain = c->no_explain,
+		.no_conform = r->type_conformance == NULL,
+		.timeout_s = c->timeout_s,
+		.quiet_wait_s = c->quiet_wait_s,
+		.memory_bytes = c->memory_bytes,
+		.force = c->force,
+		.golden = c->golden,
+		.variant = c->variant,
 	};
 	if (q->is_rebuilt && r->new_tokens != ROW_NONE) {
 		out->question.prompt_tokens = r->prompt_tokens;
@@ -92,7 +110,9 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 	if (r->old.verdict == now->verdict)
 		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
 	else
-		add(out, "verdict", 0, arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "", now->row.cause ? now->row.cause : ""));
+		add(out, "verdict", 0,
+			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
+				now->row.cause ? now->row.cause : ""));
 }
 
 static void check_error(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
@@ -103,8 +123,10 @@ static void check_error(const struct reproduce *r, const struct cell_result *now
 	if (isnan(then) || isnan(x))
 		return;
 	if (!text_is(r->old.row.reference, now->row.reference))
-		add(out, "output error", -1, arena_printf(a, "%s, against %s then and %s now", words, r->old.row.reference ? r->old.row.reference : "nothing",
-			now->row.reference ? now->row.reference : "nothing"));
+		add(out, "output error", -1,
+			arena_printf(a, "%s, against %s then and %s now", words,
+				r->old.row.reference ? r->old.row.reference : "nothing",
+				now->row.reference ? now->row.reference : "nothing"));
 	else
 		add(out, "output error", x <= fmax(same_error * then, no_error), words);
 }
@@ -115,10 +137,13 @@ static const char *no_figure(struct arena *a, const char *when, const struct row
 	double width = (r->latency_high_ms - r->latency_low_ms) / r->latency_ms;
 
 	if (isnan(width))
-		return arena_printf(a, "no interval of the median %s: n too small, %d runs are needed", when, STATS_INTERVAL_LEAST);
+		return arena_printf(
+			a, "no interval of the median %s: n too small, %d runs are needed", when, STATS_INTERVAL_LEAST);
 	if (text_is(r->stability, "unstable"))
 		return arena_printf(a, "the row is unstable %s", when);
-	return width > widest_interval ? arena_printf(a, "the interval %s is %.0f %% of the median wide (limit %.0f %%)", when, 100 * width, 100 * widest_interval) : NULL;
+	return width > widest_interval ? arena_printf(a, "the interval %s is %.0f %% of the median wide (limit %.0f %%)", when,
+						 100 * width, 100 * widest_interval)
+				       : NULL;
 }
 
 // What is older than exact intervals has one of a bootstrap in its row: all are made again from the runs.
@@ -134,7 +159,8 @@ static const char *time_text(struct arena *a, const struct row *r)
 		: arena_printf(a, "%.4g ms (%.4g to %.4g)", r->latency_ms, r->latency_low_ms, r->latency_high_ms);
 }
 
-static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+static void check_latency(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a,
+	struct reproduce_answer *out)
 {
 	struct row then = r->old.row, here = now->row;
 	double ratio = here.latency_ms / then.latency_ms;
@@ -154,16 +180,19 @@ static void check_latency(const struct reproduce *r, const struct cell_result *n
 	else if (overlap)
 		add(out, "latency", 1, arena_printf(a, "%s: the intervals overlap", words));
 	else if (fabs(ratio - 1) <= between_processes)
-		add(out, "latency", 1, arena_printf(a, "%s: within the %.0f %% that two processes may differ", words, 100 * between_processes));
+		add(out, "latency", 1,
+			arena_printf(a, "%s: within the %.0f %% that two processes may differ", words, 100 * between_processes));
 	else
-		add(out, "latency", 0, arena_printf(a, "%s: the intervals are apart by more than two processes may differ", words));
+		add(out, "latency", 0,
+			arena_printf(a, "%s: the intervals are apart by more than two processes may differ", words));
 }
 
 static const char *differs(struct arena *a, const char *before, const char *what, const char *x, const char *y)
 {
 	if (text_is(x, y) || (!x && !y))
 		return before;
-	return arena_printf(a, "%s%s%s: %s then, %s now", before ? before : "", before ? "; " : "", what, x ? x : "not known", y ? y : "not known");
+	return arena_printf(a, "%s%s%s: %s then, %s now", before ? before : "", before ? "; " : "", what, x ? x : "not known",
+		y ? y : "not known");
 }
 
 // Where a digest is not known on one side, nothing is said.
@@ -172,7 +201,8 @@ static const char *differs_in_digest(struct arena *a, const char *before, const 
 	return text_agree(x, y) ? before : differs(a, before, what, arena_printf(a, "%.12s", x), arena_printf(a, "%.12s", y));
 }
 
-void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a, struct reproduce_answer *out)
+void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *m, struct arena *a,
+	struct reproduce_answer *out)
 {
 	const struct row *x = &r->old.row, *y = &now->row;
 	const char *d = r->moved;
@@ -190,7 +220,8 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 	d = differs_in_digest(a, d, "inputs", x->inputs_hash, y->inputs_hash);
 	d = differs_in_digest(a, d, "golden file", x->golden_sha256, y->golden_sha256);
 	if (r->old.question.is_rebuilt)
-		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "", d ? "; " : "", r->old.question.missing);
+		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "",
+			d ? "; " : "", r->old.question.missing);
 	out->differs = d;
 }
 
@@ -201,8 +232,10 @@ json_t *reproduce_json(const struct reproduce *r, const struct cell_result *now,
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct reproduce_check *c = &answer->check[i];
 
-		json_array_append_new(checks, json_pack("{s:s, s:o, s:s}", "what", c->what, "holds", c->holds < 0 ? json_null() : json_boolean(c->holds), "words", c->words));
+		json_array_append_new(checks,
+			json_pack("{s:s, s:o, s:s}", "what", c->what, "holds",
+				c->holds < 0 ? json_null() : json_boolean(c->holds), "words", c->words));
 	}
-	return json_pack("{s:I, s:b, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds", answer->holds, "checks", checks, "differs", answer->differs, "now",
-		plan_json(now));
+	return json_pack("{s:I, s:b, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds", answer->holds, "checks",
+		checks, "differs", answer->differs, "now", plan_json(now));
 }

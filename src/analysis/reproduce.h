@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row's question asked again, exactly, and whether the answer holds: verdict, error of the outputs, latency. What the row was asked is
-// its column `question`; of a row that is older than it, what is not known is named. What is another than then (machine, versions, weights, place
-// of the model) is named too, and decides how much of the answer can be held against the old one.
+// A row's question asked again, exactly, and whether the answer holds: verdict, error of the outputs, latency. What the row was
+// asked is its column `question`; of a row that is older than it, what is not known is named. What is another than then (machine,
+// versions, weights, place of the model) is named too, and decides how much of the answer can be held against the old one.
 #ifndef ASSAY_ANALYSIS_REPRODUCE_H
 #define ASSAY_ANALYSIS_REPRODUCE_H
 
@@ -10,10 +10,10 @@
 
 struct reproduce {
 	struct side_row old;
-	struct question question;                    // what plan_run takes
-	const char *model;                           // as it is found now
-	const char *on, *options;                    // the target's words: "openvino:CPU"; options over the platform's own, NULL: none
-	const char *moved;                           // the model or the golden outputs lie elsewhere; NULL: as then
+	struct question question; // what plan_run takes
+	const char *model;        // as it is found now
+	const char *on, *options; // the target's words: "openvino:CPU"; options over the platform's own, NULL: none
+	const char *moved;        // the model or the golden outputs lie elsewhere; NULL: as then
 };
 
 // BAD_INPUT: no such row, a row without a verdict, one that another tool measured, a platform that is no longer known.
@@ -22,18 +22,19 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 const char *reproduce_command(struct arena *a, const struct reproduce *r);
 
 struct reproduce_check {
-	const char *what;                            // "verdict", "output error", "latency"
-	int holds;                                   // 1, 0, -1: cannot be told
-	const char *words;                           // "right then and now"
+	const char *what;  // "verdict", "output error", "latency"
+	int holds;         // 1, 0, -1: cannot be told
+	const char *words; // "right then and now"
 };
 struct reproduce_answer {
 	struct reproduce_check check[3];
 	size_t count;
-	const char *differs;                         // what is another than then; NULL: nothing
-	bool holds;                                  // no check says otherwise
+	const char *differs; // what is another than then; NULL: nothing
+	bool holds;          // no check says otherwise
 };
 // `now` may have no number of its own.
-void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *machine, struct arena *a, struct reproduce_answer *out);
+void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *machine, struct arena *a,
+	struct reproduce_answer *out);
 json_t *reproduce_json(const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer);
 
 #endif

@@ -80,7 +80,8 @@ static enum status run(const struct assay_cell *cell, struct arena *a, struct ce
 	if (!cell->model)
 		return error_set(err, STATUS_BAD_INPUT, "assay_cell.model is NULL: name a folder or a model");
 	if (!effort_find(cell->effort))
-		return error_set(err, STATUS_BAD_INPUT, "assay_cell.effort \"%s\": there are rapid, quick and normal", cell->effort);
+		return error_set(
+			err, STATUS_BAD_INPUT, "assay_cell.effort \"%s\": there are rapid, quick and normal", cell->effort);
 	enum status s = precision_parse(&precise, cell->precision, err);
 	if (s == STATUS_OK)
 		s = plan_targets(&target, &count, a, &platform, 1, cell->options, err);
@@ -177,7 +178,8 @@ int assay_report(const char *db, const char *format, char **text, struct assay_e
 	struct error err = { 0 };
 
 	if (f == REPORT_FORMAT_COUNT) {
-		error_set(&err, STATUS_BAD_INPUT, "unknown report format '%s': one of %s", format ? format : "", report_format_words());
+		error_set(&err, STATUS_BAD_INPUT, "unknown report format '%s': one of %s", format ? format : "",
+			report_format_words());
 		return fail(error, &err);
 	}
 	enum status s = store_open(&store, db, true, &err);

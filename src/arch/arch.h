@@ -15,17 +15,17 @@ struct spec;
 // others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js:
 // block/seq2seq.h has them for encoder-decoders.
 enum arch_graph {
-	ARCH_WHOLE,                  // model.onnx; causal models: with past_key_values.* and present.*
-	ARCH_ENCODER,                // encoder_model.onnx
-	ARCH_DECODER,                // decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids
-	ARCH_DECODER_WITH_PAST,      // decoder_with_past_model.onnx
-	ARCH_VISION_ENCODER,         // vision_encoder.onnx: pixels to image features
-	ARCH_EMBED_TOKENS,           // embed_tokens.onnx: input_ids to inputs_embeds
-	ARCH_DECODER_EMBEDS,         // decoder_model_merged.onnx: inputs_embeds and a cache
-	ARCH_DECODER_MERGED,         // decoder_model_merged.onnx: the first and every further run in one
+	ARCH_WHOLE,             // model.onnx; causal models: with past_key_values.* and present.*
+	ARCH_ENCODER,           // encoder_model.onnx
+	ARCH_DECODER,           // decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids
+	ARCH_DECODER_WITH_PAST, // decoder_with_past_model.onnx
+	ARCH_VISION_ENCODER,    // vision_encoder.onnx: pixels to image features
+	ARCH_EMBED_TOKENS,      // embed_tokens.onnx: input_ids to inputs_embeds
+	ARCH_DECODER_EMBEDS,    // decoder_model_merged.onnx: inputs_embeds and a cache
+	ARCH_DECODER_MERGED,    // decoder_model_merged.onnx: the first and every further run in one
 	ARCH_GRAPH_COUNT
 };
-const char *arch_graph_file(enum arch_graph which);                 // "encoder_model.onnx"
+const char *arch_graph_file(enum arch_graph which); // "encoder_model.onnx"
 bool arch_has_graph(const struct spec *s, enum arch_graph which);
 
 // Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Drawn with that form it is plain then.
@@ -36,19 +36,20 @@ const char *arch_unshared(const struct spec *s);
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
 // Cuts the model to its first `layers` layers; false when it has fewer.
 bool arch_shorten(struct spec *s, int64_t layers);
-int64_t arch_shortened_to(const struct spec *s);     // how many layers, where the configuration says more; 0: all
-void arch_print(const struct spec *s, struct text *out);            // "key: value" lines
-json_t *arch_json(const struct spec *s);                            // the same as an object: type, family, dialect, head, traits, sizes
+int64_t arch_shortened_to(const struct spec *s);         // how many layers, where the configuration says more; 0: all
+void arch_print(const struct spec *s, struct text *out); // "key: value" lines
+json_t *arch_json(const struct spec *s);                 // the same as an object: type, family, dialect, head, traits, sizes
 
-const char *arch_model_type(const struct spec *s);                  // "bert"
-const char *arch_architecture(const struct spec *s);                // its row of the compatibility matrix: "encoder-only", "vision", "decoder-only"
+const char *arch_model_type(const struct spec *s); // "bert"
+const char *arch_architecture(
+	const struct spec *s); // its row of the compatibility matrix: "encoder-only", "vision", "decoder-only"
 const char *arch_family(const struct spec *s);
-const char *arch_head(const struct spec *s);                        // "masked-lm", ..., "model"
+const char *arch_head(const struct spec *s); // "masked-lm", ..., "model"
 
 // What synthetic inputs must respect. Zero means that it does not apply, unless said otherwise.
 struct input_hints {
-	int64_t vocab_size, pad_token_id, type_vocab_size;          // 0, -1, 0 where they do not apply
-	int64_t max_sequence;                                       // 0: no limit
+	int64_t vocab_size, pad_token_id, type_vocab_size; // 0, -1, 0 where they do not apply
+	int64_t max_sequence;                              // 0: no limit
 	// Rows of input_ids hold this token this often, behind the first one: an image's features take its place.
 	int64_t image_token_id, image_tokens;
 	// Rows of input_ids end with this token and have it nowhere else: what pools there finds it.
@@ -56,13 +57,20 @@ struct input_hints {
 	int64_t eos_token_id;
 	// From this many tokens on, a cache that fewer made is of no use: the rotary frequencies are others (longrope). 0: never.
 	int64_t cache_ends;
-	bool predicts_next;                                         // logits at a place are about the token behind it: a causal language model
-	int64_t image_size[2];                                      // height and width that image_sizes tells
-	// Of a graph that assay did not draw: how many rows the table has that an input indexes; 0: not found. In the order of its inputs.
-	const struct input_table { const char *name; int64_t rows; } *tables;
+	bool predicts_next;    // logits at a place are about the token behind it: a causal language model
+	int64_t image_size[2]; // height and width that image_sizes tells
+	// Of a graph that assay did not draw: how many rows the table has that an input indexes; 0: not found. In the order of
+	// its inputs.
+	const struct input_table {
+		const char *name;
+		int64_t rows;
+	} * tables;
 	size_t table_count;
 	// Numbers for the family's own symbols in the shapes of inputs: {"frames", 8}, {"samples", 16000}.
-	struct input_symbol { const char *name; int64_t number; } symbols[8];
+	struct input_symbol {
+		const char *name;
+		int64_t number;
+	} symbols[8];
 };
 // Does it look at images, and does it read tokens? What a size of images or a length of sequences means something to.
 bool arch_takes_images(const struct spec *s);
@@ -70,18 +78,20 @@ bool arch_takes_tokens(const struct spec *s);
 void arch_input_hints(const struct spec *s, struct input_hints *out);
 
 // The weights of a checkpoint that is only a configuration: names, shapes, dtype `t`, sorted by name, in `a`.
-enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
+enum status arch_plan_weights(
+	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
 // Draws `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
 // weights that nobody read and that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.
-enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
+enum status arch_draw(
+	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);
-const char *arch_type_name(size_t i);                               // sorted
+const char *arch_type_name(size_t i); // sorted
 const char *arch_type_family(size_t i);
 const char *arch_type_dialect(size_t i);
-const char *arch_type_architecture(size_t i);                       // likewise
-const char *arch_class_head(const char *class_name);                // "masked-lm"; NULL for a class whose head is not known
+const char *arch_type_architecture(size_t i);        // likewise
+const char *arch_class_head(const char *class_name); // "masked-lm"; NULL for a class whose head is not known
 
 #endif

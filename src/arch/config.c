@@ -31,7 +31,9 @@ static json_t *defaults_find(const char *model_type)
 
 void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d)
 {
-	*c = (struct config){ .given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object(), .within = "" };
+	*c = (struct config){
+		.given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object(), .within = ""
+	};
 }
 
 void config_close(struct config *c)
@@ -120,7 +122,8 @@ const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, 
 		const json_t *item = json_is_array(v) ? json_array_get(v, i) : v;
 		double x = json_number_value(item);
 		if (!json_is_number(item) || !(x >= 0 && x <= INT32_MAX) || x != floor(x)) {
-			config_fail(c, STATUS_BAD_INPUT, "%s should be a list of whole numbers from 0 to 2147483647", config_key(c, key));
+			config_fail(c, STATUS_BAD_INPUT, "%s should be a list of whole numbers from 0 to 2147483647",
+				config_key(c, key));
 			return NULL;
 		}
 		out[i] = (int64_t)x;
@@ -154,13 +157,34 @@ const char *config_text(struct config *c, const char *key)
 }
 
 // transformers' names of activations (activations.py, ACT2FN) that are drawn here.
-static const struct { const char *name; enum activation act; } activation_rows[] = {
-	{ "gelu", ACT_GELU }, { "gelu_python", ACT_GELU }, { "gelu_new", ACT_GELU_TANH }, { "gelu_fast", ACT_GELU_TANH },
-	{ "gelu_pytorch_tanh", ACT_GELU_TANH }, { "relu", ACT_RELU }, { "silu", ACT_SILU }, { "swish", ACT_SILU }, { "tanh", ACT_TANH },
-	{ "quick_gelu", ACT_QUICK_GELU }, { "linear", ACT_NONE }, { "relu2", ACT_RELU2 }, { "relu_squared", ACT_RELU2 },
-	{ "sigmoid", ACT_SIGMOID }, { "mish", ACT_MISH }, { "leaky_relu", ACT_LEAKY_RELU }, { "relu6", ACT_RELU6 }, { "xielu", ACT_XIELU },
-	{ "gelu_accurate", ACT_GELU_TANH }, { "gelu_python_tanh", ACT_GELU_TANH }, { "hardswish", ACT_HARD_SWISH },
-	{ "gelu_10", ACT_GELU_10 }, { "laplace", ACT_LAPLACE }, { "sqrtsoftplus", ACT_SQRT_SOFTPLUS },
+static const struct {
+	const char *name;
+	enum activation act;
+} activation_rows[] = {
+	{ "gelu", ACT_GELU },
+	{ "gelu_python", ACT_GELU },
+	{ "gelu_new", ACT_GELU_TANH },
+	{ "gelu_fast", ACT_GELU_TANH },
+	{ "gelu_pytorch_tanh", ACT_GELU_TANH },
+	{ "relu", ACT_RELU },
+	{ "silu", ACT_SILU },
+	{ "swish", ACT_SILU },
+	{ "tanh", ACT_TANH },
+	{ "quick_gelu", ACT_QUICK_GELU },
+	{ "linear", ACT_NONE },
+	{ "relu2", ACT_RELU2 },
+	{ "relu_squared", ACT_RELU2 },
+	{ "sigmoid", ACT_SIGMOID },
+	{ "mish", ACT_MISH },
+	{ "leaky_relu", ACT_LEAKY_RELU },
+	{ "relu6", ACT_RELU6 },
+	{ "xielu", ACT_XIELU },
+	{ "gelu_accurate", ACT_GELU_TANH },
+	{ "gelu_python_tanh", ACT_GELU_TANH },
+	{ "hardswish", ACT_HARD_SWISH },
+	{ "gelu_10", ACT_GELU_10 },
+	{ "laplace", ACT_LAPLACE },
+	{ "sqrtsoftplus", ACT_SQRT_SOFTPLUS },
 };
 
 const char *activation_word(enum activation a)
@@ -187,36 +211,54 @@ enum activation config_activation_word(struct config *c, const char *key, const 
 }
 
 // Keys that cannot change what the graph computes: training, generation, tokenizers, book-keeping. Globs.
+// clang-format off
 static const char *const inert[] = {
-	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*", "*drop_path*", "drop_out*",
-	"*initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id",
-	"forced_*", "id2label", "label2id", "problem_type", "return_dict", "output_attentions", "output_hidden_states", "output_past", "torchscript",
-	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "encoder_stride", "summary_*", "attn_implementation", "layerscale_value",
-	"apply_layernorm", "reshape_hidden_states", "out_features", "out_indices", "stage_names", "use_mask_token", "finetuning_task", "tokenizer_class",
-	"language", "model_max_length", "sinusoidal_pos_embds", "tie_weights_", "directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-	"pooler_size_per_head", "pooler_type", "down_scale_factor", "net_structure_type", "num_memory_blocks", "gap_size", "task_specific_params", "prefix",
-	"max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
-	"repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
-	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
+	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*", "*drop_path*",
+	"drop_out*",
+	"*initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id",
+	"unk_token_id", "decoder_start_token_id",
+	"forced_*", "id2label", "label2id", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
+	"output_past", "torchscript",
+	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "encoder_stride", "summary_*",
+	"attn_implementation", "layerscale_value",
+	"apply_layernorm", "reshape_hidden_states", "out_features", "out_indices", "stage_names", "use_mask_token",
+	"finetuning_task", "tokenizer_class",
+	"language", "model_max_length", "sinusoidal_pos_embds", "tie_weights_", "directionality", "pooler_fc_size",
+	"pooler_num_attention_heads", "pooler_num_fc_layers",
+	"pooler_size_per_head", "pooler_type", "down_scale_factor", "net_structure_type", "num_memory_blocks", "gap_size",
+	"task_specific_params", "prefix",
+	"max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
+	"temperature", "top_k", "top_p", "typical_p",
+	"repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids",
+	"num_return_sequences", "output_scores",
+	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty",
+	"remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
 	// speech: masks while training, quantizers, losses
-	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim", "contrastive_*", "diversity_loss_*",
-	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes", "num_clusters", "replace_prob",
+	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim",
+	"contrastive_*", "diversity_loss_*",
+	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes",
+	"num_clusters", "replace_prob",
 	// of Swin and CLAP, in older files: their classes never read them
 	"path_norm", "fusion_num_hidden_layers", "fusion_hidden_size",
-	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path", "num_image_tokens",
-	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device", "slow_but_exact", "n_ctx", "lambda_std_dev",
+	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
+	"num_image_tokens",
+	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device",
+	"slow_but_exact", "n_ctx", "lambda_std_dev",
 	"reorder_and_upcast_attn", "*softmax_in_fp32", "emb_*_drop", "scale_attention_softmax_in_fp32", "validate_runner_input",
 };
+// clang-format on
 
 void config_check_unread(struct config *c)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)c->given, key, v) {
+	json_object_foreach((json_t *)c->given, key, v)
+	{
 		bool known = json_object_get(c->read, key) != NULL;
 		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
 			known = fnmatch(inert[i], key, 0) == 0;
 		if (!known)
-			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot draw what it changes", key);
+			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot draw what it changes",
+				key);
 	}
 }

@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-struct arch_defaults { const char *name, *data; size_t size; };
+struct arch_defaults {
+	const char *name, *data;
+	size_t size;
+};
 extern const struct arch_defaults arch_defaults_rows[];
 extern const size_t arch_defaults_rows_count;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checkpoints call things; one file a family under dialect/. Left the canonical stem that families and blocks ask for,
 // right the stem in the file: @ is the base-model prefix ("bert.", which some files have and some have not), # the number of
-// the layer (two #: stage and layer), $ a name that the family gives, * the number of an expert or head within the layer. ".weight" and ".bias" are appended by block/weight.c, which knows the older ".gamma"
-// and ".beta" too.
+// the layer (two #: stage and layer), $ a name that the family gives, * the number of an expert or head within the layer.
+// ".weight" and ".bias" are appended by block/weight.c, which knows the older ".gamma" and ".beta" too.
 #ifndef ASSAY_ARCH_DIALECT_H
 #define ASSAY_ARCH_DIALECT_H
 
@@ -16,19 +16,22 @@
 // encoder.c
 extern const struct dialect albert_names, bert_names, distilbert_names, electra_names, mpnet_names, roberta_names;
 extern const struct dialect convbert_names, nezha_names, fnet_names, markuplm_names, mobilebert_names, visual_bert_names;
-extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names, flava_text_names,
-	ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names, roc_bert_names, roformer_names, splinter_names,
-	squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names;
+extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names,
+	flava_text_names, ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names,
+	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c
-extern const struct dialect esmc_names, eurobert_names, gte_names, jina_v3_names, modernbert_names, nomic_bert_names, ultrabert_names;
+extern const struct dialect esmc_names, eurobert_names, gte_names, jina_v3_names, modernbert_names, nomic_bert_names,
+	ultrabert_names;
 // vit.c
-extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names, vit_msn_names, vitpose_backbone_names, yolos_names, beit_names,
-	data2vec_vision_names, videomae_names, vivit_names, dinov3_vit_names, timesformer_names;
+extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names,
+	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
+	dinov3_vit_names, timesformer_names;
 // speech.c
-extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names, sew_names,
-	wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names, hifigan_names;
+extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
+	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
+	hifigan_names;
 // swin.c
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names;
 // clap.c
@@ -36,25 +39,28 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // detect.c
 extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
-extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names,
-	mobilenet_v2_names, poolformer_names, segformer_names;
+extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
+	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names;
 // decoder.c
-extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
-	phi_names, stablelm_names, starcoder2_names;
-extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names, gptj_names, mpt_names,
-	openai_gpt_names, opt_names, persimmon_names, xglm_names;
+extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names,
+	nemotron_names, olmo2_names, phi3_names, phi_names, stablelm_names, starcoder2_names;
+extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,
+	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c
-extern const struct dialect afmoe_names, aria_names, axk1_names, cohere2_moe_names, cosmos_names, gpt_neox_japanese_names, glm4v_moe_names, kolibri1_names, laguna_names, mistral4_names, qwen3_vl_moe_names,
-	deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names,
-	gpt_oss_names, granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_m2_names, mixtral_names, qwen_moe_names;
+extern const struct dialect afmoe_names, aria_names, axk1_names, cohere2_moe_names, cosmos_names, gpt_neox_japanese_names,
+	glm4v_moe_names, kolibri1_names, laguna_names, mistral4_names, qwen3_vl_moe_names, deepseek_v2_names, deepseek_v3_names,
+	dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names, gpt_oss_names, granitemoe_names, granitemoe_swa_names,
+	hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_m2_names, mixtral_names, qwen_moe_names;
 
 // t5.c
 extern const struct dialect longt5_names, switch_names, t5_names;
 // seq2seq.c
-extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, trocr_names, whisper_names;
+extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, trocr_names,
+	whisper_names;
 
 // clip.c
-extern const struct dialect altclip_text_names, altclip_vision_names, chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;
+extern const struct dialect altclip_text_names, altclip_vision_names, chinese_clip_text_names, clip_text_names, clip_vision_names,
+	dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;
 
 // vlm.c
 extern const struct dialect aya_vision_names, deepseek_vl_names, llava_names, paligemma_names;

@@ -13,7 +13,7 @@ struct plan {
 	struct arena *arena;
 	struct weight *weights;
 	size_t count, capacity;
-	uint32_t *slots;             // open addressing by name: index + 1; always less than half full
+	uint32_t *slots; // open addressing by name: index + 1; always less than half full
 	size_t slot_count;
 };
 
@@ -80,7 +80,8 @@ static int64_t values_most(const struct spec *s)
 	return USUAL + AN_EXPERT * experts;
 }
 
-enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
+enum status arch_plan_weights(
+	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
 {
 	struct checkpoint empty = { .path = s->row->model_type };
 	struct plan plan = { .arena = a };
@@ -107,8 +108,8 @@ enum status arch_plan_weights(const struct spec *s, struct arena *a, enum dtype 
 	return STATUS_OK;
 }
 
-// Does a dialect's stem, with any or no prefix and any numbers, name this tensor (STEM or STEM.suffix)? *layer: its last number but
-// the item's.
+// Does a dialect's stem, with any or no prefix and any numbers, name this tensor (STEM or STEM.suffix)? *layer: its last number
+// but the item's.
 static bool stem_names(const struct spec *s, const char *pattern, const char *name, int64_t *layer)
 {
 	const char *prefix = s->row->dialect->prefix;
@@ -168,7 +169,8 @@ const struct spec *part_enter(struct build *b, enum part part)
 	if (outer->part[part])
 		b->s = outer->part[part];
 	else
-		graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: it has no such part", outer->head->name, outer->row->model_type);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: it has no such part",
+			outer->head->name, outer->row->model_type);
 	return outer;
 }
 
@@ -178,8 +180,14 @@ void part_leave(struct build *b, const struct spec *outer)
 }
 
 static const char *const graph_files[ARCH_GRAPH_COUNT] = {
-	"model.onnx", "encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx", "vision_encoder.onnx", "embed_tokens.onnx",
-	"decoder_model_merged.onnx", "decoder_model_merged.onnx",
+	"model.onnx",
+	"encoder_model.onnx",
+	"decoder_model.onnx",
+	"decoder_with_past_model.onnx",
+	"vision_encoder.onnx",
+	"embed_tokens.onnx",
+	"decoder_model_merged.onnx",
+	"decoder_model_merged.onnx",
 };
 
 const char *arch_graph_file(enum arch_graph which)
@@ -190,7 +198,8 @@ const char *arch_graph_file(enum arch_graph which)
 bool arch_has_graph(const struct spec *s, enum arch_graph which)
 {
 	const enum arch_graph *g = s->row->family->graphs;
-	bool of_halves = which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST || which == ARCH_DECODER_MERGED;
+	bool of_halves =
+		which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST || which == ARCH_DECODER_MERGED;
 	if (of_halves && !(s->part[PART_ENCODER] && s->part[PART_DECODER] && s->head->generates))
 		return false;
 	while (g && *g != ARCH_WHOLE && *g != which)
@@ -200,20 +209,24 @@ bool arch_has_graph(const struct spec *s, enum arch_graph which)
 
 enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
 {
-	struct build b = { .g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool) };
+	struct build b = {
+		.g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool)
+	};
 	if (!c->weight_count)
 		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
 	if (!arch_has_graph(s, which))
-		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, graph_files[which]);
+		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type,
+			graph_files[which]);
 	graph_limit(g, values_most(s));
 	s->row->family->draw(&b);
 	graph_set_layers(g, arch_shortened_to(s));
-	graph_limit(g, 0);                                   // what brings it to 16 bits may add as it needs
+	graph_limit(g, 0); // what brings it to 16 bits may add as it needs
 	if (graph_failed(g))
 		return finish(g, s, err);
 	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
-			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
+			return error_set(err, STATUS_UNSUPPORTED,
+				"%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);
 	return finish(g, s, err);
 }

@@ -6,7 +6,8 @@
 static void draw_own(struct build *b, value hidden)
 {
 	(void)hidden;
-	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path, b->s->class_name, b->s->row->model_type);
+	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path,
+		b->s->class_name, b->s->row->model_type);
 }
 
 // The dense layer that reads the first token; its activation is a trait.
@@ -44,7 +45,7 @@ static void draw_masked_lm(struct build *b, value hidden)
 	graph_enter(b->g, "head");
 	value logits = masked_lm(b, hidden);
 	graph_leave(b->g);
-	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
+	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
 
 // What encoders are trained with: ELECTRA's finds exchanged tokens, the others fill gaps and compare two sentences.
@@ -54,7 +55,8 @@ static void draw_pretraining(struct build *b, value hidden)
 	struct graph *g = b->g;
 	if (weight_named(b, "head.found.dense")) {
 		value x = activate(b, s->act, linear(b, "head.found.dense", hidden, s->hidden_size, s->hidden_size, true));
-		graph_output(g, "logits", op_squeeze(g, linear(b, "head.found.out", x, s->hidden_size, 1, true), 2));       // [batch, seq]
+		graph_output(
+			g, "logits", op_squeeze(g, linear(b, "head.found.out", x, s->hidden_size, 1, true), 2)); // [batch, seq]
 		return;
 	}
 	if (!weight_named(b, "head.next") && !weight_named(b, "head.order")) {
@@ -74,7 +76,8 @@ static void draw_pretraining(struct build *b, value hidden)
 static void draw_next_sentence(struct build *b, value hidden)
 {
 	if (weight_named(b, "head.next"))
-		graph_output(b->g, "logits", linear(b, "head.next", pooled(b, "pooler", hidden, ACT_TANH), b->s->hidden_size, 2, true));
+		graph_output(b->g, "logits",
+			linear(b, "head.next", pooled(b, "pooler", hidden, ACT_TANH), b->s->hidden_size, 2, true));
 	else
 		draw_own(b, hidden);
 }
@@ -95,7 +98,7 @@ static void draw_causal_lm(struct build *b, value hidden)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);
 	graph_leave(b->g);
-	graph_output(b->g, "logits", logits);                        // [batch, seq, vocab]
+	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
 
 // Decoders score the last token that is not padding; encoders the first, through a dense layer.
@@ -106,13 +109,13 @@ static void draw_sequence(struct build *b, value hidden)
 	graph_enter(g, "head");
 	value logits;
 	if (s->row->family == &decoder) {
-		value scores = linear(b, "head.score", hidden, s->hidden_size, s->labels, false);           // [batch, seq, labels]
+		value scores = linear(b, "head.score", hidden, s->hidden_size, s->labels, false); // [batch, seq, labels]
 		value last = graph_i64(g, -1);
 		if (s->pad_token_id >= 0) {
 			value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
 			value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
-			last = op_argmax(g, op_mul(g, is_token, at), 1, true);                              // [batch, 1]
-			logits = op_gather_nd(g, scores, last, 1);                                          // [batch, labels]
+			last = op_argmax(g, op_mul(g, is_token, at), 1, true); // [batch, 1]
+			logits = op_gather_nd(g, scores, last, 1);             // [batch, labels]
 		} else
 			logits = op_gather(g, scores, last, 1);
 	} else {
@@ -120,18 +123,19 @@ static void draw_sequence(struct build *b, value hidden)
 		logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	}
 	graph_leave(g);
-	graph_output(g, "logits", logits);                           // [batch, labels]
+	graph_output(g, "logits", logits); // [batch, labels]
 }
 
 static void draw_token(struct build *b, value hidden)
 {
-	graph_output(b->g, "logits", linear(b, "head.token", hidden, b->s->hidden_size, b->s->labels, true));   // [batch, seq, labels]
+	graph_output(
+		b->g, "logits", linear(b, "head.token", hidden, b->s->hidden_size, b->s->labels, true)); // [batch, seq, labels]
 }
 
 // Two logits a token, apart: where the answer begins and where it ends.
 static void draw_span(struct build *b, value hidden)
 {
-	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true);                                // [batch, seq, 2]
+	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true); // [batch, seq, 2]
 	graph_output(b->g, "start_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 0, 1), 2));
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }

@@ -31,9 +31,12 @@ static void draw_bare(struct build *b, value hidden)
 	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
 	graph_output(b->g, "last_hidden_state", hidden);
 	if (s->traits.pool_is_norm)
-		graph_output(b->g, "pooler_output", classes == 1 ? first_token(b, hidden) : op_reduce_mean(b->g, op_slice(b->g, hidden, 1, 0, classes), 1, false));
+		graph_output(b->g, "pooler_output",
+			classes == 1 ? first_token(b, hidden)
+				     : op_reduce_mean(b->g, op_slice(b->g, hidden, 1, 0, classes), 1, false));
 	else if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
-		graph_output(b->g, "pooler_output", activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
+		graph_output(b->g, "pooler_output",
+			activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
 }
 
 static void draw_classes(struct build *b, value hidden)
@@ -43,7 +46,7 @@ static void draw_classes(struct build *b, value hidden)
 	int64_t width = s->hidden_size;
 	value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
 	if (s->traits.mean_patches) {
-		x = op_concat(g, 2, (value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1);      // [batch, 2*hidden]
+		x = op_concat(g, 2, (value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1); // [batch, 2*hidden]
 		width *= 2;
 	}
 	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
@@ -54,7 +57,8 @@ static void draw_teacher(struct build *b, value hidden)
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
-	value d = linear(b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
+	value d = linear(
+		b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
 	graph_output(g, "logits", op_mul(g, op_add(g, c, d), graph_f32(g, 0.5f)));
 	graph_output(g, "cls_logits", c);
 	graph_output(g, "distillation_logits", d);
@@ -66,7 +70,8 @@ static void draw_masked(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t r = vit_of(b)->encoder_stride, c = s->channels;
-	value map = conv(b, "head.pixels", vit_map(b, io, vit_patches(b, io->last)), (struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
+	value map = conv(b, "head.pixels", vit_map(b, io, vit_patches(b, io->last)),
+		(struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
 	if (graph_failed(g))
 		return;
 	int64_t height = value_dim(g, map, 2), width = value_dim(g, map, 3);

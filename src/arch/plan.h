@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct plan;
-void plan_add(struct plan *p, const char *name, int rank, const int64_t *dim, double gain);      // a name added before is left as it is
+void plan_add(
+	struct plan *p, const char *name, int rank, const int64_t *dim, double gain); // a name added before is left as it is
 
 #endif

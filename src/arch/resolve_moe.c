@@ -45,7 +45,7 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 
 void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers)
 {
-	s->expert_layers = experts * layers;                 // neither is above 2^31
+	s->expert_layers = experts * layers; // neither is above 2^31
 	if (s->expert_layers > EXPERT_LAYERS_MOST)
 		config_fail(c, STATUS_UNSUPPORTED,
 			"%lld layers of %lld experts; at most %d experts are drawn in all layers together", (long long)layers,
@@ -58,52 +58,57 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->experts = SIZE(c, 0, "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts");
 	m->top_k = SIZE(c, 1, "num_experts_per_tok", "moe_topk", "moe_k", "num_experts_per_token", "moe_top_k");
 	m->width = SIZE(c, s->ffn_size, "moe_intermediate_size");
-	int64_t shared = SIZE(c, s->traits.one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert");
+	int64_t shared = SIZE(c, s->traits.one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
+		"num_shared_expert");
 	m->shared_width = SIZE(c, shared * m->width, "shared_expert_intermediate_size", "shared_intermediate_size");
 	m->groups = SIZE(c, 0, "n_group");
 	m->top_groups = SIZE(c, 1, "topk_group");
 	m->group_of_two = !s->traits.group_of_one;
 	m->normalise = config_bool(c, "norm_topk_prob", false) || s->traits.normalised_experts;
-	m->scale = config_real(c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
+	m->scale = config_real(
+		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
 	m->jitter = config_real(c, "router_jitter_noise", 0);
 	m->alpha = config_real(c, "swiglu_alpha", 1.702);
 	m->limit = config_real(c, "swiglu_limit", 7);
 	const char *by = config_text(c, "expert_selection_fn"), *with = config_text(c, "shared_expert_combination_strategy");
 	if (by && text_is(by, "sigmoid"))
 		s->traits.sigmoid_router = true;
-	else if (by)                                         // a softmax over the chosen ones
+	else if (by) // a softmax over the chosen ones
 		m->normalise = true;
 	m->shared_average = with && text_is(with, "average");
 	if (config_get(c, "prefix_dense_intermediate_size"))
 		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
 	config_get(c, "prefix_dense_sliding_window_pattern");
 	if (config_real(c, "moe_router_logit_softcapping", 0) > 0 || config_bool(c, "moe_apply_router_weight_on_input", false))
-		config_fail(c, STATUS_UNSUPPORTED, "router logits that are capped, or weights on an expert's input, are not supported yet");
+		config_fail(c, STATUS_UNSUPPORTED,
+			"router logits that are capped, or weights on an expert's input, are not supported yet");
 	const json_t *heads = config_get(c, "num_attention_heads_per_layer"), *gating = config_get(c, "gating");
 	for (size_t i = 0; i < json_array_size(heads); i++)
 		if (json_integer_value(json_array_get(heads, i)) != s->heads)
-			config_fail(c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
+			config_fail(
+				c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
 	if (gating && !json_is_true(gating) && !text_is(json_string_value(gating), "per-head"))
 		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
-	config_real(c, "moe_norm_min", 0);                   // keeps a sum of probabilities from being 0
+	config_real(c, "moe_norm_min", 0); // keeps a sum of probabilities from being 0
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))
 		m->groups = 0;
-	static const char *const without_effect[] = { "num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func",
-		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "score_func", "num_expert_groups", "num_limited_groups",
-		"load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free" };
+	static const char *const without_effect[] = { "num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types",
+		"enable_moe_fp32_combine", "scoring_func", "seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob",
+		"score_func", "num_expert_groups", "num_limited_groups", "load_balance_coeff", "experts_implementation",
+		"moe_capacity", "moe_use_aux_free" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
 	if (c->error.status)
 		return;
-	if (m->experts < 1) {                                // a configuration may have none
+	if (m->experts < 1) { // a configuration may have none
 		s->sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		return;
 	}
-	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1
-		|| (m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k, (long long)m->experts,
-			(long long)m->groups, (long long)m->width);
+	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1 ||
+		(m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k,
+			(long long)m->experts, (long long)m->groups, (long long)m->width);
 		return;
 	}
 	s->moe = m;
@@ -122,12 +127,12 @@ void resolve_latent(struct config *c, struct spec *s)
 	l->nope = config_size(c, "qk_nope_head_dim", -1);
 	l->rope = config_size(c, "qk_rope_head_dim", -1);
 	l->value = config_size(c, "v_head_dim", -1);
-	l->eps = 1e-6;                                       // whatever the other norms have
+	l->eps = 1e-6; // whatever the other norms have
 	config_get(c, "qk_head_dim");
 	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || l->rope < 2 || l->rope % 2 || l->value < 1))
 		config_fail(c, STATUS_BAD_INPUT, "the sizes of latent attention do not go together");
 	s->kv_heads = s->heads;
-	s->head_width = l->rope;                             // what the rotary positions turn
+	s->head_width = l->rope; // what the rotary positions turn
 	s->attention_scale = 1 / sqrt((double)(l->nope + l->rope));
 	s->traits.interleaved_rope = config_bool(c, "rope_interleave", s->traits.interleaved_rope);
 }

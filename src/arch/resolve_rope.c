@@ -23,13 +23,23 @@ static const double *factors(struct arena *a, const json_t *list, int64_t *count
 // One object: {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, ..}
 static void read_rope(struct config *c, struct spec *s, struct arena *a, const json_t *o, bool heeds_partial, struct rope *r)
 {
-	static const struct { const char *word; enum rope_kind kind; } kinds[] = {
-		{ "default", ROPE_DEFAULT }, { "linear", ROPE_LINEAR }, { "dynamic", ROPE_DYNAMIC }, { "llama3", ROPE_LLAMA3 }, { "yarn", ROPE_YARN },
-		{ "longrope", ROPE_LONGROPE }, { "su", ROPE_LONGROPE }, { "proportional", ROPE_PROPORTIONAL },
+	static const struct {
+		const char *word;
+		enum rope_kind kind;
+	} kinds[] = {
+		{ "default", ROPE_DEFAULT },
+		{ "linear", ROPE_LINEAR },
+		{ "dynamic", ROPE_DYNAMIC },
+		{ "llama3", ROPE_LLAMA3 },
+		{ "yarn", ROPE_YARN },
+		{ "longrope", ROPE_LONGROPE },
+		{ "su", ROPE_LONGROPE },
+		{ "proportional", ROPE_PROPORTIONAL },
 	};
-	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow",
-		"attention_factor", "mscale", "mscale_all_dim", "truncate", "original_max_position_embeddings", "partial_rotary_factor", "short_factor",
-		"long_factor", "llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha", "mrope_section", "mrope_interleaved" };
+	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor",
+		"beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim", "truncate",
+		"original_max_position_embeddings", "partial_rotary_factor", "short_factor", "long_factor",
+		"llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha", "mrope_section", "mrope_interleaved" };
 	const json_t *type = json_object_get(o, "rope_type");
 	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
 	size_t k = 0;
@@ -42,7 +52,8 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	r->kind = kinds[k].kind;
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)o, key, v) {
+	json_object_foreach((json_t *)o, key, v)
+	{
 		size_t i = 0;
 		while (i < sizeof known / sizeof known[0] && !text_is(known[i], key))
 			i++;
@@ -55,7 +66,8 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	double original = number(o, "original_max_position_embeddings", (double)s->max_positions);
 	original = (double)config_size(c, "original_max_position_embeddings", (int64_t)fmin(fmax(original, 0), 1e9));
 	r->original_max_positions = (int64_t)original;
-	r->factor = number(o, "factor", r->kind == ROPE_YARN || r->kind == ROPE_LONGROPE ? (double)s->max_positions / fmax(original, 1) : 1);
+	r->factor = number(
+		o, "factor", r->kind == ROPE_YARN || r->kind == ROPE_LONGROPE ? (double)s->max_positions / fmax(original, 1) : 1);
 	r->low_freq_factor = number(o, "low_freq_factor", 0);
 	r->high_freq_factor = number(o, "high_freq_factor", 0);
 	r->beta_fast = number(o, "beta_fast", 32);
@@ -64,35 +76,36 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	r->mscale = number(o, "mscale", 0);
 	r->mscale_all_dim = number(o, "mscale_all_dim", 0);
 	r->truncate = !json_is_false(json_object_get(o, "truncate"));
-	if (r->kind == ROPE_DYNAMIC && number(o, "alpha", 0) > 0) {          // a larger base, whatever the length
+	if (r->kind == ROPE_DYNAMIC && number(o, "alpha", 0) > 0) { // a larger base, whatever the length
 		r->kind = ROPE_DEFAULT;
 		r->theta *= pow(number(o, "alpha", 1), (double)s->head_width / (double)(s->head_width - 2));
 	}
 	r->position_beta = number(o, "llama_4_scaling_beta", 0);
 	double partial = number(o, "partial_rotary_factor", 1);
-	if (r->kind == ROPE_PROPORTIONAL) {                  // turns a whole head, most of it by nothing
+	if (r->kind == ROPE_PROPORTIONAL) { // turns a whole head, most of it by nothing
 		r->factor = number(o, "factor", 1);
 		r->partial = partial;
 	} else if (!r->dim && partial != 1 && heeds_partial) {
 		int64_t odd = (int64_t)((double)s->head_width * partial);
-		r->dim = odd + odd % 2;                      // an odd number has one pair more, at the frequencies of the odd number
+		r->dim = odd + odd % 2; // an odd number has one pair more, at the frequencies of the odd number
 		r->steps = odd % 2 ? odd : 0;
 	}
 	int64_t dim = r->dim ? r->dim : s->head_width, longs = 0;
 	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
 	r->long_factors = factors(a, json_object_get(o, "long_factor"), &longs);
-	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > s->head_width
-		|| (r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1)
-		|| (r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0))
-		|| (r->kind == ROPE_LONGROPE && (r->factor_count != dim / 2 || longs != dim / 2))
-		|| (r->kind == ROPE_DYNAMIC && dim <= 2);
+	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > s->head_width ||
+		(r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1) ||
+		(r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0)) ||
+		(r->kind == ROPE_LONGROPE && (r->factor_count != dim / 2 || longs != dim / 2)) ||
+		(r->kind == ROPE_DYNAMIC && dim <= 2);
 	if (bad)
 		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
 }
 
 void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 {
-	const json_t *given = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta"), *local = config_given(c, "rope_local_base_freq");
+	const json_t *given = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta"),
+		     *local = config_given(c, "rope_local_base_freq");
 	const json_t *scaling = config_given(c, "rope_scaling"), *partial = config_get(c, "partial_rotary_factor");
 	const json_t *usual = json_object_get(c->defaults, "rope_parameters");
 	const json_t *full = json_object_get(usual, "full_attention"), *window = json_object_get(usual, "sliding_attention");
@@ -108,18 +121,20 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
 		return;
 	}
-	if (json_is_object(json_object_get(layers[0], "full_attention")) || json_is_object(json_object_get(layers[0], "sliding_attention"))) {
+	if (json_is_object(json_object_get(layers[0], "full_attention")) ||
+		json_is_object(json_object_get(layers[0], "sliding_attention"))) {
 		layers[1] = json_object_get(layers[0], "sliding_attention");
 		layers[0] = json_object_get(layers[0], "full_attention");
 	} else if (full != window)
-		layers[1] = NULL;                            // one scaling where the class has two is that of the layers without a window
+		layers[1] = NULL; // one scaling where the class has two is that of the layers without a window
 	struct rope *out[2] = { &s->rope, &s->window_rope };
 	for (int i = 0; i < 2; i++) {
 		*out[i] = start;
 		// transformers 5 completes what is there: rope_theta beside, then the class's own.
 		json_t *o = layers[i] ? json_deep_copy(layers[i]) : json_object();
 		const json_t *beside = i == 1 && full != window && local ? local : theta;
-		const json_t *own = json_object_get(defaults[i], "rope_theta"), *part = partial ? partial : json_object_get(defaults[i], "partial_rotary_factor");
+		const json_t *own = json_object_get(defaults[i], "rope_theta"),
+			     *part = partial ? partial : json_object_get(defaults[i], "partial_rotary_factor");
 		if (!json_object_get(o, "rope_theta") && (beside || own))
 			json_object_set(o, "rope_theta", (json_t *)(beside ? beside : own));
 		if (!json_object_get(o, "partial_rotary_factor") && part)
@@ -133,11 +148,14 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 // Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth (the first for -N).
 void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
-	const json_t *types = config_knows(c, "layer_types") ? config_get(c, "layer_types") : (config_get(c, "layer_types"), NULL);
+	const json_t *types =
+		config_knows(c, "layer_types") ? config_get(c, "layer_types") : (config_get(c, "layer_types"), NULL);
 	bool switched = config_bool(c, "use_sliding_window", true);
-	const json_t *rule = config_get(c, "sliding_window_pattern");        // a number, or a word like "LLLG" whose length it is
+	const json_t *rule = config_get(c, "sliding_window_pattern"); // a number, or a word like "LLLG" whose length it is
 	int64_t from = config_size(c, "max_window_layers", 0);
-	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule) : rule ? config_size(c, "sliding_window_pattern", 0) : s->traits.window_pattern;
+	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule)
+		: rule                         ? config_size(c, "sliding_window_pattern", 0)
+					       : s->traits.window_pattern;
 	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
 	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	s->sliding = sliding;

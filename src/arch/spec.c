@@ -34,14 +34,15 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	if (c->error.status)
 		return;
 	if (s->heads < 1 || s->kv_heads < 1 || s->heads % s->kv_heads || s->hidden_size < 1 || s->layers < 1) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld layers of %lld heads over %lld, %lld of them for keys", (long long)s->layers, (long long)s->heads,
-			(long long)s->hidden_size, (long long)s->kv_heads);
+		config_fail(c, STATUS_BAD_INPUT, "%lld layers of %lld heads over %lld, %lld of them for keys",
+			(long long)s->layers, (long long)s->heads, (long long)s->hidden_size, (long long)s->kv_heads);
 		return;
 	}
 	s->head_width = config_size(c, "head_dim", 0);
 	// Decoders round down, as transformers does; the others join their heads to hidden_size again.
 	if (!s->head_width && s->hidden_size % s->heads && s->row->family != &decoder)
-		config_fail(c, STATUS_BAD_INPUT, "hidden size %lld does not divide into %lld heads", (long long)s->hidden_size, (long long)s->heads);
+		config_fail(c, STATUS_BAD_INPUT, "hidden size %lld does not divide into %lld heads", (long long)s->hidden_size,
+			(long long)s->heads);
 	if (!s->head_width)
 		s->head_width = s->hidden_size / s->heads;
 	s->ffn_size = config_size(c, "intermediate_size", 0);
@@ -84,7 +85,7 @@ static bool any_starts(const struct checkpoint *c, const char *start)
 static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
 {
 	const char *prefix = s->row->dialect->prefix;
-	static const char other[] = "transformer.";      // question answering's word in classes whose others say "model."
+	static const char other[] = "transformer."; // question answering's word in classes whose others say "model."
 	if (any_starts(c, prefix))
 		return prefix;
 	for (const char *const *p = s->row->dialect->other_prefixes; p && *p; p++)
@@ -117,17 +118,23 @@ static const struct head *head_find(const char *name)
 	return NULL;
 }
 
-static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
-	const char *const *roots)
+static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
+	const char *type, const char *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
 	const struct arch *row = arch_find(type);
 	if (!row || !row->family->body)
-		config_fail(c, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet%s", key, type ? type : "?", row ? " as a part of another" : "");
+		config_fail(c, STATUS_UNSUPPORTED, "%s: the model type %s is not supported yet%s", key, type ? type : "?",
+			row ? " as a part of another" : "");
 	if (c->error.status)
 		return NULL;
 	struct spec *p = ARENA_NEW(a, struct spec);
-	*p = (struct spec){ .row = row, .head = head_find(head), .class_name = s->class_name, .key = arena_strdup(a, key), .root = roots[0], .dtype = s->dtype,
+	*p = (struct spec){ .row = row,
+		.head = head_find(head),
+		.class_name = s->class_name,
+		.key = arena_strdup(a, key),
+		.root = roots[0],
+		.dtype = s->dtype,
 		.traits = row->traits };
 	for (const char *const *root = roots; *root; root++)
 		if (any_starts(c->checkpoint, arena_printf(a, "%s%s", s->root, *root))) {
@@ -136,7 +143,10 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		}
 	p->root = arena_printf(a, "%s%s", s->root, p->root);
 	const char *prefix = row->dialect->prefix;
-	p->prefix = (!c->checkpoint->weight_count && which != PART_BACKBONE) || any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix)) ? prefix : "";
+	p->prefix = (!c->checkpoint->weight_count && which != PART_BACKBONE) ||
+			any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix))
+		? prefix
+		: "";
 	json_t *empty = json_object();
 	struct config sub;
 	config_open(&sub, given ? given : empty, row->model_type, row->dialect);
@@ -154,8 +164,8 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 	return c->error.status ? NULL : p;
 }
 
-struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
-	const char *const *roots)
+struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
+	const char *type, const char *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
 	if (given && !json_is_object(given))
@@ -163,8 +173,8 @@ struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *
 	return part_of_type(c, s, a, which, key, type ? type : s->row->part_type[which], head, roots);
 }
 
-struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type, const char *head,
-	const char *const *roots)
+struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type,
+	const char *head, const char *const *roots)
 {
 	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
 	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
@@ -178,7 +188,8 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 		return error_set(err, STATUS_BAD_INPUT, "%s/config.json: there is no model_type", c->path);
 	const struct arch *row = arch_find(type);
 	if (!row)
-		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet", c->path, type);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet", c->path, type);
 	if (!class_name)
 		class_name = "Model";
 	struct spec *s = ARENA_NEW(a, struct spec);
@@ -187,7 +198,8 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	s->class_name = arena_strdup(a, class_name);
 	s->head = head_of_class(class_name);
 	if (!s->head)
-		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the class %s has a head that is not supported yet", c->path, class_name);
+		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the class %s has a head that is not supported yet",
+			c->path, class_name);
 	const json_t *dtype = json_object_get(c->config, "dtype");
 	s->dtype = dtype_find(json_string_value(json_is_string(dtype) ? dtype : json_object_get(c->config, "torch_dtype")));
 	s->root = "";
@@ -216,11 +228,11 @@ static const struct spec *layered(const struct spec *s)
 
 bool arch_shorten(struct spec *s, int64_t layers)
 {
-	struct spec *own = (struct spec *)(uintptr_t)layered(s);        // s may be changed, and so its parts
+	struct spec *own = (struct spec *)(uintptr_t)layered(s); // s may be changed, and so its parts
 	if (layers < 1 || layers > own->layers)
 		return false;
 	own->layers = layers;
-	for (int i = PART_ENCODER; i <= PART_DECODER; i++) {         // halves that share the row
+	for (int i = PART_ENCODER; i <= PART_DECODER; i++) { // halves that share the row
 		struct spec *half = (struct spec *)(uintptr_t)own->part[i];
 		if (half && half->row == own->row && half->layers > layers)
 			half->layers = layers;
@@ -256,7 +268,7 @@ const char *arch_head(const struct spec *s)
 bool arch_takes_images(const struct spec *s)
 {
 	bool takes = s->channels > 0;
-	for (int i = 0; i < PART_COUNT; i++)                         // a spectrogram has channels too
+	for (int i = 0; i < PART_COUNT; i++) // a spectrogram has channels too
 		takes |= s->part[i] && i != PART_AUDIO && s->part[i]->channels > 0;
 	return takes;
 }
@@ -266,7 +278,8 @@ bool arch_takes_tokens(const struct spec *s)
 {
 	const struct spec *text = layered(s);
 	const char *architecture = arch_architecture(s);
-	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") && !(text_is(architecture, "audio") && text->max_positions <= 0);
+	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") &&
+		!(text_is(architecture, "audio") && text->max_positions <= 0);
 	for (int i = 0; i < PART_COUNT; i++)
 		reads |= s->part[i] && i == PART_DECODER && s->part[i]->vocab_size > 0;
 	return reads;
@@ -275,8 +288,10 @@ bool arch_takes_tokens(const struct spec *s)
 void arch_input_hints(const struct spec *whole, struct input_hints *out)
 {
 	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;
-	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0;         // positions start behind the pad's
-	*out = (struct input_hints){ .vocab_size = s->vocab_size, .pad_token_id = s->pad_token_id, .type_vocab_size = s->type_vocab_size,
+	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0; // positions start behind the pad's
+	*out = (struct input_hints){ .vocab_size = s->vocab_size,
+		.pad_token_id = s->pad_token_id,
+		.type_vocab_size = s->type_vocab_size,
 		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0,
 		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0,
 		.predicts_next = text_is(whole->head->name, "causal-lm") };
@@ -302,16 +317,28 @@ static void add_trait(json_t *traits, const char *name)
 
 json_t *arch_json(const struct spec *s)
 {
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", s->row->model_type, "class", s->class_name, "family", s->row->family->name, "dialect",
-		s->row->dialect->name, "head", s->head ? s->head->name : "none", "architecture", s->row->family->architecture);
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", s->row->model_type, "class", s->class_name, "family",
+		s->row->family->name, "dialect", s->row->dialect->name, "head", s->head ? s->head->name : "none", "architecture",
+		s->row->family->architecture);
 	json_t *sizes = json_object(), *traits = json_array(), *parts = json_object();
-	static const struct { const char *name; size_t offset; } rows[] = {
-		{ "vocab_size", offsetof(struct spec, vocab_size) }, { "hidden_size", offsetof(struct spec, hidden_size) }, { "layers", offsetof(struct spec, layers) },
-		{ "heads", offsetof(struct spec, heads) }, { "kv_heads", offsetof(struct spec, kv_heads) }, { "head_width", offsetof(struct spec, head_width) },
-		{ "ffn_size", offsetof(struct spec, ffn_size) }, { "max_positions", offsetof(struct spec, max_positions) },
-		{ "type_vocab_size", offsetof(struct spec, type_vocab_size) }, { "embedding_size", offsetof(struct spec, embedding_size) },
-		{ "image_size", offsetof(struct spec, image_size) }, { "patch_size", offsetof(struct spec, patch_size) },
-		{ "relative_buckets", offsetof(struct spec, relative_buckets) }, { "sliding_window", offsetof(struct spec, sliding_window) },
+	static const struct {
+		const char *name;
+		size_t offset;
+	} rows[] = {
+		{ "vocab_size", offsetof(struct spec, vocab_size) },
+		{ "hidden_size", offsetof(struct spec, hidden_size) },
+		{ "layers", offsetof(struct spec, layers) },
+		{ "heads", offsetof(struct spec, heads) },
+		{ "kv_heads", offsetof(struct spec, kv_heads) },
+		{ "head_width", offsetof(struct spec, head_width) },
+		{ "ffn_size", offsetof(struct spec, ffn_size) },
+		{ "max_positions", offsetof(struct spec, max_positions) },
+		{ "type_vocab_size", offsetof(struct spec, type_vocab_size) },
+		{ "embedding_size", offsetof(struct spec, embedding_size) },
+		{ "image_size", offsetof(struct spec, image_size) },
+		{ "patch_size", offsetof(struct spec, patch_size) },
+		{ "relative_buckets", offsetof(struct spec, relative_buckets) },
+		{ "sliding_window", offsetof(struct spec, sliding_window) },
 		{ "labels", offsetof(struct spec, labels) },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -321,18 +348,32 @@ json_t *arch_json(const struct spec *s)
 	}
 	if (s->row->family->sizes)
 		s->row->family->sizes(s, sizes);
-	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn", "rope-longrope", "rope-proportional" };
+	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn", "rope-longrope",
+		"rope-proportional" };
 	if (s->rope.theta > 0)
 		add_trait(traits, ropes[s->rope.kind]);
 	const struct traits *t = &s->traits;
-#define ADD_FLAG(name) if (t->name) add_trait(traits, #name);
+#define ADD_FLAG(name) \
+	if (t->name) \
+		add_trait(traits, #name);
 #define ADD_ACT(name)
-#define ADD_COUNT(name) if (t->name) { char text[64]; snprintf(text, sizeof text, #name " %d", t->name); add_trait(traits, text); }
+#define ADD_COUNT(name) \
+	if (t->name) { \
+		char text[64]; \
+		snprintf(text, sizeof text, #name " %d", t->name); \
+		add_trait(traits, text); \
+	}
 #define X(kind, name, meaning) ADD_##kind(name)
 	TRAIT_LIST(X)
 #undef X
-	const struct { bool is; const char *name; } words[] = {
-		{ s->tied, "tied-head" }, { s->kv_heads != s->heads, "grouped-keys" }, { s->swiglu, "swiglu" }, { s->attention_softcap > 0, "softcap" },
+	const struct {
+		bool is;
+		const char *name;
+	} words[] = {
+		{ s->tied, "tied-head" },
+		{ s->kv_heads != s->heads, "grouped-keys" },
+		{ s->swiglu, "swiglu" },
+		{ s->attention_softcap > 0, "softcap" },
 	};
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (words[i].is)
@@ -351,9 +392,11 @@ static void print_object(const json_t *o, const char *before, struct text *out)
 {
 	json_t *v, *n;
 	const char *key, *name;
-	json_object_foreach((json_t *)o, key, v) {
+	json_object_foreach((json_t *)o, key, v)
+	{
 		if (text_is(key, "parts")) {
-			json_object_foreach(v, name, n) {
+			json_object_foreach(v, name, n)
+			{
 				char deeper[128];
 				snprintf(deeper, sizeof deeper, "%s%s.", before, name);
 				print_object(n, deeper, out);
@@ -363,8 +406,7 @@ static void print_object(const json_t *o, const char *before, struct text *out)
 		visible_addf(out, "%s%s:", before, key);
 		if (json_is_string(v))
 			visible_addf(out, " %s", json_string_value(v));
-		json_object_foreach(v, name, n)
-			visible_addf(out, " %s %lld", name, (long long)json_integer_value(n));
+		json_object_foreach(v, name, n) visible_addf(out, " %s %lld", name, (long long)json_integer_value(n));
 		for (size_t i = 0; i < json_array_size(v); i++)
 			visible_addf(out, " %s", json_string_value(json_array_get(v, i)));
 		text_add(out, "\n");

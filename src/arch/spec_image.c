@@ -16,7 +16,8 @@ static void pair(struct config *c, const char *key, int64_t *height, int64_t *wi
 	int64_t n[2] = { 0, 0 };
 	for (size_t i = 0; i < 2; i++) {
 		const json_t *x = json_array_get(v, i);
-		n[i] = json_is_integer(x) && json_integer_value(x) > 0 && json_integer_value(x) <= 1 << 16 ? json_integer_value(x) : 0;
+		n[i] = json_is_integer(x) && json_integer_value(x) > 0 && json_integer_value(x) <= 1 << 16 ? json_integer_value(x)
+													   : 0;
 	}
 	if (json_array_size(v) != 2 || !n[0] || !n[1])
 		config_fail(c, STATUS_BAD_INPUT, "%s should be a number or a list of height and width", key);
@@ -34,13 +35,14 @@ void resolve_image(struct config *c, struct spec *s)
 	s->swiglu = config_bool(c, "use_swiglu_ffn", false);
 	if (!s->ffn_size)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
-	bool bad = s->patch_size < 1 || s->patch_width < 1 || s->image_size < s->patch_size || s->image_width < s->patch_width || s->image_size > 1 << 16
-		|| s->image_width > 1 << 16 || s->channels < 1;
+	bool bad = s->patch_size < 1 || s->patch_width < 1 || s->image_size < s->patch_size || s->image_width < s->patch_width ||
+		s->image_size > 1 << 16 || s->image_width > 1 << 16 || s->channels < 1;
 	if (!c->error.status && bad)
-		config_fail(c, STATUS_BAD_INPUT, "images of %lld by %lld in patches of %lld by %lld", (long long)s->image_size, (long long)s->image_width,
-			(long long)s->patch_size, (long long)s->patch_width);
+		config_fail(c, STATUS_BAD_INPUT, "images of %lld by %lld in patches of %lld by %lld", (long long)s->image_size,
+			(long long)s->image_width, (long long)s->patch_size, (long long)s->patch_width);
 	if (!c->error.status)
-		s->image_tokens = (s->image_size / s->patch_size) * (s->image_width / s->patch_width) + 1 + s->traits.distillation_token;
+		s->image_tokens =
+			(s->image_size / s->patch_size) * (s->image_width / s->patch_width) + 1 + s->traits.distillation_token;
 }
 
 // "stem", "stage1", .. in transformers; "act1", "layer1", .. in timm: the first has no number that counts.
@@ -59,14 +61,16 @@ void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t 
 {
 	const json_t *names = config_get(c, "out_features"), *numbers = config_get(c, "out_indices");
 	config_get(c, "stage_names");
-	config_get(c, "is_encoder_decoder");         // every configuration saved inside another has it
+	config_get(c, "is_encoder_decoder"); // every configuration saved inside another has it
 	const json_t *list = json_is_array(names) ? names : numbers;
 	size_t n = json_is_array(list) ? json_array_size(list) : 1;
 	int64_t *out = ARENA_ARRAY(a, n + 1, int64_t);
 	out[0] = stages;
 	for (size_t i = 0; json_is_array(list) && i < n; i++) {
 		const json_t *v = json_array_get(list, i);
-		int64_t at = json_is_string(v) ? stage_of(json_string_value(v)) : json_is_integer(v) ? json_integer_value(v) : INT64_MAX;
+		int64_t at = json_is_string(v) ? stage_of(json_string_value(v))
+			: json_is_integer(v)   ? json_integer_value(v)
+					       : INT64_MAX;
 		out[i] = !json_is_string(v) && at < 0 ? at + stages + 1 : at;
 		if (out[i] < 0 || out[i] > stages)
 			config_fail(c, STATUS_BAD_INPUT, "out_features or out_indices name a stage that is not there");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph and where its weights lie: drawn, keyed by content, given a folder. What lies in the cache under a key is used when it is
-// what this run would write.
+// A graph and where its weights lie: drawn, keyed by content, given a folder. What lies in the cache under a key is used when it
+// is what this run would write.
 #include "artifact/artifact.h"
 
 #include <dirent.h>
@@ -92,13 +92,13 @@ static const char *weights_dir(struct arena *a, const struct artifact *art, cons
 		dir = arena_strndup(a, s->real_path, n);
 	}
 	if (dir && dir[1])
-		((char *)dir)[strlen(dir) - 1] = 0;             // without the slash, unless it is the root
+		((char *)dir)[strlen(dir) - 1] = 0; // without the slash, unless it is the root
 	return dir;
 }
 
 static enum dtype main_dtype(const struct checkpoint *c)
 {
-	uint64_t nbytes[DTYPE_COUNT] = {0};
+	uint64_t nbytes[DTYPE_COUNT] = { 0 };
 	enum dtype most = DTYPE_NONE;
 	for (size_t i = 0; i < c->weight_count; i++)
 		nbytes[c->weights[i].dtype] += c->weights[i].nbytes;
@@ -120,10 +120,11 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-static enum status write_drawn(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
+static enum status write_drawn(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which,
+	struct graph *g, struct error *err)
 {
 	const void *bytes;
-	struct artifact art = {.placed_by = "memory", .file = arch_graph_file(which)};
+	struct artifact art = { .placed_by = "memory", .file = arch_graph_file(which) };
 	enum status status = graph_write(g, &bytes, &art.graph_nbytes, err);
 	if (status)
 		return status;
@@ -153,8 +154,8 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	return status ? status : write_drawn(out, a, c, which, g, err);
 }
 
-enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s, const enum arch_graph *which,
-	struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err)
+enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
+	const enum arch_graph *which, struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err)
 {
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < count && !status; i++)
@@ -170,7 +171,7 @@ enum status artifact_build_all(struct artifact *out, struct arena *a, struct che
 
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err)
 {
-	struct artifact art = {.placed_by = "file"};
+	struct artifact art = { .placed_by = "file" };
 	const uint8_t *map;
 	enum status s = file_map(a, path, &map, &art.graph_nbytes, err);
 	if (s)
@@ -194,7 +195,7 @@ enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char
 // The dearest way that was needed speaks for all.
 static const char *dearer(const char *a, const char *b)
 {
-	static const char *const order[] = {"file", "hardlink", "reflink", "copy"};
+	static const char *const order[] = { "file", "hardlink", "reflink", "copy" };
 	int x = -1, y = -1;
 	for (int i = 0; i < 4; i++) {
 		x = a && !strcmp(a, order[i]) ? i : x;
@@ -203,10 +204,10 @@ static const char *dearer(const char *a, const char *b)
 	return x >= y ? a : b;
 }
 
-// The weights that the graphs name, then the graphs: a folder with a graph is whole. In the cache `made` gets a line a file and the
-// one graph the name that all have there; else NULL.
-static enum status fill_folder(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, int ways,
-	const char **placed_by, json_t *made, struct error *err)
+// The weights that the graphs name, then the graphs: a folder with a graph is whole. In the cache `made` gets a line a file and
+// the one graph the name that all have there; else NULL.
+static enum status fill_folder(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder,
+	int ways, const char **placed_by, json_t *made, struct error *err)
 {
 	char path[PATH_MAX];
 	enum status s;
@@ -223,12 +224,14 @@ static enum status fill_folder(const struct artifact *arts, size_t count, const 
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
 		if (shard->copied)
 			how = "copy";
-		if ((s = shard->copied ? file_put(path, shard->map, shard->nbytes, err) : file_place(shard->real_path, path, ways, &how, err)))
+		if ((s = shard->copied ? file_put(path, shard->map, shard->nbytes, err)
+				       : file_place(shard->real_path, path, ways, &how, err)))
 			return s;
 		worst = dearer(worst, how);
 		if (made)
-			json_array_append_new(made, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how,
-				"bytes", (json_int_t)shard->nbytes, "identity", shard->identity, "source", shard->real_path));
+			json_array_append_new(made,
+				json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", shard->location, "placed_by", how, "bytes",
+					(json_int_t)shard->nbytes, "identity", shard->identity, "source", shard->real_path));
 	}
 	for (size_t i = 0; i < count; i++) {
 		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, made ? "model.onnx" : arts[i].file) >= sizeof path)
@@ -247,13 +250,14 @@ static bool holds(const char *path, const struct shard *s)
 	return !shard_digest(wanted, s, NULL, NULL) && !file_digest(digest, path, NULL, NULL) && !strcmp(digest, wanted);
 }
 
-// Is the folder what this artifact needs? Contents of the weights, bytes of the graph: a disk that lost power may hold zeros, and a
-// file that is linked here may have been written to under its other name.
-static bool is_whole(const struct artifact *art, const struct checkpoint *c, const char *folder, struct arena *a, const char **placed_by)
+// Is the folder what this artifact needs? Contents of the weights, bytes of the graph: a disk that lost power may hold zeros, and
+// a file that is linked here may have been written to under its other name.
+static bool is_whole(
+	const struct artifact *art, const struct checkpoint *c, const char *folder, struct arena *a, const char **placed_by)
 {
 	char path[PATH_MAX], *graph;
 	size_t nbytes;
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	json_t *made = NULL;
 	snprintf(path, sizeof path, "%s/model.onnx", folder);
 	bool whole = !file_read(&passing, path, art->graph_nbytes, &graph, &nbytes, NULL) && nbytes == art->graph_nbytes &&
@@ -276,20 +280,20 @@ static bool is_whole(const struct artifact *art, const struct checkpoint *c, con
 	return how != NULL;
 }
 
-static enum status make_folder(const struct artifact *art, const struct checkpoint *c, const char *folder,
-	const char **placed_by, struct error *err)
+static enum status make_folder(
+	const struct artifact *art, const struct checkpoint *c, const char *folder, const char **placed_by, struct error *err)
 {
 	json_t *files = json_array();
 	enum status s = fill_folder(art, 1, c, folder, ANY_WAY, placed_by, files, err);
-	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by",
-		s ? "" : *placed_by, "made_unix_us", (json_int_t)clock_unix_us(),
-		"files", files);
-	if (!made)                                              // a path that is not UTF-8
+	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by", s ? "" : *placed_by,
+		"made_unix_us", (json_int_t)clock_unix_us(), "files", files);
+	if (!made) // a path that is not UTF-8
 		made = json_pack("{s:s, s:s, s:o}", "key", art->key, "placed_by", s ? "" : *placed_by, "files", json_array());
 	char path[PATH_MAX], *text = json_dumps(made, JSON_INDENT(1));
 	snprintf(path, sizeof path, "%s/made.json", folder);
 	if (!s)
-		s = text ? file_put(path, text, strlen(text), err) : error_set(err, STATUS_NO_MEMORY, "%s: not enough memory", path);
+		s = text ? file_put(path, text, strlen(text), err)
+			 : error_set(err, STATUS_NO_MEMORY, "%s: not enough memory", path);
 	free(text);
 	json_decref(made);
 	return s;
@@ -319,8 +323,8 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 			flock(fd, LOCK_EX);
 		s = make_folder(art, c, temporary, &placed_by, err);
 		if (!s && rename(temporary, folder)) {
-			// Another builder was first: its folder is as good. One that is not whole changes places with ours in one step,
-			// so that a third builder never finds nothing.
+			// Another builder was first: its folder is as good. One that is not whole changes places with ours in one
+			// step, so that a third builder never finds nothing.
 			const char *theirs = NULL;
 			if (is_whole(art, c, folder, a, &theirs))
 				placed_by = theirs;
@@ -344,10 +348,11 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 // Whether both files are there with the same bytes.
 static bool same_file(const char *a, const char *b)
 {
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	const uint8_t *x, *y;
 	size_t nx, ny;
-	bool same = !file_map(&passing, a, &x, &nx, NULL) && !file_map(&passing, b, &y, &ny, NULL) && nx == ny && !memcmp(x, y, nx);
+	bool same =
+		!file_map(&passing, a, &x, &nx, NULL) && !file_map(&passing, b, &y, &ny, NULL) && nx == ny && !memcmp(x, y, nx);
 	arena_done(&passing);
 	return same;
 }
@@ -355,9 +360,9 @@ static bool same_file(const char *a, const char *b)
 // What programs that run a model of several graphs read beside them.
 static enum status copy_small_files(const struct checkpoint *c, const char *folder, struct error *err)
 {
-	static const char *const names[] = {"config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json",
-		"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "normalizer.json",
-		"spiece.model", "source.spm", "target.spm", "sentencepiece.bpe.model"};
+	static const char *const names[] = { "config.json", "generation_config.json", "preprocessor_config.json",
+		"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+		"merges.txt", "normalizer.json", "spiece.model", "source.spm", "target.spm", "sentencepiece.bpe.model" };
 	char from[PATH_MAX], to[PATH_MAX];
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		const char *how;
@@ -365,7 +370,8 @@ static enum status copy_small_files(const struct checkpoint *c, const char *fold
 		snprintf(from, sizeof from, "%s/%s", c->path, names[i]);
 		if ((size_t)snprintf(to, sizeof to, "%s/%s", folder, names[i]) >= sizeof to)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
-		if (file_exists(from) && !same_file(from, to) && (s = file_place(from, to, PLACE_REFLINK | PLACE_COPY, &how, err)))
+		if (file_exists(from) && !same_file(from, to) &&
+			(s = file_place(from, to, PLACE_REFLINK | PLACE_COPY, &how, err)))
 			return s;
 	}
 	return STATUS_OK;
@@ -374,9 +380,9 @@ static enum status copy_small_files(const struct checkpoint *c, const char *fold
 // Its producer_name is what onnx/write.c says.
 static bool is_ours(const char *graph)
 {
-	struct arena passing = {0};
-	struct wire w = {0};
-	struct wire_field field = {0};
+	struct arena passing = { 0 };
+	struct wire w = { 0 };
+	struct wire_field field = { 0 };
 	size_t nbytes;
 	if (!file_map(&passing, graph, &w.at, &nbytes, NULL))
 		w.end = w.at + nbytes;
@@ -416,11 +422,13 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 	enum status s = file_mkdirs(folder, err);
 	if (s)
 		return s;
-	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these or we wrote them.
+	// A folder with a config.json is a checkpoint: its weights are not ours to replace, unless they are these or we wrote
+	// them.
 	snprintf(config, sizeof config, "%s/config.json", folder);
 	snprintf(own, sizeof own, "%s/config.json", c->path);
 	snprintf(graph, sizeof graph, "%s/%s", folder, arts[0].file);
-	bool ours = !file_exists(config) || (file_exists(graph) && same_file(config, own)) || (realpath(folder, real) && realpath(c->path, own) && !strcmp(real, own));
+	bool ours = !file_exists(config) || (file_exists(graph) && same_file(config, own)) ||
+		(realpath(folder, real) && realpath(c->path, own) && !strcmp(real, own));
 	if (!ours)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);

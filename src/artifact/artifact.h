@@ -20,19 +20,19 @@
 #include "onnx/graph.h"
 
 struct artifact {
-	const char *key;                     // 64 hex digits; NULL until artifact_identify
-	const void *graph;                   // ONNX bytes
+	const char *key;   // 64 hex digits; NULL until artifact_identify
+	const void *graph; // ONNX bytes
 	size_t graph_nbytes;
-	const char *file;                    // what the graph is called where it is exported: "model.onnx", "encoder_model.onnx"
-	const char *graph_path;              // graph file with its weights beside it; NULL until artifact_place
-	const char *weights_dir;             // real folder of all weight files; NULL when they lie in several folders or there are none
-	const char *placed_by;               // "memory", "hardlink", "reflink", "copy", "file" (an .onnx given by the user)
-	const struct tensor_type *inputs, *outputs;      // -1: decided at run time; NULL for a user's .onnx (the engine tells)
+	const char *file;        // what the graph is called where it is exported: "model.onnx", "encoder_model.onnx"
+	const char *graph_path;  // graph file with its weights beside it; NULL until artifact_place
+	const char *weights_dir; // real folder of all weight files; NULL when they lie in several folders or there are none
+	const char *placed_by;   // "memory", "hardlink", "reflink", "copy", "file" (an .onnx given by the user)
+	const struct tensor_type *inputs, *outputs; // -1: decided at run time; NULL for a user's .onnx (the engine tells)
 	size_t input_count, output_count;
 	struct graph_summary summary;
-	uint64_t weights_nbytes;             // of the tensors the graph uses
-	const struct artifact_parts *parts;  // the same as files that a browser can fetch; NULL until artifact_cut (parts.h)
-	enum dtype weights_dtype;            // the dtype of most weight bytes
+	uint64_t weights_nbytes;            // of the tensors the graph uses
+	const struct artifact_parts *parts; // the same as files that a browser can fetch; NULL until artifact_cut (parts.h)
+	enum dtype weights_dtype;           // the dtype of most weight bytes
 };
 
 // Draws (arch_draw, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
@@ -41,12 +41,13 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	enum arch_graph which, struct graph *g, struct error *err);
 // The graphs of one model together: what they need in another form is converted once, for all of them (convert.h). `which` and
 // `graphs` have `count`; *conversion says what was made.
-enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s, const enum arch_graph *which,
-	struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err);
+enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
+	const enum arch_graph *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
+	struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
-// Gives it its key: SHA-256 over the graph's bytes and the contents of every file that the graph names, so weights are read once here
-// (base/digest.h). `c`: as in artifact_build; NULL for a user's .onnx file. Nothing to do where there is a key.
+// Gives it its key: SHA-256 over the graph's bytes and the contents of every file that the graph names, so weights are read once
+// here (base/digest.h). `c`: as in artifact_build; NULL for a user's .onnx file. Nothing to do where there is a key.
 enum status artifact_identify(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);
 // Whether no one folder holds all its weights, so that every engine needs artifact_place.
 bool artifact_needs_path(const struct artifact *art);
@@ -67,17 +68,18 @@ enum status file_place(const char *from, const char *to, int ways, const char **
 // synth.c: a checkpoint with the right names and shapes and seeded random weights.
 struct synth_options {
 	uint64_t seed;
-	enum dtype dtype;                    // DTYPE_NONE: as the configuration says, else f32
-	int64_t layers;                      // 0: all
+	enum dtype dtype; // DTYPE_NONE: as the configuration says, else f32
+	int64_t layers;   // 0: all
 	// Called between tensors with bytes done and in all; may be NULL. Non-zero stops: INTERRUPTED.
 	int (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 };
 // Into a folder: config.json (with the layer count and dtype that were used) and model.safetensors. Space is checked first.
 enum status synth_write(const char *folder, const struct checkpoint *config, const struct synth_options *o, struct error *err);
-// In the cache, shared by configuration, seed, dtype and layers: CACHE/synthetic/KEY; made if absent; *folder in `a`. Marks it used.
-enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
-	struct error *err);
+// In the cache, shared by configuration, seed, dtype and layers: CACHE/synthetic/KEY; made if absent; *folder in `a`. Marks it
+// used.
+enum status synth_cached(
+	const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err);
 uint64_t synth_nbytes(const struct spec *s, enum dtype t);      // 0 when it cannot be known
 enum dtype synth_dtype(const struct spec *s, enum dtype asked); // asked, else as the configuration says, else float32
 
@@ -86,15 +88,16 @@ struct cache_usage {
 	uint64_t artifact_bytes, synthetic_bytes, converted_bytes, reference_bytes, compiled_bytes, digest_bytes, claim_bytes,
 		other_bytes;
 	size_t artifacts, synthetics, converted, references, compiled, digests, claims;
-	size_t dead_links;                   // the last link of a blob that is gone from the Hub's cache
+	size_t dead_links; // the last link of a blob that is gone from the Hub's cache
 };
-enum status cache_usage(struct cache_usage *out, struct error *err);    // real disk use: links are not counted twice
+enum status cache_usage(struct cache_usage *out, struct error *err); // real disk use: links are not counted twice
 // Removes synthetic and converted weights, references, what compilers made and digests, whichever was used least recently first
 // and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too: what killed makers
 // left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used (base/cache.h) is
 // left alone: FAILED.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
-// Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do not match.
+// Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do
+// not match.
 enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 
 #endif

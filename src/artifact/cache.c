@@ -40,7 +40,7 @@ bool is_key(const char *name)
 // O_NONBLOCK here and below: opening a FIFO would wait for somebody at its other end.
 void stamp_used(const char *folder)
 {
-	struct text path = {0};
+	struct text path = { 0 };
 	text_addf(&path, "%s/used", folder);
 	int fd = open(text_get(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
 	if (fd >= 0) {
@@ -79,13 +79,13 @@ static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "con
 
 struct entry {
 	enum part part;
-	const char *folder, *name;           // the folder that holds it, its name there
-	const char *unit;                    // CACHE/PART/NAME, which it is or is in: what is trimmed as a whole; NULL outside of parts
+	const char *folder, *name; // the folder that holds it, its name there
+	const char *unit;          // CACHE/PART/NAME, which it is or is in: what is trimmed as a whole; NULL outside of parts
 	dev_t device;
 	ino_t inode;
 	uint64_t disk_bytes;
-	size_t links, links_here;            // all of them, and those inside the cache
-	bool made_here;                      // one of those is a synthetic or converted weight
+	size_t links, links_here; // all of them, and those inside the cache
+	bool made_here;           // one of those is a synthetic or converted weight
 };
 
 struct walk {
@@ -104,8 +104,8 @@ static void walk_add(
 			memcpy(more, w->entries, w->count * sizeof *more);
 		w->entries = more;
 	}
-	w->entries[w->count++] = (struct entry){part, folder, arena_strdup(w->arena, name), unit, st->st_dev, st->st_ino,
-		(uint64_t)st->st_blocks * 512, st->st_nlink, 0, false};
+	w->entries[w->count++] = (struct entry){ part, folder, arena_strdup(w->arena, name), unit, st->st_dev, st->st_ino,
+		(uint64_t)st->st_blocks * 512, st->st_nlink, 0, false };
 }
 
 static enum part find_part(const char *name)
@@ -121,7 +121,8 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, cons
 	DIR *dir = depth < 16 ? opendir(folder) : NULL;
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+			fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		enum part inner = depth ? part : S_ISDIR(st.st_mode) ? find_part(e->d_name) : PART_OTHER;
 		const char *path = depth < 2 || S_ISDIR(st.st_mode) ? arena_printf(w->arena, "%s/%s", folder, e->d_name) : NULL;
@@ -153,7 +154,7 @@ static int by_inode(const void *a, const void *b)
 
 static void walk_cache(struct walk *w, struct arena *a)
 {
-	*w = (struct walk){.arena = a};
+	*w = (struct walk){ .arena = a };
 	if (cache_check(NULL))
 		return;
 	walk_folder(w, PART_OTHER, cache_dir(a), NULL, 0);
@@ -179,7 +180,7 @@ static const char *base_name(const char *path)
 // The entry of made.json for this file of an artifact; NULL for the graph and the rest. Owned by *made.
 static const json_t *made_entry(json_t **made, const struct entry *e)
 {
-	struct text path = {0};
+	struct text path = { 0 };
 	json_t *file;
 	size_t i;
 	*made = NULL;
@@ -190,9 +191,8 @@ static const json_t *made_entry(json_t **made, const struct entry *e)
 	text_done(&path);
 	if (s)
 		return NULL;
-	json_array_foreach(json_object_get(*made, "files"), i, file)
-		if (text_is(json_string_value(json_object_get(file, "name")), e->name))
-			return file;
+	json_array_foreach(json_object_get(*made, "files"), i,
+		file) if (text_is(json_string_value(json_object_get(file, "name")), e->name)) return file;
 	return NULL;
 }
 
@@ -212,9 +212,9 @@ static bool is_dead_link(const struct entry *e, bool *of_hub)
 
 enum status cache_usage(struct cache_usage *out, struct error *err)
 {
-	(void)err;                                      // a cache that is not there is an empty one
-	struct arena a = {0};
-	struct cache_usage u = {0};
+	(void)err; // a cache that is not there is an empty one
+	struct arena a = { 0 };
+	struct cache_usage u = { 0 };
 	struct walk w;
 	walk_cache(&w, &a);
 	for (size_t i = 0; i < w.count; i++) {
@@ -222,15 +222,21 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		bool first = !i || w.entries[i - 1].inode != e->inode || w.entries[i - 1].device != e->device;
 		// A file with a name outside belongs to the owner of that name.
 		uint64_t bytes = first && e->links == e->links_here ? e->disk_bytes : 0;
-		uint64_t *const sums[] = {[PART_ARTIFACT] = &u.artifact_bytes, [PART_SYNTHETIC] = &u.synthetic_bytes,
-			[PART_CONVERTED] = &u.converted_bytes, [PART_REFERENCE] = &u.reference_bytes, [PART_COMPILED] = &u.compiled_bytes,
-			[PART_DIGEST] = &u.digest_bytes, [PART_CLAIM] = &u.claim_bytes, [PART_OTHER] = &u.other_bytes};
+		uint64_t *const sums[] = { [PART_ARTIFACT] = &u.artifact_bytes,
+			[PART_SYNTHETIC] = &u.synthetic_bytes,
+			[PART_CONVERTED] = &u.converted_bytes,
+			[PART_REFERENCE] = &u.reference_bytes,
+			[PART_COMPILED] = &u.compiled_bytes,
+			[PART_DIGEST] = &u.digest_bytes,
+			[PART_CLAIM] = &u.claim_bytes,
+			[PART_OTHER] = &u.other_bytes };
 		*sums[e->part] += bytes;
 		bool of_hub, keyed = is_key(base_name(e->folder));
 		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
 		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
 		u.converted += e->part == PART_CONVERTED && keyed && text_ends(e->name, ".safetensors");
-		u.references += e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
+		u.references +=
+			e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
 		u.compiled += e->part == PART_COMPILED && keyed && text_is(e->name, "made.json");
 		u.digests += e->part == PART_DIGEST;
 		u.claims += e->part == PART_CLAIM;
@@ -245,7 +251,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 
 static int64_t seconds_since_used(const char *folder)
 {
-	struct text path = {0};
+	struct text path = { 0 };
 	struct stat st;
 	text_addf(&path, "%s/used", folder);
 	bool known = !stat(text_get(&path), &st) || !stat(folder, &st);
@@ -256,7 +262,7 @@ static int64_t seconds_since_used(const char *folder)
 // Folders under construction whose maker died: their lock can be had, and they are not just being made.
 static void remove_stale(const char *parent)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
@@ -277,11 +283,12 @@ static void remove_stale(const char *parent)
 // Weights whose maker died: KEY.tmp, and nobody holds KEY.make.
 static void remove_unfinished(const char *parent)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		size_t n = strlen(e->d_name);
-		const char *made = n == 68 && !strcmp(e->d_name + 64, ".tmp") ? arena_printf(&a, "%s/%.64s.make", parent, e->d_name) : NULL;
+		const char *made =
+			n == 68 && !strcmp(e->d_name + 64, ".tmp") ? arena_printf(&a, "%s/%.64s.make", parent, e->d_name) : NULL;
 		int fd;
 		if (!made || lock_open(&fd, made, LOCK_EX, NULL) || fd < 0)
 			continue;
@@ -308,7 +315,7 @@ static uint64_t remove_dead(const struct walk *w)
 
 // What goes as a whole: weights, a file of references, what was compiled of one graph, a digest.
 struct unit {
-	const struct entry *entry;           // one of its files; of weights the weights
+	const struct entry *entry; // one of its files; of weights the weights
 	uint64_t nbytes;
 	struct timespec used;
 };
@@ -344,7 +351,7 @@ static struct timespec last_use(struct arena *a, const struct entry *e)
 	struct stat st;
 	if (!lstat(arena_printf(a, "%s%s", e->unit, noted), &st) || !lstat(e->unit, &st))
 		return st.st_mtim;
-	return (struct timespec){0};
+	return (struct timespec){ 0 };
 }
 
 static struct unit *find_units(const struct walk *w, struct arena *a, size_t *count)
@@ -359,7 +366,7 @@ static struct unit *find_units(const struct walk *w, struct arena *a, size_t *co
 		qsort(all, n, sizeof *all, by_unit);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || strcmp(all[i]->unit, all[i - 1]->unit))
-			units[k++] = (struct unit){.entry = all[i], .used = last_use(a, all[i])};
+			units[k++] = (struct unit){ .entry = all[i], .used = last_use(a, all[i]) };
 		units[k - 1].nbytes += all[i]->disk_bytes;
 	}
 	if (k)
@@ -405,7 +412,7 @@ static enum status remove_file(bool *gone, const char *path, struct error *err)
 
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct walk w;
 	uint64_t total = 0;
 	size_t count;
@@ -413,8 +420,10 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	*removed = 0;
 	if (s)
 		return s;
-	static const struct { const char *part; void (*remove)(const char *); } unfinished[] = {
-		{"artifact", remove_stale}, {"synthetic", remove_unfinished}, {"converted", remove_unfinished}};
+	static const struct {
+		const char *part;
+		void (*remove)(const char *);
+	} unfinished[] = { { "artifact", remove_stale }, { "synthetic", remove_unfinished }, { "converted", remove_unfinished } };
 	for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
 		const char *part = cache_find(&a, unfinished[i].part);
 		if (part)
@@ -428,7 +437,8 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	for (size_t i = 0; i < count && total > limit && !s; i++) {
 		const struct entry *e = units[i].entry;
 		bool gone = false;
-		s = is_made(e->part) || e->part == PART_COMPILED ? remove_folder(&gone, &a, &w, e, err) : remove_file(&gone, e->unit, err);
+		s = is_made(e->part) || e->part == PART_COMPILED ? remove_folder(&gone, &a, &w, e, err)
+								 : remove_file(&gone, e->unit, err);
 		if (!s && gone) {
 			total -= units[i].nbytes;
 			*removed += units[i].nbytes;
@@ -445,7 +455,10 @@ struct verify {
 	struct text *report;
 	unsigned char *buffer;
 	size_t checked, bad;
-	struct { dev_t device; ino_t inode; } *seen;
+	struct {
+		dev_t device;
+		ino_t inode;
+	} * seen;
 	size_t seen_count, seen_capacity;
 };
 
@@ -475,7 +488,7 @@ static enum status verify_file(struct verify *v, const char *path, const char *w
 	struct hash h;
 	char hex[65];
 	if (stat(path, &st))
-		return STATUS_OK;                       // gone since it was listed
+		return STATUS_OK; // gone since it was listed
 	if (seen_before(v, &st))
 		return STATUS_OK;
 	if (!S_ISREG(st.st_mode)) {
@@ -516,7 +529,8 @@ static enum status verify_snapshots(struct verify *v, const char *model, struct 
 		const char *folder = arena_printf(&v->arena, "%s/%s", snapshots, commit->d_name);
 		DIR *inner = commit->d_name[0] != '.' ? opendir(folder) : NULL;
 		for (struct dirent *e; inner && !s && (e = readdir(inner));) {
-			if (!text_ends(e->d_name, ".safetensors") && !text_ends(e->d_name, ".onnx") && !text_ends(e->d_name, ".bin"))
+			if (!text_ends(e->d_name, ".safetensors") && !text_ends(e->d_name, ".onnx") &&
+				!text_ends(e->d_name, ".bin"))
 				continue;
 			char *real = realpath(arena_printf(&v->arena, "%s/%s", folder, e->d_name), NULL);
 			if (real && is_key(base_name(real)))
@@ -533,7 +547,7 @@ static enum status verify_snapshots(struct verify *v, const char *model, struct 
 
 enum status cache_verify(struct text *report, size_t *bad, struct error *err)
 {
-	struct verify v = {.report = report};
+	struct verify v = { .report = report };
 	struct walk w;
 	enum status s = STATUS_OK;
 	v.buffer = arena_alloc(&v.arena, READ_NBYTES);

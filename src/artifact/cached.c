@@ -21,7 +21,8 @@ static void close_lock(void *handle)
 static enum status make(const char *folder, const char *temporary, const struct cached *how, struct error *err)
 {
 	enum status s;
-	if ((s = file_remove_tree(temporary, err)) || (s = how->make(how->context, temporary, err)) || (s = file_remove_tree(folder, err))) {
+	if ((s = file_remove_tree(temporary, err)) || (s = how->make(how->context, temporary, err)) ||
+		(s = file_remove_tree(folder, err))) {
 		file_remove_tree(temporary, NULL);
 		return s;
 	}
@@ -33,13 +34,13 @@ static enum status make(const char *folder, const char *temporary, const struct 
 static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
 {
 	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
-		*temporary = arena_printf(a, "%s.tmp", folder);
-	struct error why = {0};
+		   *temporary = arena_printf(a, "%s.tmp", folder);
+	struct error why = { 0 };
 	how->was_there = true;
 	for (;;) {
 		int fd;
 		enum status s = lock_open(&fd, used, LOCK_SH, &why);
-		if (s && how->is_whole(how->context, folder))   // a cache that is only readable is good enough
+		if (s && how->is_whole(how->context, folder)) // a cache that is only readable is good enough
 			return STATUS_OK;
 		if (s) {
 			if (err)
@@ -68,11 +69,12 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		// Somebody else is making it.
 		if (how->wait && how->wait(how->context))
 			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
-		nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000}, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, NULL);
 	}
 }
 
-enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err)
+enum status cached_folder(
+	const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err)
 {
 	const char *parent, *found;
 	enum status s = cache_part(&parent, a, kind, err);

@@ -29,16 +29,16 @@ enum { STRIP_NUMBERS = 1 << 16, STRIP_COLUMNS = 64, MOST_THREADS = 8 };
 struct item {
 	const struct recipe *recipe;
 	const struct shard *shard;
-	int64_t rows, length;                // of the source as the recipe looks at it: a row an output
+	int64_t rows, length; // of the source as the recipe looks at it: a row an output
 };
 
 struct list {
 	struct item *items;
-	struct weight *weights;              // what is made, same order
+	struct weight *weights; // what is made, same order
 	size_t count;
 	char *header;
 	size_t header_nbytes;
-	uint64_t nbytes;                     // of the file
+	uint64_t nbytes; // of the file
 	char key[65];
 };
 
@@ -60,9 +60,12 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 	struct item *i = &l->items[l->count];
 	size_t size = dtype_size(r->source_dtype);
 
-	*i = (struct item){ .recipe = r, .shard = shard_of(c, r), .rows = r->in_out ? r->inner : r->outer, .length = r->in_out ? r->outer : r->inner };
+	*i = (struct item){ .recipe = r,
+		.shard = shard_of(c, r),
+		.rows = r->in_out ? r->inner : r->outer,
+		.length = r->in_out ? r->outer : r->inner };
 	if (!i->shard || r->offset > i->shard->nbytes || r->source_nbytes > i->shard->nbytes - r->offset ||
-	    r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
+		r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
 	if (r->source_dtype != DTYPE_F32 && r->source_dtype != DTYPE_F16 && r->source_dtype != DTYPE_BF16)
@@ -81,7 +84,8 @@ static enum status make_key(struct list *l, struct checkpoint *c, struct error *
 	hash_add_text(&h, "converted 3");
 	for (size_t i = 0; i < l->count && !st; i++) {
 		const struct recipe *r = l->items[i].recipe;
-		int64_t numbers[] = { r->kind, r->bits, r->block, r->asymmetric, r->in_out, r->source_dtype, r->outer, r->inner, (int64_t)r->offset };
+		int64_t numbers[] = { r->kind, r->bits, r->block, r->asymmetric, r->in_out, r->source_dtype, r->outer, r->inner,
+			(int64_t)r->offset };
 
 		hash_add_text(&h, l->items[i].shard->digest);
 		hash_add_text(&h, l->items[i].shard->location);
@@ -92,7 +96,8 @@ static enum status make_key(struct list *l, struct checkpoint *c, struct error *
 	return st;
 }
 
-static enum status collect(struct list *l, struct arena *a, struct checkpoint *c, struct graph *const *graphs, size_t count, struct error *err)
+static enum status collect(
+	struct list *l, struct arena *a, struct checkpoint *c, struct graph *const *graphs, size_t count, struct error *err)
 {
 	const struct recipe *const *recipes;
 	size_t all = 0, kept = 0;
@@ -108,7 +113,7 @@ static enum status collect(struct list *l, struct arena *a, struct checkpoint *c
 	if (s || !l->count)
 		return s;
 	qsort(l->items, l->count, sizeof *l->items, by_name);
-	for (size_t i = 0; i < l->count; i++)            // graphs of one model share weights
+	for (size_t i = 0; i < l->count; i++) // graphs of one model share weights
 		if (!i || strcmp(l->items[i].recipe->name, l->items[kept - 1].recipe->name))
 			l->items[kept++] = l->items[i];
 	l->count = kept;
@@ -122,7 +127,8 @@ static enum status collect(struct list *l, struct arena *a, struct checkpoint *c
 	for (size_t i = 0; i < kept; i++)
 		synthetic = synthetic || l->items[i].shard->synthetic;
 	// What was made from synthetic weights carries their mark.
-	s = (synthetic ? safetensors_header_synthetic : safetensors_header)(a, l->weights, kept, &l->header, &l->header_nbytes, &l->nbytes, err);
+	s = (synthetic ? safetensors_header_synthetic : safetensors_header)(
+		a, l->weights, kept, &l->header, &l->header_nbytes, &l->nbytes, err);
 	if (s)
 		return s;
 	return make_key(l, c, err);
@@ -139,11 +145,11 @@ static void widen(const uint8_t *from, enum dtype t, size_t n, float *out)
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		memcpy(&half, from + 2 * i, sizeof half);        // files promise no alignment
+		memcpy(&half, from + 2 * i, sizeof half); // files promise no alignment
 		if (t == DTYPE_F16) {
 			out[i] = f32_of_f16(half);
 		} else {
-			uint32_t bits = (uint32_t)half << 16;    // f32_of_bf16, where the compiler sees it
+			uint32_t bits = (uint32_t)half << 16; // f32_of_bf16, where the compiler sees it
 
 			memcpy(&out[i], &bits, sizeof bits);
 		}
@@ -180,7 +186,7 @@ static void read_rows(const struct item *i, int64_t first, int64_t count, float 
 static void let_go(const struct item *i, uint64_t begin, uint64_t end)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)(i->shard->map + i->recipe->offset + begin),
-		to = (uintptr_t)(i->shard->map + i->recipe->offset + end);
+		  to = (uintptr_t)(i->shard->map + i->recipe->offset + end);
 
 	from = (from + page - 1) / page * page;
 	to = to / page * page;
@@ -269,10 +275,10 @@ static void make_rows(const struct item *i, int64_t first, int64_t count, float 
 struct writer {
 	pthread_mutex_t lock;
 	const struct list *list;
-	int fd, error;                       // errno of the first failed write; EDOM: `unfit` holds what integers have no number for
+	int fd, error; // errno of the first failed write; EDOM: `unfit` holds what integers have no number for
 	const struct recipe *unfit;
 	size_t item;
-	int64_t row;                         // what is to be made next
+	int64_t row; // what is to be made next
 };
 
 static bool next_strip(struct writer *w, size_t *item, int64_t *first, int64_t *count)
@@ -352,7 +358,8 @@ static void *make_strips(void *handle)
 			refuse(w, i->recipe);
 			break;
 		}
-		int code = file_write_at(w->fd, made, (size_t)count * row_nbytes(i), w->list->weights[k].offset + (uint64_t)first * row_nbytes(i));
+		int code = file_write_at(
+			w->fd, made, (size_t)count * row_nbytes(i), w->list->weights[k].offset + (uint64_t)first * row_nbytes(i));
 		if (code)
 			fail(w, code);
 		if (!i->recipe->in_out)
@@ -390,7 +397,8 @@ static enum status write_file(int fd, const char *path, const struct list *l, st
 	while (started)
 		pthread_join(threads[--started], NULL);
 	if (w.unfit)
-		return error_set(err, STATUS_UNSUPPORTED, "%s: made from a weight with values that are NaN or infinite, for which integers have no number",
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: made from a weight with values that are NaN or infinite, for which integers have no number",
 			w.unfit->name);
 	errno = w.error;
 	if (w.error)
@@ -441,8 +449,9 @@ static bool is_whole(void *context, const char *folder)
 	struct weight *weights;
 	size_t count;
 	const char *path = file_in(&a, folder, l);
-	bool whole = file_exists(path) && !safetensors_open(&a, path, &shard, &weights, &count, NULL) && shard.header_nbytes == l->header_nbytes &&
-		!memcmp(shard.map, l->header, l->header_nbytes) && sealed_folder_check(folder, name_of(&a, l), l->key);
+	bool whole = file_exists(path) && !safetensors_open(&a, path, &shard, &weights, &count, NULL) &&
+		shard.header_nbytes == l->header_nbytes && !memcmp(shard.map, l->header, l->header_nbytes) &&
+		sealed_folder_check(folder, name_of(&a, l), l->key);
 
 	for (size_t k = 0; k < l->count && whole; k++) {
 		const struct item *i = &l->items[k];
@@ -476,7 +485,7 @@ static enum status add_shard(struct checkpoint *c, const char *path, struct erro
 	enum status s = safetensors_open(&c->arena, path, &shards[c->shard_count], &weights, &count, err);
 	if (s)
 		return s;
-	c->shards = shards;                              // weights point at the shards as they were, which stay
+	c->shards = shards; // weights point at the shards as they were, which stay
 	c->shard_count++;
 	return STATUS_OK;
 }
@@ -499,7 +508,8 @@ static const struct weight *made_as(const struct list *l, const char *name)
 	return NULL;
 }
 
-enum status convert_weights(struct conversion *out, struct arena *a, struct checkpoint *c, struct graph *const *graphs, size_t count, struct error *err)
+enum status convert_weights(struct conversion *out, struct arena *a, struct checkpoint *c, struct graph *const *graphs,
+	size_t count, struct error *err)
 {
 	struct arena passing = { 0 };
 	struct list list = { 0 };
@@ -524,7 +534,7 @@ enum status convert_weights(struct conversion *out, struct arena *a, struct chec
 		out->path = file_in(a, folder, &list);
 		location = strrchr(out->path, '/') + 1;
 		bool is_open = false;
-		for (size_t i = 0; i < c->shard_count; i++)      // the same model drawn again
+		for (size_t i = 0; i < c->shard_count; i++) // the same model drawn again
 			is_open |= text_is(c->shards[i].location, location);
 		if (!is_open)
 			s = add_shard(c, out->path, err);

@@ -27,7 +27,7 @@ enum { COPY_NBYTES = 1 << 20 };
 
 const char *size_text(uint64_t nbytes, char out[32])
 {
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
 	double x = (double)nbytes;
 	int u = 0;
 	while (x >= 1024 && u < 4) {
@@ -106,12 +106,14 @@ void partial_drop(int fd, const char *path)
 	close(fd);
 }
 
-// Over what is there already: a link under another name, renamed. rename() of two names of one file does nothing, hence the unlink.
+// Over what is there already: a link under another name, renamed. rename() of two names of one file does nothing, hence the
+// unlink.
 static int link_over(const char *from, const char *to)
 {
 	static atomic_uint serial;
 	char temporary[PATH_MAX];
-	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.link", to, (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
+	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.link", to, (unsigned long long)process_nonce(),
+		atomic_fetch_add(&serial, 1));
 	if (n < 0 || (size_t)n >= sizeof temporary) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -128,7 +130,8 @@ static int link_over(const char *from, const char *to)
 // Whether another way may do what linking could not.
 static bool other_way_may_work(int code)
 {
-	return code == EXDEV || code == EPERM || code == EMLINK || code == EROFS || code == EOPNOTSUPP || code == ENOSYS || code == EACCES;
+	return code == EXDEV || code == EPERM || code == EMLINK || code == EROFS || code == EOPNOTSUPP || code == ENOSYS ||
+		code == EACCES;
 }
 
 static enum status place_link(const char *from, const char *to, struct error *err)
@@ -184,7 +187,7 @@ static enum status copy_bytes(int in, int out, const char *from, const char *to,
 		if (n < 0 && (left != nbytes || errno == ENOSPC || errno == EDQUOT || errno == EIO))
 			return error_errno(err, "%s", to);
 		if (n <= 0)
-			break;                                  // not between these two; some file systems say so with 0
+			break; // not between these two; some file systems say so with 0
 		left -= (uint64_t)n;
 	}
 	return left ? copy_by_hand(in, out, from, to, left, err) : STATUS_OK;
@@ -234,7 +237,7 @@ enum status file_place(const char *from, const char *to, int ways, const char **
 		return error_errno(err, "%s", from);
 	if (!lstat(to, &target) && S_ISREG(target.st_mode) && source.st_dev == target.st_dev && source.st_ino == target.st_ino) {
 		if (realpath(to, real_to) && !strcmp(real_from, real_to)) {
-			*how = "file";                          // it is the file itself
+			*how = "file"; // it is the file itself
 			return STATUS_OK;
 		}
 		if (ways & PLACE_LINK) {
@@ -243,7 +246,7 @@ enum status file_place(const char *from, const char *to, int ways, const char **
 		}
 	}
 	if (ways & PLACE_LINK) {
-		struct error why = {0};
+		struct error why = { 0 };
 		errno = 0;
 		if (!place_link(real_from, to, &why)) {
 			*how = "hardlink";

@@ -14,7 +14,7 @@
 #include "checkpoint/checkpoint.h"
 #include "onnx/external.h"
 
-enum { LOCATIONS_MOST = 10000 };        // one file a tensor, as some exporters write them, is some thousand
+enum { LOCATIONS_MOST = 10000 }; // one file a tensor, as some exporters write them, is some thousand
 
 // The files of a model lie in its folder. A snapshot of the Hub's cache is links into the blobs beside it: there the model's
 // folder is CACHE/models--ORG--NAME.
@@ -77,7 +77,8 @@ static int by_name(const void *a, const void *b)
 
 static void folder_files(const char *folder, struct arena *a, struct model_file **out, size_t *count)
 {
-	static const char *const beside[] = { "config.json", "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin" };
+	static const char *const beside[] = { "config.json", "adapter_config.json", "adapter_model.safetensors",
+		"adapter_model.bin" };
 	enum { BESIDE = sizeof beside / sizeof *beside };
 	const char *const *weights;
 	size_t weight_count, n = 0;
@@ -113,11 +114,12 @@ static const char *onnx_files(const char *path, struct arena *a, struct model_fi
 		why = onnx_external_locations(map, nbytes, a, &names, &name_count);
 	arena_done(&passing);
 	struct model_file *files = ARENA_ARRAY(a, name_count + 1, struct model_file);
-	files[n++] = (struct model_file){ ".onnx", path };         // whatever it is called
+	files[n++] = (struct model_file){ ".onnx", path }; // whatever it is called
 	for (size_t i = 0; i < name_count; i++) {
 		const char *plain = plain_location(a, names[i]);
 
-		files[n++] = (struct model_file){ plain ? plain : names[i], plain ? arena_printf(a, "%s%s", folder, plain) : NULL };
+		files[n++] =
+			(struct model_file){ plain ? plain : names[i], plain ? arena_printf(a, "%s%s", folder, plain) : NULL };
 	}
 	if (name_count)
 		qsort(files + 1, name_count, sizeof *files, by_name);
@@ -151,7 +153,8 @@ enum status model_check_places(const char *path, struct error *err)
 	for (size_t i = 0; i < count && !s; i++)
 		if (!files[i].path)
 			s = error_set(err, STATUS_BAD_INPUT,
-				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not opened",
+				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not "
+				"opened",
 				path, files[i].name);
 	arena_done(&a);
 	return s;
@@ -261,9 +264,13 @@ void model_fingerprint(char out[65], const char *path)
 		struct stat st;
 
 		hash_add_text(&h, files[i].name);
-		hash_add_text(&h, !files[i].path ? "outside" : stat(files[i].path, &st) ? "absent" :
-			arena_printf(&a, "%jx %jx %jd %jd.%09ld %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
-				(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec));
+		hash_add_text(&h,
+			!files[i].path ? "outside"
+				: stat(files[i].path, &st)
+				? "absent"
+				: arena_printf(&a, "%jx %jx %jd %jd.%09ld %jd.%09ld", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+					  (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+					  (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec));
 	}
 	hash_hex(&h, out);
 	arena_done(&a);

@@ -17,8 +17,8 @@
 #include "base/error.h"
 
 struct model_file {
-	const char *name;                    // within the folder, without "." and "//"; as the .onnx file has it where it leads out
-	const char *path;                    // NULL: it leads out of the folder
+	const char *name; // within the folder, without "." and "//"; as the .onnx file has it where it leads out
+	const char *path; // NULL: it leads out of the folder
 };
 
 // In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
@@ -28,12 +28,13 @@ void model_files(const char *path, struct arena *a, struct model_file **out, siz
 // nested deeper than it is looked through: of such a model nobody can say what it is.
 enum status model_check_places(const char *path, struct error *err);
 
-// SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as that.
-// An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is set.
+// SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as
+// that. An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is
+// set.
 enum status model_identity(char out[65], const char *path, struct digest_watch *watch, struct error *err);
 
-// The same from what the file system says of them (device, inode, size, mtime, ctime): another identity for other content, and sometimes
-// for the same. For models that are refused before their weights are read.
+// The same from what the file system says of them (device, inode, size, mtime, ctime): another identity for other content, and
+// sometimes for the same. For models that are refused before their weights are read.
 void model_fingerprint(char out[65], const char *path);
 
 #endif

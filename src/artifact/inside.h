@@ -12,7 +12,7 @@
 // file_place.c. A file under a temporary name beside `path`, empty, locked against other writers, to be finished with
 // partial_keep or partial_drop. What a killed process left under that name is written over. The descriptor, or -1.
 int partial_open(const char *path, struct error *err);
-enum status partial_keep(int fd, const char *path, struct error *err);     // renames it to `path` and closes it
+enum status partial_keep(int fd, const char *path, struct error *err); // renames it to `path` and closes it
 void partial_drop(int fd, const char *path);
 // "1.8 GiB" into `out`.
 const char *size_text(uint64_t nbytes, char out[32]);
@@ -26,12 +26,13 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err);
 // trimmed for the life of `a`.
 struct cached {
 	bool (*is_whole)(void *context, const char *folder);
-	enum status (*make)(void *context, const char *folder, struct error *err);      // into a folder under another name
-	int (*wait)(void *context);                                                      // another process makes it; non-zero: stop. May be NULL.
+	enum status (*make)(void *context, const char *folder, struct error *err); // into a folder under another name
+	int (*wait)(void *context); // another process makes it; non-zero: stop. May be NULL.
 	void *context;
-	bool was_there;                      // told by cached_folder: it was whole when it was asked for
+	bool was_there; // told by cached_folder: it was whole when it was asked for
 };
-enum status cached_folder(const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err);
+enum status cached_folder(
+	const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err);
 // Whether `name` is a key: 64 hex digits.
 bool is_key(const char *name);
 // Notes that the folder was used now; what cannot be written is left alone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From external data of a graph (file, offset, length) to parts. Ranges that overlap, as those of tied weights and of slices of one
-// weight do, go into one stretch, so that no byte is sent twice; stretches are laid into parts in the order of the file, at multiples
-// of 16. Every number comes from a file that somebody else may have written: it is held against the file's size.
+// From external data of a graph (file, offset, length) to parts. Ranges that overlap, as those of tied weights and of slices of
+// one weight do, go into one stretch, so that no byte is sent twice; stretches are laid into parts in the order of the file, at
+// multiples of 16. Every number comes from a file that somebody else may have written: it is held against the file's size.
 #include "artifact/parts.h"
 
 #include <limits.h>
@@ -15,20 +15,20 @@
 
 enum { ALIGN = 16 };
 
-struct source {                              // a file of weights
+struct source { // a file of weights
 	const char *location;
 	const uint8_t *map;
 	size_t nbytes;
 };
 
-struct use {                                 // one tensor's range
+struct use { // one tensor's range
 	Onnx__TensorProto *tensor;
 	const struct source *source;
 	uint64_t offset, nbytes;
 	size_t stretch;
 };
 
-struct stretch {                             // a union of overlapping ranges
+struct stretch { // a union of overlapping ranges
 	const struct source *source;
 	uint64_t begin, end;
 	size_t part;
@@ -63,18 +63,21 @@ static enum status find_source(struct cutter *w, const char *location, const str
 			}
 		if (!s.map)
 			return error_set(err, STATUS_UNSUPPORTED,
-				"this graph is not built yet for an engine that takes it in parts: it names %s, which is no file of the checkpoint",
+				"this graph is not built yet for an engine that takes it in parts: it names %s, which is no file "
+				"of the checkpoint",
 				location);
 	} else {
 		// What a file names must lie beside it: neither above nor behind a link.
 		char *real = NULL;
 		const char *folder = w->art->weights_dir, *path = arena_printf(w->arena, "%s/%s", folder, location);
 		size_t n = strlen(folder);
-		bool inside = *location && *location != '/' && (real = realpath(path, NULL)) && !strncmp(real, folder, n) && real[n] == '/';
+		bool inside = *location && *location != '/' && (real = realpath(path, NULL)) && !strncmp(real, folder, n) &&
+			real[n] == '/';
 		bool there = real != NULL;
 		free(real);
 		if (!inside)
-			return error_set(err, STATUS_BAD_INPUT, there ? "%s: lies outside the graph's folder" : "%s: is not beside the graph", location);
+			return error_set(err, STATUS_BAD_INPUT,
+				there ? "%s: lies outside the graph's folder" : "%s: is not beside the graph", location);
 		enum status st = file_map(w->arena, path, &s.map, &s.nbytes, err);
 		if (st)
 			return st;
@@ -117,8 +120,8 @@ static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct err
 	if (length_text && !text_to_int(length_text, 0, INT64_MAX, &length))
 		return error_set(err, STATUS_BAD_INPUT, "%s: length %s", name, length_text);
 	if (u.offset > u.source->nbytes || (uint64_t)length > u.nbytes)
-		return error_set(err, STATUS_BAD_INPUT, "%s: %llu bytes at %llu of %s, which has %zu", name, (unsigned long long)length,
-			(unsigned long long)offset, location, u.source->nbytes);
+		return error_set(err, STATUS_BAD_INPUT, "%s: %llu bytes at %llu of %s, which has %zu", name,
+			(unsigned long long)length, (unsigned long long)offset, location, u.source->nbytes);
 	if (length_text)
 		u.nbytes = (uint64_t)length;
 	if (w->count == w->capacity) {
@@ -189,7 +192,8 @@ static void cut(struct cutter *w, uint64_t limit, struct artifact_parts *out)
 		uint64_t nbytes = s->end - s->begin, at = p ? (p->nbytes + ALIGN - 1) / ALIGN * ALIGN : 0;
 		if (!p || at + nbytes > limit) {
 			p = &out->items[out->count];
-			*p = (struct artifact_part){ .name = arena_printf(w->arena, "weights-%zu.bin", out->count), .segments = &segments[i] };
+			*p = (struct artifact_part){ .name = arena_printf(w->arena, "weights-%zu.bin", out->count),
+				.segments = &segments[i] };
 			out->count++;
 			at = 0;
 		}
@@ -224,7 +228,10 @@ static Onnx__StringStringEntryProto *entry(struct arena *a, const char *key, con
 	return e;
 }
 
-struct given { size_t count; Onnx__StringStringEntryProto **data; };
+struct given {
+	size_t count;
+	Onnx__StringStringEntryProto **data;
+};
 
 // Packs the model with the new places, and gives the tensors their own entries back, which the model's owner frees.
 static enum status write_graph(struct cutter *w, Onnx__ModelProto *model, struct artifact_parts *out, struct error *err)
@@ -256,8 +263,8 @@ static enum status write_graph(struct cutter *w, Onnx__ModelProto *model, struct
 	return st;
 }
 
-enum status artifact_cut(struct artifact_parts *out, struct arena *a, const struct artifact *art, const struct checkpoint *c, uint64_t limit,
-	struct error *err)
+enum status artifact_cut(struct artifact_parts *out, struct arena *a, const struct artifact *art, const struct checkpoint *c,
+	uint64_t limit, struct error *err)
 {
 	struct cutter w = { .arena = a, .art = art, .checkpoint = c };
 	struct artifact_parts parts = { .graph = art->graph, .graph_nbytes = art->graph_nbytes };
@@ -283,7 +290,7 @@ size_t artifact_part_read(const struct artifact_part *p, uint64_t at, void *out,
 		return 0;
 	if (nbytes > p->nbytes - at)
 		nbytes = (size_t)(p->nbytes - at);
-	while (low < high) {                         // the first segment that ends behind `at`
+	while (low < high) { // the first segment that ends behind `at`
 		size_t middle = low + (high - low) / 2;
 		if (p->segments[middle].at + p->segments[middle].nbytes <= at)
 			low = middle + 1;

@@ -57,7 +57,8 @@ void quantize_block(const float *x, size_t n, int bits, int block, struct block_
 	}
 	memset(out, s.zero | s.zero << 4, (size_t)block / 2);
 	for (size_t i = 0; i + 1 < n; i += 2)
-		out[i / 2] = (uint8_t)(integer_of(x[i], inverse, s.zero, most) | integer_of(x[i + 1], inverse, s.zero, most) << 4);
+		out[i / 2] =
+			(uint8_t)(integer_of(x[i], inverse, s.zero, most) | integer_of(x[i + 1], inverse, s.zero, most) << 4);
 	if (n % 2)
 		out[n / 2] = (uint8_t)(integer_of(x[n - 1], inverse, s.zero, most) | s.zero << 4);
 }

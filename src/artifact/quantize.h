@@ -17,7 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct block_scale { float scale; int zero; };
+struct block_scale {
+	float scale;
+	int zero;
+};
 
 // Of one block of n numbers.
 struct block_scale quantize_block_scale(const float *x, size_t n, int bits, bool asymmetric);

@@ -32,13 +32,13 @@ enum dtype synth_dtype(const struct spec *s, enum dtype asked)
 
 uint64_t synth_nbytes(const struct spec *s, enum dtype t)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct weight *weights;
 	size_t count, header_nbytes;
 	char *header;
 	uint64_t nbytes = 0;
 	if (arch_plan_weights(s, &a, synth_dtype(s, t), &weights, &count, NULL) ||
-	    safetensors_header_synthetic(&a, weights, count, &header, &header_nbytes, &nbytes, NULL))
+		safetensors_header_synthetic(&a, weights, count, &header, &header_nbytes, &nbytes, NULL))
 		nbytes = 0;
 	arena_done(&a);
 	return nbytes;
@@ -64,8 +64,9 @@ static json_t *new_config(const json_t *config, const struct spec *s, enum dtype
 	json_t *c = json_deep_copy(config);
 	json_object_set_new(c, json_object_get(c, "dtype") ? "dtype" : "torch_dtype", json_string(dtype_for_config(t)));
 	if (layers > 0) {
-		const struct spec *own = s->part[PART_TEXT] && s->part[PART_TEXT]->key ? s->part[PART_TEXT] : s;        // whose layers count
-		const struct spec *half = own->part[PART_DECODER];       // of an encoder-decoder, already cut
+		const struct spec *own =
+			s->part[PART_TEXT] && s->part[PART_TEXT]->key ? s->part[PART_TEXT] : s; // whose layers count
+		const struct spec *half = own->part[PART_DECODER]; // of an encoder-decoder, already cut
 		json_t *at = own == s ? c : json_object_get(c, own->key);
 		if (!at)
 			json_object_set_new(c, own->key, at = json_pack("{s:s}", "model_type", own->row->model_type));
@@ -80,7 +81,7 @@ static json_t *new_config(const json_t *config, const struct spec *s, enum dtype
 }
 
 struct plan {
-	struct checkpoint config;            // of the new checkpoint
+	struct checkpoint config; // of the new checkpoint
 	struct weight *weights;
 	size_t count;
 	char *config_text, *header;
@@ -97,17 +98,17 @@ static void plan_done(struct plan *p)
 // that the shortened one does.
 static enum status plan_make(struct plan *p, const struct checkpoint *c, const struct synth_options *o, struct error *err)
 {
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	struct spec *whole, *cut;
 	struct weight *wanted;
 	size_t wanted_count = 0;
 	enum status s;
-	*p = (struct plan){0};
+	*p = (struct plan){ 0 };
 	if ((s = arch_resolve(&whole, &passing, c, err)))
 		goto done;
 	if (o->layers > 0 && !arch_shorten(whole, o->layers)) {
-		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path,
-			(long long)whole->layers_in_config, (long long)o->layers);
+		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path, (long long)whole->layers_in_config,
+			(long long)o->layers);
 		goto done;
 	}
 	enum dtype t = synth_dtype(whole, o->dtype);
@@ -123,8 +124,9 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 		p->config_text = arena_strdup(&p->config.arena, text);
 	free(text);
 	struct arena *a = &p->config.arena;
-	if (s || (s = arch_resolve(&cut, a, &p->config, err)) || (s = arch_plan_weights(cut, a, t, &p->weights, &p->count, err)) ||
-	    (s = arch_plan_weights(whole, &passing, t, &wanted, &wanted_count, err)))
+	if (s || (s = arch_resolve(&cut, a, &p->config, err)) ||
+		(s = arch_plan_weights(cut, a, t, &p->weights, &p->count, err)) ||
+		(s = arch_plan_weights(whole, &passing, t, &wanted, &wanted_count, err)))
 		goto done;
 	if (p->count != wanted_count)
 		s = error_set(err, STATUS_UNSUPPORTED, "%s: a %s cannot be cut to %lld layers in its configuration", c->path,
@@ -145,9 +147,9 @@ struct writer {
 	pthread_mutex_t lock;
 	const struct plan *plan;
 	uint64_t seed, done;
-	int fd, error;                       // errno of the first failed write
+	int fd, error; // errno of the first failed write
 	bool stop;
-	size_t weight, element;              // what is to be written next
+	size_t weight, element; // what is to be written next
 };
 
 static bool next_block(struct writer *w, const struct weight **out, size_t *first, size_t *count)
@@ -157,7 +159,7 @@ static bool next_block(struct writer *w, const struct weight **out, size_t *firs
 	while (!found && !w->stop && !w->error && w->weight < w->plan->count) {
 		const struct weight *weight = &w->plan->weights[w->weight];
 		size_t size = dtype_size(weight->dtype), total = weight->nbytes / size, left = total - w->element,
-			most = BLOCK_NBYTES / size;
+		       most = BLOCK_NBYTES / size;
 		*out = weight;
 		*first = w->element;
 		*count = left < most ? left : most;
@@ -199,7 +201,7 @@ static void *write_thread(void *handle)
 {
 	struct writer *w = handle;
 	char *buffer = malloc(BLOCK_NBYTES);
-	if (buffer)                                     // without it the others do the work
+	if (buffer) // without it the others do the work
 		write_blocks(w, buffer, NULL);
 	free(buffer);
 	return NULL;
@@ -214,7 +216,7 @@ static int usable_cpus(void)
 
 static enum status write_weights(int fd, const char *path, const struct plan *p, const struct synth_options *o, struct error *err)
 {
-	struct writer w = {.lock = PTHREAD_MUTEX_INITIALIZER, .plan = p, .seed = o->seed, .fd = fd, .done = p->header_nbytes};
+	struct writer w = { .lock = PTHREAD_MUTEX_INITIALIZER, .plan = p, .seed = o->seed, .fd = fd, .done = p->header_nbytes };
 	pthread_t threads[MOST_THREADS];
 	int started = 0;
 	char *buffer = malloc(BLOCK_NBYTES);
@@ -249,19 +251,21 @@ static enum status check_target(const char *folder, const char *path, struct are
 	struct weight *weights;
 	size_t count;
 	bool ours = !file_exists(path) || (!safetensors_open(a, path, &shard, &weights, &count, NULL) && shard.synthetic);
-	if (ours && !file_exists(arena_printf(a, "%s.index.json", path)) && !file_exists(arena_printf(a, "%s/pytorch_model.bin", folder)) &&
-	    !file_exists(arena_printf(a, "%s/pytorch_model.bin.index.json", folder)))
+	if (ours && !file_exists(arena_printf(a, "%s.index.json", path)) &&
+		!file_exists(arena_printf(a, "%s/pytorch_model.bin", folder)) &&
+		!file_exists(arena_printf(a, "%s/pytorch_model.bin.index.json", folder)))
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT, "%s: holds weights that are not synthetic; name another folder", folder);
 }
 
 static enum status write_folder(const char *folder, const struct plan *p, const struct synth_options *o, struct error *err)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	const char *path = arena_printf(&a, "%s/model.safetensors", folder);
 	enum status s;
 	int fd;
-	if ((s = file_mkdirs(folder, err)) || (s = check_target(folder, path, &a, err)) || (s = space_check(folder, p->nbytes, err)))
+	if ((s = file_mkdirs(folder, err)) || (s = check_target(folder, path, &a, err)) ||
+		(s = space_check(folder, p->nbytes, err)))
 		goto done;
 	if ((fd = partial_open(path, err)) < 0) {
 		s = err ? err->status : STATUS_FAILED;
@@ -299,7 +303,7 @@ static void cached_key(char out[65], const struct plan *p, const struct synth_op
 	hash_init(&h);
 	hash_add_text(&h, "synthetic 2");
 	hash_add(&h, &seed, sizeof seed);
-	hash_add_text(&h, p->config_text);              // keys sorted; dtype and layer count are in it
+	hash_add_text(&h, p->config_text); // keys sorted; dtype and layer count are in it
 	hash_add(&h, p->header, p->header_nbytes);
 	hash_hex(&h, out);
 }
@@ -307,7 +311,7 @@ static void cached_key(char out[65], const struct plan *p, const struct synth_op
 // Whether the folder holds these weights: the header, and the first and last elements of every tensor.
 static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct shard shard;
 	struct weight *weights;
 	size_t count;
@@ -316,8 +320,9 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 		!safetensors_open(&a, arena_printf(&a, "%s/model.safetensors", folder), &shard, &weights, &count, NULL) &&
 		shard.header_nbytes == p->header_nbytes && !memcmp(shard.map, p->header, p->header_nbytes);
 	for (size_t i = 0; whole && i < count; i++) {
-		weights[i].gain = p->weights[i].gain;            // the headers are equal, so these are the same tensors in the same order
-		size_t size = dtype_size(weights[i].dtype), total = weights[i].nbytes / size, n = total < COMPARED ? total : COMPARED;
+		weights[i].gain = p->weights[i].gain; // the headers are equal, so these are the same tensors in the same order
+		size_t size = dtype_size(weights[i].dtype), total = weights[i].nbytes / size,
+		       n = total < COMPARED ? total : COMPARED;
 		weights_fill(&weights[i], seed, 0, n, expected);
 		whole = !memcmp(weights[i].data, expected, n * size);
 		weights_fill(&weights[i], seed, total - n, n, expected);
@@ -327,7 +332,10 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 	return whole;
 }
 
-struct making { const struct plan *plan; const struct synth_options *options; };
+struct making {
+	const struct plan *plan;
+	const struct synth_options *options;
+};
 
 static bool holds_these(void *context, const char *folder)
 {
@@ -347,8 +355,8 @@ static int wait_for_these(void *context)
 	return m->options->progress ? m->options->progress(m->options->context, 0, m->plan->nbytes) : 0;
 }
 
-enum status synth_cached(const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o,
-	struct error *err)
+enum status synth_cached(
+	const char **folder, struct arena *a, const struct checkpoint *config, const struct synth_options *o, struct error *err)
 {
 	struct plan p;
 	char key[65];
@@ -356,8 +364,8 @@ enum status synth_cached(const char **folder, struct arena *a, const struct chec
 	if (s)
 		return s;
 	cached_key(key, &p, o);
-	struct making m = {&p, o};
-	struct cached how = {.is_whole = holds_these, .make = make_these, .wait = wait_for_these, .context = &m};
+	struct making m = { &p, o };
+	struct cached how = { .is_whole = holds_these, .make = make_these, .wait = wait_for_these, .context = &m };
 	s = cached_folder(folder, a, "synthetic", key, &how, err);
 	plan_done(&p);
 	return s;

@@ -103,7 +103,8 @@ static const struct option *find_option(const struct backend *b, const struct pr
 	return own ? own : find_in(b->options, name, length);
 }
 
-static enum status unknown_option(const struct backend *b, const struct provider *p, const char *item, size_t length, struct error *err)
+static enum status unknown_option(
+	const struct backend *b, const struct provider *p, const char *item, size_t length, struct error *err)
 {
 	const struct option *lists[] = { b->options, p ? p->options : NULL };
 	struct text known = { 0 };
@@ -215,8 +216,8 @@ enum status session_option_word(
 
 // ---- sessions -----------------------------------------------------------------------------------------------------------
 
-enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device, const char *options,
-	const struct artifact *a, struct error *err)
+enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device,
+	const char *options, const struct artifact *a, struct error *err)
 {
 	enum status st;
 
@@ -303,7 +304,8 @@ enum status session_share_cache(struct session *s, struct error *err)
 
 		past_of[i] = -1;
 		for (size_t k = 0; text_starts(name, "present.") && k < s->input_count; k++)
-			if (text_starts(s->inputs[k].name, "past_key_values.") && !strcmp(name + strlen("present."), s->inputs[k].name + strlen("past_key_values."))) {
+			if (text_starts(s->inputs[k].name, "past_key_values.") &&
+				!strcmp(name + strlen("present."), s->inputs[k].name + strlen("past_key_values."))) {
 				past_of[i] = (int)k;
 				pairs++;
 			}
@@ -357,11 +359,13 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 enum status backend_can_profile(const struct backend *b, const struct provider *p, struct error *err)
 {
 	if (!b->profile)
-		return error_set(err, STATUS_UNSUPPORTED, "%s does not tell how long its nodes take; cpu and openvino do", b->name);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s does not tell how long its nodes take; cpu and openvino do", b->name);
 	return b->can_profile ? b->can_profile(p, err) : STATUS_OK;
 }
 
-enum status session_profile(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count, struct profile *out, struct error *err)
+enum status session_profile(struct session *s, const struct artifact *a, const struct tensor *in, size_t in_count,
+	struct profile *out, struct error *err)
 {
 	enum status st = backend_can_profile(s->backend, s->provider, err);
 
@@ -370,7 +374,10 @@ enum status session_profile(struct session *s, const struct artifact *a, const s
 	return (st = s->backend->profile(s, a, in, out, err)) ? error_prefix(err, "%s: profile", s->backend->name) : STATUS_OK;
 }
 
-struct timed_run { double ms; size_t number; };
+struct timed_run {
+	double ms;
+	size_t number;
+};
 
 static int by_ms(const void *a, const void *b)
 {
@@ -379,8 +386,8 @@ static int by_ms(const void *a, const void *b)
 	return x->ms != y->ms ? (x->ms < y->ms ? -1 : 1) : (x->number > y->number) - (x->number < y->number);
 }
 
-// Medians of single nodes would not add up: of a machine that is now and then disturbed, each node's median leaves its own disturbance out,
-// and no run was ever as short as their sum. The means over the same runs do.
+// Medians of single nodes would not add up: of a machine that is now and then disturbed, each node's median leaves its own
+// disturbance out, and no run was ever as short as their sum. The means over the same runs do.
 void profile_gather(struct profile *out, const double *ms, const double *whole_ms, size_t runs)
 {
 	struct timed_run *order = ARENA_ARRAY(out->arena, runs + 1, struct timed_run);
@@ -415,14 +422,16 @@ void session_close(struct session *s)
 
 // ---- around sessions ----------------------------------------------------------------------------------------------------
 
-enum status backend_prepare(const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
+enum status backend_prepare(
+	const struct backend *b, struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err)
 {
 	struct artifact_parts *parts;
 	enum status st = artifact_identify(art, a, c, err);
 
 	if (st)
 		return st;
-	if (((b->caps & BACKEND_NEEDS_PATH) || (artifact_needs_path(art) && !(b->caps & BACKEND_NEEDS_PARTS))) && (st = artifact_place(art, a, c, err)))
+	if (((b->caps & BACKEND_NEEDS_PATH) || (artifact_needs_path(art) && !(b->caps & BACKEND_NEEDS_PARTS))) &&
+		(st = artifact_place(art, a, c, err)))
 		return st;
 	if (!(b->caps & BACKEND_NEEDS_PARTS))
 		return STATUS_OK;

@@ -19,7 +19,8 @@ static const struct option options[] = {
 	{ "dims", NULL, "fixes dimensions by name: batch:1+sequence:128" },
 	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU" },
 	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port" },
-	{ "host", NULL, "a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say" },
+	{ "host", NULL,
+		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say" },
 	{ "wait_s", "600", "seconds to wait for a remote browser" },
 	{ NULL, NULL, NULL },
 };
@@ -45,8 +46,8 @@ static const struct provider providers[] = {
 
 // ---- opening ------------------------------------------------------------------------------------------------------------
 
-static enum status word(struct session *s, json_t *command, const char *name, const char *key, const char *const *words, const char *const *theirs, size_t count,
-	struct error *err)
+static enum status word(struct session *s, json_t *command, const char *name, const char *key, const char *const *words,
+	const char *const *theirs, size_t count, struct error *err)
 {
 	size_t i;
 	enum status st;
@@ -96,14 +97,16 @@ static enum status dimensions(struct session *s, json_t *command, struct error *
 
 static enum status add_options(struct session *s, json_t *command, struct error *err)
 {
-	static const char *const levels[] = { "all", "extended", "basic", "none" }, *const their_levels[] = { "all", "extended", "basic", "disabled" };
+	static const char *const levels[] = { "all", "extended", "basic", "none" },
+				 *const their_levels[] = { "all", "extended", "basic", "disabled" };
 	static const char *const layouts[] = { "NCHW", "NHWC" };
 	static const char *const validations[] = { "disabled", "wgpuOnly", "basic", "full" };
 	static const char *const powers[] = { "none", "low-power", "high-performance" };
 	static const char *const types[] = { "cpu", "gpu", "npu" };
 	static const char *const caches[] = { "off", "cache-api", "indexeddb" };
 	static const char *const adapters[] = { "auto", "hardware", "software" };
-	static const char *const runtimes[] = { "native", "jsep" }, *const files[] = { "ort.webgpu.bundle.min.mjs", "ort.all.bundle.min.mjs" };
+	static const char *const runtimes[] = { "native", "jsep" },
+				 *const files[] = { "ort.webgpu.bundle.min.mjs", "ort.all.bundle.min.mjs" };
 	bool webgpu = text_is(s->provider->name, "webgpu");
 	size_t ignored;
 	int64_t threads;
@@ -115,21 +118,28 @@ static enum status add_options(struct session *s, json_t *command, struct error 
 	snprintf(number, sizeof number, "%lld", (long long)threads);
 	session_set_option(s, "threads", number);
 	json_object_set_new(command, "threads", json_integer(threads));
-	json_object_set_new(command, "runtime", json_string(webgpu ? files[0] : text_is(s->provider->name, "webnn") ? files[1] : "ort.wasm.bundle.min.mjs"));
+	json_object_set_new(command, "runtime",
+		json_string(webgpu                                    ? files[0]
+				: text_is(s->provider->name, "webnn") ? files[1]
+								      : "ort.wasm.bundle.min.mjs"));
 	if ((st = word(s, command, "optimisation", "optimisation", levels, their_levels, 4, err)) ||
-		(st = word(s, command, "cache", "cache", caches, caches, 3, err)) || (st = flag(s, command, "parallel", err)) || (st = dimensions(s, command, err)) ||
-		(st = session_option_word(s, "adapter", adapters, 3, &ignored, err)))
+		(st = word(s, command, "cache", "cache", caches, caches, 3, err)) || (st = flag(s, command, "parallel", err)) ||
+		(st = dimensions(s, command, err)) || (st = session_option_word(s, "adapter", adapters, 3, &ignored, err)))
 		return st;
 	if (text_is(s->provider->name, "webnn") && (st = word(s, command, "webnn_device", "webnn_device", types, types, 3, err)))
 		return st;
 	if (!text_is(s->provider->name, "wasm") && (st = word(s, command, "power", "power", powers, powers, 3, err)))
 		return st;
 	// As the engine's log calls it; the older WebGPU runs under another name.
-	session_set_option(s, "provider", webgpu && text_is(session_option(s, "runtime"), "jsep") ? "JsExecutionProvider" : (const char *)s->provider->detail);
+	session_set_option(s, "provider",
+		webgpu && text_is(session_option(s, "runtime"), "jsep") ? "JsExecutionProvider"
+									: (const char *)s->provider->detail);
 	if (!webgpu)
 		return STATUS_OK;
-	if ((st = word(s, command, "runtime", "runtime", runtimes, files, 2, err)) || (st = word(s, command, "layout", "layout", layouts, layouts, 2, err)) ||
-		(st = word(s, command, "validation", "validation", validations, validations, 4, err)) || (st = flag(s, command, "graph_capture", err)))
+	if ((st = word(s, command, "runtime", "runtime", runtimes, files, 2, err)) ||
+		(st = word(s, command, "layout", "layout", layouts, layouts, 2, err)) ||
+		(st = word(s, command, "validation", "validation", validations, validations, 4, err)) ||
+		(st = flag(s, command, "graph_capture", err)))
 		return st;
 	return STATUS_OK;
 }
@@ -155,16 +165,19 @@ static enum status add_warmup(struct session *s, const struct artifact *a, json_
 			int64_t dim = fixed ? json_integer_value(fixed) : t->dim[k];
 
 			if (dim < 0 || count > (SIZE_MAX >> 8) / (size_t)(dim ? dim : 1))
-				st = error_set(err, STATUS_BAD_INPUT, "option warmup: %s has no fixed shape; make it static, or fix %s by the option dims", t->name,
-					t->symbol[k] ? t->symbol[k] : "its dimensions");
+				st = error_set(err, STATUS_BAD_INPUT,
+					"option warmup: %s has no fixed shape; make it static, or fix %s by the option dims",
+					t->name, t->symbol[k] ? t->symbol[k] : "its dimensions");
 			else
 				count *= (size_t)dim;
 			json_array_append_new(shape, json_integer(dim));
 		}
 		if (!st && !page_dtype(t->dtype))
-			st = error_set(err, STATUS_UNSUPPORTED, "input %s has type %s, which a browser has not", t->name, dtype_word(t->dtype));
-		json_array_append_new(inputs, json_pack("{s:s, s:s?, s:o, s:I}", "name", t->name, "type", page_dtype(t->dtype), "dims", shape, "nbytes",
-			(json_int_t)(count * dtype_size(t->dtype))));
+			st = error_set(err, STATUS_UNSUPPORTED, "input %s has type %s, which a browser has not", t->name,
+				dtype_word(t->dtype));
+		json_array_append_new(inputs,
+			json_pack("{s:s, s:s?, s:o, s:I}", "name", t->name, "type", page_dtype(t->dtype), "dims", shape, "nbytes",
+				(json_int_t)(count * dtype_size(t->dtype))));
 	}
 	if (!st && !a->inputs)
 		st = error_set(err, STATUS_BAD_INPUT, "option warmup needs a graph whose inputs are known before it is opened");
@@ -190,13 +203,15 @@ static size_t read_part(const void *context, uint64_t at, void *out, size_t nbyt
 	return artifact_part_read(context, at, out, nbytes);
 }
 
-static json_t *serve_one(struct session *s, const char *name, uint64_t nbytes, size_t (*read)(const void *, uint64_t, void *, size_t), const void *context)
+static json_t *serve_one(struct session *s, const char *name, uint64_t nbytes,
+	size_t (*read)(const void *, uint64_t, void *, size_t), const void *context)
 {
 	struct browser_session *b = s->state;
 	const char *path = arena_printf(&s->arena, "session-%lld-%s", (long long)b->id, name);
 
 	serve_add(page_host_of(b->generation)->serve, path, &(struct serve_file){ nbytes, read, context });
-	return json_pack("{s:s, s:s, s:I}", "name", name, "url", arena_printf(&s->arena, "../../file/%s", path), "nbytes", (json_int_t)nbytes);
+	return json_pack("{s:s, s:s, s:I}", "name", name, "url", arena_printf(&s->arena, "../../file/%s", path), "nbytes",
+		(json_int_t)nbytes);
 }
 
 static void serve_files(struct session *s, const struct artifact_parts *p, json_t *command)
@@ -211,7 +226,8 @@ static void serve_files(struct session *s, const struct artifact_parts *p, json_
 }
 
 // Inputs and outputs as the page tells them, for graphs that are not ours.
-static enum status take_types(struct session *s, const json_t *list, const struct tensor_type **out, size_t *count, struct error *err)
+static enum status take_types(
+	struct session *s, const json_t *list, const struct tensor_type **out, size_t *count, struct error *err)
 {
 	struct tensor_type *types = ARENA_ARRAY(&s->arena, json_array_size(list) + 1, struct tensor_type);
 	const json_t *item, *dim;
@@ -219,26 +235,30 @@ static enum status take_types(struct session *s, const json_t *list, const struc
 
 	json_array_foreach(list, i, item)
 	{
-		const char *name = json_string_value(json_object_get(item, "name")), *type = json_string_value(json_object_get(item, "type"));
+		const char *name = json_string_value(json_object_get(item, "name")),
+			   *type = json_string_value(json_object_get(item, "type"));
 		const json_t *shape = json_object_get(item, "shape");
 
 		types[i].name = arena_strdup(&s->arena, name ? name : "");
 		types[i].dtype = type ? dtype_find(type) : DTYPE_NONE;
 		if (!name || !types[i].dtype || json_array_size(shape) > TENSOR_MAX_RANK)
-			return error_set(err, STATUS_UNSUPPORTED, "%s has a type or a shape that is not supported", name ? name : "an input");
+			return error_set(err, STATUS_UNSUPPORTED, "%s has a type or a shape that is not supported",
+				name ? name : "an input");
 		types[i].rank = (int)json_array_size(shape);
-		json_array_foreach(shape, k, dim) types[i].dim[k] = json_is_integer(dim) && json_integer_value(dim) >= 0 ? json_integer_value(dim) : -1;
+		json_array_foreach(shape, k, dim) types[i].dim[k] =
+			json_is_integer(dim) && json_integer_value(dim) >= 0 ? json_integer_value(dim) : -1;
 	}
 	*out = types;
 	*count = json_array_size(list);
 	return STATUS_OK;
 }
 
-// Loading as a page's user has it: files, runtime, session, and the warm-up run where there is one; without the start of the browser,
-// and without the first visit, which fills the cache.
+// Loading as a page's user has it: files, runtime, session, and the warm-up run where there is one; without the start of the
+// browser, and without the first visit, which fills the cache.
 static int64_t opened_ns(const json_t *times)
 {
-	double ms = json_number_value(json_object_get(times, "load_ms")) + json_number_value(json_object_get(times, "warmup_ms")) -
+	double ms = json_number_value(json_object_get(times, "load_ms")) +
+		json_number_value(json_object_get(times, "warmup_ms")) -
 		json_number_value(json_object_get(times, "first_visit_ms"));
 
 	return ms > 0 ? (int64_t)(ms * 1e6) : 0;
@@ -270,8 +290,9 @@ static enum status take_opened(struct session *s, const struct artifact *a, cons
 			session_set_option(s, "compute_dtype", dtype_word(s->outputs[i].dtype));
 	s->open_ns = opened_ns(json_object_get(head, "times"));
 	s->emulated = h->software ? 1 : -1;
-	s->adapter = json_pack("{s:s, s:b, s:O, s:O?, s:O?, s:b}", "browser", h->version, "software", (int)h->software, "page", h->hello, "times",
-		json_object_get(head, "times"), "runtime", json_object_get(head, "version"), "remote", (int)h->is_remote);
+	s->adapter = json_pack("{s:s, s:b, s:O, s:O?, s:O?, s:b}", "browser", h->version, "software", (int)h->software, "page",
+		h->hello, "times", json_object_get(head, "times"), "runtime", json_object_get(head, "version"), "remote",
+		(int)h->is_remote);
 	return STATUS_OK;
 }
 
@@ -292,12 +313,14 @@ static enum status browser_open(struct session *s, const struct artifact *a, str
 		st = page_host_get(s, &h, err);
 	if (!st) {
 		absent = json_object_get(json_object_get(h->hello, s->provider->name), "absent");
-		h->software = text_is(s->provider->name, "webgpu") && browser_adapter_is_software(json_object_get(h->hello, "webgpu"));
+		h->software =
+			text_is(s->provider->name, "webgpu") && browser_adapter_is_software(json_object_get(h->hello, "webgpu"));
 		// Every WebNN context of Chromium on Linux is TFLite with XNNPACK on the processor.
 		if (text_is(s->provider->name, "webnn") && strstr(h->version, "Linux"))
 			h->software = true;
 		if (json_is_string(absent))
-			st = error_set(err, STATUS_UNAVAILABLE, "%s has no %s: %s", h->version, s->provider->name, json_string_value(absent));
+			st = error_set(err, STATUS_UNAVAILABLE, "%s has no %s: %s", h->version, s->provider->name,
+				json_string_value(absent));
 	}
 	if (!st)
 		st = page_fits(a->parts, s->provider->name, h->hello, err);
@@ -319,7 +342,8 @@ static enum status browser_open(struct session *s, const struct artifact *a, str
 
 // ---- running ------------------------------------------------------------------------------------------------------------
 
-static enum status take_output(const struct session *s, size_t i, const json_t *list, const struct text *reply, size_t begin, struct tensor *out, struct error *err)
+static enum status take_output(const struct session *s, size_t i, const json_t *list, const struct text *reply, size_t begin,
+	struct tensor *out, struct error *err)
 {
 	const struct tensor_type *type = &s->outputs[i];
 	const json_t *item = NULL, *dims, *dim;
@@ -335,14 +359,16 @@ static enum status take_output(const struct session *s, size_t i, const json_t *
 	dims = json_object_get(item, "dims");
 	out->dtype = words ? dtype_find(words) : DTYPE_NONE;
 	if (!out->dtype || json_array_size(dims) > TENSOR_MAX_RANK)
-		return error_set(err, STATUS_UNSUPPORTED, "output %s has type %s or a rank that is not supported", type->name, words ? words : "?");
+		return error_set(err, STATUS_UNSUPPORTED, "output %s has type %s or a rank that is not supported", type->name,
+			words ? words : "?");
 	out->rank = (int)json_array_size(dims);
 	json_array_foreach(dims, k, dim) out->dim[k] = json_is_integer(dim) ? json_integer_value(dim) : -1;
 	at = (size_t)json_integer_value(json_object_get(item, "at"));
 	nbytes = (size_t)json_integer_value(json_object_get(item, "nbytes"));
-	if (!tensor_count(out->rank, out->dim, &count) || count > SIZE_MAX / 8 || nbytes != count * dtype_size(out->dtype) || (begin + at) % 8 || at > reply->length - begin ||
-		nbytes > reply->length - begin - at)
-		return error_set(err, STATUS_FAILED, "output %s: what the page says of its size and what came do not agree", type->name);
+	if (!tensor_count(out->rank, out->dim, &count) || count > SIZE_MAX / 8 || nbytes != count * dtype_size(out->dtype) ||
+		(begin + at) % 8 || at > reply->length - begin || nbytes > reply->length - begin - at)
+		return error_set(
+			err, STATUS_FAILED, "output %s: what the page says of its size and what came do not agree", type->name);
 	out->nbytes = nbytes;
 	out->data = reply->data + begin + at;
 	return STATUS_OK;
@@ -364,9 +390,11 @@ static enum status browser_run(struct session *s, const struct tensor *in, struc
 		for (int k = 0; k < in[i].rank; k++)
 			json_array_append_new(dims, json_integer(in[i].dim[k]));
 		if (!page_dtype(in[i].dtype))
-			st = error_set(err, STATUS_UNSUPPORTED, "input %s has type %s, which a browser has not", s->inputs[i].name, dtype_word(in[i].dtype));
-		json_array_append_new(inputs, json_pack("{s:s, s:s?, s:o, s:I, s:I}", "name", s->inputs[i].name, "type", page_dtype(in[i].dtype), "dims", dims, "at",
-			(json_int_t)at, "nbytes", (json_int_t)in[i].nbytes));
+			st = error_set(err, STATUS_UNSUPPORTED, "input %s has type %s, which a browser has not",
+				s->inputs[i].name, dtype_word(in[i].dtype));
+		json_array_append_new(inputs,
+			json_pack("{s:s, s:s?, s:o, s:I, s:I}", "name", s->inputs[i].name, "type", page_dtype(in[i].dtype),
+				"dims", dims, "at", (json_int_t)at, "nbytes", (json_int_t)in[i].nbytes));
 		at += in[i].nbytes;
 	}
 	command = json_pack("{s:s, s:I, s:o}", "op", "run", "id", (json_int_t)b->id, "inputs", inputs);
@@ -395,9 +423,10 @@ static void browser_close(struct session *s)
 		json_t *command = json_pack("{s:s, s:I}", "op", "close", "id", (json_int_t)b->id);
 
 		if (page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, &ignored))
-			page_host_end();         // a page that cannot close a session is not used for another one
+			page_host_end(); // a page that cannot close a session is not used for another one
 		else
-			serve_remove(page_host_of(b->generation)->serve, arena_printf(&s->arena, "session-%lld-", (long long)b->id));
+			serve_remove(
+				page_host_of(b->generation)->serve, arena_printf(&s->arena, "session-%lld-", (long long)b->id));
 		json_decref(head);
 		json_decref(command);
 		text_done(&reply);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which browsers there are and what each can do: asked once, by opening a page in it, and remembered under the browser's file, size
-// and time, the drivers that were named and the devices there are. CACHE/browser/KEY.json; a failure is remembered for ten minutes.
+// Which browsers there are and what each can do: asked once, by opening a page in it, and remembered under the browser's file,
+// size and time, the drivers that were named and the devices there are. CACHE/browser/KEY.json; a failure is remembered for ten
+// minutes.
 #include "backend/browser.h"
 
 #include <glob.h>
@@ -96,7 +97,8 @@ static const char *software_vulkan(struct arena *a, const struct found *all, siz
 // NULL: there is no cache for it.
 static const char *cache_path(struct arena *a, const struct found *f)
 {
-	static const char *const variables[] = { "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LIBGL_ALWAYS_SOFTWARE", "MESA_VK_DEVICE_SELECT" };
+	static const char *const variables[] = { "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LIBGL_ALWAYS_SOFTWARE",
+		"MESA_VK_DEVICE_SELECT" };
 	const char *folder;
 	struct hash h;
 	char hex[65];
@@ -151,7 +153,8 @@ static bool read_cache(struct arena *a, struct found *f)
 static void write_cache(struct arena *a, const struct found *f)
 {
 	const char *path = cache_path(a, f);
-	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts", f->facts, "failure", f->failure);
+	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts",
+		f->facts, "failure", f->failure);
 	char *text = known ? json_dumps(known, JSON_INDENT(1)) : NULL;
 
 	if (text && path)
@@ -172,7 +175,8 @@ struct probing {
 static void ask(struct probing *p, struct serve *s, struct arena *a)
 {
 	const struct found *f = p->found;
-	struct launch_how how = { .url = arena_printf(a, "%s?facts=all", serve_url(s, p->page)), .software = f->software,
+	struct launch_how how = { .url = arena_printf(a, "%s?facts=all", serve_url(s, p->page)),
+		.software = f->software,
 		.software_vulkan = f->software ? f->software_vulkan : NULL };
 	struct error err = { 0 };
 
@@ -190,7 +194,8 @@ static void look(struct probing *p, struct serve *s, struct arena *a)
 
 	if (serve_has_hello(s, p->page)) {
 		p->waits = false;
-		if (serve_hello(s, p->page, 1, NULL, NULL, &hello, &err) || json_bytes("the page", hello, strlen(hello), &facts, &err))
+		if (serve_hello(s, p->page, 1, NULL, NULL, &hello, &err) ||
+			json_bytes("the page", hello, strlen(hello), &facts, &err))
 			p->found->failure = arena_strdup(a, err.text);
 		else
 			take_facts(a, p->found, facts);
@@ -225,7 +230,8 @@ static enum status ask_all(struct arena *a, struct probing *all, size_t count, s
 		struct error how = { 0 };
 
 		if (all[i].waits && !launch_alive(&all[i].launch, &how))
-			all[i].found->failure = arena_printf(a, "%s did not open the page within %g s", all[i].found->browser.path, PROBE_S);
+			all[i].found->failure =
+				arena_printf(a, "%s did not open the page within %g s", all[i].found->browser.path, PROBE_S);
 		else if (all[i].waits)
 			all[i].found->failure = arena_strdup(a, how.text);
 	}
@@ -305,14 +311,17 @@ bool browser_adapter_is_software(const json_t *webgpu)
 
 const char *browser_version(struct arena *a, const json_t *facts)
 {
-	static const char *const marks[][2] = { { "Firefox/", "Firefox" }, { "Edg/", "Edge" }, { "Chrome/", "Chromium" }, { "Version/", "Safari" } };
-	const char *agent = json_string_value(json_object_get(facts, "user_agent")), *platform = json_string_value(json_object_get(facts, "platform"));
+	static const char *const marks[][2] = { { "Firefox/", "Firefox" }, { "Edg/", "Edge" }, { "Chrome/", "Chromium" },
+		{ "Version/", "Safari" } };
+	const char *agent = json_string_value(json_object_get(facts, "user_agent")),
+		   *platform = json_string_value(json_object_get(facts, "platform"));
 	const json_t *brand;
 	size_t i;
 
 	json_array_foreach(json_object_get(facts, "brands"), i, brand)
 	{
-		const char *name = json_string_value(json_object_get(brand, "brand")), *version = json_string_value(json_object_get(brand, "version"));
+		const char *name = json_string_value(json_object_get(brand, "brand")),
+			   *version = json_string_value(json_object_get(brand, "version"));
 
 		if (name && version && (strstr(name, "Chrom") || strstr(name, "Edge")))
 			return arena_printf(a, "%.60s %.40s on %.40s", name, version, platform ? platform : "?");
@@ -321,7 +330,8 @@ const char *browser_version(struct arena *a, const json_t *facts)
 		const char *at = strstr(agent, marks[i][0]);
 
 		if (at)
-			return arena_printf(a, "%s %.*s on %.40s", marks[i][1], (int)strspn(at + strlen(marks[i][0]), "0123456789."), at + strlen(marks[i][0]),
+			return arena_printf(a, "%s %.*s on %.40s", marks[i][1],
+				(int)strspn(at + strlen(marks[i][0]), "0123456789."), at + strlen(marks[i][0]),
 				platform ? platform : "?");
 	}
 	return "a browser";
@@ -347,7 +357,8 @@ static const char *why_not(struct arena *a, const struct found *f, const char *p
 	return part_of(f, provider) ? NULL : "its page says nothing of it";
 }
 
-const struct found *browser_of(struct arena *a, const struct found *all, size_t count, const char *provider, const char *device, struct error *err)
+const struct found *browser_of(
+	struct arena *a, const struct found *all, size_t count, const char *provider, const char *device, struct error *err)
 {
 	size_t n = strcspn(device, "."), before = 0;
 	int64_t index = 0;
@@ -368,7 +379,10 @@ const struct found *browser_of(struct arena *a, const struct found *all, size_t 
 			return &all[i];
 	}
 	if (!reasons.length)
-		text_add(&reasons, browser_unwanted() ? unwanted : "no such browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
+		text_add(&reasons,
+			browser_unwanted() ? unwanted
+					   : "no such browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; "
+					     "`assay setup web` brings one with WebNN");
 	error_set(err, STATUS_UNAVAILABLE, "no browser %s with %s: %s", device, provider, text_get(&reasons));
 	text_done(&reasons);
 	return NULL;
@@ -381,19 +395,23 @@ static void describe(struct arena *a, const struct found *f, const char *provide
 
 	d->facts = part;
 	if (text_is(provider, "webgpu")) {
-		const char *vendor = json_string_value(json_object_get(info, "vendor")), *architecture = json_string_value(json_object_get(info, "architecture"));
+		const char *vendor = json_string_value(json_object_get(info, "vendor")),
+			   *architecture = json_string_value(json_object_get(info, "architecture"));
 		const char *words = json_string_value(json_object_get(info, "description"));
 
 		d->emulated = browser_adapter_is_software(part) || f->software;
-		d->description = arena_printf(a, "%s, adapter %s%s%s%s%s%s", version, vendor && *vendor ? vendor : "unnamed", architecture && *architecture ? " " : "",
-			architecture ? architecture : "", words && *words ? " " : "", words ? words : "", d->emulated ? ", software" : "");
+		d->description = arena_printf(a, "%s, adapter %s%s%s%s%s%s", version, vendor && *vendor ? vendor : "unnamed",
+			architecture && *architecture ? " " : "", architecture ? architecture : "", words && *words ? " " : "",
+			words ? words : "", d->emulated ? ", software" : "");
 	} else if (text_is(provider, "webnn")) {
 		d->emulated = strstr(version, "Linux") != NULL;
-		d->description = arena_printf(a, "%s%s", version, d->emulated ? ", TFLite with XNNPACK on the processor, whatever device type is asked for" : "");
+		d->description = arena_printf(a, "%s%s", version,
+			d->emulated ? ", TFLite with XNNPACK on the processor, whatever device type is asked for" : "");
 	} else {
 		d->description = arena_printf(a, "%s, WebAssembly on the processor", version);
 	}
-	d->features = arena_printf(a, "%s%s", f->browser.path, json_is_true(json_object_get(f->facts, "isolated")) ? ", isolated" : ", not isolated: no threads");
+	d->features = arena_printf(a, "%s%s", f->browser.path,
+		json_is_true(json_object_get(f->facts, "isolated")) ? ", isolated" : ", not isolated: no threads");
 }
 
 static void list_provider(struct device_list *out, const char *provider, const struct found *all, size_t count)
@@ -419,8 +437,11 @@ static void list_provider(struct device_list *out, const char *provider, const s
 		device_add(out, &d);
 	}
 	if (!chromiums && !firefoxes)
-		device_absent(out, provider, "%s", reasons.length ? text_get(&reasons)
-			: browser_unwanted() ? unwanted : "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one with WebNN");
+		device_absent(out, provider, "%s",
+			reasons.length               ? text_get(&reasons)
+				: browser_unwanted() ? unwanted
+						     : "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the "
+						       "engines; `assay setup web` brings one with WebNN");
 	// One kind has it and the other not: the device that is missing is named by itself.
 	else if (!chromiums && of_kind[0].length)
 		device_absent(out, arena_printf(out->arena, "%s:chromium", provider), "%s", text_get(&of_kind[0]));
@@ -439,7 +460,8 @@ enum status browser_devices(const char *build, struct device_list *out, struct e
 	enum status st;
 
 	(void)build;
-	if ((st = browser_runtime(out->arena, &folder, &out->version, err)) || (st = browser_probe(out->arena, &all, &count, err)))
+	if ((st = browser_runtime(out->arena, &folder, &out->version, err)) ||
+		(st = browser_probe(out->arena, &all, &count, err)))
 		return st;
 	out->library = folder;
 	for (const struct provider *p = backend_browser.providers; p->name; p++)

@@ -55,7 +55,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	bool told = false;
 
 	for (size_t i = 0; i < line_count; i++) {
-		const char *placed = strstr(lines[i], "placed on ["), *number = strstr(lines[i], "number of partitions supported by ");
+		const char *placed = strstr(lines[i], "placed on ["),
+			   *number = strstr(lines[i], "number of partitions supported by ");
 
 		if (number && (number = strstr(number, ": ")))
 			partitions = strtoll(number + 2, NULL, 10);
@@ -115,10 +116,14 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	p->copies = copies;
 	p->partitions = partitions >= 0 ? partitions : alone && text_is(alone, ep) ? 1 : -1;
 	p->note = alone ? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", alone)
-			: arena_printf(p->arena, "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after its rewrites", own, p->count, count);
+			: arena_printf(p->arena,
+				  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
+				  "its rewrites",
+				  own, p->count, count);
 }
 
-enum status browser_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
+enum status browser_explain(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
 {
 	struct browser_session *b = s->state;
 	json_t *command = json_pack("{s:s, s:I}", "op", "explain", "id", (json_int_t)b->id), *head = NULL;
@@ -128,7 +133,8 @@ enum status browser_explain(struct session *s, const struct artifact *a, const s
 	enum status st;
 
 	(void)in;
-	if (!(st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) && !(st = page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, err))) {
+	if (!(st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) &&
+		!(st = page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, err))) {
 		const json_t *list = json_object_get(head, "lines");
 		size_t n = json_array_size(list);
 		const char **lines = ARENA_ARRAY(out->arena, n + 1, const char *);

@@ -12,7 +12,7 @@
 
 #define HELLO_TIMEOUT_S 120.0
 #define WASM_NBYTES ((uint64_t)4 << 30)
-#define ARRAY_NBYTES ((uint64_t)2 << 30)         // an ArrayBuffer that every browser gives
+#define ARRAY_NBYTES ((uint64_t)2 << 30) // an ArrayBuffer that every browser gives
 
 static struct page_host *running;
 static int64_t generations;
@@ -33,7 +33,7 @@ void page_host_end(void)
 	if (!h)
 		return;
 	running = NULL;
-	launch_end(&h->launch);                  // first: its connections close, and nobody waits for them
+	launch_end(&h->launch); // first: its connections close, and nobody waits for them
 	serve_close(h->serve);
 	json_decref(h->hello);
 	free(h->key);
@@ -70,7 +70,8 @@ static enum status parse_hello(struct page_host *h, const char *hello, struct er
 
 static enum status start(struct page_host *h, struct session *s, struct error *err)
 {
-	const char *listen = session_option(s, "listen"), *adapter = session_option(s, "adapter"), *folder, *version, *hello = NULL;
+	const char *listen = session_option(s, "listen"), *adapter = session_option(s, "adapter"), *folder, *version,
+		   *hello = NULL;
 	const struct found *found = NULL;
 	struct found *all;
 	size_t count = 0;
@@ -78,7 +79,8 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 	enum status st;
 
 	h->is_remote = text_is(s->device, "remote");
-	if ((st = browser_runtime(&h->arena, &folder, &version, err)) || (st = session_option_int(s, "wait_s", 1, 86400, 600, &wait_s, err)))
+	if ((st = browser_runtime(&h->arena, &folder, &version, err)) ||
+		(st = session_option_int(s, "wait_s", 1, 86400, 600, &wait_s, err)))
 		return st;
 	if (!h->is_remote) {
 		if ((st = browser_probe(&h->arena, &all, &count, err)))
@@ -92,7 +94,8 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 		return st;
 	serve_folder(h->serve, "ort", folder);
 	const char *power = session_option(s, "power");
-	const char *url = arena_printf(&h->arena, "%s?facts=%s%s%s", serve_url(h->serve, 0), s->provider->name, power ? "&power=" : "", power ? power : "");
+	const char *url = arena_printf(&h->arena, "%s?facts=%s%s%s", serve_url(h->serve, 0), s->provider->name,
+		power ? "&power=" : "", power ? power : "");
 	if (h->is_remote) {
 		backend_notice(arena_printf(&h->arena, "open this address in the browser that shall run it: %s", url));
 	} else {
@@ -146,9 +149,18 @@ enum status page_host_get(struct session *s, struct page_host **out, struct erro
 
 // ---- messages -----------------------------------------------------------------------------------------------------------
 
-static const char *const dtypes[DTYPE_COUNT] = { [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_F64] = "float64", [DTYPE_I64] = "int64",
-	[DTYPE_I32] = "int32", [DTYPE_I16] = "int16", [DTYPE_I8] = "int8", [DTYPE_U64] = "uint64", [DTYPE_U32] = "uint32", [DTYPE_U16] = "uint16",
-	[DTYPE_U8] = "uint8", [DTYPE_BOOL] = "bool" };
+static const char *const dtypes[DTYPE_COUNT] = { [DTYPE_F32] = "float32",
+	[DTYPE_F16] = "float16",
+	[DTYPE_F64] = "float64",
+	[DTYPE_I64] = "int64",
+	[DTYPE_I32] = "int32",
+	[DTYPE_I16] = "int16",
+	[DTYPE_I8] = "int8",
+	[DTYPE_U64] = "uint64",
+	[DTYPE_U32] = "uint32",
+	[DTYPE_U16] = "uint16",
+	[DTYPE_U8] = "uint8",
+	[DTYPE_BOOL] = "bool" };
 
 const char *page_dtype(enum dtype t)
 {
@@ -157,7 +169,8 @@ const char *page_dtype(enum dtype t)
 
 static void add_length(struct text *t, size_t n)
 {
-	unsigned char length[4] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16), (unsigned char)(n >> 24) };
+	unsigned char length[4] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16),
+		(unsigned char)(n >> 24) };
 
 	text_add_bytes(t, length, 4);
 }
@@ -185,7 +198,10 @@ static enum status failure(struct page_host *h, const json_t *head, struct error
 	for (size_t i = 0; i < all.length; i++)
 		if (all.data[i] == '\n')
 			all.data[i] = ' ';
-	st = error_set(err, strstr(text_get(&all), "RangeError: Array buffer allocation") || strstr(text_get(&all), "Out of memory") ? STATUS_NO_MEMORY : STATUS_FAILED,
+	st = error_set(err,
+		strstr(text_get(&all), "RangeError: Array buffer allocation") || strstr(text_get(&all), "Out of memory")
+			? STATUS_NO_MEMORY
+			: STATUS_FAILED,
 		"%s", text_get(&all));
 	text_done(&all);
 	return st;
@@ -207,8 +223,8 @@ static enum status read_head(const struct text *reply, json_t **head, size_t *at
 	return st;
 }
 
-enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, json_t **head, struct text *reply, size_t *at,
-	struct error *err)
+enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, json_t **head,
+	struct text *reply, size_t *at, struct error *err)
 {
 	struct text message = { 0 };
 	char *text = h ? json_dumps(command, JSON_COMPACT) : NULL;
@@ -237,11 +253,13 @@ enum status page_ask(struct page_host *h, json_t *command, const struct tensor *
 
 // ---- what fits ----------------------------------------------------------------------------------------------------------
 
-static enum status held_against(const char *what, const char *name, uint64_t need, const char *where, uint64_t limit, struct error *err)
+static enum status held_against(
+	const char *what, const char *name, uint64_t need, const char *where, uint64_t limit, struct error *err)
 {
 	return need <= limit ? STATUS_OK
-			     : error_set(err, STATUS_NO_MEMORY, "%s%s%s takes %llu bytes (%.2f GiB); %s is %llu (%.2f GiB)", what, name ? " " : "", name ? name : "",
-				       (unsigned long long)need, (double)need / 0x1p30, where, (unsigned long long)limit, (double)limit / 0x1p30);
+			     : error_set(err, STATUS_NO_MEMORY, "%s%s%s takes %llu bytes (%.2f GiB); %s is %llu (%.2f GiB)", what,
+				       name ? " " : "", name ? name : "", (unsigned long long)need, (double)need / 0x1p30, where,
+				       (unsigned long long)limit, (double)limit / 0x1p30);
 }
 
 enum status page_fits(const struct artifact_parts *parts, const char *provider, const json_t *hello, struct error *err)
@@ -252,14 +270,16 @@ enum status page_fits(const struct artifact_parts *parts, const char *provider, 
 	enum status st = STATUS_OK;
 
 	if (parts->largest)
-		st = held_against("the largest tensor", parts->largest, parts->largest_nbytes, "what a page can fetch into one array", ARRAY_NBYTES, err);
+		st = held_against("the largest tensor", parts->largest, parts->largest_nbytes,
+			"what a page can fetch into one array", ARRAY_NBYTES, err);
 	if (!st && text_is(provider, "wasm"))
 		st = held_against("the weights", NULL, parts->nbytes, "the memory of 32-bit WebAssembly", WASM_NBYTES, err);
 	for (size_t i = 0; i < 2 && !st && text_is(provider, "webgpu"); i++) {
 		const json_t *limit = json_object_get(had, limits[i][0]);
 
 		if (json_is_number(limit) && json_number_value(limit) > 0 && parts->largest)
-			st = held_against("the largest tensor", parts->largest, parts->largest_nbytes, limits[i][1], (uint64_t)json_number_value(limit), err);
+			st = held_against("the largest tensor", parts->largest, parts->largest_nbytes, limits[i][1],
+				(uint64_t)json_number_value(limit), err);
 	}
 	return st;
 }

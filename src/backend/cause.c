@@ -9,15 +9,15 @@
 
 #include "base/text.h"
 
-enum { FORM = 1 };                           // another form of the graph may be taken
+enum { FORM = 1 }; // another form of the graph may be taken
 enum { CAPTURES = 10 };
 
 struct signature {
-	const char *engine, *provider;       // NULL: any
+	const char *engine, *provider; // NULL: any
 	const char *pattern;
 	enum status status;
 	int flags;
-	const char *text, *hint;             // text NULL: the message itself
+	const char *text, *hint; // text NULL: the message itself
 };
 
 #define SMALLER "take a smaller --batch or --seq, or fewer --layers"
@@ -59,7 +59,8 @@ static const struct signature table[] = {
 		"this build has no kernels for the GPU's compute capability",
 		"take a build of the engine for this generation of GPUs" },
 	{ NULL, NULL, "hipErrorNoDevice|no ROCm-capable device is detected", STATUS_UNAVAILABLE, 0, "HIP finds no GPU",
-		"is one hidden by HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES, or is /dev/kfd not to be opened? `assay doctor rocm`" },
+		"is one hidden by HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES, or is /dev/kfd not to be opened? `assay doctor "
+		"rocm`" },
 	{ NULL, NULL, "hipErrorNoBinaryForGpu|Cannot find Symbol|no kernel image is available", STATUS_UNSUPPORTED, 0,
 		"this build has no kernels for the GPU's architecture",
 		"HSA_OVERRIDE_GFX_VERSION may stand in for a near relation; the row would have to say so" },
@@ -85,12 +86,14 @@ static const struct signature table[] = {
 
 	// ---- memory
 	{ NULL, NULL,
-		"CUDA_ERROR_OUT_OF_MEMORY|CUDA failure 2:|cudaErrorMemoryAllocation|CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
+		"CUDA_ERROR_OUT_OF_MEMORY|CUDA failure 2:|cudaErrorMemoryAllocation|CUDA error: out of "
+		"memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
 		STATUS_NO_MEMORY, 0, "the GPU's memory is full",
 		SMALLER "; gpu_mem_limit bounds the arena, and other programs may hold memory" },
 	{ NULL, NULL, "hipErrorOutOfMemory|HIP failure 2:", STATUS_NO_MEMORY, 0, "the GPU's memory is full", SMALLER },
 	{ "openvino", NULL,
-		"CL_OUT_OF_RESOURCES|CL_MEM_OBJECT_ALLOCATION_FAILURE|CL_OUT_OF_HOST_MEMORY|Exceeded max size of memory (object )?allocation",
+		"CL_OUT_OF_RESOURCES|CL_MEM_OBJECT_ALLOCATION_FAILURE|CL_OUT_OF_HOST_MEMORY|Exceeded max size of memory (object "
+		")?allocation",
 		STATUS_NO_MEMORY, 0, "OpenCL could not give the memory", SMALLER },
 	{ NULL, NULL, "Failed to allocate memory for requested buffer of size ([0-9]+)", STATUS_NO_MEMORY, 0,
 		"a buffer of \\1 bytes could not be allocated", SMALLER },
@@ -102,7 +105,8 @@ static const struct signature table[] = {
 		"a tensor of \\1 bytes is larger than the adapter can bind: maxStorageBufferBindingSize is \\4",
 		"a smaller model or --seq; another adapter may allow more" },
 	{ NULL, NULL,
-		"Array buffer allocation failed|WebAssembly\\.Memory\\(\\)?:? could not allocate|could not allocate memory|Invalid (typed )?array (buffer )?length",
+		"Array buffer allocation failed|WebAssembly\\.Memory\\(\\)?:? could not allocate|could not allocate "
+		"memory|Invalid (typed )?array (buffer )?length",
 		STATUS_NO_MEMORY, 0, "the browser's page could not have the memory",
 		SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
 	{ "browser", NULL, "Aborted\\(OOM\\)|Cannot enlarge memory|memory access out of bounds|offset is out of bounds",
@@ -113,7 +117,8 @@ static const struct signature table[] = {
 
 	// ---- Qualcomm
 	{ "ort", "qnn", "QNN_COMMON_ERROR_MEM_ALLOC|[Cc]ode: ?1002", STATUS_FAILED, FORM,
-		"QNN's compiler gives QNN_COMMON_ERROR_MEM_ALLOC: an operator that it cannot make for this chip, or a chip that it was not told; it is not the host's memory",
+		"QNN's compiler gives QNN_COMMON_ERROR_MEM_ALLOC: an operator that it cannot make for this chip, or a chip that "
+		"it was not told; it is not the host's memory",
 		"name another SoC, as --on qnn:57; `assay detect` lists those that are known to work" },
 	{ "ort", "qnn", "[Dd]ynamic shape", STATUS_UNSUPPORTED, FORM, "QNN takes no dynamic shapes",
 		"draw the graph with --static" },
@@ -126,7 +131,8 @@ static const struct signature table[] = {
 	{ "ort", NULL, "Could not find an implementation for ([A-Za-z0-9_.]+)\\(([0-9]+)\\) node with name '([^']*)'",
 		STATUS_UNSUPPORTED, FORM, "there is no kernel for \\1 of opset \\2 with these types: node \\3", NULL },
 	{ "ort", NULL,
-		"Type '([^']*)' of (input|output) parameter \\(([^)]*)\\) of operator \\(([^)]*)\\) in node \\(([^)]*)\\) is invalid",
+		"Type '([^']*)' of (input|output) parameter \\(([^)]*)\\) of operator \\(([^)]*)\\) in node \\(([^)]*)\\) is "
+		"invalid",
 		STATUS_UNSUPPORTED, FORM, "\\4 does not take \\1: node \\5", NULL },
 	{ "ort", NULL, "No Op registered for ([A-Za-z0-9_.]+) with domain_version of ([0-9]+)", STATUS_UNSUPPORTED, FORM,
 		"this version does not know the operator \\1 of opset \\2", "a newer version of the engine may" },
@@ -145,12 +151,13 @@ static const struct signature table[] = {
 		FORM, "some nodes would be left to the CPU, and that was forbidden", NULL },
 	{ NULL, NULL, "[Nn]o importer registered for op: ([A-Za-z0-9_]+)", STATUS_UNSUPPORTED, FORM,
 		"TensorRT does not know the operator \\1", NULL },
-	{ NULL, NULL, "[Uu]n(supported|known) operator:? ([A-Za-z0-9_.]+(::[A-Za-z0-9_.]+)*)", STATUS_UNSUPPORTED,
-		FORM, "the engine does not know the operator \\2", NULL },
+	{ NULL, NULL, "[Uu]n(supported|known) operator:? ([A-Za-z0-9_.]+(::[A-Za-z0-9_.]+)*)", STATUS_UNSUPPORTED, FORM,
+		"the engine does not know the operator \\2", NULL },
 	{ "openvino", NULL, "No conversion rule found for operations: ([A-Za-z0-9_., -]+)", STATUS_UNSUPPORTED, FORM,
 		"OpenVINO does not know the operator \\1", NULL },
 	{ "openvino", NULL,
-		"to_shape was called on a dynamic shape|[Dd]ynamic shapes? (is|are) not supported|upper bounds? (is|are) not specified",
+		"to_shape was called on a dynamic shape|[Dd]ynamic shapes? (is|are) not supported|upper bounds? (is|are) not "
+		"specified",
 		STATUS_UNSUPPORTED, FORM, "this device takes no dynamic shapes", "draw the graph with --static" },
 	{ "openvino", NULL, "While validating ONNX node '<Node\\(([A-Za-z0-9_]+)\\): ([^>']*)", STATUS_UNSUPPORTED, FORM,
 		"OpenVINO cannot convert \\1: node \\2", NULL },
@@ -166,7 +173,8 @@ static const struct signature table[] = {
 	{ "browser", NULL, "(WebGPU|WebNN) is not supported in( the)? current environment", STATUS_UNAVAILABLE, 0,
 		"this browser has no \\1", "a flag may switch it on; `assay doctor` knows the flags" },
 	{ "browser", NULL,
-		"[Ff]ailed to get GPU adapter|[Nn]o (available|suitable|appropriate) (GPU )?adapters?|[Nn]o appropriate GPUAdapter",
+		"[Ff]ailed to get GPU adapter|[Nn]o (available|suitable|appropriate) (GPU )?adapters?|[Nn]o appropriate "
+		"GPUAdapter",
 		STATUS_UNAVAILABLE, 0, "the browser gives no WebGPU adapter",
 		"a software one is there with --use-webgpu-adapter=swiftshader" },
 	{ "browser", NULL, "device (was |is )?lost|DeviceLost|A valid external Instance reference no longer exists",
@@ -198,7 +206,8 @@ const char *cause_pattern(size_t i)
 	return table[i].pattern;
 }
 
-static bool matches(const struct signature *s, const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
+static bool matches(
+	const struct signature *s, const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
 {
 	regex_t compiled;
 	bool hit;
@@ -248,7 +257,10 @@ bool cause_find(struct cause *out, struct arena *a, const char *engine, const ch
 
 	if (!s)
 		return false;
-	*out = (struct cause){ .status = s->status, .of_form = s->flags & FORM, .text = s->text ? fill_in(a, s->text, message, found) : NULL, .hint = s->hint };
+	*out = (struct cause){ .status = s->status,
+		.of_form = s->flags & FORM,
+		.text = s->text ? fill_in(a, s->text, message, found) : NULL,
+		.hint = s->hint };
 	return true;
 }
 

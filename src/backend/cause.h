@@ -11,13 +11,14 @@
 #include "base/error.h"
 
 struct cause {
-	enum status status;                  // what it is
-	bool of_form;                        // an operator, a type or a shape is refused: another drawing of the graph may be taken
-	const char *text;                    // a sentence; NULL: the message says it well enough
-	const char *hint;                    // what to do; NULL: nothing is known
+	enum status status; // what it is
+	bool of_form;       // an operator, a type or a shape is refused: another drawing of the graph may be taken
+	const char *text;   // a sentence; NULL: the message says it well enough
+	const char *hint;   // what to do; NULL: nothing is known
 };
 
-// `engine`, `provider`: where the message came from; NULL: not known, then rows of any engine and of no provider count. False: not a known one. Texts are in `a`.
+// `engine`, `provider`: where the message came from; NULL: not known, then rows of any engine and of no provider count. False:
+// not a known one. Texts are in `a`.
 bool cause_find(struct cause *out, struct arena *a, const char *engine, const char *provider, const char *message);
 // Its status, or `told` for an unknown one.
 enum status cause_status(const char *engine, const char *provider, const char *message, enum status told);
@@ -25,6 +26,6 @@ enum status cause_status(const char *engine, const char *provider, const char *m
 // For tests and documents.
 size_t cause_count(void);
 const char *cause_pattern(size_t i);
-size_t cause_row(const char *engine, const char *provider, const char *message);        // the row that counts; cause_count() for none
+size_t cause_row(const char *engine, const char *provider, const char *message); // the row that counts; cause_count() for none
 
 #endif

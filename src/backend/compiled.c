@@ -48,7 +48,8 @@ static json_t *list_files(struct arena *a, const char *folder, const char *below
 		const char *name = *below ? arena_printf(a, "%s/%s", below, e->d_name) : arena_strdup(a, e->d_name);
 		struct stat st;
 
-		if (text_is(e->d_name, ".") || text_is(e->d_name, "..") || text_is(name, "made.json") || lstat(arena_printf(a, "%s/%s", folder, name), &st))
+		if (text_is(e->d_name, ".") || text_is(e->d_name, "..") || text_is(name, "made.json") ||
+			lstat(arena_printf(a, "%s/%s", folder, name), &st))
 			continue;
 		if (S_ISDIR(st.st_mode))
 			list_files(a, folder, name, files, nbytes);
@@ -77,13 +78,12 @@ static const char *why_stale(struct compiled *c, struct arena *a)
 		return reason;
 	}
 	const json_t *makers = json_object_get(made, "makers"), *then = json_object_get(made, "files");
-	json_object_foreach(c->makers, key, value)
-		if (!reason && !json_equal(value, json_object_get(makers, key)))
-			reason = arena_printf(a, "%s was %s, is %s", key, json_is_string(json_object_get(makers, key)) ? json_string_value(json_object_get(makers, key)) : "unknown",
-				json_string_value(value));
-	json_object_foreach(files, key, value)
-		if (!reason && !json_equal(value, json_object_get(then, key)))
-			reason = arena_printf(a, "%s is not as it was left", key);
+	json_object_foreach(c->makers, key, value) if (!reason &&
+		!json_equal(value, json_object_get(makers, key))) reason = arena_printf(a, "%s was %s, is %s", key,
+		json_is_string(json_object_get(makers, key)) ? json_string_value(json_object_get(makers, key)) : "unknown",
+		json_string_value(value));
+	json_object_foreach(files, key, value) if (!reason && !json_equal(value, json_object_get(then, key))) reason =
+		arena_printf(a, "%s is not as it was left", key);
 	if (!reason && json_object_size(files) != json_object_size(then))
 		reason = "a file is gone";
 	if (!reason && !json_object_size(files))
@@ -106,7 +106,8 @@ static enum status lock(struct compiled *c, const char *path, struct error *err)
 	}
 }
 
-enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target, json_t *makers, struct error *err)
+enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target,
+	json_t *makers, struct error *err)
 {
 	struct hash h;
 	char key[65];
@@ -128,7 +129,8 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	why = why_stale(out, a);
 	out->state = !why ? "found" : *why ? arena_printf(a, "stale, made again: %s", why) : "new";
 	if (!why) {
-		utimensat(AT_FDCWD, arena_printf(a, "%s/made.json", out->folder), NULL, 0);  // used now: the oldest is trimmed first
+		utimensat(
+			AT_FDCWD, arena_printf(a, "%s/made.json", out->folder), NULL, 0); // used now: the oldest is trimmed first
 		return STATUS_OK;
 	}
 	return (st = file_remove_tree(out->folder, err)) ? st : file_mkdirs(out->folder, err);
@@ -143,7 +145,8 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 
 	*nbytes = 0;
 	list_files(&a, c->folder, "", files, nbytes);
-	made = json_pack("{s:s, s:s, s:O, s:O, s:o}", "what", c->what, "graph", c->graph, "target", c->target, "makers", c->makers, "files", files);
+	made = json_pack("{s:s, s:s, s:O, s:O, s:o}", "what", c->what, "graph", c->graph, "target", c->target, "makers",
+		c->makers, "files", files);
 	text = json_dumps(made, JSON_SORT_KEYS | JSON_INDENT(1));
 	st = text ? file_put(arena_printf(&a, "%s/made.json", c->folder), text, strlen(text), err)
 		  : error_set(err, STATUS_FAILED, "%s: what made it is not text", c->folder);

@@ -11,15 +11,16 @@
 #include "base/error.h"
 
 struct compiled {
-	const char *folder;                  // where the compiler keeps its files
-	const char *state;                   // "found", "new", "stale, made again: driver was 1, is 2"
+	const char *folder; // where the compiler keeps its files
+	const char *state;  // "found", "new", "stale, made again: driver was 1, is 2"
 	const char *what, *graph;
 	json_t *target, *makers;
-	int lock;                            // nobody else compiles the same
+	int lock; // nobody else compiles the same
 };
 
 // Both objects hold strings only and are taken over. What is stale is removed here. Ends with the arena.
-enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target, json_t *makers, struct error *err);
+enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target,
+	json_t *makers, struct error *err);
 // When the session stands: notes the files that are there now and who made them, lets others in. Bytes of all files.
 enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err);
 

@@ -110,8 +110,8 @@ static double quota_at(const char *root, const char *folder, bool v2)
 		if (!read_line(root, folder, "cpu.max", line, sizeof line) || sscanf(line, "%lld %lld", &quota, &period) != 2)
 			return 0;
 	} else if (!read_line(root, folder, "cpu.cfs_quota_us", line, sizeof line) ||
-		   !read_line(root, folder, "cpu.cfs_period_us", period_line, sizeof period_line) ||
-		   sscanf(line, "%lld", &quota) != 1 || sscanf(period_line, "%lld", &period) != 1) {
+		!read_line(root, folder, "cpu.cfs_period_us", period_line, sizeof period_line) ||
+		sscanf(line, "%lld", &quota) != 1 || sscanf(period_line, "%lld", &period) != 1) {
 		return 0;
 	}
 	return quota > 0 && period > 0 ? (double)quota / (double)period : 0;

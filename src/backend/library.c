@@ -126,9 +126,12 @@ static const char *newest_of(struct arena *a, const char *folder, const char *be
 // The newest file of the pattern: 1.31.1 is newer than 1.9.0.
 static const char *newest(struct places *p, size_t place, const char *build, const char *pattern)
 {
-	const char *folder = p->folder[place], *best = p->system[place] ? NULL : newest_of(p->arena, folder, build, pattern, NULL);
+	const char *folder = p->folder[place],
+		   *best = p->system[place] ? NULL : newest_of(p->arena, folder, build, pattern, NULL);
 
-	return best || (strchr(build, '-') && !text_is(base_name(folder), build)) ? best : newest_of(p->arena, folder, NULL, pattern, NULL);
+	return best || (strchr(build, '-') && !text_is(base_name(folder), build))
+		? best
+		: newest_of(p->arena, folder, NULL, pattern, NULL);
 }
 
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err)
@@ -151,7 +154,8 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	return st;
 }
 
-enum status library_open(struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
+enum status library_open(
+	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
 {
 	const char *file;
 	enum status st = library_find(a, build, pattern, &file, err);

@@ -14,7 +14,8 @@
 //   share=0.5                touches as many GiB of memory that is shared and has no file, while opening
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
 //   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
-//   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for a second cell
+//   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for
+//   a second cell
 //
 // Its devices: NULL; EMULATED, which says that it is a stand-in for other hardware; VIRTUAL, for which it only compiles.
 // Rows of it say engine null: nobody can take them for a measurement.
@@ -56,7 +57,9 @@ static const struct option options[] = {
 	{ "share", NULL, "GiB of shared memory without a file to take and touch while opening" },
 	{ "daemon", NULL, "a file: a process that leaves session and parent writes its number there and stays" },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
-	{ "wrong", "off", "outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, exponent, shape, type, name, short" },
+	{ "wrong", "off",
+		"outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, exponent, shape, "
+		"type, name, short" },
 	{ "sleep_ms", "0", "milliseconds that a run takes" },
 	{ "item_ms", "0", "milliseconds more for each input of the batch" },
 	{ "noise_ms", "0", "up to so many milliseconds more, by a fixed sequence" },
@@ -72,20 +75,20 @@ static const struct option options[] = {
 
 // In what way outputs are wrong. Only floating point can be nan or infinite; integers are then off.
 #define WRONG_LIST(X) \
-	X(off)        /* they are not */ \
-	X(on)         /* each third element is 1 larger */ \
-	X(nan)        /* all of them */ \
-	X(one_nan)    /* the last element */ \
-	X(infinite)   /* the first element */ \
+	X(off)      /* they are not */ \
+	X(on)       /* each third element is 1 larger */ \
+	X(nan)      /* all of them */ \
+	X(one_nan)  /* the last element */ \
+	X(infinite) /* the first element */ \
 	X(zeros) \
-	X(constant)   /* all elements are the second one */ \
-	X(rows)       /* each row of the last dimension has the values of the next one */ \
-	X(bit)        /* the highest bit of the second element's mantissa is flipped */ \
-	X(exponent)   /* the lowest bit of the second element's exponent is flipped */ \
-	X(shape)      /* the last dimension is half as large */ \
-	X(type)       /* 32-bit floating point comes as integers */ \
-	X(name)       /* another one */ \
-	X(short)      /* half of the bytes that the shape takes */
+	X(constant) /* all elements are the second one */ \
+	X(rows)     /* each row of the last dimension has the values of the next one */ \
+	X(bit)      /* the highest bit of the second element's mantissa is flipped */ \
+	X(exponent) /* the lowest bit of the second element's exponent is flipped */ \
+	X(shape)    /* the last dimension is half as large */ \
+	X(type)     /* 32-bit floating point comes as integers */ \
+	X(name)     /* another one */ \
+	X(short)    /* half of the bytes that the shape takes */
 enum wrong {
 #define X(word) WRONG_##word,
 	WRONG_LIST(X)
@@ -101,15 +104,19 @@ struct null {
 	enum wrong wrong;
 	bool tells, keeps_quiet;
 	const char *meet; // NULL: nobody
-	void **data; // of the outputs
+	void **data;      // of the outputs
 	size_t *capacity;
 };
 
-static const struct provider providers[] = { { "null", "null", NULL, NULL, "threads", NULL }, { NULL, NULL, NULL, NULL, NULL, NULL } };
+static const struct provider providers[] = { { "null", "null", NULL, NULL, "threads", NULL },
+	{ NULL, NULL, NULL, NULL, NULL, NULL } };
 
 static const struct device devices[] = {
 	{ .provider = "null", .name = "NULL", .description = "computes nothing" },
-	{ .provider = "null", .name = "EMULATED", .description = "computes nothing, and stands in for hardware", .emulated = true },
+	{ .provider = "null",
+		.name = "EMULATED",
+		.description = "computes nothing, and stands in for hardware",
+		.emulated = true },
 	{ .provider = "null", .name = "VIRTUAL", .description = "is not there", .compiles_only = true },
 };
 
@@ -229,7 +236,8 @@ static enum status fault(const struct null *n, int64_t now, struct error *err)
 
 static enum status status_of(struct session *s, enum status *out, struct error *err)
 {
-	static const enum status codes[] = { STATUS_FAILED, STATUS_UNAVAILABLE, STATUS_UNSUPPORTED, STATUS_NO_MEMORY, STATUS_TIMEOUT };
+	static const enum status codes[] = { STATUS_FAILED, STATUS_UNAVAILABLE, STATUS_UNSUPPORTED, STATUS_NO_MEMORY,
+		STATUS_TIMEOUT };
 	static const char *const words[] = { "failed", "unavailable", "unsupported", "no_memory", "timeout" };
 	size_t which;
 	enum status st = session_option_word(s, "status", words, sizeof words / sizeof *words, &which, err);
@@ -442,9 +450,9 @@ static double wrong_value(enum wrong how, size_t i, size_t count, size_t width)
 	case WRONG_rows:
 		return right_value(i + width);
 	case WRONG_bit:
-		return i == 1 ? 0.625 : right_value(i);           // of 0.875: 1.75 / 2 becomes 1.25 / 2
+		return i == 1 ? 0.625 : right_value(i); // of 0.875: 1.75 / 2 becomes 1.25 / 2
 	case WRONG_exponent:
-		return i == 1 ? 1.75 : right_value(i);            // of 0.875: 1.75 / 2 becomes 1.75
+		return i == 1 ? 1.75 : right_value(i); // of 0.875: 1.75 / 2 becomes 1.75
 	default:
 		return right_value(i);
 	}
@@ -517,7 +525,8 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 		st = meet(n->meet, err);
 
 	if (!st && n->fits > 0 && s->input_count && in[0].rank && in[0].dim[0] > n->fits)
-		st = error_set(err, STATUS_NO_MEMORY, "a batch of %lld does not fit, as asked; %lld would", (long long)in[0].dim[0], (long long)n->fits);
+		st = error_set(err, STATUS_NO_MEMORY, "a batch of %lld does not fit, as asked; %lld would",
+			(long long)in[0].dim[0], (long long)n->fits);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = shape_output(s, in, i, &out[i], err);
 	if (n->item_ms > 0 && s->input_count && in[0].rank)
@@ -552,7 +561,9 @@ static enum status null_explain(
 	for (size_t i = 0; i < drawn.node_count; i++) {
 		bool left = leave && (text_is(leave, "all") || text_is(leave, drawn.nodes[i].op));
 
-		out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name, .op = drawn.nodes[i].op, .where = left ? "cpu" : "null",
+		out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name,
+			.op = drawn.nodes[i].op,
+			.where = left ? "cpu" : "null",
 			.reason = left ? "left, as asked" : NULL };
 		*(left ? &out->elsewhere : &out->on_platform) += 1;
 		out->partitions += !left && !before;

@@ -271,7 +271,8 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 	if ((st = load_library(&o->library, &s->arena, err)) ||
 		(st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) || (st = configure(s, err)) ||
 		(st = ov_open_cache(s, a, err)) || (st = ov_compile(s, a, &o->model, err)) || (st = ov_keep_cache(s, err)) ||
-		(st = ov_check(l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
+		(st = ov_check(
+			 l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
 		(st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
 		return st;
 	s->inputs = inputs;
@@ -369,7 +370,8 @@ static enum status take_turns(struct session *s, struct error *err)
 		now.in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
 		now.out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
 		now.given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
-		st = ov_check(&o->library, o->library.ov_compiled_model_create_infer_request(o->model, &now.request), "making a second request", err);
+		st = ov_check(&o->library, o->library.ov_compiled_model_create_infer_request(o->model, &now.request),
+			"making a second request", err);
 		if (st)
 			return st;
 	}

@@ -7,46 +7,46 @@
 
 #include "backend/backend.h"
 
-#define OV_FUNCTIONS(X)                         \
-	X(ov_get_openvino_version)              \
-	X(ov_version_free)                      \
-	X(ov_get_error_info)                    \
-	X(ov_get_last_err_msg)                  \
-	X(ov_free)                              \
-	X(ov_core_create)                       \
-	X(ov_core_free)                         \
-	X(ov_core_get_available_devices)        \
-	X(ov_available_devices_free)            \
-	X(ov_core_get_property)                 \
-	X(ov_core_set_property)                 \
-	X(ov_core_read_model)                   \
-	X(ov_core_compile_model)                \
-	X(ov_model_free)                        \
-	X(ov_compiled_model_free)               \
-	X(ov_compiled_model_get_property)       \
+#define OV_FUNCTIONS(X) \
+	X(ov_get_openvino_version) \
+	X(ov_version_free) \
+	X(ov_get_error_info) \
+	X(ov_get_last_err_msg) \
+	X(ov_free) \
+	X(ov_core_create) \
+	X(ov_core_free) \
+	X(ov_core_get_available_devices) \
+	X(ov_available_devices_free) \
+	X(ov_core_get_property) \
+	X(ov_core_set_property) \
+	X(ov_core_read_model) \
+	X(ov_core_compile_model) \
+	X(ov_model_free) \
+	X(ov_compiled_model_free) \
+	X(ov_compiled_model_get_property) \
 	X(ov_compiled_model_create_infer_request) \
-	X(ov_compiled_model_inputs_size)        \
-	X(ov_compiled_model_outputs_size)       \
-	X(ov_compiled_model_input_by_index)     \
-	X(ov_compiled_model_output_by_index)    \
-	X(ov_compiled_model_output_by_name)     \
-	X(ov_output_const_port_free)            \
-	X(ov_port_get_any_name)                 \
-	X(ov_port_get_element_type)             \
-	X(ov_port_get_partial_shape)            \
-	X(ov_partial_shape_free)                \
-	X(ov_infer_request_free)                \
-	X(ov_infer_request_infer)               \
+	X(ov_compiled_model_inputs_size) \
+	X(ov_compiled_model_outputs_size) \
+	X(ov_compiled_model_input_by_index) \
+	X(ov_compiled_model_output_by_index) \
+	X(ov_compiled_model_output_by_name) \
+	X(ov_output_const_port_free) \
+	X(ov_port_get_any_name) \
+	X(ov_port_get_element_type) \
+	X(ov_port_get_partial_shape) \
+	X(ov_partial_shape_free) \
+	X(ov_infer_request_free) \
+	X(ov_infer_request_infer) \
 	X(ov_infer_request_set_input_tensor_by_index) \
-	X(ov_infer_request_get_tensor_by_const_port)  \
-	X(ov_infer_request_get_profiling_info)  \
-	X(ov_profiling_info_list_free)          \
-	X(ov_tensor_create_from_host_ptr)       \
-	X(ov_tensor_free)                       \
-	X(ov_tensor_data)                       \
-	X(ov_tensor_get_shape)                  \
-	X(ov_tensor_get_size)                   \
-	X(ov_tensor_get_element_type)           \
+	X(ov_infer_request_get_tensor_by_const_port) \
+	X(ov_infer_request_get_profiling_info) \
+	X(ov_profiling_info_list_free) \
+	X(ov_tensor_create_from_host_ptr) \
+	X(ov_tensor_free) \
+	X(ov_tensor_data) \
+	X(ov_tensor_get_shape) \
+	X(ov_tensor_get_size) \
+	X(ov_tensor_get_element_type) \
 	X(ov_shape_free)
 
 struct ov_library {
@@ -56,7 +56,11 @@ struct ov_library {
 	const char *path, *version;
 };
 
-struct ov_given { void *data; int rank; int64_t dim[TENSOR_MAX_RANK]; };     // what an input tensor was made of
+struct ov_given {
+	void *data;
+	int rank;
+	int64_t dim[TENSOR_MAX_RANK];
+}; // what an input tensor was made of
 
 // A request owns its outputs, so a session that keeps those of the last run has two and takes turns.
 struct ov_turn {
@@ -69,9 +73,9 @@ struct openvino {
 	struct ov_library library;
 	ov_core_t *core;
 	ov_compiled_model_t *model;
-	struct ov_turn now, other;           // other.request is NULL until it is needed
-	ov_output_const_port_t **ports;      // of the outputs
-	struct compiled *compiled;           // option cache=on; else NULL
+	struct ov_turn now, other;      // other.request is NULL until it is needed
+	ov_output_const_port_t **ports; // of the outputs
+	struct compiled *compiled;      // option cache=on; else NULL
 };
 
 // openvino_devices.c
@@ -82,7 +86,7 @@ enum status ov_choose_device(struct session *s, const ov_available_devices_t *fo
 // Why there is no GPU, no NPU: as the absence of "openvino:GPU".
 void ov_list_absent(struct device_list *out, const ov_available_devices_t *found);
 
-enum dtype ov_dtype(ov_element_type_e t);                    // DTYPE_NONE: not one of ours
+enum dtype ov_dtype(ov_element_type_e t); // DTYPE_NONE: not one of ours
 // OK for 0; else its last words as one of our errors.
 enum status ov_check(const struct ov_library *l, ov_status_e code, const char *doing, struct error *err);
 // Reads the artifact's file and compiles it with the properties that the core now has.
@@ -90,14 +94,16 @@ enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_
 // Points a request's inputs at the caller's memory. `given`: what they point at already; NULL: nothing yet.
 enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const struct tensor *in, ov_tensor_t **held,
 	struct ov_given *given, struct error *err);
-// A second model with counters for its nodes, its inputs given; nothing has run. `held`: [input_count] of NULL. To be closed also after an error.
-enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
-	ov_compiled_model_t **model, ov_tensor_t **held, struct error *err);
+// A second model with counters for its nodes, its inputs given; nothing has run. `held`: [input_count] of NULL. To be closed also
+// after an error.
+enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in,
+	ov_infer_request_t **request, ov_compiled_model_t **model, ov_tensor_t **held, struct error *err);
 void ov_close_counted(struct session *s, ov_infer_request_t *request, ov_compiled_model_t *model, ov_tensor_t **held);
 // openvino_profile.c
-enum status ov_profile(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err);
-enum status ov_explain(struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out,
-	struct error *err);
+enum status ov_profile(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err);
+enum status ov_explain(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
 
 // openvino_options.c
 extern const struct option ov_options[];

@@ -12,11 +12,12 @@
 
 // What a plugin needs beside itself, in the order in which it is missed.
 static const struct needed {
-	const char *device, *soname, *package;       // a library, and what brings it
-	const char *files, *module;                  // a device file (glob), and the kernel module that makes it
+	const char *device, *soname, *package; // a library, and what brings it
+	const char *files, *module;            // a device file (glob), and the kernel module that makes it
 } needs[] = {
 	{ "GPU", "libOpenCL.so.1", "ocl-icd-libopencl1 and intel-opencl-icd", "/dev/dri/renderD*", "i915 or xe" },
-	{ "NPU", "libze_loader.so.1", "Intel's linux-npu-driver (intel-level-zero-npu, level-zero)", "/dev/accel/accel*", "intel_vpu" },
+	{ "NPU", "libze_loader.so.1", "Intel's linux-npu-driver (intel-level-zero-npu, level-zero)", "/dev/accel/accel*",
+		"intel_vpu" },
 };
 
 bool ov_is_meta(const char *device)
@@ -51,7 +52,8 @@ static void add_reason(struct text *out, const char *device)
 		if (!file)
 			text_addf(out, "%s %s (kernel module %s)", library ? "; it needs" : " and", n->files, n->module);
 		if (library && file)
-			text_addf(out, "; %s and %s are here, but no driver of Intel's that answers (%s)", n->soname, n->files, n->package);
+			text_addf(out, "; %s and %s are here, but no driver of Intel's that answers (%s)", n->soname, n->files,
+				n->package);
 	}
 }
 
@@ -80,8 +82,9 @@ static enum status absent(const char *asked, const char *device, const ov_availa
 	for (size_t i = 0; i < found->size; i++)
 		text_addf(&names, "%s%s", i ? ", " : "", found->devices[i]);
 	add_reason(&why, device);
-	st = error_set(err, STATUS_UNAVAILABLE, "%s%sno device %s; OpenVINO's devices here: %s%s", text_is(asked, device) ? "" : asked,
-		text_is(asked, device) ? "" : ": ", device, names.length ? text_get(&names) : "none", text_get(&why));
+	st = error_set(err, STATUS_UNAVAILABLE, "%s%sno device %s; OpenVINO's devices here: %s%s",
+		text_is(asked, device) ? "" : asked, text_is(asked, device) ? "" : ": ", device,
+		names.length ? text_get(&names) : "none", text_get(&why));
 	text_done(&names);
 	text_done(&why);
 	return st;
@@ -113,7 +116,8 @@ enum status ov_choose_device(struct session *s, const ov_available_devices_t *fo
 	if (!s->device)
 		s->device = "CPU";
 	if (text_is(s->device, "HETERO") || text_is(s->device, "MULTI"))
-		return error_set(err, STATUS_BAD_INPUT, "%s needs the devices to share the work: %s:GPU,CPU", s->device, s->device);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s needs the devices to share the work: %s:GPU,CPU", s->device, s->device);
 	if (ov_is_meta(s->device))
 		return check_members(s, found, err);
 	if (!is_here(found, s->device, &full))
@@ -131,7 +135,8 @@ void ov_list_absent(struct device_list *out, const ov_available_devices_t *found
 		if (is_here(found, needs[i].device, &full))
 			continue;
 		add_reason(&why, needs[i].device);
-		device_absent(out, arena_printf(out->arena, "openvino:%s", needs[i].device), "OpenVINO finds no %s%s", needs[i].device, text_get(&why));
+		device_absent(out, arena_printf(out->arena, "openvino:%s", needs[i].device), "OpenVINO finds no %s%s",
+			needs[i].device, text_get(&why));
 		text_done(&why);
 	}
 }

@@ -18,7 +18,7 @@
 
 struct counter {
 	const char *name, *kernel;
-	int64_t submodel;                    // -1: the graph is one
+	int64_t submodel; // -1: the graph is one
 	double ms;
 };
 
@@ -35,7 +35,8 @@ static void split_name(struct arena *a, const char *name, struct counter *out)
 
 	out->submodel = -1;
 	out->name = arena_strdup(a, name);
-	if (colon && colon[1] == ' ' && text_to_int(arena_strndup(a, name + prefix, (size_t)(colon - name) - prefix), 0, 1000000, &out->submodel))
+	if (colon && colon[1] == ' ' &&
+		text_to_int(arena_strndup(a, name + prefix, (size_t)(colon - name) - prefix), 0, 1000000, &out->submodel))
 		out->name += colon + 2 - name;
 }
 
@@ -55,9 +56,10 @@ static struct counter *sort_counters(struct arena *a, const ov_profiling_info_li
 	return out;
 }
 
-static void join(const struct outline *drawn, const struct counter *counters, size_t count, const char *devices, int64_t submodels, struct placement *p)
+static void join(const struct outline *drawn, const struct counter *counters, size_t count, const char *devices,
+	int64_t submodels, struct placement *p)
 {
-	bool one = !strpbrk(devices, " ,");          // device
+	bool one = !strpbrk(devices, " ,"); // device
 	size_t joined = 0, unnamed = 0;
 	int64_t placed = 0;
 
@@ -75,8 +77,9 @@ static void join(const struct outline *drawn, const struct counter *counters, si
 			p->fused++;
 			continue;
 		}
-		p->nodes[i].where = one || hit->submodel < 0 ? arena_strdup(p->arena, devices)
-							     : arena_printf(p->arena, "submodel %lld of %s", (long long)hit->submodel, devices);
+		p->nodes[i].where = one || hit->submodel < 0
+			? arena_strdup(p->arena, devices)
+			: arena_printf(p->arena, "submodel %lld of %s", (long long)hit->submodel, devices);
 		p->nodes[i].kernel = hit->kernel;
 		p->nodes[i].ms = hit->ms;
 		placed++;
@@ -90,7 +93,8 @@ static void join(const struct outline *drawn, const struct counter *counters, si
 	p->on_platform = one ? placed : -1;
 	p->elsewhere = one ? 0 : -1;
 	p->copies = one && submodels == 1 ? 0 : -1;
-	p->note = arena_printf(p->arena, "performance counters of a second compile, %s%s: %zu of %zu nodes by name, %zu of OpenVINO's own%s",
+	p->note = arena_printf(p->arena,
+		"performance counters of a second compile, %s%s: %zu of %zu nodes by name, %zu of OpenVINO's own%s",
 		one ? "all on " : "on ", devices, joined, drawn->node_count, count - joined,
 		one ? "" : "; which submodel is on which device it does not tell");
 }
@@ -108,21 +112,23 @@ static enum status count_on(struct session *s, const char *devices, struct error
 		size_t n = strcspn(at, " ,");
 
 		if (n)
-			st = ov_check(l, l->ov_core_set_property(o->core, arena_strndup(&s->arena, at, n), "PERF_COUNT", "YES"), "PERF_COUNT", err);
+			st = ov_check(l, l->ov_core_set_property(o->core, arena_strndup(&s->arena, at, n), "PERF_COUNT", "YES"),
+				"PERF_COUNT", err);
 		at += n + (at[n] != 0);
 	}
 	return st;
 }
 
-enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in, ov_infer_request_t **request,
-	ov_compiled_model_t **model, ov_tensor_t **held, struct error *err)
+enum status ov_open_counted(struct session *s, const struct artifact *a, const char *devices, const struct tensor *in,
+	ov_infer_request_t **request, ov_compiled_model_t **model, ov_tensor_t **held, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
 	enum status st;
 
 	// A blob with counters is another one: it must not lie among those that are kept.
-	if ((st = count_on(s, devices, err)) || (st = ov_check(l, l->ov_core_set_property(o->core, "", "CACHE_DIR", ""), "CACHE_DIR", err)) ||
+	if ((st = count_on(s, devices, err)) ||
+		(st = ov_check(l, l->ov_core_set_property(o->core, "", "CACHE_DIR", ""), "CACHE_DIR", err)) ||
 		(st = ov_compile(s, a, model, err)) ||
 		(st = ov_check(l, l->ov_compiled_model_create_infer_request(*model, request), "making a request", err)) ||
 		(st = ov_give_inputs(s, *request, in, held, NULL, err)))
@@ -164,14 +170,16 @@ enum status ov_explain(
 		bool single = !strpbrk(devices, " ,");
 
 		out->elsewhere = single ? 0 : -1;
-		out->note = single ? arena_printf(out->arena, "compiled for %s alone: what it does not take is an error there", devices)
-				   : arena_printf(out->arena, "compiled for %s; which node is on which shows only when it runs", devices);
+		out->note = single
+			? arena_printf(out->arena, "compiled for %s alone: what it does not take is an error there", devices)
+			: arena_printf(out->arena, "compiled for %s; which node is on which shows only when it runs", devices);
 		return STATUS_OK;
 	}
 	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
 	if (!st && !(st = ov_open_counted(s, a, devices, in, &request, &model, held, err)) &&
 		!(st = ov_check(l, l->ov_infer_request_infer(request), "running", err)) &&
-		!(st = ov_check(l, l->ov_infer_request_get_profiling_info(request, &counters), "reading performance counters", err))) {
+		!(st = ov_check(
+			  l, l->ov_infer_request_get_profiling_info(request, &counters), "reading performance counters", err))) {
 		int64_t submodels;
 		struct counter *sorted = sort_counters(out->arena, &counters, &submodels);
 

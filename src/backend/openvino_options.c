@@ -17,7 +17,8 @@ const struct option ov_options[] = {
 	{ "threads", NULL, "threads; default: the CPUs this process may use (INFERENCE_NUM_THREADS)" },
 	{ "streams", NULL, "inferences at the same time; default: by the hint (NUM_STREAMS)" },
 	{ "hint", "LATENCY", "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT (PERFORMANCE_HINT)" },
-	{ "cache", "off", "compiled models are kept in assay's cache and used again until driver, library or graph change (CACHE_DIR)" },
+	{ "cache", "off",
+		"compiled models are kept in assay's cache and used again until driver, library or graph change (CACHE_DIR)" },
 	{ "mmap", "on", "weights are mapped while they are read (ENABLE_MMAP)" },
 	{ NULL, NULL, NULL },
 };
@@ -107,7 +108,8 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 
 enum status ov_open_cache(struct session *s, const struct artifact *a, struct error *err)
 {
-	static const char *const shaping[] = { "precision", "kv_cache_precision", "dynamic_quantization", "threads", "streams", "hint" };
+	static const char *const shaping[] = { "precision", "kv_cache_precision", "dynamic_quantization", "threads", "streams",
+		"hint" };
 	struct openvino *o = s->state;
 	struct compiled *c;
 	json_t *target, *makers;
@@ -151,14 +153,15 @@ static const char *device_property(struct arena *a, const char *all, const char 
 
 static void read_back_meta(struct session *s)
 {
-	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION", "DYNAMIC_QUANTIZATION_GROUP_SIZE",
-		"INFERENCE_NUM_THREADS", "NUM_STREAMS" };
+	static const char *const properties[] = { "INFERENCE_PRECISION_HINT", "KV_CACHE_PRECISION",
+		"DYNAMIC_QUANTIZATION_GROUP_SIZE", "INFERENCE_NUM_THREADS", "NUM_STREAMS" };
 	struct openvino *o = s->state;
 	const char *devices = session_option(s, "EXECUTION_DEVICES");
 	char *all = NULL;
 
 	// With several devices there are several answers: the row has none then.
-	if (!devices || strpbrk(devices, " ,") || o->library.ov_compiled_model_get_property(o->model, "DEVICE_PROPERTIES", &all) || !all)
+	if (!devices || strpbrk(devices, " ,") ||
+		o->library.ov_compiled_model_get_property(o->model, "DEVICE_PROPERTIES", &all) || !all)
 		return;
 	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
 		const char *text = device_property(&s->arena, all, properties[i]);

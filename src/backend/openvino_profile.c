@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each node of OpenVINO's own graph takes, from the performance counters of a second compiled model. The counters of the CPU
-// plugin (2026.4) hold the mean over every run of the model so far, in whole microseconds, also through a new request; the time of run n is
-// n times the mean behind it less n - 1 times the mean before it, right to n us. Plugins that keep the last run alone are told by a sum that
-// does not follow: both readings are compared with the clock, and the nearer one is taken.
+// How long each node of OpenVINO's own graph takes, from the performance counters of a second compiled model. The counters of the
+// CPU plugin (2026.4) hold the mean over every run of the model so far, in whole microseconds, also through a new request; the
+// time of run n is n times the mean behind it less n - 1 times the mean before it, right to n us. Plugins that keep the last run
+// alone are told by a sum that does not follow: both readings are compared with the clock, and the nearer one is taken.
 #include "backend/openvino.h"
 
 #include <math.h>
@@ -12,12 +12,13 @@
 #include "base/text.h"
 
 enum { WARM_RUNS = 2, RUNS_LEAST = 5 };
-#define RUNS_NS ((int64_t)10000000000)       // after so long the least will do
+#define RUNS_NS ((int64_t)10000000000) // after so long the least will do
 
 // Nodes that ran; one that was merged away has the kernel "undef".
 static bool counts(const ov_profiling_info_t *n)
 {
-	return !text_starts(n->exec_type, "undef") && !text_is(n->node_type, "Parameter") && !text_is(n->node_type, "Constant") && !text_is(n->node_type, "Result");
+	return !text_starts(n->exec_type, "undef") && !text_is(n->node_type, "Parameter") && !text_is(n->node_type, "Constant") &&
+		!text_is(n->node_type, "Result");
 }
 
 static void list_nodes(struct profile *out, const ov_profiling_info_list_t *list, const char *devices)
@@ -28,14 +29,16 @@ static void list_nodes(struct profile *out, const ov_profiling_info_list_t *list
 		const ov_profiling_info_t *n = &list->profiling_infos[i];
 
 		if (counts(n))
-			out->nodes[out->count++] = (struct profiled_node){ .name = arena_strdup(out->arena, n->node_name), .op = arena_strdup(out->arena, n->node_type),
-				.kernel = arena_strdup(out->arena, n->exec_type), .where = arena_strdup(out->arena, devices) };
+			out->nodes[out->count++] = (struct profiled_node){ .name = arena_strdup(out->arena, n->node_name),
+				.op = arena_strdup(out->arena, n->node_type),
+				.kernel = arena_strdup(out->arena, n->exec_type),
+				.where = arena_strdup(out->arena, devices) };
 	}
 }
 
 // The counters behind a run, in the order of out->nodes.
-static enum status read_counters(const struct ov_library *l, ov_infer_request_t *request, struct profile *out, const char *devices, size_t run, size_t runs,
-	double **means, struct error *err)
+static enum status read_counters(const struct ov_library *l, ov_infer_request_t *request, struct profile *out,
+	const char *devices, size_t run, size_t runs, double **means, struct error *err)
 {
 	ov_profiling_info_list_t list = { 0 };
 	enum status st = ov_check(l, l->ov_infer_request_get_profiling_info(request, &list), "reading performance counters", err);
@@ -82,7 +85,8 @@ static void read_runs(const struct profile *out, const double *means, const doub
 		memcpy(ms, means + WARM_RUNS * out->count, runs * out->count * sizeof *ms);
 }
 
-enum status ov_profile(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err)
+enum status ov_profile(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err)
 {
 	const struct ov_library *l = &((struct openvino *)s->state)->library;
 	ov_tensor_t **held = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);

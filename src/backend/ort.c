@@ -65,13 +65,16 @@ enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, s
 // The builds that `assay setup` brings, by the platform that they are for.
 static enum status missing_build(const char *build, enum status st, struct error *err)
 {
-	static const struct { const char *build, *platform; } setups[] = { { "onnxruntime-gpu", "cuda" }, { "onnxruntime-migraphx", "rocm" },
-		{ "onnxruntime-webgpu", "webgpu" } };
+	static const struct {
+		const char *build, *platform;
+	} setups[] = { { "onnxruntime-gpu", "cuda" }, { "onnxruntime-migraphx", "rocm" }, { "onnxruntime-webgpu", "webgpu" } };
 
 	for (size_t i = 0; i < sizeof setups / sizeof *setups; i++)
 		if (text_is(build, setups[i].build) && strstr(err->text, "is not installed"))
-			return error_set(err, st, "%s is not installed; `assay setup %s` brings it (or put its libraries in a folder %s of ASSAY_ENGINE_PATH)", build,
-				setups[i].platform, build);
+			return error_set(err, st,
+				"%s is not installed; `assay setup %s` brings it (or put its libraries in a folder %s of "
+				"ASSAY_ENGINE_PATH)",
+				build, setups[i].platform, build);
 	return st;
 }
 
@@ -156,9 +159,8 @@ static enum status parse_spinning(struct session *s, bool *allowed, const char *
 	*us = NULL;
 	if (!text_to_int(text, 0, 10000000, &n) || n <= 1) // 0 and 1 are off and on
 		return session_option_bool(s, "spinning", allowed, err)
-			       ? error_set(err, STATUS_BAD_INPUT, "option spinning is \"%s\"; it takes on, off or microseconds",
-					 text)
-			       : STATUS_OK;
+			? error_set(err, STATUS_BAD_INPUT, "option spinning is \"%s\"; it takes on, off or microseconds", text)
+			: STATUS_OK;
 	*allowed = true;
 	if (((struct ort *)s->state)->library.minor >= 31)
 		*us = text;
@@ -172,13 +174,16 @@ static bool is_cpu(const struct session *s)
 	return text_is(((const struct ort_provider *)s->provider->detail)->ep, "CPUExecutionProvider");
 }
 
-static enum status set_options(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSessionOptions *o, struct error *err)
+static enum status set_options(
+	struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSessionOptions *o, struct error *err)
 {
 	struct ort *own = s->state;
-	// The processor's own session has nothing beside its work: a second one records, without prepacking, in milliseconds. What
-	// another provider compiles may take minutes, so there the one session does both.
+	// The processor's own session has nothing beside its work: a second one records, without prepacking, in milliseconds.
+	// What another provider compiles may take minutes, so there the one session does both.
 	const bool record = own->library.version >= 24 && ((purpose != ORT_MEASURE && purpose != ORT_PROFILE) || !is_cpu(s));
-	const OrtLoggingLevel told = purpose == ORT_REASONS ? ORT_LOGGING_LEVEL_VERBOSE : is_cpu(s) ? ORT_LOGGING_LEVEL_ERROR : ORT_LOGGING_LEVEL_WARNING;
+	const OrtLoggingLevel told = purpose == ORT_REASONS ? ORT_LOGGING_LEVEL_VERBOSE
+		: is_cpu(s)                                 ? ORT_LOGGING_LEVEL_ERROR
+							    : ORT_LOGGING_LEVEL_WARNING;
 	static const char *const words[] = { "all", "extended", "basic", "none" };
 	static const GraphOptimizationLevel levels[] = { ORT_ENABLE_ALL, ORT_ENABLE_EXTENDED, ORT_ENABLE_BASIC, ORT_DISABLE_ALL };
 	const OrtApi *api = own->library.api;
@@ -212,7 +217,8 @@ static enum status set_options(struct session *s, const struct artifact *a, enum
 		SET(AddSessionConfigEntry(o, "session.intra_op.spin_duration_us", spin_us));
 	if (spin_us)
 		SET(AddSessionConfigEntry(o, "session.inter_op.spin_duration_us", spin_us));
-	SET(AddSessionConfigEntry(o, "session.disable_prepacking", prepacking && (purpose == ORT_MEASURE || purpose == ORT_PROFILE) ? "0" : "1"));
+	SET(AddSessionConfigEntry(
+		o, "session.disable_prepacking", prepacking && (purpose == ORT_MEASURE || purpose == ORT_PROFILE) ? "0" : "1"));
 	if (a->weights_dir)
 		SET(AddSessionConfigEntry(o, "session.model_external_initializers_file_folder_path", a->weights_dir));
 	if (record)
@@ -235,9 +241,10 @@ static enum status load(struct ort *o, const struct artifact *a, const OrtSessio
 	return error_set(err, STATUS_BAD_INPUT, "the artifact has neither a graph in memory nor one in a file");
 }
 
-// The graph as the provider gave it back, with what it compiled in place of nodes, where that still loads; else the graph, and what is
-// compiled of it is kept.
-static enum status load_compiled(struct session *s, const struct artifact *a, OrtSessionOptions *so, OrtSession **out, struct error *err)
+// The graph as the provider gave it back, with what it compiled in place of nodes, where that still loads; else the graph, and
+// what is compiled of it is kept.
+static enum status load_compiled(
+	struct session *s, const struct artifact *a, OrtSessionOptions *so, OrtSession **out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
@@ -254,7 +261,8 @@ static enum status load_compiled(struct session *s, const struct artifact *a, Or
 		unlink(o->context);
 	}
 	if ((st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_enable", "1"), "setting options", err)) ||
-		(st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_file_path", o->context), "setting options", err)) ||
+		(st = ort_check(
+			 api, api->AddSessionConfigEntry(so, "ep.context_file_path", o->context), "setting options", err)) ||
 		(st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_embed_mode", "1"), "setting options", err)))
 		return st;
 	if ((st = load(o, a, so, out, err)))
@@ -262,8 +270,8 @@ static enum status load_compiled(struct session *s, const struct artifact *a, Or
 	return st;
 }
 
-// There is no way to ask a session for its threads. A pool of n for work within operations is the caller and n - 1 new ones, so they
-// are counted; with a second pool, for operations side by side, the count says nothing.
+// There is no way to ask a session for its threads. A pool of n for work within operations is the caller and n - 1 new ones, so
+// they are counted; with a second pool, for operations side by side, the count says nothing.
 static void confirm_threads(struct session *s, int before)
 {
 	const char *inter = session_option(s, "inter_threads");
@@ -276,7 +284,8 @@ static void confirm_threads(struct session *s, int before)
 	session_set_option(s, "threads", number);
 }
 
-enum status ort_create_session(struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSession **out, struct error *err)
+enum status ort_create_session(
+	struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSession **out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
@@ -473,8 +482,8 @@ static enum status run_on_host(struct session *s, const struct tensor *in, struc
 
 		if (past)
 			st = ort_check(api,
-				api->CreateTensorWithDataAsOrtValue(o->memory, past->data, past->nbytes, past->dim, (size_t)past->rank,
-					(ONNXTensorElementDataType)dtype_onnx(past->dtype), &o->out[i]),
+				api->CreateTensorWithDataAsOrtValue(o->memory, past->data, past->nbytes, past->dim,
+					(size_t)past->rank, (ONNXTensorElementDataType)dtype_onnx(past->dtype), &o->out[i]),
 				"giving an output its place", err);
 	}
 	if (!st)

@@ -8,16 +8,16 @@
 
 #include "base/clock.h"
 
-enum { BY_ADDRESS = 4 };                                     // cudaMemcpyDefault, hipMemcpyDefault
+enum { BY_ADDRESS = 4 }; // cudaMemcpyDefault, hipMemcpyDefault
 
 struct ort_binding {
 	const struct ort_device_memory *memory;
 	OrtMemoryInfo *info;
 	OrtAllocator *allocator;
 	OrtIoBinding *binding;
-	OrtValue **in;                       // on the device
-	struct tensor *held;                 // their shapes; data: their place
-	struct tensor *out[2];               // copies in host memory, in turns where the session keeps outputs
+	OrtValue **in;         // on the device
+	struct tensor *held;   // their shapes; data: their place
+	struct tensor *out[2]; // copies in host memory, in turns where the session keeps outputs
 	size_t *room[2];
 	int turn;
 	bool outputs_bound, ran;
@@ -28,10 +28,10 @@ enum status device_memory_of(struct ort_device_memory *out, void *runtime, const
 	char function[64];
 
 	*out = (struct ort_device_memory){ .device_id = device };
-#define FIND(suffix, member)                                                        \
-	snprintf(function, sizeof function, "%s%s", prefix, suffix);                \
-	if (!vendor_find(runtime, function, &out->member))                          \
-		return error_set(err, STATUS_UNAVAILABLE, "option io_binding: the vendor's runtime has no function %s", function)
+#define FIND(suffix, member) \
+	snprintf(function, sizeof function, "%s%s", prefix, suffix); \
+	if (!vendor_find(runtime, function, &out->member)) \
+	return error_set(err, STATUS_UNAVAILABLE, "option io_binding: the vendor's runtime has no function %s", function)
 	FIND("SetDevice", set_device);
 	FIND("Memcpy", copy);
 	FIND("DeviceSynchronize", synchronize);
@@ -46,10 +46,12 @@ static enum status reach_memory(struct ort *o, struct ort_binding *b, struct err
 	enum status st = STATUS_FAILED;
 
 	for (const char *const *name = b->memory->names; *name && st; name++) {
-		if ((st = ort_check(api, api->CreateMemoryInfo(*name, OrtDeviceAllocator, b->memory->device_id, OrtMemTypeDefault, &b->info),
+		if ((st = ort_check(api,
+			     api->CreateMemoryInfo(*name, OrtDeviceAllocator, b->memory->device_id, OrtMemTypeDefault, &b->info),
 			     "naming the device's memory", err)))
 			continue;
-		if ((st = ort_check(api, api->CreateAllocator(o->session, b->info, &b->allocator), "reaching the device's memory", err))) {
+		if ((st = ort_check(api, api->CreateAllocator(o->session, b->info, &b->allocator), "reaching the device's memory",
+			     err))) {
 			api->ReleaseMemoryInfo(b->info);
 			b->info = NULL;
 		}
@@ -77,11 +79,14 @@ enum status ort_binding_open(struct session *s, const struct ort_device_memory *
 	return ort_check(api, api->CreateIoBinding(o->session, &b->binding), "binding inputs and outputs", err);
 }
 
-static enum status copy(const struct ort_binding *b, void *to, const void *from, size_t nbytes, const char *what, struct error *err)
+static enum status copy(
+	const struct ort_binding *b, void *to, const void *from, size_t nbytes, const char *what, struct error *err)
 {
 	int code = nbytes ? b->memory->copy(to, from, nbytes, BY_ADDRESS) : 0;
 
-	return code ? error_set(err, STATUS_FAILED, "copying %s between host and device: error %d of the vendor's runtime", what, code) : STATUS_OK;
+	return code ? error_set(err, STATUS_FAILED, "copying %s between host and device: error %d of the vendor's runtime", what,
+			      code)
+		    : STATUS_OK;
 }
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
@@ -98,13 +103,15 @@ static enum status place_input(struct session *s, size_t i, const struct tensor 
 	enum status st;
 
 	if (b->memory->captured && b->ran)
-		return error_set(err, STATUS_UNSUPPORTED, "input %s has another shape than when the graph was captured; enable_cuda_graph=off takes any", in->name);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"input %s has another shape than when the graph was captured; enable_cuda_graph=off takes any", in->name);
 	if (b->in[i])
 		api->ReleaseValue(b->in[i]);
 	b->in[i] = NULL;
 	b->held[i] = (struct tensor){ 0 };
 	if ((st = ort_check(api,
-		     api->CreateTensorAsOrtValue(b->allocator, in->dim, (size_t)in->rank, (ONNXTensorElementDataType)dtype_onnx(in->dtype), &b->in[i]),
+		     api->CreateTensorAsOrtValue(b->allocator, in->dim, (size_t)in->rank,
+			     (ONNXTensorElementDataType)dtype_onnx(in->dtype), &b->in[i]),
 		     "making room for an input on the device", err)) ||
 		(st = ort_check(api, api->BindInput(b->binding, o->input_names[i], b->in[i]), "binding an input", err)))
 		return st;
@@ -178,7 +185,8 @@ enum status ort_binding_run(struct session *s, const struct tensor *in, struct t
 		return st;
 	s->run_ns = clock_ns() - begin;
 	b->ran = true;
-	if ((st = ort_check(api, api->GetBoundOutputValues(b->binding, o->allocator, &values, &count), "reading the outputs", err)))
+	if ((st = ort_check(
+		     api, api->GetBoundOutputValues(b->binding, o->allocator, &values, &count), "reading the outputs", err)))
 		return st;
 	if (count != s->output_count)
 		st = error_set(err, STATUS_FAILED, "%zu outputs are bound and %zu came back", s->output_count, count);

@@ -26,7 +26,9 @@ const struct option ort_xnnpack_options[] = {
 	{ NULL, NULL, NULL },
 };
 
-static const struct { const char *name, *units, *description, *dtype; } units[] = {
+static const struct {
+	const char *name, *units, *description, *dtype;
+} units[] = {
 	{ "GPU", "CPUAndGPU", "Apple's GPU by Core ML, the CPU beside it", NULL },
 	{ "ANE", "CPUAndNeuralEngine", "Apple's neural engine by Core ML, the CPU beside it", "f16 on the neural engine" },
 	{ "ALL", "ALL", "GPU, neural engine and CPU by Core ML, as it chooses", "as Core ML chooses" },
@@ -40,30 +42,35 @@ static enum status has_coreml(const struct ort_library *l, struct error *err)
 	if (ort_has_provider(l, "CoreMLExecutionProvider"))
 		return STATUS_OK;
 #ifdef __APPLE__
-	return error_set(err, STATUS_UNAVAILABLE, "%s is built without CoreMLExecutionProvider; the wheel `onnxruntime` for macOS has it", l->path);
+	return error_set(err, STATUS_UNAVAILABLE,
+		"%s is built without CoreMLExecutionProvider; the wheel `onnxruntime` for macOS has it", l->path);
 #else
-	return error_set(err, STATUS_UNAVAILABLE, "Core ML needs macOS on Apple's hardware, and this is Linux: %s has no CoreMLExecutionProvider", l->path);
+	return error_set(err, STATUS_UNAVAILABLE,
+		"Core ML needs macOS on Apple's hardware, and this is Linux: %s has no CoreMLExecutionProvider", l->path);
 #endif
 }
 
-static enum status coreml_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status coreml_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	enum status st = has_coreml(l, err);
 
 	(void)env;
 	for (size_t i = 0; i < UNITS && !st; i++)
-		device_add(out, &(struct device){
-			.provider = p->name,
-			.name = units[i].name,
-			.description = units[i].description,
-			.features = units[i].units,
-		});
+		device_add(out,
+			&(struct device){
+				.provider = p->name,
+				.name = units[i].name,
+				.description = units[i].description,
+				.features = units[i].units,
+			});
 	return st;
 }
 
 static enum status coreml_options(struct session *s, struct ep_options *o, struct error *err)
 {
-	static const char *const formats[] = { "MLProgram", "NeuralNetwork" }, *const strategies[] = { "Default", "FastPrediction" };
+	static const char *const formats[] = { "MLProgram", "NeuralNetwork" },
+				 *const strategies[] = { "Default", "FastPrediction" };
 	enum status st;
 
 	if ((st = ep_option_choice(s, o, "model_format", "ModelFormat", formats, formats, 2, err)) ||
@@ -86,7 +93,8 @@ static enum status open_cache(struct session *s, const struct ep_options *o, str
 	for (size_t i = 0; i < o->count; i++)
 		json_object_set_new(target, o->keys[i], json_string(o->values[i]));
 	makers = json_pack("{s:s, s:s}", "system", uname(&system) ? "unknown" : system.release, "onnxruntime", ort->library.text);
-	if ((st = compiled_open(c, &s->arena, "coreml", ort->artifact->key ? ort->artifact->key : "unknown", target, makers, err)))
+	if ((st = compiled_open(
+		     c, &s->arena, "coreml", ort->artifact->key ? ort->artifact->key : "unknown", target, makers, err)))
 		return st;
 	ort->compiled = c;
 	session_set_option(s, "model_cache", c->state);
@@ -140,20 +148,26 @@ static enum status has_xnnpack(const struct ort_library *l, struct error *err)
 		if (ort_check(l->api, l->api->ReleaseAvailableProviders(available, count), "listing its providers", &ignored))
 			text_add(&names, "");
 	}
-	st = error_set(err, STATUS_UNAVAILABLE, "%s is built without XnnpackExecutionProvider (it has %s); a build with --use_xnnpack in a folder of "
-		"ASSAY_ENGINE_PATH is needed", l->path, text_get(&names));
+	st = error_set(err, STATUS_UNAVAILABLE,
+		"%s is built without XnnpackExecutionProvider (it has %s); a build with --use_xnnpack in a folder of "
+		"ASSAY_ENGINE_PATH is needed",
+		l->path, text_get(&names));
 	text_done(&names);
 	return st;
 }
 
-static enum status xnnpack_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status xnnpack_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	char model[256];
 	enum status st = has_xnnpack(l, err);
 
 	(void)env;
 	if (!st)
-		device_add(out, &(struct device){ .provider = p->name, .name = "CPU", .description = host_cpuinfo("", "model name", model, sizeof model) });
+		device_add(out,
+			&(struct device){ .provider = p->name,
+				.name = "CPU",
+				.description = host_cpuinfo("", "model name", model, sizeof model) });
 	return st;
 }
 

@@ -11,11 +11,13 @@
 const struct option ort_cuda_options[] = {
 	{ "gpu_mem_limit", NULL, "the most that the arena may take: bytes, 512m, 2g; default: all there is" },
 	{ "arena_extend_strategy", "same_as_requested", "how the arena grows: same_as_requested or next_power_of_two" },
-	{ "cudnn_conv_algo_search", "heuristic", "how the algorithm of a convolution is chosen: heuristic, exhaustive or default" },
+	{ "cudnn_conv_algo_search", "heuristic",
+		"how the algorithm of a convolution is chosen: heuristic, exhaustive or default" },
 	{ "cudnn_conv_use_max_workspace", "on", "a convolution's algorithm may take any workspace" },
 	{ "cudnn_conv1d_pad_to_nc1d", "off", "one-dimensional convolutions are padded to [N, C, 1, D] and not to [N, C, D, 1]" },
 	{ "use_tf32", "off", "products of float32 in TF32: faster and less exact" },
-	{ "enable_cuda_graph", "off", "the run is captured once and replayed; needs io_binding=on, fixed shapes and no node on the CPU" },
+	{ "enable_cuda_graph", "off",
+		"the run is captured once and replayed; needs io_binding=on, fixed shapes and no node on the CPU" },
 	{ "prefer_nhwc", "off", "convolutions in channels-last order" },
 	{ "fuse_conv_bias", "off", "a convolution's bias is added by cuDNN's run-time fusion" },
 	{ "do_copy_in_default_stream", "on", "copies go in the stream of the kernels" },
@@ -36,7 +38,8 @@ static const struct vendor vendor = {
 	.remedy = "`assay setup cuda` brings the libraries; the driver (580 or newer) comes from NVIDIA or the distribution",
 };
 
-static enum status cuda_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status cuda_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
 
@@ -47,10 +50,13 @@ static enum status cuda_devices(const struct provider *p, const struct ort_libra
 
 static enum status read_options(struct session *s, struct ep_options *o, int64_t device, struct error *err)
 {
-	static const char *const growth[] = { "same_as_requested", "next_power_of_two" }, *const growths[] = { "kSameAsRequested", "kNextPowerOfTwo" };
-	static const char *const search[] = { "heuristic", "exhaustive", "default" }, *const searches[] = { "HEURISTIC", "EXHAUSTIVE", "DEFAULT" };
-	static const char *const switches[] = { "cudnn_conv_use_max_workspace", "cudnn_conv1d_pad_to_nc1d", "use_tf32", "enable_cuda_graph", "prefer_nhwc",
-		"fuse_conv_bias", "do_copy_in_default_stream", "use_ep_level_unified_stream", "enable_skip_layer_norm_strict_mode" };
+	static const char *const growth[] = { "same_as_requested", "next_power_of_two" },
+				 *const growths[] = { "kSameAsRequested", "kNextPowerOfTwo" };
+	static const char *const search[] = { "heuristic", "exhaustive", "default" },
+				 *const searches[] = { "HEURISTIC", "EXHAUSTIVE", "DEFAULT" };
+	static const char *const switches[] = { "cudnn_conv_use_max_workspace", "cudnn_conv1d_pad_to_nc1d", "use_tf32",
+		"enable_cuda_graph", "prefer_nhwc", "fuse_conv_bias", "do_copy_in_default_stream", "use_ep_level_unified_stream",
+		"enable_skip_layer_norm_strict_mode" };
 	int64_t kernels;
 	enum status st;
 
@@ -80,11 +86,16 @@ enum status ort_cuda_put(struct session *s, OrtSessionOptions *so, const struct 
 	enum status st = ort_check(api, api->CreateCUDAProviderOptions(&cuda), "making CUDA's options", err);
 
 	if (!st)
-		st = ort_check(api, api->UpdateCUDAProviderOptions(cuda, o->keys, o->values, o->count), "setting CUDA's options", err);
+		st = ort_check(
+			api, api->UpdateCUDAProviderOptions(cuda, o->keys, o->values, o->count), "setting CUDA's options", err);
 	if (!st)
-		st = ort_check(api, api->SessionOptionsAppendExecutionProvider_CUDA_V2(so, cuda), "adding the CUDA provider", err);
+		st = ort_check(
+			api, api->SessionOptionsAppendExecutionProvider_CUDA_V2(so, cuda), "adding the CUDA provider", err);
 	// Its own word on all of them, defaults too: "device_id=0;arena_extend_strategy=..."
-	if (!st && !ort_check(api, api->GetCUDAProviderOptionsAsString(cuda, ort->allocator, &text), "reading CUDA's options", &ignored) && text) {
+	if (!st &&
+		!ort_check(api, api->GetCUDAProviderOptionsAsString(cuda, ort->allocator, &text), "reading CUDA's options",
+			&ignored) &&
+		text) {
 		session_set_option(s, "cuda_options", text);
 		ort->allocator->Free(ort->allocator, text);
 	}
@@ -101,10 +112,12 @@ enum status ort_cuda_binding(struct session *s, const struct vendor *v, int64_t 
 	bool bound;
 	enum status st;
 
-	if ((st = session_option_bool(s, "io_binding", &bound, err)) || (st = session_option_bool(s, "enable_cuda_graph", captured, err)))
+	if ((st = session_option_bool(s, "io_binding", &bound, err)) ||
+		(st = session_option_bool(s, "enable_cuda_graph", captured, err)))
 		return st;
 	if (*captured && !bound)
-		return error_set(err, STATUS_BAD_INPUT, "option enable_cuda_graph needs io_binding=on: a captured graph reads and writes fixed addresses");
+		return error_set(err, STATUS_BAD_INPUT,
+			"option enable_cuda_graph needs io_binding=on: a captured graph reads and writes fixed addresses");
 	if (!bound)
 		return STATUS_OK;
 	memory = ARENA_NEW(&s->arena, struct ort_device_memory);
@@ -126,8 +139,9 @@ static enum status cuda_append(struct session *s, OrtSessionOptions *so, struct 
 	enum status st;
 
 	nvidia_list(&gpus, &s->arena, &vendor);
-	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) || (st = gpu_choose(s, &gpus, "CUDA's", &device, err)) ||
-		(st = read_options(s, &o, device, err)) || (st = ort_cuda_binding(s, &vendor, device, &captured, err)))
+	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) ||
+		(st = gpu_choose(s, &gpus, "CUDA's", &device, err)) || (st = read_options(s, &o, device, err)) ||
+		(st = ort_cuda_binding(s, &vendor, device, &captured, err)))
 		return st;
 	session_set_option(s, "gpu", gpus.items[device].name);
 	if (gpus.driver)

@@ -24,8 +24,8 @@ static int by_name(const void *a, const void *b)
 
 // Every node of the session with its provider, sorted by name. The strings are the session's. *parts: how many stretches
 // `provider` took.
-static enum status read_record(const OrtApi *api, OrtSession *session, struct arena *a, const char *provider, struct assigned **out, size_t *count,
-	int64_t *parts, struct error *err)
+static enum status read_record(const OrtApi *api, OrtSession *session, struct arena *a, const char *provider,
+	struct assigned **out, size_t *count, int64_t *parts, struct error *err)
 {
 	const OrtEpAssignedSubgraph *const *stretches = NULL;
 	struct assigned *nodes = NULL;
@@ -43,8 +43,8 @@ static enum status read_record(const OrtApi *api, OrtSession *session, struct ar
 			size_t member_count = 0;
 			const char *by = NULL;
 
-			if ((st = ort_check(api, api->EpAssignedSubgraph_GetEpName(stretches[i], &by), "asking where nodes run",
-				     err)) ||
+			if ((st = ort_check(
+				     api, api->EpAssignedSubgraph_GetEpName(stretches[i], &by), "asking where nodes run", err)) ||
 				(st = ort_check(api, api->EpAssignedSubgraph_GetNodes(stretches[i], &members, &member_count),
 					 "asking where nodes run", err)))
 				break;
@@ -205,8 +205,8 @@ static void describe(const struct ort *o, const struct assigned *nodes, size_t c
 	if (p->copies > 0)
 		text_addf(&note, ", %lld copies between devices", (long long)p->copies);
 	if (first)
-		text_addf(&note, "; first left out: %s%s%s%s%s", first->op, first->dtype ? " " : "", first->dtype ? first->dtype : "",
-			first->reason ? ": " : "", first->reason ? first->reason : "");
+		text_addf(&note, "; first left out: %s%s%s%s%s", first->op, first->dtype ? " " : "",
+			first->dtype ? first->dtype : "", first->reason ? ": " : "", first->reason ? first->reason : "");
 	else if (made)
 		text_addf(&note, "; first left out: %s (made by ONNX Runtime)", made->op);
 	if (o->trouble && p->on_platform == 0)
@@ -221,11 +221,13 @@ static void describe_context(const struct assigned *nodes, size_t count, const c
 	p->elsewhere = 0;
 	for (size_t i = 0; i < count; i++)
 		p->elsewhere += !text_is(nodes[i].provider, provider);
-	p->note = arena_printf(p->arena, "opened from a compiled context: %lld partitions on %s, whose nodes have no names, and %lld nodes elsewhere",
+	p->note = arena_printf(p->arena,
+		"opened from a compiled context: %lld partitions on %s, whose nodes have no names, and %lld nodes elsewhere",
 		(long long)p->partitions, provider, (long long)p->elsewhere);
 }
 
-static void place(struct session *s, const struct artifact *a, const struct outline *drawn, struct assigned *nodes, size_t count, struct placement *p)
+static void place(struct session *s, const struct artifact *a, const struct outline *drawn, struct assigned *nodes, size_t count,
+	struct placement *p)
 {
 	struct ort *o = s->state;
 	const struct ort_provider *own = s->provider->detail;

@@ -11,15 +11,18 @@
 
 #include "base/text.h"
 
-struct refusal { const char *node, *reason; struct refusal *next; };
+struct refusal {
+	const char *node, *reason;
+	struct refusal *next;
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t copies;
 static char last_error[800];
-static struct arena *refusals_arena;         // NULL: nobody listens
+static struct arena *refusals_arena; // NULL: nobody listens
 static struct refusal *refusals;
 static struct ort_logged *placed;
-static char *placed_on;                      // the provider whose nodes are being listed
+static char *placed_on; // the provider whose nodes are being listed
 
 static const char *one_line(struct arena *a, const char *from, size_t length)
 {
@@ -37,11 +40,13 @@ static void refuse(const char *node, size_t node_length, const char *reason, siz
 {
 	struct refusal *r = ARENA_ARRAY(refusals_arena, 1, struct refusal);
 
-	*r = (struct refusal){ arena_strndup(refusals_arena, node, node_length), one_line(refusals_arena, reason, reason_length), refusals };
+	*r = (struct refusal){ arena_strndup(refusals_arena, node, node_length), one_line(refusals_arena, reason, reason_length),
+		refusals };
 	refusals = r;
 }
 
-// QNN:    "Validation FAILED for 1 nodes in OrtNodeUnit (Erf) :\n\tOperator type: Erf Node name: erf Node index: 2\n\tREASON : Operators of
+// QNN:    "Validation FAILED for 1 nodes in OrtNodeUnit (Erf) :\n\tOperator type: Erf Node name: erf Node index: 2\n\tREASON :
+// Operators of
 //          type `Erf` are not supported by QNN EP.Erf node `erf` will not be assigned to QNN EP."
 // WebGPU: "webgpu kernel not found in registries for Op type: Erf node name: erf"
 static void hear_refusal(const char *message)
@@ -63,12 +68,14 @@ static void hear_refusal(const char *message)
 		if (!name)
 			return;
 		name += strlen(name_marks[1]);
-		refuse(name, strcspn(name, "\n"), "the provider has no kernel for it", strlen("the provider has no kernel for it"));
+		refuse(name, strcspn(name, "\n"), "the provider has no kernel for it",
+			strlen("the provider has no kernel for it"));
 	}
 }
 
-// "Node placements", then of each provider " Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 80" and a line "  Gemm (head/Gemm)" a node; or
-// " All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 80" and no lines. After all rewrites, copies included.
+// "Node placements", then of each provider " Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 80" and a line "  Gemm
+// (head/Gemm)" a node; or " All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 80" and no lines. After all rewrites,
+// copies included.
 static void hear_placement(const char *message)
 {
 	static const char all[] = " All nodes placed on [", some[] = " Node(s) placed on [", nodes[] = "Number of nodes: ";
@@ -95,7 +102,8 @@ static void hear_placement(const char *message)
 	}
 }
 
-static void ORT_API_CALL hear(void *unused, OrtLoggingLevel level, const char *category, const char *id, const char *where, const char *message)
+static void ORT_API_CALL hear(
+	void *unused, OrtLoggingLevel level, const char *category, const char *id, const char *where, const char *message)
 {
 	const char *added = strstr(message, " Memcpy nodes are added to the graph");
 
@@ -128,7 +136,8 @@ static void ORT_API_CALL hear(void *unused, OrtLoggingLevel level, const char *c
 enum status ort_start(const struct ort_library *l, OrtEnv **env, struct error *err)
 {
 	// Warnings of the environment would fill the row's stderr with remarks about graphs that run well.
-	return ort_check(l->api, l->api->CreateEnvWithCustomLogger(hear, NULL, ORT_LOGGING_LEVEL_ERROR, "assay", env), "starting", err);
+	return ort_check(
+		l->api, l->api->CreateEnvWithCustomLogger(hear, NULL, ORT_LOGGING_LEVEL_ERROR, "assay", env), "starting", err);
 }
 
 void ort_log_begin(struct arena *listen)

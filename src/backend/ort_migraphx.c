@@ -14,9 +14,11 @@ const struct option ort_migraphx_options[] = {
 	{ "bf16", "off", "the graph is computed in bfloat16 (migraphx_bf16_enable)" },
 	{ "fp8", "off", "the graph is computed in float8 (migraphx_fp8_enable)" },
 	{ "exhaustive_tune", "off", "every kernel is tuned on the device: much longer to open (migraphx_exhaustive_tune)" },
-	{ "gpu_mem_limit", NULL, "the most that the arena may take: bytes, 512m, 2g; default: all there is (migraphx_mem_limit)" },
+	{ "gpu_mem_limit", NULL,
+		"the most that the arena may take: bytes, 512m, 2g; default: all there is (migraphx_mem_limit)" },
 	{ "arena_extend_strategy", "same_as_requested", "how the arena grows: same_as_requested or next_power_of_two" },
-	{ "model_cache", "on", "compiled programs are kept in assay's cache and used again until driver, library or graph change" },
+	{ "model_cache", "on",
+		"compiled programs are kept in assay's cache and used again until driver, library or graph change" },
 	IO_BINDING_OPTION,
 	{ NULL, NULL, NULL },
 };
@@ -29,7 +31,8 @@ static const struct vendor vendor = {
 	.places = places,
 	.needs = libraries,
 	.setup = "`assay setup rocm` brings it",
-	.remedy = "they come with AMD's ROCm 7 (packages hip-runtime-amd and migraphx); `assay setup rocm` brings only ONNX Runtime's part",
+	.remedy = "they come with AMD's ROCm 7 (packages hip-runtime-amd and migraphx); `assay setup rocm` brings only ONNX "
+		  "Runtime's part",
 };
 
 struct hip {
@@ -60,7 +63,8 @@ static const char *why_none(struct arena *a, const char *hip_says)
 		return "no AMD GPU driver: /dev/kfd is missing (kernel module amdgpu)";
 	if (access("/dev/kfd", R_OK | W_OK))
 		return "no permission to use /dev/kfd: join the groups render and video";
-	return arena_printf(a, "HIP finds no GPU%s%s%s%s", hip_says ? ": " : "", hip_says ? hip_says : "", hidden ? "; hidden by " : "", hidden ? hidden : "");
+	return arena_printf(a, "HIP finds no GPU%s%s%s%s", hip_says ? ": " : "", hip_says ? hip_says : "",
+		hidden ? "; hidden by " : "", hidden ? hidden : "");
 }
 
 static void hip_list(struct gpu_list *out, struct arena *a)
@@ -73,7 +77,8 @@ static void hip_list(struct gpu_list *out, struct arena *a)
 	*out = (struct gpu_list){ 0 };
 	if (!lib || !vendor_find(lib, "hipInit", &h.init) || !vendor_find(lib, "hipGetDeviceCount", &h.count) ||
 		!vendor_find(lib, "hipDeviceGetName", &h.name) || !vendor_find(lib, "hipDeviceTotalMem", &h.memory) ||
-		!vendor_find(lib, "hipRuntimeGetVersion", &h.runtime_version) || !vendor_find(lib, "hipGetErrorString", &h.error_text)) {
+		!vendor_find(lib, "hipRuntimeGetVersion", &h.runtime_version) ||
+		!vendor_find(lib, "hipGetErrorString", &h.error_text)) {
 		if (access("/dev/kfd", R_OK | W_OK)) // else the library alone is missing, and vendor_load names it
 			out->missing = why_none(a, NULL);
 		return;
@@ -94,7 +99,8 @@ static void hip_list(struct gpu_list *out, struct arena *a)
 		out->missing = why_none(a, code ? h.error_text(code) : NULL);
 }
 
-static enum status migraphx_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status migraphx_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
 
@@ -105,11 +111,13 @@ static enum status migraphx_devices(const struct provider *p, const struct ort_l
 
 static enum status read_options(struct session *s, struct ep_options *o, int64_t device, struct error *err)
 {
-	static const char *const growth[] = { "same_as_requested", "next_power_of_two" }, *const growths[] = { "kSameAsRequested", "kNextPowerOfTwo" };
+	static const char *const growth[] = { "same_as_requested", "next_power_of_two" },
+				 *const growths[] = { "kSameAsRequested", "kNextPowerOfTwo" };
 	enum status st;
 
 	ep_option(o, "device_id", arena_printf(&s->arena, "%lld", (long long)device));
-	if ((st = ep_option_bool(s, o, "fp16", "migraphx_fp16_enable", err)) || (st = ep_option_bool(s, o, "bf16", "migraphx_bf16_enable", err)) ||
+	if ((st = ep_option_bool(s, o, "fp16", "migraphx_fp16_enable", err)) ||
+		(st = ep_option_bool(s, o, "bf16", "migraphx_bf16_enable", err)) ||
 		(st = ep_option_bool(s, o, "fp8", "migraphx_fp8_enable", err)) ||
 		(st = ep_option_bool(s, o, "exhaustive_tune", "migraphx_exhaustive_tune", err)) ||
 		(st = ep_option_bytes(s, o, "gpu_mem_limit", "migraphx_mem_limit", err)))
@@ -117,7 +125,8 @@ static enum status read_options(struct session *s, struct ep_options *o, int64_t
 	return ep_option_choice(s, o, "arena_extend_strategy", "migraphx_arena_extend_strategy", growth, growths, 2, err);
 }
 
-static enum status open_cache(struct session *s, const struct gpu_list *gpus, int64_t device, const struct ep_options *o, struct error *err)
+static enum status open_cache(
+	struct session *s, const struct gpu_list *gpus, int64_t device, const struct ep_options *o, struct error *err)
 {
 	struct ort *ort = s->state;
 	struct compiled *c = ARENA_NEW(&s->arena, struct compiled);
@@ -127,7 +136,8 @@ static enum status open_cache(struct session *s, const struct gpu_list *gpus, in
 	for (size_t i = 0; i < o->count; i++)
 		json_object_set_new(target, o->keys[i], json_string(o->values[i]));
 	makers = json_pack("{s:s, s:s}", "driver", gpus->driver ? gpus->driver : "unknown", "onnxruntime", ort->library.text);
-	if ((st = compiled_open(c, &s->arena, "migraphx", ort->artifact->key ? ort->artifact->key : "unknown", target, makers, err)))
+	if ((st = compiled_open(
+		     c, &s->arena, "migraphx", ort->artifact->key ? ort->artifact->key : "unknown", target, makers, err)))
 		return st;
 	ort->compiled = c;
 	session_set_option(s, "model_cache", c->state);
@@ -139,7 +149,8 @@ static enum status open_memory(struct session *s, int64_t device, struct error *
 	struct ort *ort = s->state;
 	struct ort_device_memory *memory = ARENA_NEW(&s->arena, struct ort_device_memory);
 	const char *why;
-	enum status st = device_memory_of(memory, vendor_open(&s->arena, &vendor, "libamdhip64.so.7", &why), "hip", (int)device, err);
+	enum status st =
+		device_memory_of(memory, vendor_open(&s->arena, &vendor, "libamdhip64.so.7", &why), "hip", (int)device, err);
 
 	memory->names[0] = "Hip";
 	memory->names[1] = "Cuda"; // what MIGraphX's allocator is called depends on the version
@@ -159,10 +170,11 @@ static enum status migraphx_append(struct session *s, OrtSessionOptions *so, str
 	enum status st;
 
 	hip_list(&gpus, &s->arena);
-	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) || (st = gpu_choose(s, &gpus, "HIP's", &device, err)) ||
-		(st = read_options(s, &o, device, err)) || (!ort->compiled && (st = session_option_bool(s, "model_cache", &cached, err))) ||
-		(cached && !ort->compiled && (st = open_cache(s, &gpus, device, &o, err))) || (st = session_option_bool(s, "io_binding", &bound, err)) ||
-		(bound && (st = open_memory(s, device, err))))
+	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) ||
+		(st = gpu_choose(s, &gpus, "HIP's", &device, err)) || (st = read_options(s, &o, device, err)) ||
+		(!ort->compiled && (st = session_option_bool(s, "model_cache", &cached, err))) ||
+		(cached && !ort->compiled && (st = open_cache(s, &gpus, device, &o, err))) ||
+		(st = session_option_bool(s, "io_binding", &bound, err)) || (bound && (st = open_memory(s, device, err))))
 		return st;
 	if (ort->compiled)
 		ep_option(&o, "migraphx_model_cache_dir", ort->compiled->folder);

@@ -7,7 +7,8 @@
 
 static const struct ort_plugin plugin = { "onnxruntime-ep-mlx", "libonnxruntime_mlx_ep.*", "MLXExecutionProvider", "mlx" };
 
-static enum status find(struct arena *a, const struct ort_library *l, OrtEnv *env, const OrtEpDevice *const **out, size_t *count, struct error *err)
+static enum status find(struct arena *a, const struct ort_library *l, OrtEnv *env, const OrtEpDevice *const **out, size_t *count,
+	struct error *err)
 {
 	const char *path;
 	enum status st;
@@ -23,7 +24,8 @@ static enum status find(struct arena *a, const struct ort_library *l, OrtEnv *en
 	return ort_plugin_devices(a, l, env, path, out, count, err);
 }
 
-static enum status mlx_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status mlx_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	const OrtEpDevice *const *found;
 	const char *version;
@@ -33,12 +35,13 @@ static enum status mlx_devices(const struct provider *p, const struct ort_librar
 	if (st)
 		return st;
 	version = ort_plugin_version(l, found[0]);
-	device_add(out, &(struct device){
-		.provider = p->name,
-		.name = "GPU",
-		.description = "Apple's GPU by MLX",
-		.features = version ? arena_printf(out->arena, "plugin %s", version) : NULL,
-	});
+	device_add(out,
+		&(struct device){
+			.provider = p->name,
+			.name = "GPU",
+			.description = "Apple's GPU by MLX",
+			.features = version ? arena_printf(out->arena, "plugin %s", version) : NULL,
+		});
 	return STATUS_OK;
 }
 

@@ -10,7 +10,7 @@ extern const char *const nvidia_places[];
 
 // By the driver's own library, so that CUDA_VISIBLE_DEVICES and the order are those of the provider.
 void nvidia_list(struct gpu_list *out, struct arena *a, const struct vendor *v);
-const char *nvidia_tensorrt_version(struct arena *a, const struct vendor *v);        // "10.9.0", or NULL
+const char *nvidia_tensorrt_version(struct arena *a, const struct vendor *v); // "10.9.0", or NULL
 
 // ort_cuda.c. Creates the options, fills them, appends the provider and releases them; also behind TensorRT.
 enum status ort_cuda_put(struct session *s, OrtSessionOptions *so, const struct ep_options *o, struct error *err);

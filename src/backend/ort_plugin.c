@@ -10,7 +10,10 @@
 
 enum { PLUGINS = 8, PLUGIN_API = 22 };
 
-static struct { const OrtEnv *env; const char *registered, *path; } plugins[PLUGINS];
+static struct {
+	const OrtEnv *env;
+	const char *registered, *path;
+} plugins[PLUGINS];
 static size_t plugin_count;
 
 bool ort_plugin_any(void)
@@ -23,13 +26,15 @@ static const char *pair(const OrtApi *api, const OrtKeyValuePairs *pairs, const 
 	return pairs ? api->GetKeyValue(pairs, key) : NULL;
 }
 
-enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv *env, const struct ort_plugin *p, const char **path, struct error *err)
+enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv *env, const struct ort_plugin *p,
+	const char **path, struct error *err)
 {
 	struct error why = { 0 };
 	enum status st;
 
 	if (l->version < PLUGIN_API)
-		return error_set(err, STATUS_UNAVAILABLE, "ONNX Runtime %s takes no provider from a library of its own; 1.%d and later do", l->text, PLUGIN_API);
+		return error_set(err, STATUS_UNAVAILABLE,
+			"ONNX Runtime %s takes no provider from a library of its own; 1.%d and later do", l->text, PLUGIN_API);
 	if ((st = library_find(a, p->build, p->pattern, path, &why)))
 		return error_set(err, st, "%s; `assay setup %s` brings it", why.text, p->setup);
 	for (size_t i = 0; i < plugin_count; i++)
@@ -39,16 +44,17 @@ enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv
 		}
 	if (plugin_count == PLUGINS)
 		return error_set(err, STATUS_UNAVAILABLE, "more than %d libraries of providers in one process", PLUGINS);
-	if ((st = ort_check(l->api, l->api->RegisterExecutionProviderLibrary(env, p->registered, *path), "registering the provider", &why)))
+	if ((st = ort_check(l->api, l->api->RegisterExecutionProviderLibrary(env, p->registered, *path),
+		     "registering the provider", &why)))
 		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be used by ONNX Runtime %s: %s", *path, l->text, why.text);
 	plugins[plugin_count].env = env;
 	plugins[plugin_count].registered = p->registered;
-	plugins[plugin_count++].path = *path = strdup(*path);        // the process's
+	plugins[plugin_count++].path = *path = strdup(*path); // the process's
 	return STATUS_OK;
 }
 
-enum status ort_plugin_devices(struct arena *a, const struct ort_library *l, OrtEnv *env, const char *path, const OrtEpDevice *const **out, size_t *count,
-	struct error *err)
+enum status ort_plugin_devices(struct arena *a, const struct ort_library *l, OrtEnv *env, const char *path,
+	const OrtEpDevice *const **out, size_t *count, struct error *err)
 {
 	const OrtEpDevice *const *all = NULL, **own;
 	size_t n = 0;
@@ -78,11 +84,13 @@ void ort_pairs_add(struct ort_pairs *p, const char *key, const char *text)
 	p->values[p->count++] = text;
 }
 
-enum status ort_plugin_append(struct session *s, OrtSessionOptions *o, const OrtEpDevice *const *devices, size_t count, const struct ort_pairs *p, struct error *err)
+enum status ort_plugin_append(struct session *s, OrtSessionOptions *o, const OrtEpDevice *const *devices, size_t count,
+	const struct ort_pairs *p, struct error *err)
 {
 	struct ort *own = s->state;
 	const OrtApi *api = own->library.api;
 
-	return ort_check(api, api->SessionOptionsAppendExecutionProvider_V2(o, own->env, devices, count, p->keys, p->values, p->count),
+	return ort_check(api,
+		api->SessionOptionsAppendExecutionProvider_V2(o, own->env, devices, count, p->keys, p->values, p->count),
 		"giving the session its provider", err);
 }

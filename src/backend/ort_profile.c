@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each node of ONNX Runtime's own graph takes: a second session over the same options writes its profile, a JSON array with one
-// event a line, which is read line by line and removed. Events come in the order in which they end, so a node that holds a graph of its
-// own comes behind the nodes in there: those lie within its time and are left out, or they would count twice.
+// How long each node of ONNX Runtime's own graph takes: a second session over the same options writes its profile, a JSON array
+// with one event a line, which is read line by line and removed. Events come in the order in which they end, so a node that holds
+// a graph of its own comes behind the nodes in there: those lie within its time and are left out, or they would count twice.
 //
-//   {"cat":"Node","dur":98,"ts":1369080,"name":"embed/Shape_kernel_time","args":{"op_name":"Shape","provider":"CPUExecutionProvider",...}}
+//   {"cat":"Node","dur":98,"ts":1369080,"name":"embed/Shape_kernel_time",
+//    "args":{"op_name":"Shape","provider":"CPUExecutionProvider",...}}
 //   {"cat":"Session","dur":439672,"ts":3857738,"name":"model_run","args":{}}
 //
-// Of a device it writes down there how long it took to hand the node over, not how long the device worked. WebGPU's provider tells that too,
-// by the adapter's own clock (timestamp-query), a line for each kernel, of all runs in their order, behind the last run. So there a node's
-// time is that of its kernels, what was only handed over has none, and nodes left to the processor have theirs as above. For other devices
-// there is nothing.
+// Of a device it writes down there how long it took to hand the node over, not how long the device worked. WebGPU's provider
+// tells that too, by the adapter's own clock (timestamp-query), a line for each kernel, of all runs in their order, behind the
+// last run. So there a node's time is that of its kernels, what was only handed over has none, and nodes left to the processor
+// have theirs as above. For other devices there is nothing.
 //
 //   {"cat":"Api","dur":92,"ts":0,"name":"embed/Gather_1&Gather&Gather","args":{"shapes":...}}       node & op & program
 #include "backend/ort.h"
@@ -25,7 +26,7 @@
 #include "base/text.h"
 
 enum { WARM_RUNS = 2, RUNS_LEAST = 5 };
-#define RUNS_NS ((int64_t)10000000000)       // after so long the least will do
+#define RUNS_NS ((int64_t)10000000000) // after so long the least will do
 static const char processor[] = "CPUExecutionProvider", webgpu[] = "WebGpuExecutionProvider";
 
 enum status ort_can_profile(const struct provider *p, struct error *err)
@@ -34,7 +35,9 @@ enum status ort_can_profile(const struct provider *p, struct error *err)
 
 	if (!text_is(ep, processor) && !text_is(ep, webgpu))
 		return error_set(err, STATUS_UNSUPPORTED,
-			"ONNX Runtime's profile tells how long it takes to hand a node to %s, not how long the device works on it; profile cpu, openvino or webgpu:native", ep);
+			"ONNX Runtime's profile tells how long it takes to hand a node to %s, not how long the device works on "
+			"it; profile cpu, openvino or webgpu:native",
+			ep);
 	return STATUS_OK;
 }
 
@@ -48,11 +51,11 @@ struct events {
 };
 struct runs {
 	struct arena *arena;
-	struct events events;                // of the run that is being read
-	struct events kernels;               // of a device, of all runs
+	struct events events;  // of the run that is being read
+	struct events kernels; // of a device, of all runs
 	bool of_device;
-	size_t seen;                         // whole runs
-	double *ms;                          // [runs][nodes]
+	size_t seen; // whole runs
+	double *ms;  // [runs][nodes]
 	struct profile *out;
 };
 
@@ -62,7 +65,7 @@ static int by_begin(const void *a, const void *b)
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return (x->us < y->us) - (x->us > y->us);                // what holds the other goes first
+	return (x->us < y->us) - (x->us > y->us); // what holds the other goes first
 }
 
 // Without nodes that ran inside another one.
@@ -91,11 +94,13 @@ static enum status end_run(struct runs *r, struct error *err)
 		out->nodes = ARENA_ARRAY(out->arena, count + 1, struct profiled_node);
 		r->ms = ARENA_ARRAY(out->arena, count * (size_t)out->runs + 1, double);
 		for (size_t i = 0; i < count; i++)
-			out->nodes[i] = (struct profiled_node){ .name = arena_strdup(out->arena, r->events.items[i].name), .op = arena_strdup(out->arena, r->events.items[i].op),
+			out->nodes[i] = (struct profiled_node){ .name = arena_strdup(out->arena, r->events.items[i].name),
+				.op = arena_strdup(out->arena, r->events.items[i].op),
 				.where = arena_strdup(out->arena, r->events.items[i].where) };
 	}
 	if (count != out->count)
-		return error_set(err, STATUS_FAILED, "its profile has %zu nodes in one run and %zu in another", out->count, count);
+		return error_set(
+			err, STATUS_FAILED, "its profile has %zu nodes in one run and %zu in another", out->count, count);
 	for (size_t i = 0; i < count; i++)
 		r->ms[(number - WARM_RUNS) * count + i] = r->events.items[i].us / 1e3;
 	return STATUS_OK;
@@ -120,10 +125,14 @@ static void add_kernel(struct runs *r, const char *name, double us)
 {
 	const char *program = strrchr(name, '&'), *op = program;
 
-	while (op && op > name && *--op != '&') {}
+	while (op && op > name && *--op != '&') {
+	}
 	if (op && op > name)
-		push(r, &r->kernels, (struct event){ .name = arena_strndup(r->arena, name, (size_t)(op - name)), .op = arena_strndup(r->arena, op + 1, (size_t)(program - op - 1)),
-			.kernel = arena_strdup(r->arena, program + 1), .us = us });
+		push(r, &r->kernels,
+			(struct event){ .name = arena_strndup(r->arena, name, (size_t)(op - name)),
+				.op = arena_strndup(r->arena, op + 1, (size_t)(program - op - 1)),
+				.kernel = arena_strdup(r->arena, program + 1),
+				.us = us });
 }
 
 // A device's nodes before those of the processor that are there already; neighbours of one name are one node's kernels.
@@ -140,8 +149,11 @@ static enum status add_device(struct runs *r, const char *where, struct error *e
 	size_t *node_of = ARENA_ARRAY(r->arena, each, size_t);
 	for (size_t i = 0; i < each; i++) {
 		if (!i || !text_is(first[i].name, first[i - 1].name))
-			nodes[count++] = (struct profiled_node){ .name = arena_strdup(out->arena, first[i].name), .op = arena_strdup(out->arena, first[i].op),
-				.kernel = arena_strdup(out->arena, first[i].kernel), .where = where, .on_device = true };
+			nodes[count++] = (struct profiled_node){ .name = arena_strdup(out->arena, first[i].name),
+				.op = arena_strdup(out->arena, first[i].op),
+				.kernel = arena_strdup(out->arena, first[i].kernel),
+				.where = where,
+				.on_device = true };
 		node_of[i] = count - 1;
 	}
 	for (size_t i = 0; i < r->kernels.count; i++)
@@ -164,9 +176,11 @@ static enum status add_device(struct runs *r, const char *where, struct error *e
 
 static enum status add_event(struct runs *r, const json_t *event, struct error *err)
 {
-	const char *cat = json_string_value(json_object_get(event, "cat")), *name = json_string_value(json_object_get(event, "name"));
+	const char *cat = json_string_value(json_object_get(event, "cat")),
+		   *name = json_string_value(json_object_get(event, "name"));
 	const json_t *args = json_object_get(event, "args");
-	const char *op = json_string_value(json_object_get(args, "op_name")), *where = json_string_value(json_object_get(args, "provider"));
+	const char *op = json_string_value(json_object_get(args, "op_name")),
+		   *where = json_string_value(json_object_get(args, "provider"));
 	static const char ending[] = "_kernel_time";
 
 	if (name && text_is(cat, "Session") && text_is(name, "model_run"))
@@ -175,9 +189,12 @@ static enum status add_event(struct runs *r, const json_t *event, struct error *
 		add_kernel(r, name, json_number_value(json_object_get(event, "dur")));
 	if (!name || !text_is(cat, "Node") || !text_ends(name, ending) || (r->of_device && !text_is(where, processor)))
 		return STATUS_OK;
-	push(r, &r->events, (struct event){ .name = arena_strndup(r->arena, name, strlen(name) - strlen(ending)), .op = arena_strdup(r->arena, op ? op : ""),
-		.where = arena_strdup(r->arena, where ? where : ""), .begin = json_number_value(json_object_get(event, "ts")),
-		.us = json_number_value(json_object_get(event, "dur")) });
+	push(r, &r->events,
+		(struct event){ .name = arena_strndup(r->arena, name, strlen(name) - strlen(ending)),
+			.op = arena_strdup(r->arena, op ? op : ""),
+			.where = arena_strdup(r->arena, where ? where : ""),
+			.begin = json_number_value(json_object_get(event, "ts")),
+			.us = json_number_value(json_object_get(event, "dur")) });
 	return STATUS_OK;
 }
 
@@ -227,7 +244,8 @@ static enum status run_all(struct session *s, const struct tensor *in, struct pr
 	return st;
 }
 
-enum status ort_profile(struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err)
+enum status ort_profile(
+	struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err)
 {
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
@@ -259,7 +277,8 @@ enum status ort_profile(struct session *s, const struct artifact *a, const struc
 	if (!st && r.of_device && r.seen >= WARM_RUNS + (size_t)out->runs)
 		st = add_device(&r, ep, err);
 	if (!st && (r.seen < WARM_RUNS + (size_t)out->runs || !out->count))
-		st = error_set(err, STATUS_FAILED, "its profile holds %zu of %lld runs", r.seen, (long long)out->runs + WARM_RUNS);
+		st = error_set(
+			err, STATUS_FAILED, "its profile holds %zu of %lld runs", r.seen, (long long)out->runs + WARM_RUNS);
 	if (!st)
 		profile_gather(out, r.ms, whole_ms, (size_t)out->runs);
 	arena_done(&scratch);

@@ -9,18 +9,20 @@
 
 // ---- the processor ------------------------------------------------------------------------------------------------------
 
-static enum status cpu_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status cpu_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	char model[256];
 
 	(void)env;
 	(void)err;
-	device_add(out, &(struct device){
-		.provider = p->name,
-		.name = "CPU",
-		.description = host_cpuinfo("", "model name", model, sizeof model),
-		.features = arena_printf(out->arena, "API %u%s", l->version, l->version < 24 ? ", no placement" : ""),
-	});
+	device_add(out,
+		&(struct device){
+			.provider = p->name,
+			.name = "CPU",
+			.description = host_cpuinfo("", "model name", model, sizeof model),
+			.features = arena_printf(out->arena, "API %u%s", l->version, l->version < 24 ? ", no placement" : ""),
+		});
 	return STATUS_OK;
 }
 

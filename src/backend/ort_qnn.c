@@ -7,7 +7,8 @@
 //   - it takes any value of any option and says nothing, so values are checked here;
 //   - where the backend cannot be set up it logs an error, and the session opens with every node on the processor. Placement
 //     shows it. htp_share_resource_optimization=on is such a case on purpose, since the emulator does not have it;
-//   - an architecture without a chip (73-none) is float32 arithmetic, and larger graphs fail with QNN_COMMON_ERROR_MEM_ALLOC. With
+//   - an architecture without a chip (73-none) is float32 arithmetic, and larger graphs fail with QNN_COMMON_ERROR_MEM_ALLOC.
+//   With
 //     enable_htp_fp16_precision=on the provider refuses to be made; Python's wrapper then goes on with the processor alone, the C
 //     interface does not;
 //   - a compiled context made for one chip loads for another without a word: the chip is part of its name in the cache.
@@ -21,12 +22,15 @@
 #include "base/file.h"
 #include "base/text.h"
 
-#define REGISTERED "QNNExecutionProvider"    // the provider then calls itself so
+#define REGISTERED "QNNExecutionProvider" // the provider then calls itself so
 
 static const struct ort_plugin plugin = { "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", REGISTERED, "qnn" };
 
 // soc_model as Qualcomm numbers its chips, and the architecture of the HTP that each has. `half`: it computes in float16.
-static const struct chip { const char *device, *soc, *arch, *description; bool half; } chips[] = {
+static const struct chip {
+	const char *device, *soc, *arch, *description;
+	bool half;
+} chips[] = {
 	{ "57", "57", "75", "Snapdragon 8 Gen 3 (SM8650), HTP architecture 75", true },
 	{ "69", "69", "79", "Snapdragon 8 Elite (SM8750), HTP architecture 79", true },
 	{ "43", "43", "73", "Snapdragon 8 Gen 2 (SM8550), HTP architecture 73", true },
@@ -39,12 +43,15 @@ enum { CHIPS = sizeof chips / sizeof *chips };
 
 const struct option ort_qnn_options[] = {
 	{ "htp_performance_mode", NULL,
-		"burst, balanced, default, high_performance, high_power_saver, low_balanced, low_power_saver, power_saver, extreme_power_saver or "
+		"burst, balanced, default, high_performance, high_power_saver, low_balanced, low_power_saver, power_saver, "
+		"extreme_power_saver or "
 		"sustained_high_performance" },
 	{ "htp_graph_finalization_optimization_mode", NULL, "0 to 3: how long the compiler tries" },
 	{ "qnn_context_priority", NULL, "low, normal, normal_high or high" },
-	{ "enable_htp_fp16_precision", NULL, "on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked" },
-	{ "htp_share_resource_optimization", NULL, "on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor" },
+	{ "enable_htp_fp16_precision", NULL,
+		"on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked" },
+	{ "htp_share_resource_optimization", NULL,
+		"on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor" },
 	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again" },
 	{ "compile_only", "off", "on: the graph is compiled for the chip and not run" },
 	{ NULL, NULL, NULL },
@@ -61,7 +68,8 @@ static const bool emulator = false;
 // The node of the kernel driver that reaches the DSP, by the names it has had.
 static const char *dsp_node(void)
 {
-	static const char *const nodes[] = { "/dev/fastrpc-cdsp", "/dev/fastrpc-cdsp-secure", "/dev/adsprpc-smd", "/dev/adsprpc-smd-secure" };
+	static const char *const nodes[] = { "/dev/fastrpc-cdsp", "/dev/fastrpc-cdsp-secure", "/dev/adsprpc-smd",
+		"/dev/adsprpc-smd-secure" };
 
 	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
 		if (file_exists(nodes[i]))
@@ -72,11 +80,12 @@ static const char *dsp_node(void)
 static enum status find_backend(struct arena *a, const char *plugin_path, const char **out, struct error *err)
 {
 	*out = arena_printf(a, "%.*slibQnnHtp.so", (int)(strrchr(plugin_path, '/') + 1 - plugin_path), plugin_path);
-	return file_exists(*out) ? STATUS_OK : error_set(err, STATUS_UNAVAILABLE, "%s is missing; `assay setup qnn` brings it", *out);
+	return file_exists(*out) ? STATUS_OK
+				 : error_set(err, STATUS_UNAVAILABLE, "%s is missing; `assay setup qnn` brings it", *out);
 }
 
-static enum status open_plugin(struct arena *a, const struct ort_library *l, OrtEnv *env, const char **backend, const OrtEpDevice *const **devices,
-	size_t *count, struct error *err)
+static enum status open_plugin(struct arena *a, const struct ort_library *l, OrtEnv *env, const char **backend,
+	const OrtEpDevice *const **devices, size_t *count, struct error *err)
 {
 	const char *path;
 	enum status st;
@@ -86,7 +95,8 @@ static enum status open_plugin(struct arena *a, const struct ort_library *l, Ort
 	return ort_plugin_devices(a, l, env, path, devices, count, err);
 }
 
-static enum status qnn_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status qnn_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	const OrtEpDevice *const *devices;
 	const char *backend, *node = dsp_node();
@@ -97,18 +107,21 @@ static enum status qnn_devices(const struct provider *p, const struct ort_librar
 		return st;
 	if (!emulator) {
 		if (!node)
-			return error_set(err, STATUS_UNAVAILABLE, "no Qualcomm NPU: there is no /dev/fastrpc-cdsp and no /dev/adsprpc-smd");
-		device_add(out, &(struct device){ .provider = p->name, .name = "HTP", .description = "Qualcomm NPU", .features = node });
+			return error_set(err, STATUS_UNAVAILABLE,
+				"no Qualcomm NPU: there is no /dev/fastrpc-cdsp and no /dev/adsprpc-smd");
+		device_add(out,
+			&(struct device){ .provider = p->name, .name = "HTP", .description = "Qualcomm NPU", .features = node });
 		return STATUS_OK;
 	}
 	for (size_t i = 0; i < CHIPS; i++)
-		device_add(out, &(struct device){
-			.provider = p->name,
-			.name = chips[i].device,
-			.description = arena_printf(out->arena, "emulator of %s", chips[i].description),
-			.emulated = true,
-			.features = chips[i].half ? "static shapes, float16" : "static shapes",
-		});
+		device_add(out,
+			&(struct device){
+				.provider = p->name,
+				.name = chips[i].device,
+				.description = arena_printf(out->arena, "emulator of %s", chips[i].description),
+				.emulated = true,
+				.features = chips[i].half ? "static shapes, float16" : "static shapes",
+			});
 	return STATUS_OK;
 }
 
@@ -129,18 +142,23 @@ static enum status find_chip(const struct session *s, const struct chip **out, s
 		}
 	for (size_t i = 0; i < CHIPS && emulator; i++)
 		text_addf(&known, "%s%s", i ? ", " : "", chips[i].device);
-	st = error_set(err, STATUS_UNAVAILABLE, "no device %s; QNN's devices here: %s", s->device, emulator ? text_get(&known) : "HTP");
+	st = error_set(
+		err, STATUS_UNAVAILABLE, "no device %s; QNN's devices here: %s", s->device, emulator ? text_get(&known) : "HTP");
 	text_done(&known);
 	return st;
 }
 
 static enum status read_options(struct session *s, struct ort_pairs *pairs, struct error *err)
 {
-	static const char *const modes[] = { "burst", "balanced", "default", "high_performance", "high_power_saver", "low_balanced", "low_power_saver",
-		"power_saver", "extreme_power_saver", "sustained_high_performance" };
+	static const char *const modes[] = { "burst", "balanced", "default", "high_performance", "high_power_saver",
+		"low_balanced", "low_power_saver", "power_saver", "extreme_power_saver", "sustained_high_performance" };
 	static const char *const priorities[] = { "low", "normal", "normal_high", "high" };
 	static const char *const finals[] = { "0", "1", "2", "3" };
-	static const struct { const char *name; const char *const *words; size_t count; } takes[] = {
+	static const struct {
+		const char *name;
+		const char *const *words;
+		size_t count;
+	} takes[] = {
 		{ "htp_performance_mode", modes, sizeof modes / sizeof *modes },
 		{ "qnn_context_priority", priorities, 4 },
 		{ "htp_graph_finalization_optimization_mode", finals, 4 },
@@ -158,7 +176,8 @@ static enum status read_options(struct session *s, struct ort_pairs *pairs, stru
 	for (size_t i = 0; i < sizeof takes / sizeof *takes && !st; i++) {
 		size_t word;
 
-		if (session_option(s, takes[i].name) && !(st = session_option_word(s, takes[i].name, takes[i].words, takes[i].count, &word, err)))
+		if (session_option(s, takes[i].name) &&
+			!(st = session_option_word(s, takes[i].name, takes[i].words, takes[i].count, &word, err)))
 			ort_pairs_add(pairs, takes[i].name, takes[i].words[word]);
 	}
 	return st;
@@ -172,7 +191,8 @@ static enum status open_context(struct session *s, const struct ort_pairs *pairs
 	bool on;
 	enum status st = session_option_bool(s, "context_cache", &on, err);
 
-	if (st || own->purpose != ORT_MEASURE || (!on && !s->compiles_only))    // what was compiled has to be somewhere to have a size
+	if (st || own->purpose != ORT_MEASURE ||
+		(!on && !s->compiles_only)) // what was compiled has to be somewhere to have a size
 		return st;
 	target = json_pack("{s:s}", "device", s->device);
 	for (size_t i = 0; i < pairs->count; i++)

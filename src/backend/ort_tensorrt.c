@@ -18,7 +18,8 @@ const struct option ort_tensorrt_options[] = {
 	{ "layer_norm_fp32", "on", "with fp16: LayerNorm taken apart stays float32 (trt_layer_norm_fp32_fallback)" },
 	{ "engine_cache", "on", "built engines are kept in assay's cache and used again until driver, library or graph change" },
 	{ "timing_cache", "on", "so are timings of kernels, which make the next build shorter" },
-	{ "enable_cuda_graph", "off", "the run is captured once and replayed (trt_cuda_graph_enable); needs io_binding=on and fixed shapes" },
+	{ "enable_cuda_graph", "off",
+		"the run is captured once and replayed (trt_cuda_graph_enable); needs io_binding=on and fixed shapes" },
 	IO_BINDING_OPTION,
 	{ NULL, NULL, NULL },
 };
@@ -51,7 +52,8 @@ static const struct vendor vendor = {
 	.remedy = "`assay setup cuda` brings CUDA's libraries; TensorRT 10 and the driver (580 or newer) come from NVIDIA",
 };
 
-static enum status tensorrt_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status tensorrt_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
 
@@ -61,7 +63,8 @@ static enum status tensorrt_devices(const struct provider *p, const struct ort_l
 }
 
 // An engine is good for one GPU, the driver and the libraries that it was built with, and the options that shape it.
-static enum status open_cache(struct session *s, const char *what, const struct gpu *gpu, const char *driver, const struct ep_options *o, struct error *err)
+static enum status open_cache(struct session *s, const char *what, const struct gpu *gpu, const char *driver,
+	const struct ep_options *o, struct error *err)
 {
 	struct ort *ort = s->state;
 	struct compiled *c = ARENA_NEW(&s->arena, struct compiled);
@@ -71,7 +74,8 @@ static enum status open_cache(struct session *s, const char *what, const struct 
 
 	for (size_t i = 0; i < o->count; i++)
 		json_object_set_new(target, o->keys[i], json_string(o->values[i]));
-	makers = json_pack("{s:s, s:s, s:s}", "driver", driver ? driver : "unknown", "onnxruntime", ort->library.text, "tensorrt", version ? version : "unknown");
+	makers = json_pack("{s:s, s:s, s:s}", "driver", driver ? driver : "unknown", "onnxruntime", ort->library.text, "tensorrt",
+		version ? version : "unknown");
 	if ((st = compiled_open(c, &s->arena, what, ort->artifact->key ? ort->artifact->key : "unknown", target, makers, err)))
 		return st;
 	ort->compiled = c;
@@ -79,7 +83,8 @@ static enum status open_cache(struct session *s, const char *what, const struct 
 	return STATUS_OK;
 }
 
-static enum status binding_options(struct session *s, const struct vendor *v, int64_t device, struct ep_options *o, const char *graph_key, struct error *err)
+static enum status binding_options(
+	struct session *s, const struct vendor *v, int64_t device, struct ep_options *o, const char *graph_key, struct error *err)
 {
 	bool captured;
 	enum status st = ort_cuda_binding(s, v, device, &captured, err);
@@ -99,10 +104,15 @@ static enum status tensorrt_put(struct session *s, OrtSessionOptions *so, const 
 	enum status st = ort_check(api, api->CreateTensorRTProviderOptions(&trt), "making TensorRT's options", err);
 
 	if (!st)
-		st = ort_check(api, api->UpdateTensorRTProviderOptions(trt, o->keys, o->values, o->count), "setting TensorRT's options", err);
+		st = ort_check(api, api->UpdateTensorRTProviderOptions(trt, o->keys, o->values, o->count),
+			"setting TensorRT's options", err);
 	if (!st)
-		st = ort_check(api, api->SessionOptionsAppendExecutionProvider_TensorRT_V2(so, trt), "adding the TensorRT provider", err);
-	if (!st && !ort_check(api, api->GetTensorRTProviderOptionsAsString(trt, ort->allocator, &text), "reading TensorRT's options", &ignored) && text) {
+		st = ort_check(api, api->SessionOptionsAppendExecutionProvider_TensorRT_V2(so, trt),
+			"adding the TensorRT provider", err);
+	if (!st &&
+		!ort_check(api, api->GetTensorRTProviderOptionsAsString(trt, ort->allocator, &text), "reading TensorRT's options",
+			&ignored) &&
+		text) {
 		session_set_option(s, "tensorrt_options", text);
 		ort->allocator->Free(ort->allocator, text);
 	}
@@ -116,7 +126,8 @@ static enum status read_options(struct session *s, struct ep_options *o, struct 
 	int64_t n;
 	enum status st;
 
-	if ((st = ep_option_bool(s, o, "fp16", "trt_fp16_enable", err)) || (st = ep_option_bool(s, o, "bf16", "trt_bf16_enable", err)) ||
+	if ((st = ep_option_bool(s, o, "fp16", "trt_fp16_enable", err)) ||
+		(st = ep_option_bool(s, o, "bf16", "trt_bf16_enable", err)) ||
 		(st = ep_option_bool(s, o, "layer_norm_fp32", "trt_layer_norm_fp32_fallback", err)) ||
 		(st = ep_option_bytes(s, o, "workspace", "trt_max_workspace_size", err)) ||
 		(st = session_option_int(s, "builder_level", 0, 5, -1, &n, err)))
@@ -130,7 +141,8 @@ static enum status read_options(struct session *s, struct ep_options *o, struct 
 	return STATUS_OK;
 }
 
-static enum status cache_options(struct session *s, const struct gpu_list *gpus, int64_t device, struct ep_options *o, struct error *err)
+static enum status cache_options(
+	struct session *s, const struct gpu_list *gpus, int64_t device, struct ep_options *o, struct error *err)
 {
 	struct ort *ort = s->state;
 	bool engines, timings;
@@ -143,7 +155,8 @@ static enum status cache_options(struct session *s, const struct gpu_list *gpus,
 		engines = !text_is(session_option(s, "engine_cache"), "off");
 	else if ((st = session_option_bool(s, "engine_cache", &engines, err)))
 		return st;
-	if ((engines || timings) && !ort->compiled && (st = open_cache(s, "tensorrt", &gpus->items[device], gpus->driver, o, err)))
+	if ((engines || timings) && !ort->compiled &&
+		(st = open_cache(s, "tensorrt", &gpus->items[device], gpus->driver, o, err)))
 		return st;
 	if (!engines && ort->compiled)
 		session_set_option(s, "engine_cache", "off"); // only the timings are kept there
@@ -167,9 +180,9 @@ static enum status tensorrt_append(struct session *s, OrtSessionOptions *so, str
 	enum status st;
 
 	nvidia_list(&gpus, &s->arena, &vendor);
-	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) || (st = gpu_choose(s, &gpus, "CUDA's", &device, err)) ||
-		(st = session_option_bool(s, "use_tf32", &tf32, err)) || (st = session_option_bool(s, "fp16", &fp16, err)) ||
-		(st = session_option_bool(s, "bf16", &bf16, err)))
+	if ((st = vendor_load(&ort->library, &s->arena, &vendor, gpus.missing, &without, err)) ||
+		(st = gpu_choose(s, &gpus, "CUDA's", &device, err)) || (st = session_option_bool(s, "use_tf32", &tf32, err)) ||
+		(st = session_option_bool(s, "fp16", &fp16, err)) || (st = session_option_bool(s, "bf16", &bf16, err)))
 		return st;
 	setenv("NVIDIA_TF32_OVERRIDE", tf32 ? "1" : "0", 1); // of this child; read when the libraries start
 	number = arena_printf(&s->arena, "%lld", (long long)device);
@@ -181,7 +194,10 @@ static enum status tensorrt_append(struct session *s, OrtSessionOptions *so, str
 	if (gpus.driver)
 		session_set_option(s, "driver", gpus.driver);
 	if (fp16 || bf16) // TensorRT chooses for each layer
-		session_set_option(s, "compute_dtype", fp16 && bf16 ? "f32, f16 and bf16 mixed" : fp16 ? "f32 and f16 mixed" : "f32 and bf16 mixed");
+		session_set_option(s, "compute_dtype",
+			fp16 && bf16   ? "f32, f16 and bf16 mixed"
+				: fp16 ? "f32 and f16 mixed"
+				       : "f32 and bf16 mixed");
 	ep_option(&cuda, "device_id", number);
 	ep_option(&cuda, "use_tf32", tf32 ? "1" : "0");
 	ep_option(&cuda, "cudnn_conv_algo_search", "HEURISTIC");
@@ -201,11 +217,14 @@ static enum status rtx_built(const struct ort_library *l, struct error *err)
 {
 	if (ort_has_provider(l, RTX))
 		return STATUS_OK;
-	return error_set(err, STATUS_UNAVAILABLE, "%s is built without " RTX "; a build of ONNX Runtime with it (--use_nv_tensorrt_rtx) in a folder of "
-		"ASSAY_ENGINE_PATH is needed", l->path);
+	return error_set(err, STATUS_UNAVAILABLE,
+		"%s is built without " RTX "; a build of ONNX Runtime with it (--use_nv_tensorrt_rtx) in a folder of "
+		"ASSAY_ENGINE_PATH is needed",
+		l->path);
 }
 
-static enum status rtx_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status rtx_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct gpu_list gpus;
 	enum status st = rtx_built(l, err);

@@ -78,18 +78,20 @@ static void add_missing(struct text *out, struct arena *a, const struct vendor *
 static enum status open_provider(const struct ort_library *l, struct arena *a, const struct vendor *v, struct error *err)
 {
 	const char *folder = arena_strndup(a, l->path, (size_t)(strrchr(l->path, '/') - l->path));
-	const char *shared = arena_printf(a, "%s/libonnxruntime_providers_shared.so", folder), *own = arena_printf(a, "%s/%s", folder, v->file);
+	const char *shared = arena_printf(a, "%s/libonnxruntime_providers_shared.so", folder),
+		   *own = arena_printf(a, "%s/%s", folder, v->file);
 
 	// The first gives the second the functions that it is linked against without naming it: so it must be global.
 	if (!dlopen(shared, RTLD_NOW | RTLD_GLOBAL) || !dlopen(own, RTLD_NOW | RTLD_LOCAL)) {
 		const char *why = dlerror();
-		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s; %s", own, why ? why : "no reason given", v->remedy);
+		return error_set(
+			err, STATUS_UNAVAILABLE, "%s cannot be opened: %s; %s", own, why ? why : "no reason given", v->remedy);
 	}
 	return STATUS_OK;
 }
 
-enum status vendor_load(const struct ort_library *l, struct arena *a, const struct vendor *v, const char *driver, const char **without,
-	struct error *err)
+enum status vendor_load(const struct ort_library *l, struct arena *a, const struct vendor *v, const char *driver,
+	const char **without, struct error *err)
 {
 	const char *file = arena_printf(a, "%.*s/%s", (int)(strrchr(l->path, '/') - l->path), l->path, v->file);
 	struct text missing = { 0 }, late = { 0 };
@@ -109,8 +111,9 @@ enum status vendor_load(const struct ort_library *l, struct arena *a, const stru
 			text_addf(&late, "%s%s (%s)", late.length ? ", " : "", n->soname, n->what_for);
 	}
 	if (driver || missing.length)
-		st = error_set(err, STATUS_UNAVAILABLE, "%s%s%s%s%s%s; %s", driver ? driver : "", driver && missing.length ? "; " : "",
-			missing.length ? "missing: " : "", text_get(&missing), missing.length && late.length ? "; missing too: " : "",
+		st = error_set(err, STATUS_UNAVAILABLE, "%s%s%s%s%s%s; %s", driver ? driver : "",
+			driver && missing.length ? "; " : "", missing.length ? "missing: " : "", text_get(&missing),
+			missing.length && late.length ? "; missing too: " : "",
 			missing.length && late.length ? text_get(&late) : "", v->remedy);
 	else
 		st = open_provider(l, a, v, err);
@@ -134,32 +137,35 @@ enum status gpu_choose(struct session *s, const struct gpu_list *l, const char *
 		return STATUS_OK;
 	for (size_t i = 0; i < l->count; i++)
 		text_addf(&known, "%s%zu (%s)", i ? ", " : "", i, l->items[i].name);
-	st = error_set(err, STATUS_UNAVAILABLE, "no device %s; %s devices here: %s", s->device, what, known.length ? text_get(&known) : "none");
+	st = error_set(err, STATUS_UNAVAILABLE, "no device %s; %s devices here: %s", s->device, what,
+		known.length ? text_get(&known) : "none");
 	text_done(&known);
 	return st;
 }
 
-enum status gpu_add_all(const struct gpu_list *l, const char *provider, const char *without, struct device_list *out, struct error *err)
+enum status gpu_add_all(
+	const struct gpu_list *l, const char *provider, const char *without, struct device_list *out, struct error *err)
 {
 	if (!l->count)
 		return error_set(err, STATUS_UNAVAILABLE, "%s", l->missing ? l->missing : "the driver lists no GPU");
 	for (size_t i = 0; i < l->count; i++) {
 		const struct gpu *g = &l->items[i];
 
-		device_add(out, &(struct device){
-			.provider = provider,
-			.name = arena_printf(out->arena, "%zu", i),
-			.description = g->name,
-			.features = arena_printf(out->arena, "%.0f MiB%s%s%s%s%s%s", (double)g->memory_bytes / 1048576.0, g->features ? ", " : "",
-				g->features ? g->features : "", l->driver ? ", driver " : "", l->driver ? l->driver : "", without ? ", without " : "",
-				without ? without : ""),
-		});
+		device_add(out,
+			&(struct device){
+				.provider = provider,
+				.name = arena_printf(out->arena, "%zu", i),
+				.description = g->name,
+				.features = arena_printf(out->arena, "%.0f MiB%s%s%s%s%s%s", (double)g->memory_bytes / 1048576.0,
+					g->features ? ", " : "", g->features ? g->features : "", l->driver ? ", driver " : "",
+					l->driver ? l->driver : "", without ? ", without " : "", without ? without : ""),
+			});
 	}
 	return STATUS_OK;
 }
 
-enum status gpu_devices(const struct gpu_list *l, const struct vendor *v, const struct provider *p, const struct ort_library *library,
-	struct device_list *out, struct error *err)
+enum status gpu_devices(const struct gpu_list *l, const struct vendor *v, const struct provider *p,
+	const struct ort_library *library, struct device_list *out, struct error *err)
 {
 	const char *without;
 	enum status st = vendor_load(library, out->arena, v, l->missing, &without, err);
@@ -202,13 +208,14 @@ enum status ep_option_bytes(struct session *s, struct ep_options *o, const char 
 		n--;
 	}
 	if (!text_to_int(arena_strndup(&s->arena, text, n), 1, INT64_MAX >> shift, &bytes))
-		return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes bytes: 2147483648, 512m, 2g", option, text);
+		return error_set(
+			err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes bytes: 2147483648, 512m, 2g", option, text);
 	ep_option(o, key, arena_printf(&s->arena, "%lld", (long long)bytes << shift));
 	return STATUS_OK;
 }
 
-enum status ep_option_choice(struct session *s, struct ep_options *o, const char *option, const char *key, const char *const *words,
-	const char *const *values, size_t count, struct error *err)
+enum status ep_option_choice(struct session *s, struct ep_options *o, const char *option, const char *key,
+	const char *const *words, const char *const *values, size_t count, struct error *err)
 {
 	size_t chosen = 0;
 	enum status st = session_option_word(s, option, words, count, &chosen, err);

@@ -18,8 +18,10 @@
 
 const struct option ort_webgpu_options[] = {
 	{ "preferredLayout", NULL, "NHWC or NCHW" },
-	{ "enableGraphCapture", NULL, "on: the commands of a run are recorded once and played again; every node must be on WebGPU" },
-	{ "enableInt64", "on", "on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor" },
+	{ "enableGraphCapture", NULL,
+		"on: the commands of a run are recorded once and played again; every node must be on WebGPU" },
+	{ "enableInt64", "on",
+		"on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor" },
 	{ "storageBufferCacheMode", NULL, "bucket, disabled, lazyRelease or simple" },
 	{ "validationMode", NULL, "disabled, wgpuOnly, basic or full" },
 	{ "forceCpuNodeNames", NULL, "names of nodes, with + between them, that are left to the processor" },
@@ -45,12 +47,12 @@ static const char *first_match(struct arena *a, const char *pattern)
 // Beside the engines' folder, as browsers are installed, or where distributions have Chromium.
 static const char *find_swiftshader(struct arena *a, const char *library)
 {
-	static const char *const places[] = { "/usr/lib/chromium", "/usr/lib/chromium-browser", "/usr/lib64/chromium-browser", "/opt/google/chrome",
-		"/opt/chromium.org/chromium" };
+	static const char *const places[] = { "/usr/lib/chromium", "/usr/lib/chromium-browser", "/usr/lib64/chromium-browser",
+		"/opt/google/chrome", "/opt/chromium.org/chromium" };
 	const char *own = library;
 	size_t n = strlen(library);
 
-	for (int up = 0; up < 3; up++)                               // engines/onnxruntime-webgpu/libonnxruntime.so
+	for (int up = 0; up < 3; up++) // engines/onnxruntime-webgpu/libonnxruntime.so
 		while (n && library[--n] != '/')
 			;
 	own = first_match(a, arena_printf(a, "%.*s/browsers/*/vk_swiftshader_icd.json", (int)n, library));
@@ -83,23 +85,27 @@ static enum status find_adapter(struct arena *a, const struct ort_library *l, st
 	return STATUS_OK;
 }
 
-static enum status native_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status native_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	struct vulkan_adapter v;
 	enum status st;
 
 	(void)env;
 	if (!ort_has_provider(l, EP))
-		return error_set(err, STATUS_UNAVAILABLE, "%s has no %s; `assay setup webgpu` brings a build that has it", l->path, EP);
+		return error_set(
+			err, STATUS_UNAVAILABLE, "%s has no %s; `assay setup webgpu` brings a build that has it", l->path, EP);
 	if ((st = find_adapter(out->arena, l, &v, err)))
 		return st;
-	device_add(out, &(struct device){
-		.provider = p->name,
-		.name = "native",
-		.description = arena_printf(out->arena, "%s%s", v.name, v.software ? " (software)" : ""),
-		.emulated = v.software,
-		.features = arena_printf(out->arena, "Vulkan %s, %s%s", v.api_version, v.type, v.float16 == 1 ? ", float16" : ""),
-	});
+	device_add(out,
+		&(struct device){
+			.provider = p->name,
+			.name = "native",
+			.description = arena_printf(out->arena, "%s%s", v.name, v.software ? " (software)" : ""),
+			.emulated = v.software,
+			.features = arena_printf(
+				out->arena, "Vulkan %s, %s%s", v.api_version, v.type, v.float16 == 1 ? ", float16" : ""),
+		});
 	return STATUS_OK;
 }
 
@@ -110,7 +116,11 @@ static enum status read_options(struct session *s, struct ort_pairs *pairs, stru
 	static const char *const layouts[] = { "NHWC", "NCHW" };
 	static const char *const caches[] = { "bucket", "disabled", "lazyRelease", "simple" };
 	static const char *const validations[] = { "disabled", "wgpuOnly", "basic", "full" };
-	static const struct { const char *name; const char *const *words; size_t count; } takes[] = {
+	static const struct {
+		const char *name;
+		const char *const *words;
+		size_t count;
+	} takes[] = {
 		{ "preferredLayout", layouts, 2 },
 		{ "storageBufferCacheMode", caches, 4 },
 		{ "validationMode", validations, 4 },
@@ -121,7 +131,8 @@ static enum status read_options(struct session *s, struct ort_pairs *pairs, stru
 	for (size_t i = 0; i < sizeof takes / sizeof *takes && !st; i++) {
 		size_t word;
 
-		if (session_option(s, takes[i].name) && !(st = session_option_word(s, takes[i].name, takes[i].words, takes[i].count, &word, err)))
+		if (session_option(s, takes[i].name) &&
+			!(st = session_option_word(s, takes[i].name, takes[i].words, takes[i].count, &word, err)))
 			ort_pairs_add(pairs, takes[i].name, takes[i].words[word]);
 	}
 	for (size_t i = 0; i < sizeof switches / sizeof *switches && !st; i++) {
@@ -153,36 +164,42 @@ static enum status native_append(struct session *s, OrtSessionOptions *o, struct
 		return error_set(err, STATUS_UNAVAILABLE, "no device %s; native WebGPU's devices here: native", s->device);
 	s->device = "native";
 	if (!ort_has_provider(&own->library, EP))
-		return error_set(err, STATUS_UNAVAILABLE, "%s has no %s; `assay setup webgpu` brings a build that has it", own->library.path, EP);
+		return error_set(err, STATUS_UNAVAILABLE, "%s has no %s; `assay setup webgpu` brings a build that has it",
+			own->library.path, EP);
 	if ((st = find_adapter(&s->arena, &own->library, &v, err)) || (st = read_options(s, &pairs, err)))
 		return st;
 	session_set_option(s, "adapter", v.name);
-	return ort_check(api, api->SessionOptionsAppendExecutionProvider(o, "WebGPU", pairs.keys, pairs.values, pairs.count), "giving the session its provider", err);
+	return ort_check(api, api->SessionOptionsAppendExecutionProvider(o, "WebGPU", pairs.keys, pairs.values, pairs.count),
+		"giving the session its provider", err);
 }
 
 const struct ort_provider ort_webgpu = { EP, native_devices, native_append, .unrecorded = true };
 
 // ---- a GPU that is not here ---------------------------------------------------------------------------------------------
 
-static const struct ort_plugin plugin = { "onnxruntime-ep-webgpu", "libonnxruntime_providers_webgpu.so", "webgpu.virtual", "webgpu" };
+static const struct ort_plugin plugin = { "onnxruntime-ep-webgpu", "libonnxruntime_providers_webgpu.so", "webgpu.virtual",
+	"webgpu" };
 
-static enum status virtual_devices(const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+static enum status virtual_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
 {
 	const OrtEpDevice *const *devices;
 	const char *path;
 	size_t count;
 	enum status st;
 
-	if ((st = ort_plugin_load(out->arena, l, env, &plugin, &path, err)) || (st = ort_plugin_devices(out->arena, l, env, path, &devices, &count, err)))
+	if ((st = ort_plugin_load(out->arena, l, env, &plugin, &path, err)) ||
+		(st = ort_plugin_devices(out->arena, l, env, path, &devices, &count, err)))
 		return st;
-	device_add(out, &(struct device){
-		.provider = p->name,
-		.name = "virtual",
-		.description = "a GPU that is not here: what compiles for it is not run",
-		.emulated = true,
-		.compiles_only = true,
-		.features = arena_printf(out->arena, "plugin %s", ort_plugin_version(l, devices[0])),
-	});
+	device_add(out,
+		&(struct device){
+			.provider = p->name,
+			.name = "virtual",
+			.description = "a GPU that is not here: what compiles for it is not run",
+			.emulated = true,
+			.compiles_only = true,
+			.features = arena_printf(out->arena, "plugin %s", ort_plugin_version(l, devices[0])),
+		});
 	return STATUS_OK;
 }
 

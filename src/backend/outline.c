@@ -3,10 +3,10 @@
 // may hold gigabytes of weights and this runs in the process whose memory is being measured.
 //
 //   ModelProto.graph = 7
-//   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3, t = 5))
-//   .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12
-//   TensorProto: dims = 1, data_type = 2, raw_data = 9.   AttributeProto: g = 6, graphs = 11
-//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param = 2))))
+//   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3,
+//   t = 5)) .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12 TensorProto: dims = 1, data_type
+//   = 2, raw_data = 9.   AttributeProto: g = 6, graphs = 11 ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1
+//   (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param = 2))))
 #include "backend/outline.h"
 
 #include <string.h>
@@ -115,13 +115,17 @@ struct known {
 	const uint8_t *name;
 	size_t length;
 	enum dtype dtype;
-	size_t input;                        // the input whose numbers these are, counted from 1; 0: of none
-	int64_t dim[2];                      // of a table: its first two dimensions; 0: no table
-	size_t node;                         // the node that gives it, counted from 1; 0: none
+	size_t input;   // the input whose numbers these are, counted from 1; 0: of none
+	int64_t dim[2]; // of a table: its first two dimensions; 0: no table
+	size_t node;    // the node that gives it, counted from 1; 0: none
 };
 // Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not
 // our time.
-struct names { struct known *slots; size_t mask; struct known lost; };
+struct names {
+	struct known *slots;
+	size_t mask;
+	struct known lost;
+};
 enum { PROBES_MOST = 256, NAMES_MOST = 1 << 20 };
 
 static void names_init(struct names *t, struct arena *a, size_t count)
@@ -194,7 +198,7 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, st
 	}
 	for (size_t i = 0; i < inputs; i++)
 		slot(&names, wire_of(o->inputs[i].name));
-	for (w = graph; inputs && next(&w, &f, r);) {            // before IR 4 every initializer was an input too
+	for (w = graph; inputs && next(&w, &f, r);) { // before IR 4 every initializer was an input too
 		struct wire name = f.bytes;
 		struct known *k = NULL;
 
@@ -268,8 +272,8 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 	return is(op, "Where CastLike DequantizeLinear") ? second : first;
 }
 
-static const char moves[] =
-	"Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather GatherElements GatherND Shape Size";
+static const char moves[] = "Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather "
+			    "GatherElements GatherND Shape Size";
 
 static bool is_half(enum dtype t)
 {
@@ -319,10 +323,11 @@ static void type_node(struct names *t, struct outline_node *n, struct wire node,
 	w = node;
 	for (size_t outputs = 0; next(&w, &f, r);)
 		if (f.number == 2 && f.kind == 2 && f.bytes.at < f.bytes.end)
-			slot(t, f.bytes)->dtype = outputs++ && is(op, "TopK MaxPool Dropout LayerNormalization") ? DTYPE_NONE : out;
+			slot(t, f.bytes)->dtype =
+				outputs++ && is(op, "TopK MaxPool Dropout LayerNormalization") ? DTYPE_NONE : out;
 }
 
-enum { GRAPHS_DEEP = 8 };        // branches within branches that are looked into
+enum { GRAPHS_DEEP = 8 }; // branches within branches that are looked into
 
 // An upper bound of the names in a graph and, above GRAPHS_DEEP, its branches.
 static size_t count_names(struct wire graph, int depth, struct reading *r)
@@ -378,16 +383,20 @@ void outline_types(struct outline *o, struct arena *a, const void *onnx, size_t 
 static const char of_weights[] = "DequantizeLinear MatMulNBits MatMulBnb4 MatMulFpQ4 GatherBlockQuantized QMoE";
 static const char of_scales[] =
 	"QuantizeLinear QLinearMatMul QLinearConv QLinearAdd QLinearMul QLinearSoftmax QLinearSigmoid QLinearLeakyRelu"
-	" QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearReduceMean QLinearWhere QGemm QOrderedMatMul QOrderedAttention";
-static const char of_run[] =
-	"DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 MatMulIntegerToFloat ConvInteger"
-	" QAttention QEmbedLayerNormalization";
+	" QLinearAveragePool QLinearGlobalAveragePool QLinearConcat QLinearReduceMean QLinearWhere QGemm QOrderedMatMul "
+	"QOrderedAttention";
+static const char of_run[] = "DynamicQuantizeLinear DynamicQuantizeMatMul DynamicQuantizeLSTM MatMulInteger MatMulInteger16 "
+			     "MatMulIntegerToFloat ConvInteger"
+			     " QAttention QEmbedLayerNormalization";
 
 static const char of_chance[] = "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli";
 
 static void take_operator(struct outline_arithmetic *out, struct arena *a, struct wire op)
 {
-	unsigned of = is(op, of_run) ? OUTLINE_DYNAMIC : is(op, of_scales) ? OUTLINE_STATIC : is(op, of_weights) ? OUTLINE_WEIGHTS : 0;
+	unsigned of = is(op, of_run) ? OUTLINE_DYNAMIC
+		: is(op, of_scales)  ? OUTLINE_STATIC
+		: is(op, of_weights) ? OUTLINE_WEIGHTS
+				     : 0;
 
 	out->of |= of;
 	if (of && !out->quantised)
@@ -457,10 +466,10 @@ struct live {
 	struct wire *node;
 	bool *is;
 	size_t count;
-	size_t *open, open_count;            // nodes that lead to an output and are not yet looked into
+	size_t *open, open_count; // nodes that lead to an output and are not yet looked into
 	struct names values, functions;
-	bool calls;                          // one of them calls a function of the model
-	bool all;                            // it cannot be told: all of them do
+	bool calls; // one of them calls a function of the model
+	bool all;   // it cannot be told: all of them do
 	struct reading reading;
 };
 
@@ -515,7 +524,8 @@ static void take_values(struct live *l, struct wire graph)
 			continue;
 		l->node[i++] = f.bytes;
 		while (next(&f.bytes, &g, &l->reading)) {
-			struct known *k = g.number == 2 && g.kind == 2 && g.bytes.at < g.bytes.end ? slot(&l->values, g.bytes) : NULL;
+			struct known *k =
+				g.number == 2 && g.kind == 2 && g.bytes.at < g.bytes.end ? slot(&l->values, g.bytes) : NULL;
 
 			l->all = l->all || (k && (k->node || k == &l->values.lost));
 			if (k)
@@ -583,7 +593,7 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 	while (next(&w, &f, &r)) {
 		if (f.number == 7 && f.kind == 2 && live.all)
 			take_nodes(out, a, f.bytes, 1, 0, &r);
-		if (f.number == 25 && f.kind == 2 && live.calls)         // ModelProto.functions
+		if (f.number == 25 && f.kind == 2 && live.calls) // ModelProto.functions
 			take_nodes(out, a, f.bytes, 7, 1, &r);
 	}
 }
@@ -592,7 +602,9 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 
 enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
 
-struct weigher { uint64_t of[DTYPE_COUNT]; };
+struct weigher {
+	uint64_t of[DTYPE_COUNT];
+};
 
 // Saturates: a file may claim any shape.
 static uint64_t times(uint64_t x, uint64_t y)
@@ -709,7 +721,8 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 
 // ---- tables -------------------------------------------------------------------------------------------------------------
 
-static const char arranges[] = "Cast CastLike Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Expand Tile Split Concat Clip Where Dropout";
+static const char arranges[] =
+	"Cast CastLike Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Expand Tile Split Concat Clip Where Dropout";
 static const char keeps_rows[] = "Cast CastLike Identity Dropout DequantizeLinear QuantizeLinear";
 
 struct tables {
@@ -812,7 +825,7 @@ static void follow_graph(struct tables *t, struct wire graph, int depth)
 	struct wire at = graph;
 	struct wire_field f;
 
-	while (next(&at, &f, &t->reading))           // weights may stand behind the nodes that read them
+	while (next(&at, &f, &t->reading)) // weights may stand behind the nodes that read them
 		if (f.number == 5 && f.kind == 2)
 			read_table(t, f.bytes, (struct wire){ 0 });
 	for (at = graph; next(&at, &f, &t->reading);)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the Vulkan loader for adapters, by eight functions of its C interface (Vulkan 1.0 to 1.2, which later versions keep). The
-// few structures that they need are written down here as the specification lays them out, so that no header of Vulkan is wanted to build.
+// few structures that they need are written down here as the specification lays them out, so that no header of Vulkan is wanted
+// to build.
 #include "backend/vulkan.h"
 
 #include <dlfcn.h>
@@ -124,7 +125,7 @@ typedef void *handle;
 typedef void (*function)(void);
 
 enum { SUCCESS = 0, INCOMPLETE = 5, INITIALIZATION_FAILED = -3, INCOMPATIBLE_DRIVER = -9 };
-enum {                                       // VkStructureType
+enum { // VkStructureType
 	INSTANCE_CREATE_INFO = 1,
 	APPLICATION_INFO = 0,
 	PROPERTIES_2 = 1000059001,
@@ -152,20 +153,44 @@ struct instance_info {
 	uint32_t extension_count;
 	const char *const *extensions;
 };
-struct properties {                          // limits and more come behind; room is left for them
+struct properties { // limits and more come behind; room is left for them
 	uint32_t api_version, driver_version, vendor_id, device_id, type;
 	char name[256];
 	uint64_t rest[512];
 };
-struct properties_2 { int type; void *next; struct properties properties; };
-struct driver_properties { int type; void *next; uint32_t id; char name[256], info[256]; uint8_t conformance[4]; uint32_t rest[8]; };
-struct features_2 { int type; void *next; uint32_t features[128]; };
-struct float16_int8 { int type; void *next; uint32_t float16, int8; };
+struct properties_2 {
+	int type;
+	void *next;
+	struct properties properties;
+};
+struct driver_properties {
+	int type;
+	void *next;
+	uint32_t id;
+	char name[256], info[256];
+	uint8_t conformance[4];
+	uint32_t rest[8];
+};
+struct features_2 {
+	int type;
+	void *next;
+	uint32_t features[128];
+};
+struct float16_int8 {
+	int type;
+	void *next;
+	uint32_t float16, int8;
+};
 struct memory_properties {
 	uint32_t type_count;
-	struct { uint32_t flags, heap; } types[32];
+	struct {
+		uint32_t flags, heap;
+	} types[32];
 	uint32_t heap_count;
-	struct { uint64_t nbytes; uint32_t flags; } heaps[16];
+	struct {
+		uint64_t nbytes;
+		uint32_t flags;
+	} heaps[16];
 };
 
 struct vulkan {
@@ -201,8 +226,14 @@ static void read_adapter(struct vulkan_adapter *out, struct arena *a, const stru
 
 	v->properties(device, &p);
 	p.name[sizeof p.name - 1] = 0;
-	*out = (struct vulkan_adapter){ .name = arena_strdup(a, p.name), .type = type_word(p.type), .api_version = version_text(a, p.api_version),
-		.vendor_id = p.vendor_id, .device_id = p.device_id, .float16 = -1, .int8 = -1, .software = text_is(type_word(p.type), "cpu") };
+	*out = (struct vulkan_adapter){ .name = arena_strdup(a, p.name),
+		.type = type_word(p.type),
+		.api_version = version_text(a, p.api_version),
+		.vendor_id = p.vendor_id,
+		.device_id = p.device_id,
+		.float16 = -1,
+		.int8 = -1,
+		.software = text_is(type_word(p.type), "cpu") };
 	if (v->memory) {
 		v->memory(device, &memory);
 		for (uint32_t i = 0; i < memory.heap_count && i < 16; i++)
@@ -246,7 +277,8 @@ static enum status no_driver(struct arena *a, struct error *err)
 	const char *drivers = driver_list(a);
 
 	if (!*drivers)
-		return error_set(err, STATUS_UNAVAILABLE, "no Vulkan driver is installed: the loader libvulkan.so.1 is here, but no manifest vulkan/icd.d/*.json; "
+		return error_set(err, STATUS_UNAVAILABLE,
+			"no Vulkan driver is installed: the loader libvulkan.so.1 is here, but no manifest vulkan/icd.d/*.json; "
 			"install the graphics driver (mesa-vulkan-drivers, or the vendor's), or set VK_DRIVER_FILES");
 	return error_set(err, STATUS_UNAVAILABLE, "no Vulkan driver works here; the loader tried %s", drivers);
 }
@@ -264,7 +296,8 @@ enum status vulkan_adapters(struct arena *a, struct vulkan_adapter **out, size_t
 	if (!library) {
 		const char *why = dlerror();
 
-		return error_set(err, STATUS_UNAVAILABLE, "the Vulkan loader cannot be opened: %s; install libvulkan1", why ? why : "libvulkan.so.1");
+		return error_set(err, STATUS_UNAVAILABLE, "the Vulkan loader cannot be opened: %s; install libvulkan1",
+			why ? why : "libvulkan.so.1");
 	}
 	*(void **)&v.get = dlsym(library, "vkGetInstanceProcAddr");
 	if (!v.get)
@@ -304,6 +337,8 @@ enum status vulkan_adapters(struct arena *a, struct vulkan_adapter **out, size_t
 	if ((result == SUCCESS || result == INCOMPLETE) && n)
 		return STATUS_OK;
 	if (result == SUCCESS || result == INITIALIZATION_FAILED)
-		return error_set(err, STATUS_UNAVAILABLE, "the Vulkan drivers that are installed (%s) give no adapter", driver_list(a));
-	return error_set(err, STATUS_UNAVAILABLE, "Vulkan adapters cannot be listed: vkEnumeratePhysicalDevices gives %d", result);
+		return error_set(
+			err, STATUS_UNAVAILABLE, "the Vulkan drivers that are installed (%s) give no adapter", driver_list(a));
+	return error_set(
+		err, STATUS_UNAVAILABLE, "Vulkan adapters cannot be listed: vkEnumeratePhysicalDevices gives %d", result);
 }

@@ -25,8 +25,8 @@ enum { ALIGN = 16, FIRST_BLOCK = 8 << 10, LARGEST_BLOCK = 256 << 10 };
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size, used;                   // of data
-	size_t pad;                          // keeps data aligned
+	size_t size, used; // of data
+	size_t pad;        // keeps data aligned
 	unsigned char data[];
 };
 
@@ -39,7 +39,7 @@ struct arena_deferred {
 void out_of_memory(size_t nbytes)
 {
 	fprintf(stderr, "assay: out of memory (%zu bytes)\n", nbytes);
-	_exit(1);                            // no handlers, which may want memory, and no core
+	_exit(1); // no handlers, which may want memory, and no core
 }
 
 static struct arena_block *try_block(size_t size)

@@ -12,7 +12,7 @@
 struct arena_block;
 struct arena_deferred;
 
-struct arena {                       // all zero is a valid empty arena
+struct arena { // all zero is a valid empty arena
 	struct arena_block *blocks;
 	struct arena_deferred *deferred;
 };
@@ -26,7 +26,7 @@ void *arena_try(struct arena *a, size_t nbytes);
 void *arena_array(struct arena *a, size_t count, size_t size);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, count, type) ((type *)arena_array((a), (count), sizeof(type)))
-char *arena_strdup(struct arena *a, const char *s);                       // NULL gives NULL
+char *arena_strdup(struct arena *a, const char *s); // NULL gives NULL
 char *arena_strndup(struct arena *a, const char *s, size_t length);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // "first" "between" "second", or the one that is not NULL as it is; NULL of two NULL.

@@ -36,18 +36,19 @@ char *cache_dir(struct arena *a)
 	if (own && *own) {
 		size_t n = strlen(own);
 
-		while (n > 1 && own[n - 1] == '/')               // behind a slash lstat follows a link
+		while (n > 1 && own[n - 1] == '/') // behind a slash lstat follows a link
 			n--;
 		return arena_strndup(a, own, n);
 	}
-	if (xdg && *xdg == '/')                         // the XDG specification: a relative path is ignored
+	if (xdg && *xdg == '/') // the XDG specification: a relative path is ignored
 		return arena_printf(a, "%s/assay", xdg);
 	if (!home || !*home) {
 		found = find_user(geteuid(), &user, buffer, sizeof buffer);
 		home = found ? found->pw_dir : NULL;
 	}
 	// Everybody may make a name in /var/tmp: one's own, which is looked at like any other.
-	return home && *home ? arena_printf(a, "%s/.cache/assay", home) : arena_printf(a, "/var/tmp/assay-%ju", (uintmax_t)geteuid());
+	return home && *home ? arena_printf(a, "%s/.cache/assay", home)
+			     : arena_printf(a, "/var/tmp/assay-%ju", (uintmax_t)geteuid());
 }
 
 static bool is_ours(uid_t owner)
@@ -80,7 +81,8 @@ static enum status check_folder(const char *path, const struct stat *st, struct 
 		return refuse_owner(path, st->st_uid, err);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, STATUS_FAILED,
-			"%s: others may write into %s (mode %04o) and could put anything there; name another folder in ASSAY_CACHE, or empty it and `chmod go-w` it",
+			"%s: others may write into %s (mode %04o) and could put anything there; name another folder in "
+			"ASSAY_CACHE, or empty it and `chmod go-w` it",
 			prefix, path, (unsigned)(st->st_mode & 07777));
 	return STATUS_OK;
 }
@@ -101,12 +103,13 @@ static enum status check_above(const char *path, struct error *err)
 
 		if (!stat(real, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 			return error_set(err, STATUS_FAILED,
-				"%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another folder in "
+				"%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another "
+				"folder in "
 				"ASSAY_CACHE, or `chmod o-w` that one",
 				prefix, real, (unsigned)(st.st_mode & 07777), path);
 		if (!real[1])
 			return STATUS_OK;
-		slash[slash == real] = 0;                // the root keeps its slash
+		slash[slash == real] = 0; // the root keeps its slash
 	}
 }
 

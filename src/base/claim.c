@@ -22,9 +22,9 @@ enum { MOST_TRIES = 16 };
 static struct {
 	pthread_mutex_t mutex;
 	char token[CLAIM_TOKEN_LENGTH + 1];
-	char folder[4096];                   // the claims' folder then: a test has several caches
-	pid_t pid;                           // a forked process is another
-	char problem[2304];                  // "": none
+	char folder[4096];  // the claims' folder then: a test has several caches
+	pid_t pid;          // a forked process is another
+	char problem[2304]; // "": none
 } own = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static void new_token(char out[CLAIM_TOKEN_LENGTH + 1])
@@ -39,8 +39,8 @@ static bool is_token(const char *name)
 	return strlen(name) == CLAIM_TOKEN_LENGTH && strspn(name, "0123456789abcdef") == CLAIM_TOKEN_LENGTH;
 }
 
-// The file, locked, and still under its name: a sweeper may have had the lock between open and flock, and removed it. -1: not this one;
-// where `why` is filled not another one either.
+// The file, locked, and still under its name: a sweeper may have had the lock between open and flock, and removed it. -1: not
+// this one; where `why` is filled not another one either.
 static int take(const char *path, struct error *why)
 {
 	struct stat st;

@@ -18,7 +18,14 @@
 #include "base/process.h"
 #include "base/text.h"
 
-enum { READ_NBYTES = 1 << 20, TOLD_NBYTES = 16 << 20, REMEMBERED_NBYTES = 1 << 20, AWAITED_NBYTES = 256 << 20, NOTE_MOST = 256, MOST_TRIES = 3 };
+enum {
+	READ_NBYTES = 1 << 20,
+	TOLD_NBYTES = 16 << 20,
+	REMEMBERED_NBYTES = 1 << 20,
+	AWAITED_NBYTES = 256 << 20,
+	NOTE_MOST = 256,
+	MOST_TRIES = 3
+};
 
 static const int64_t settled_ns = 2000000000;
 
@@ -29,8 +36,8 @@ static int64_t since_epoch(struct timespec t)
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && since_epoch(a->st_mtim) == since_epoch(b->st_mtim) &&
-		since_epoch(a->st_ctim) == since_epoch(b->st_ctim);
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+		since_epoch(a->st_mtim) == since_epoch(b->st_mtim) && since_epoch(a->st_ctim) == since_epoch(b->st_ctim);
 }
 
 // How long ago the file was changed; negative where its clock is ahead of ours.
@@ -56,8 +63,8 @@ static const char *note_path(struct arena *a, const struct stat *st)
 
 static const char *note_facts(struct arena *a, const struct stat *st)
 {
-	return arena_printf(a, "%jd %jd.%09ld %jd.%09ld ", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
-		(intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+	return arena_printf(a, "%jd %jd.%09ld %jd.%09ld ", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
+		st->st_mtim.tv_nsec, (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
 }
 
 static bool recall(char out[65], const struct stat *st)
@@ -66,13 +73,13 @@ static bool recall(char out[65], const struct stat *st)
 	const char *facts = note_facts(&a, st), *path = note_path(&a, st);
 	size_t nbytes, n = strlen(facts);
 	char *note;
-	bool known = path && !file_read(&a, path, NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 && !memcmp(note, facts, n) &&
-		strspn(note + n, "0123456789abcdef") == 64;
+	bool known = path && !file_read(&a, path, NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 &&
+		!memcmp(note, facts, n) && strspn(note + n, "0123456789abcdef") == 64;
 
 	if (known) {
 		memcpy(out, note + n, 64);
 		out[64] = 0;
-		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);    // used now: the oldest is trimmed first
+		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); // used now: the oldest is trimmed first
 	}
 	arena_done(&a);
 	return known;
@@ -93,7 +100,9 @@ static void remember(const char digest[65], const struct stat *st)
 
 static enum status tell(struct digest_watch *watch, uint64_t done, const char *path, struct error *err)
 {
-	if (watch && watch->progress && watch->progress(watch->context, watch->done + done, watch->total > watch->done + done ? watch->total : watch->done + done))
+	if (watch && watch->progress &&
+		watch->progress(watch->context, watch->done + done,
+			watch->total > watch->done + done ? watch->total : watch->done + done))
 		return error_set(err, STATUS_INTERRUPTED, "%s: stopped while it was hashed", path);
 	return STATUS_OK;
 }
@@ -114,7 +123,11 @@ static enum status hash_content(
 	while (!s && n > 0) {
 		// Read, not mapped: a file on a failing disk, or one that is cut meanwhile, is an error here, not a signal.
 		// At the end one byte is asked for, to see that there is none.
-		n = pread(fd, buffer, nbytes - done > READ_NBYTES ? READ_NBYTES : nbytes > done ? (size_t)(nbytes - done) : 1, (off_t)done);
+		n = pread(fd, buffer,
+			nbytes - done > READ_NBYTES ? READ_NBYTES
+				: nbytes > done     ? (size_t)(nbytes - done)
+						    : 1,
+			(off_t)done);
 		if (n < 0 && errno == EINTR) {
 			n = 1;
 			continue;
@@ -136,14 +149,16 @@ static enum status hash_content(
 	return s;
 }
 
-// A large file that was just written would be hashed by every process that asks: waiting until its digest may be remembered costs less.
+// A large file that was just written would be hashed by every process that asks: waiting until its digest may be remembered costs
+// less.
 static enum status let_settle(int fd, const char *path, struct stat *st, struct error *err)
 {
 	int64_t age = age_ns(st);
 
 	if (st->st_size < AWAITED_NBYTES || age < 0 || age >= settled_ns)
 		return STATUS_OK;
-	nanosleep(&(struct timespec){ .tv_sec = (settled_ns - age) / 1000000000, .tv_nsec = (settled_ns - age) % 1000000000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_sec = (settled_ns - age) / 1000000000, .tv_nsec = (settled_ns - age) % 1000000000 },
+		NULL);
 	return fstat(fd, st) ? error_errno(err, "%s", path) : STATUS_OK;
 }
 

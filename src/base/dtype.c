@@ -10,9 +10,8 @@ static const struct {
 	const char *safetensors, *word;
 	int onnx;
 	size_t size;
-} types[DTYPE_COUNT] = {
-	{"NONE", "none", 0, 0},
-#define X(code, st, word, onnx, size) {st, word, onnx, size},
+} types[DTYPE_COUNT] = { { "NONE", "none", 0, 0 },
+#define X(code, st, word, onnx, size) { st, word, onnx, size },
 	DTYPE_LIST(X)
 #undef X
 };
@@ -22,11 +21,28 @@ static const struct {
 	const char *word;
 	enum dtype dtype;
 } spellings[] = {
-	{"float32", DTYPE_F32}, {"float", DTYPE_F32}, {"float16", DTYPE_F16}, {"half", DTYPE_F16}, {"fp16", DTYPE_F16},
-	{"fp32", DTYPE_F32}, {"bfloat16", DTYPE_BF16}, {"float64", DTYPE_F64}, {"double", DTYPE_F64}, {"int64", DTYPE_I64},
-	{"long", DTYPE_I64}, {"int32", DTYPE_I32}, {"int", DTYPE_I32}, {"int16", DTYPE_I16}, {"int8", DTYPE_I8},
-	{"uint64", DTYPE_U64}, {"uint32", DTYPE_U32}, {"uint16", DTYPE_U16}, {"uint8", DTYPE_U8}, {"boolean", DTYPE_BOOL},
-	{"float8_e4m3fn", DTYPE_F8_E4M3}, {"float8_e5m2", DTYPE_F8_E5M2},
+	{ "float32", DTYPE_F32 },
+	{ "float", DTYPE_F32 },
+	{ "float16", DTYPE_F16 },
+	{ "half", DTYPE_F16 },
+	{ "fp16", DTYPE_F16 },
+	{ "fp32", DTYPE_F32 },
+	{ "bfloat16", DTYPE_BF16 },
+	{ "float64", DTYPE_F64 },
+	{ "double", DTYPE_F64 },
+	{ "int64", DTYPE_I64 },
+	{ "long", DTYPE_I64 },
+	{ "int32", DTYPE_I32 },
+	{ "int", DTYPE_I32 },
+	{ "int16", DTYPE_I16 },
+	{ "int8", DTYPE_I8 },
+	{ "uint64", DTYPE_U64 },
+	{ "uint32", DTYPE_U32 },
+	{ "uint16", DTYPE_U16 },
+	{ "uint8", DTYPE_U8 },
+	{ "boolean", DTYPE_BOOL },
+	{ "float8_e4m3fn", DTYPE_F8_E4M3 },
+	{ "float8_e5m2", DTYPE_F8_E5M2 },
 };
 
 static enum dtype checked(enum dtype t)
@@ -34,10 +50,22 @@ static enum dtype checked(enum dtype t)
 	return (size_t)t < DTYPE_COUNT ? t : DTYPE_NONE;
 }
 
-size_t dtype_size(enum dtype t) { return types[checked(t)].size; }
-const char *dtype_word(enum dtype t) { return types[checked(t)].word; }
-const char *dtype_safetensors(enum dtype t) { return types[checked(t)].safetensors; }
-int dtype_onnx(enum dtype t) { return types[checked(t)].onnx; }
+size_t dtype_size(enum dtype t)
+{
+	return types[checked(t)].size;
+}
+const char *dtype_word(enum dtype t)
+{
+	return types[checked(t)].word;
+}
+const char *dtype_safetensors(enum dtype t)
+{
+	return types[checked(t)].safetensors;
+}
+int dtype_onnx(enum dtype t)
+{
+	return types[checked(t)].onnx;
+}
 
 enum dtype dtype_find(const char *word)
 {
@@ -79,15 +107,15 @@ static float float_of(uint32_t u)
 uint16_t f16_of_f32(float x)
 {
 	uint32_t u = bits_of(x), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
-	if (a > 0x7F800000)                                     // NaN: quiet, upper payload bits kept
+	if (a > 0x7F800000) // NaN: quiet, upper payload bits kept
 		return (uint16_t)(sign | 0x7E00 | (a >> 13 & 0x3FF));
-	if (a >= 0x477FF000)                                    // 65520 and more round to infinity
+	if (a >= 0x477FF000) // 65520 and more round to infinity
 		return (uint16_t)(sign | 0x7C00);
-	if (a >= 0x38800000) {                                  // a normal half: rebias by 127 - 15, drop 13 bits
+	if (a >= 0x38800000) { // a normal half: rebias by 127 - 15, drop 13 bits
 		uint32_t r = a - 0x38000000;
 		return (uint16_t)(sign | ((r + 0xFFF + (r >> 13 & 1)) >> 13));
 	}
-	if (a < 0x33000000)                                     // below half of the smallest subnormal
+	if (a < 0x33000000) // below half of the smallest subnormal
 		return (uint16_t)sign;
 	// Subnormal: the mantissa with its hidden bit in units of 2^-24, rounded to nearest even.
 	uint32_t shift = 126 - (a >> 23), m = (a & 0x7FFFFF) | 0x800000;
@@ -109,7 +137,7 @@ float f32_of_f16(uint16_t h)
 uint16_t bf16_of_f32(float x)
 {
 	uint32_t u = bits_of(x);
-	if ((u & 0x7FFFFFFF) > 0x7F800000)                      // NaN: rounding could carry it into infinity
+	if ((u & 0x7FFFFFFF) > 0x7F800000) // NaN: rounding could carry it into infinity
 		return (uint16_t)(u >> 16 | 0x40);
 	return (uint16_t)((u + 0x7FFF + (u >> 16 & 1)) >> 16);
 }

@@ -72,8 +72,10 @@ enum status error_prefix(struct error *err, const char *format, ...)
 enum status error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno;
-	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE : code == ENOMEM ? STATUS_NO_MEMORY
-		: code == EMFILE || code == ENFILE ? STATUS_NOT_ASKED : STATUS_FAILED;
+	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE
+		: code == ENOMEM                                               ? STATUS_NO_MEMORY
+		: code == EMFILE || code == ENFILE                             ? STATUS_NOT_ASKED
+									       : STATUS_FAILED;
 	if (!err)
 		return status;
 	char text[sizeof err->text], reason[256];

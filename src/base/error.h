@@ -10,7 +10,7 @@
 
 struct error {
 	enum status status;
-	char text[2048];             // one sentence, no newline at the end; cut with "..." when longer
+	char text[2048]; // one sentence, no newline at the end; cut with "..." when longer
 };
 
 enum status error_set(struct error *err, enum status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -41,7 +41,8 @@ static int open_regular(const char *path, struct stat *st, enum status *s, struc
 		return -1;
 	}
 	if (!S_ISREG(st->st_mode)) {
-		*s = error_set(err, STATUS_BAD_INPUT, "%s: %s, not a file", path, S_ISDIR(st->st_mode) ? "a folder" : "a special file");
+		*s = error_set(
+			err, STATUS_BAD_INPUT, "%s: %s, not a file", path, S_ISDIR(st->st_mode) ? "a folder" : "a special file");
 		close(fd);
 		return -1;
 	}
@@ -57,7 +58,8 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 		return s;
 	if ((uint64_t)st.st_size > limit) {
 		close(fd);
-		return error_set(err, STATUS_BAD_INPUT, "%s: %lld bytes; at most %zu are read", path, (long long)st.st_size, limit);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: %lld bytes; at most %zu are read", path, (long long)st.st_size, limit);
 	}
 	// /proc files say 0 bytes and hold more, so read to the end, not to st_size.
 	size_t capacity = st.st_size ? (size_t)st.st_size + 1 : limit < 65536 ? limit + 1 : 65536, length = 0;
@@ -87,7 +89,7 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 	if (!data)
 		return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory for %zu bytes", path, capacity);
 	if (s == STATUS_OK) {
-		data[length] = 0;                       // there is room: the last read had some, and gave nothing
+		data[length] = 0; // there is room: the last read had some, and gave nothing
 		arena_defer(a, free, data);
 		*out = data;
 		*nbytes = length;
@@ -115,7 +117,7 @@ enum status file_check_holes(int fd, const char *path, struct error *err)
 				"%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again",
 				path, (long long)st.st_size, (long long)data);
 		if (from < 0 || (hole = lseek(fd, from, SEEK_HOLE)) < 0)
-			return STATUS_OK;                // a file system without maps
+			return STATUS_OK; // a file system without maps
 		data += hole - from;
 		at = hole;
 	}
@@ -154,7 +156,7 @@ enum status file_map(struct arena *a, const char *path, const uint8_t **out, siz
 	if (s != STATUS_OK)
 		return s;
 	struct mapping *m = ARENA_NEW(a, struct mapping);
-	*m = (struct mapping){at, (size_t)st.st_size};
+	*m = (struct mapping){ at, (size_t)st.st_size };
 	arena_defer(a, unmap, m);
 	*out = at;
 	*nbytes = m->nbytes;
@@ -180,7 +182,8 @@ static enum status replace(const char *path, const void *data, size_t nbytes, bo
 {
 	static atomic_uint serial;
 	char temporary[4096];
-	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(), atomic_fetch_add(&serial, 1));
+	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(),
+		atomic_fetch_add(&serial, 1));
 	if (n < 0 || (size_t)n >= sizeof temporary)
 		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -276,7 +279,8 @@ static enum status mkdirs(const char *path, mode_t mode, struct error *err)
 	char part[4096];
 	size_t length = strlen(path);
 	if (!length || length >= sizeof part)
-		return error_set(err, STATUS_BAD_INPUT, "%s: %s", length ? path : "(empty path)", length ? "the path is too long" : "not a folder");
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", length ? path : "(empty path)",
+			length ? "the path is too long" : "not a folder");
 	memcpy(part, path, length + 1);
 	for (size_t i = 1; i <= length; i++) {
 		if (part[i] && part[i] != '/')

@@ -24,17 +24,17 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err);
 // All of it at this offset of an open file. 0, or errno.
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
-enum status file_mkdirs(const char *path, struct error *err);              // mkdir -p
-enum status file_mkdirs_private(const char *path, struct error *err);      // what is made has mode 0700
+enum status file_mkdirs(const char *path, struct error *err);         // mkdir -p
+enum status file_mkdirs_private(const char *path, struct error *err); // what is made has mode 0700
 // BAD_INPUT for a file of more than 1 GiB of which its disk holds less than a 64th: what a few bytes made that large (`truncate`,
 // a download that was only begun) reads as zeros for hours.
 enum status file_check_holes(int fd, const char *path, struct error *err);
-bool file_exists(const char *path);                                        // follows links
+bool file_exists(const char *path); // follows links
 bool file_is_dir(const char *path);
-// Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the lock
-// is worth nothing. Follows no link.
+// Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the
+// lock is worth nothing. Follows no link.
 bool file_lies_at(int fd, const char *path);
-uint64_t file_free_bytes(const char *path);                                // free space of the file system that holds path or its nearest parent
-enum status file_remove_tree(const char *path, struct error *err);         // rm -rf; absent is fine
+uint64_t file_free_bytes(const char *path); // free space of the file system that holds path or its nearest parent
+enum status file_remove_tree(const char *path, struct error *err); // rm -rf; absent is fine
 
 #endif

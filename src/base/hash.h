@@ -8,12 +8,14 @@
 
 #include <nettle/sha2.h>
 
-struct hash { struct sha256_ctx sha; };
+struct hash {
+	struct sha256_ctx sha;
+};
 
 void hash_init(struct hash *h);
 void hash_add(struct hash *h, const void *data, size_t nbytes);
-void hash_add_text(struct hash *h, const char *s);            // with its terminator, so that "ab","c" differs from "a","bc"
-void hash_hex(struct hash *h, char out[65]);                  // 64 lower-case digits and NUL; the hash is finished
+void hash_add_text(struct hash *h, const char *s); // with its terminator, so that "ab","c" differs from "a","bc"
+void hash_hex(struct hash *h, char out[65]);       // 64 lower-case digits and NUL; the hash is finished
 
 uint64_t fnv1a64(const void *data, size_t nbytes);
 // splitmix64's output for counter i of a stream (Steele, Lea, Flood 2014): i counts from 0.

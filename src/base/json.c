@@ -68,7 +68,8 @@ size_t json_weight(const char *data, size_t nbytes, size_t most)
 			break;
 		case '"':
 			p = skip_string(p, end);
-			weight += WEIGHT_STRING + (size_t)(p - from) * (p - from > LONG_STRING ? 3 : 1);       // read through a buffer that doubles
+			weight += WEIGHT_STRING +
+				(size_t)(p - from) * (p - from > LONG_STRING ? 3 : 1); // read through a buffer that doubles
 			break;
 		case ' ':
 		case '\t':
@@ -83,7 +84,9 @@ size_t json_weight(const char *data, size_t nbytes, size_t most)
 			p = skip_word(p, end);
 			p += p == from;
 			// What Python writes as NaN becomes an object (checkpoint.h).
-			weight += (*from >= '0' && *from <= '9') || (*from == '-' && p - from > 1 && from[1] != 'I') ? WEIGHT_NUMBER : WEIGHT_WORD;
+			weight += (*from >= '0' && *from <= '9') || (*from == '-' && p - from > 1 && from[1] != 'I')
+				? WEIGHT_NUMBER
+				: WEIGHT_WORD;
 		}
 	}
 	return weight + (size_t)(p - data);
@@ -104,14 +107,15 @@ enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t
 		return too_heavy(name, nbytes, err);
 	json_t *v = json_loadb(nbytes ? data : "", nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
 	if (!v)
-		return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
 	*out = v;
 	return STATUS_OK;
 }
 
 enum status json_file(const char *path, size_t limit, json_t **out, struct error *err)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	char *data;
 	size_t nbytes;
 	enum status s = file_read(&a, path, limit, &data, &nbytes, err);
@@ -158,7 +162,7 @@ static const char *skip_value(const char *p, const char *end)
 
 struct json_walk json_members(const char *data, size_t nbytes)
 {
-	const char *begin = nbytes > 0 ? data : "";        // of an empty file there may be no data
+	const char *begin = nbytes > 0 ? data : ""; // of an empty file there may be no data
 
 	return (struct json_walk){ .begin = begin, .at = begin, .end = begin + nbytes };
 }
@@ -248,7 +252,8 @@ enum status json_value(
 		return too_heavy(name, m->value_nbytes, err);
 	json_t *v = json_loadb(m->value, m->value_nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
 	if (!v)
-		return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (byte %td)", name, e.text, m->value - base + e.position);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (byte %td)", name, e.text, m->value - base + e.position);
 	*out = v;
 	return STATUS_OK;
 }
@@ -269,10 +274,10 @@ static enum status find_member(
 {
 	struct json_walk w = json_members(data, nbytes);
 	struct json_member m;
-	struct arena a = {0};
+	struct arena a = { 0 };
 	enum status s = STATUS_OK;
 
-	*out = (struct json_member){0};
+	*out = (struct json_member){ 0 };
 	while (s == STATUS_OK && json_next(&w, &m)) {
 		const char *its = json_key(&a, &m);
 		json_t *v = NULL;
@@ -323,12 +328,14 @@ enum status json_strings(const char *name, const char *data, size_t nbytes, cons
 			return s;
 		json_decref(v);
 		if (!pairs[n].name)
-			return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: a name that is no text (byte %td)", name, m.key - data);
+			return error_set(err, STATUS_BAD_INPUT, "%s: not valid JSON: a name that is no text (byte %td)", name,
+				m.key - data);
 	}
 	qsort(pairs, n, sizeof *pairs, by_name);
 	for (size_t i = 1; i < n; i++)
 		if (!strcmp(pairs[i - 1].name, pairs[i].name))
-			return error_set(err, STATUS_BAD_INPUT, "%s: duplicate key \"%.200s\" in \"%s\"", name, pairs[i].name, key);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: duplicate key \"%.200s\" in \"%s\"", name, pairs[i].name, key);
 	*out = pairs;
 	*count = n;
 	return STATUS_OK;

@@ -38,12 +38,12 @@ json_t *json_parse(const char *text);
 // It checks commas, colons and what stands around the members; a member's own texts are checked where they are read. Neither is a
 // name that comes twice noticed: the caller sorts them.
 struct json_member {
-	const char *key, *value;             // in the text: the key with its quotes, the value without blanks around it
+	const char *key, *value; // in the text: the key with its quotes, the value without blanks around it
 	size_t key_nbytes, value_nbytes;
 };
 struct json_walk {
 	const char *begin, *at, *end;
-	const char *error;                   // NULL: none yet
+	const char *error; // NULL: none yet
 	bool begun, done;
 };
 struct json_walk json_members(const char *data, size_t nbytes);
@@ -57,7 +57,9 @@ enum status json_value(
 
 // The members of the object under `key` of an object, all of them strings, sorted by name, no name twice: weight_map of an index
 // of shards. In `a`. BAD_INPUT also when there is no such object, or it is empty.
-struct json_pair { const char *name, *text; };
+struct json_pair {
+	const char *name, *text;
+};
 enum status json_strings(const char *name, const char *data, size_t nbytes, const char *key, struct arena *a,
 	struct json_pair **out, size_t *count, struct error *err);
 

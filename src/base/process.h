@@ -11,19 +11,19 @@
 
 struct process {
 	int64_t pid;
-	int64_t start_ticks;                 // field 22 of /proc/PID/stat
+	int64_t start_ticks; // field 22 of /proc/PID/stat
 	char boot_id[64];
-	int64_t pid_namespace;               // inode of /proc/self/ns/pid; 0 unknown
+	int64_t pid_namespace; // inode of /proc/self/ns/pid; 0 unknown
 };
 
 void process_self(struct process *out);
 // False only when it is certain: another boot, or in our own namespace no such process, another start time, a zombie.
 bool process_may_live(const struct process *p);
-// 64 random bits, the same for the life of this process and others in a forked one: for names of files that no other process makes, in
-// whatever PID namespace.
+// 64 random bits, the same for the life of this process and others in a forked one: for names of files that no other process
+// makes, in whatever PID namespace.
 uint64_t process_nonce(void);
-int64_t process_parent(int64_t pid);         // 0 when it is gone
-bool process_lives(int64_t pid);             // false: gone, or a zombie; one whose first thread alone has ended lives
+int64_t process_parent(int64_t pid); // 0 when it is gone
+bool process_lives(int64_t pid);     // false: gone, or a zombie; one whose first thread alone has ended lives
 
 // Every living process whose line of parents leads to `top`, without `top`, nearest first; how many, at most `most`. One that
 // leaves its session stays below as long as its parent lives, or as `top` is a subreaper (PR_SET_CHILD_SUBREAPER).

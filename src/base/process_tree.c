@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.h: the processes below one. Their numbers come from the kernel's lists of children (/proc/PID/task/TID/children), or
-// from everybody's parent where it was built without those. A list is a look at something that moves: a caller that ends processes
-// looks twice.
+// from everybody's parent where it was built without those. A list is a look at something that moves: a caller that ends
+// processes looks twice.
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
@@ -161,7 +161,7 @@ int64_t process_shared_kib(int64_t pid)
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-	most = process_kib(path, "RssShmem");            // of any kind, files of tmpfs among it
+	most = process_kib(path, "RssShmem"); // of any kind, files of tmpfs among it
 	if (most <= 0 || !maps_shared(pid))
 		return most < 0 ? -1 : 0;
 	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)pid);
@@ -177,5 +177,5 @@ int64_t process_shared_kib(int64_t pid)
 			all += kib;
 	}
 	fclose(f);
-	return all < most ? all : most;          // a file on a disk may be mapped for writing too
+	return all < most ? all : most; // a file on a disk may be mapped for writing too
 }

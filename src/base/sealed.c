@@ -99,7 +99,8 @@ enum status sealed_check(
 	hash_add(&h, digits + DIGITS, nbytes - (size_t)(digits - begin) - DIGITS);
 	hash_hex(&h, hex);
 	if (!text_is(says, hex) || memcmp(digits, hex, DIGITS) != 0)
-		return error_set(err, STATUS_BAD_INPUT, "%s does not hold what was written into it: its SHA-256 is another", path);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s does not hold what was written into it: its SHA-256 is another", path);
 	return STATUS_OK;
 }
 
@@ -158,8 +159,8 @@ bool sealed_folder_note(const char *folder, struct arena *a, const char **key, c
 {
 	const char *path = arena_printf(a, "%s/made.json", folder);
 	json_t *note = NULL;
-	bool good = !json_file(path, NOTE_MOST, &note, NULL) &&
-		json_unpack(note, "{s:s, s:s}", "key", key, "sha256", sha256) == 0;
+	bool good =
+		!json_file(path, NOTE_MOST, &note, NULL) && json_unpack(note, "{s:s, s:s}", "key", key, "sha256", sha256) == 0;
 
 	*key = good ? arena_strdup(a, *key) : NULL;
 	*sha256 = good ? arena_strdup(a, *sha256) : NULL;

@@ -28,11 +28,11 @@ enum status sealed_key(const char **key, const char **made_from, struct arena *a
 void sealed_add(json_t *object, const char *made_from);
 struct sealing {
 	struct hash hash;
-	char *digits;                        // in `head`
+	char *digits; // in `head`
 };
-void sealing_begin(struct sealing *s, char *head, size_t nbytes);    // the part of the file that holds the object; it comes first
+void sealing_begin(struct sealing *s, char *head, size_t nbytes); // the part of the file that holds the object; it comes first
 void sealing_data(struct sealing *s, const void *data, size_t nbytes);
-void sealing_end(struct sealing *s);                                 // writes the digits into `head`
+void sealing_end(struct sealing *s); // writes the digits into `head`
 
 // Reading: a file in memory whose first head_nbytes hold the JSON `object` with the two strings. `path`: its name has the key.
 // BAD_INPUT: it is not to be believed, and why.

@@ -14,7 +14,7 @@ static const struct {
 	const char *word, *sentence;
 	int exit_code;
 } verdicts[VERDICT_COUNT] = {
-#define X(code, word, exit, sentence) {word, sentence, exit},
+#define X(code, word, exit, sentence) { word, sentence, exit },
 	VERDICT_LIST(X)
 #undef X
 };
@@ -63,16 +63,24 @@ enum verdict verdict_find(const char *word)
 enum verdict verdict_of_status(enum status s)
 {
 	switch (s) {
-	case STATUS_OK: return VERDICT_UNJUDGED;
-	case STATUS_UNSUPPORTED: return VERDICT_UNSUPPORTED;
-	case STATUS_UNAVAILABLE: return VERDICT_UNAVAILABLE;
-	case STATUS_NO_MEMORY: return VERDICT_NO_MEMORY;
-	case STATUS_TIMEOUT: return VERDICT_TIMEOUT;
-	case STATUS_NOT_ASKED: return VERDICT_NOT_ASKED;
-	case STATUS_INTERRUPTED: return VERDICT_INTERRUPTED;
+	case STATUS_OK:
+		return VERDICT_UNJUDGED;
+	case STATUS_UNSUPPORTED:
+		return VERDICT_UNSUPPORTED;
+	case STATUS_UNAVAILABLE:
+		return VERDICT_UNAVAILABLE;
+	case STATUS_NO_MEMORY:
+		return VERDICT_NO_MEMORY;
+	case STATUS_TIMEOUT:
+		return VERDICT_TIMEOUT;
+	case STATUS_NOT_ASKED:
+		return VERDICT_NOT_ASKED;
+	case STATUS_INTERRUPTED:
+		return VERDICT_INTERRUPTED;
 	case STATUS_BAD_INPUT:
 	case STATUS_NO_SPACE:
-	case STATUS_FAILED: return VERDICT_FAILED;
+	case STATUS_FAILED:
+		return VERDICT_FAILED;
 	}
 	return VERDICT_FAILED;
 }

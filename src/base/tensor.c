@@ -48,33 +48,34 @@ const char *tensor_shape_text(int rank, const int64_t *dim, char *out, size_t si
 }
 
 // The bytes may be unaligned: tensors lie anywhere in a file.
-#define CASE(code, type, expression)                                            \
-	case code: {                                                            \
-		type x;                                                         \
-		memcpy(&x, (const char *)t->data + i * sizeof x, sizeof x);     \
-		return (double)(expression);                                    \
+#define CASE(code, type, expression) \
+	case code: { \
+		type x; \
+		memcpy(&x, (const char *)t->data + i * sizeof x, sizeof x); \
+		return (double)(expression); \
 	}
 
 double tensor_get(const struct tensor *t, size_t i)
 {
 	switch (t->dtype) {
-	CASE(DTYPE_F32, float, x)
-	CASE(DTYPE_F64, double, x)
-	CASE(DTYPE_F16, uint16_t, f32_of_f16(x))
-	CASE(DTYPE_BF16, uint16_t, f32_of_bf16(x))
-	CASE(DTYPE_I64, int64_t, x)
-	CASE(DTYPE_I32, int32_t, x)
-	CASE(DTYPE_I16, int16_t, x)
-	CASE(DTYPE_I8, int8_t, x)
-	CASE(DTYPE_U64, uint64_t, x)
-	CASE(DTYPE_U32, uint32_t, x)
-	CASE(DTYPE_U16, uint16_t, x)
-	CASE(DTYPE_U8, uint8_t, x)
-	CASE(DTYPE_BOOL, uint8_t, x != 0)
+		CASE(DTYPE_F32, float, x)
+		CASE(DTYPE_F64, double, x)
+		CASE(DTYPE_F16, uint16_t, f32_of_f16(x))
+		CASE(DTYPE_BF16, uint16_t, f32_of_bf16(x))
+		CASE(DTYPE_I64, int64_t, x)
+		CASE(DTYPE_I32, int32_t, x)
+		CASE(DTYPE_I16, int16_t, x)
+		CASE(DTYPE_I8, int8_t, x)
+		CASE(DTYPE_U64, uint64_t, x)
+		CASE(DTYPE_U32, uint32_t, x)
+		CASE(DTYPE_U16, uint16_t, x)
+		CASE(DTYPE_U8, uint8_t, x)
+		CASE(DTYPE_BOOL, uint8_t, x != 0)
 	case DTYPE_F8_E4M3:
 	case DTYPE_F8_E5M2:
 	case DTYPE_NONE:
-	case DTYPE_COUNT: break;
+	case DTYPE_COUNT:
+		break;
 	}
 	return NAN;
 }

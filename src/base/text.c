@@ -81,7 +81,7 @@ const char *text_get(const struct text *t)
 void text_done(struct text *t)
 {
 	free(t->data);
-	*t = (struct text){0};
+	*t = (struct text){ 0 };
 }
 
 bool text_is(const char *a, const char *b)

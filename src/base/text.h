@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct text {                        // all zero is a valid empty text
-	char *data;                  // NUL-terminated once anything was added; NULL before
+struct text {       // all zero is a valid empty text
+	char *data; // NUL-terminated once anything was added; NULL before
 	size_t length, capacity;
 };
 
@@ -23,8 +23,8 @@ void text_addv(struct text *t, const char *format, va_list ap);
 const char *text_get(const struct text *t);
 void text_done(struct text *t);
 
-bool text_is(const char *a, const char *b);                  // equal; NULL equals only NULL
-bool text_agree(const char *a, const char *b);               // equal, or one of them is NULL: not known
+bool text_is(const char *a, const char *b);    // equal; NULL equals only NULL
+bool text_agree(const char *a, const char *b); // equal, or one of them is NULL: not known
 bool text_starts(const char *s, const char *prefix);
 bool text_ends(const char *s, const char *suffix);
 // A whole decimal number within [min, max]; false on anything else, *out untouched.

@@ -10,7 +10,12 @@ size_t visible_utf8(const char *s, size_t left, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = !left ? 0 : p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : p[0] >= 0xE0 && p[0] < 0xF0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 0;
+	size_t n = !left                      ? 0
+		: p[0] < 0x80                 ? 1
+		: p[0] >= 0xC2 && p[0] < 0xE0 ? 2
+		: p[0] >= 0xE0 && p[0] < 0xF0 ? 3
+		: p[0] >= 0xF0 && p[0] < 0xF5 ? 4
+					      : 0;
 	uint32_t c = n < 2 ? p[0] : p[0] & (0xFFu >> (n + 1));
 
 	if (!n || n > left)
@@ -69,10 +74,17 @@ size_t visible_width(const char *s)
 static void add_escape(struct text *t, uint32_t c)
 {
 	switch (c) {
-	case '\n': text_add(t, "\\n"); break;
-	case '\t': text_add(t, "\\t"); break;
-	case '\r': text_add(t, "\\r"); break;
-	default: text_addf(t, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+	case '\n':
+		text_add(t, "\\n");
+		break;
+	case '\t':
+		text_add(t, "\\t");
+		break;
+	case '\r':
+		text_add(t, "\\r");
+		break;
+	default:
+		text_addf(t, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
 	}
 }
 
@@ -119,12 +131,12 @@ const char *visible_copy(struct arena *a, const char *s)
 // One conversion of a format, with the numbers that stood as * put in.
 struct conversion {
 	char flags[8], length[3], kind;
-	bool left;                           // filled on the right
-	int width, precision;                // -1: not given
+	bool left;            // filled on the right
+	int width, precision; // -1: not given
 };
 
 struct arguments {
-	va_list list;                        // in a struct, so that it can be passed on and still moves
+	va_list list; // in a struct, so that it can be passed on and still moves
 };
 
 static int number(const char **p, struct arguments *args)
@@ -150,7 +162,7 @@ static const char *parse(const char *p, struct conversion *c, struct arguments *
 	p += n;
 	if (*p == '*' || (*p >= '0' && *p <= '9'))
 		c->width = number(&p, args);
-	if (c->width < -1) {                 // as printf has it: a negative width fills on the right
+	if (c->width < -1) { // as printf has it: a negative width fills on the right
 		c->width = -c->width;
 		c->left = true;
 	}
@@ -241,7 +253,7 @@ void visible_addv(struct text *t, const char *format, va_list ap)
 			add_number(t, &c, &args);
 		} else {
 			fprintf(stderr, "assay: visible_addf has no conversion %%%c\n", c.kind);
-			abort();             // of a type that is not known, so nothing behind it can be read
+			abort(); // of a type that is not known, so nothing behind it can be read
 		}
 	}
 	va_end(args.list);

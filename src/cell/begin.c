@@ -30,7 +30,7 @@ static volatile sig_atomic_t told_to_end;
 
 static void on_signal(int number)
 {
-	told_to_end |= number == SIGTERM;        // SIGCHLD only wakes
+	told_to_end |= number == SIGTERM; // SIGCHLD only wakes
 }
 
 // As the work ended, so that the parent sees what it would have seen of the work itself.
@@ -52,7 +52,7 @@ static _Noreturn void end_as(int how)
 static _Noreturn void guard(pid_t work, const sigset_t *waiting)
 {
 	struct pollfd parent = { .fd = STDIN_FILENO, .events = POLLRDHUP };
-	int how = SIGKILL, status;               // a wait status: what it died of if nobody knows better
+	int how = SIGKILL, status; // a wait status: what it died of if nobody knows better
 	bool ended = false;
 	pid_t pid;
 
@@ -63,7 +63,8 @@ static _Noreturn void guard(pid_t work, const sigset_t *waiting)
 				ended = true;
 				how = status;
 			}
-		if (!ended && ppoll(&parent, 1, NULL, waiting) > 0 && (parent.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
+		if (!ended && ppoll(&parent, 1, NULL, waiting) > 0 &&
+			(parent.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
 			break;
 	}
 	process_end_below(getpid(), END_MS);
@@ -114,7 +115,8 @@ enum status child_begin(struct text *request, struct error *err)
 	while (!whole) {
 		ssize_t n = recv(STDIN_FILENO, buffer, sizeof buffer, MSG_PEEK), take;
 
-		// A pipe or a file instead of a socket: somebody tries the child by hand. Byte by byte then, to stop at the newline.
+		// A pipe or a file instead of a socket: somebody tries the child by hand. Byte by byte then, to stop at the
+		// newline.
 		if (n < 0 && errno == ENOTSOCK)
 			n = read(STDIN_FILENO, buffer, 1);
 		else if (n > 0) {
@@ -142,7 +144,7 @@ void child_say(const char *line, size_t length)
 	const char *part[2] = { line, "\n" };
 	size_t left[2] = { length, 1 };
 
-	signal(SIGPIPE, SIG_IGN);                                // ours is a process of its own: nobody else's choice is touched
+	signal(SIGPIPE, SIG_IGN); // ours is a process of its own: nobody else's choice is touched
 	for (int i = 0; i < 2; i++) {
 		while (left[i]) {
 			ssize_t n = write(3, part[i], left[i]);

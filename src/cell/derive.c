@@ -93,10 +93,12 @@ bool derives_from(const char *like, const char *output)
 
 	if (text_ends(like, suffix))
 		return strlen(output) == strlen(like) - (sizeof suffix - 1) && text_starts(like, output);
-	return text_is(output, "last_hidden_state") && (text_is(like, "embedding") || text_is(like, "sentence_embedding") || text_is(like, "cosine"));
+	return text_is(output, "last_hidden_state") &&
+		(text_is(like, "embedding") || text_is(like, "sentence_embedding") || text_is(like, "cosine"));
 }
 
-bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count, const struct tensor *mask)
+bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count,
+	const struct tensor *mask)
 {
 	static const char suffix[] = "_first_token";
 	const struct tensor *hidden = find(outputs, count, "last_hidden_state", 17), *whole;
@@ -112,7 +114,8 @@ bool derive_output(struct tensor *out, struct arena *a, const struct tensor *lik
 		make(out, a, like->name, whole->dim[0], whole->dim[2]);
 		for (int64_t b = 0; b < whole->dim[0]; b++)
 			for (int64_t i = 0; i < whole->dim[2]; i++)
-				((float *)out->data)[b * whole->dim[2] + i] = (float)tensor_get(whole, (size_t)(b * whole->dim[1] * whole->dim[2] + i));
+				((float *)out->data)[b * whole->dim[2] + i] =
+					(float)tensor_get(whole, (size_t)(b * whole->dim[1] * whole->dim[2] + i));
 		return true;
 	}
 	if (!hidden || hidden->rank != 3)

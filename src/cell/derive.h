@@ -15,7 +15,8 @@
 
 // Makes `like->name` from outputs; float32, memory in `a`. `mask` may be NULL. false: there is no such rule, or an output
 // that it needs is missing or has another shape.
-bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count, const struct tensor *mask);
+bool derive_output(struct tensor *out, struct arena *a, const struct tensor *like, const struct tensor *outputs, size_t count,
+	const struct tensor *mask);
 
 // Whether derive_output makes `like` from the output of that name.
 bool derives_from(const char *like, const char *output);

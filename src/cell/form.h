@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which form of its graph a model gets on a platform. One rule for `run` and for `conform`, so that conformance is about the form that
-// runs: the forms of the platform's row in their order, and the first that the engine opens is taken, whatever its outputs are then
-// worth. The next one is drawn only where the engine refused an operator, a type or a shape of this one, or, with --no-fallback,
-// would leave nodes of it to others. Private to cell/.
+// Which form of its graph a model gets on a platform. One rule for `run` and for `conform`, so that conformance is about the form
+// that runs: the forms of the platform's row in their order, and the first that the engine opens is taken, whatever its outputs
+// are then worth. The next one is drawn only where the engine refused an operator, a type or a shape of this one, or, with
+// --no-fallback, would leave nodes of it to others. Private to cell/.
 #ifndef ASSAY_CELL_FORM_H
 #define ASSAY_CELL_FORM_H
 
 #include "platform/platform.h"
 
-enum { FORMS_MOST = sizeof ((struct platform *)0)->forms / sizeof ((struct platform *)0)->forms[0] };
+enum { FORMS_MOST = sizeof((struct platform *)0)->forms / sizeof((struct platform *)0)->forms[0] };
 
 struct forms {
-	struct graph_form item[FORMS_MOST];  // no two alike
-	size_t index[FORMS_MOST];            // of each in the platform's row
-	size_t count;                        // 0: the platform has none that was asked for
-	size_t at;                           // the one to draw now
-	const char *why;                     // why those before it were not taken, "FORM: reason; FORM: reason"; NULL: it is the first
+	struct graph_form item[FORMS_MOST]; // no two alike
+	size_t index[FORMS_MOST];           // of each in the platform's row
+	size_t count;                       // 0: the platform has none that was asked for
+	size_t at;                          // the one to draw now
+	const char *why; // why those before it were not taken, "FORM: reason; FORM: reason"; NULL: it is the first
 };
 
 // `is_static`: with fixed shapes, all of them. `is_dynamic`: without those of the row that have fixed shapes.

@@ -12,12 +12,13 @@
 struct state {
 	struct arena *a;
 	const struct prompt *prompt;
-	struct tensor *past;                 // named as inputs, "past_key_values.0.key"
+	struct tensor *past; // named as inputs, "past_key_values.0.key"
 	size_t past_count, past_capacity;
-	bool shared;                         // `past` are buffers, whatever the step
-	struct tensor encoded;               // encoder_hidden_states; no name: none
-	struct tensor unmasked;              // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
-	int64_t *mask;                       // [batch, capacity], rows packed for each step's length
+	bool shared;           // `past` are buffers, whatever the step
+	struct tensor encoded; // encoder_hidden_states; no name: none
+	struct tensor
+		unmasked; // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
+	int64_t *mask;    // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
 };
 
@@ -39,7 +40,11 @@ static const struct tensor *find(const struct tensor *list, size_t count, const 
 
 static struct tensor integers(const char *name, int64_t rows, int64_t columns, const int64_t *data)
 {
-	return (struct tensor){ .name = name, .dtype = DTYPE_I64, .rank = 2, .dim = { rows, columns }, .data = (void *)(uintptr_t)data,
+	return (struct tensor){ .name = name,
+		.dtype = DTYPE_I64,
+		.rank = 2,
+		.dim = { rows, columns },
+		.data = (void *)(uintptr_t)data,
 		.nbytes = (size_t)(rows * columns) * sizeof *data };
 }
 
@@ -86,9 +91,11 @@ static void columns(struct state *s, int64_t length, int64_t count, int64_t *mas
 	for (int64_t row = 0; row < p->batch; row++) {
 		int64_t seen = 0;
 		for (int64_t i = 0; i < length; i++) {
-			int64_t is_token = i < p->length && p->mask ? p->mask[row * p->length + i] : 1, at = seen > 0 ? seen - !is_token : 0;
+			int64_t is_token = i < p->length && p->mask ? p->mask[row * p->length + i] : 1,
+				at = seen > 0 ? seen - !is_token : 0;
 			if (p->positions)
-				at = i < p->length ? p->positions[row * p->length + i] : p->positions[(row + 1) * p->length - 1] + 1 + i - p->length;
+				at = i < p->length ? p->positions[row * p->length + i]
+						   : p->positions[(row + 1) * p->length - 1] + 1 + i - p->length;
 			seen += is_token != 0;
 			mask[row * length + i] = is_token;
 			if (i >= length - count)
@@ -97,15 +104,18 @@ static void columns(struct state *s, int64_t length, int64_t count, int64_t *mas
 	}
 }
 
-static enum status give(struct state *s, const struct session *session, const int64_t *ids, int64_t count, int64_t length, bool fresh, struct tensor *in,
-	struct error *err)
+static enum status give(struct state *s, const struct session *session, const int64_t *ids, int64_t count, int64_t length,
+	bool fresh, struct tensor *in, struct error *err)
 {
 	const struct prompt *p = s->prompt;
-	int64_t *mask = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *mask), *positions = arena_alloc(s->a, (size_t)(p->batch * count) * sizeof *positions);
+	int64_t *mask = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *mask),
+		*positions = arena_alloc(s->a, (size_t)(p->batch * count) * sizeof *positions);
 	columns(s, length, count, mask, positions);
 	for (size_t i = 0; i < session->input_count; i++) {
 		const char *name = session->inputs[i].name;
-		const struct tensor *other = text_is(name, "encoder_attention_mask") ? find(p->inputs, p->input_count, "attention_mask") : find(p->inputs, p->input_count, name);
+		const struct tensor *other = text_is(name, "encoder_attention_mask")
+			? find(p->inputs, p->input_count, "attention_mask")
+			: find(p->inputs, p->input_count, name);
 		const struct tensor *past = fresh && !s->shared ? NULL : find(s->past, s->past_count, name);
 		if (text_is(name, "input_ids"))
 			in[i] = integers(name, p->batch, count, ids);
@@ -140,7 +150,8 @@ static const struct tensor *logits_of(const struct session *session, const struc
 	for (size_t i = 0; i < session->output_count; i++)
 		if (text_is(session->outputs[i].name, "logits") && out[i].rank == 3 && out[i].dtype == DTYPE_F32)
 			return &out[i];
-	error_set(err, STATUS_UNSUPPORTED, "generation needs an output logits [batch, sequence, vocabulary] in f32; this graph has none");
+	error_set(err, STATUS_UNSUPPORTED,
+		"generation needs an output logits [batch, sequence, vocabulary] in f32; this graph has none");
 	return NULL;
 }
 
@@ -177,7 +188,7 @@ static void best_two(const struct tensor *logits, int64_t row, int64_t place, in
 	id[0] = id[1] = 0;
 	logit[0] = logit[1] = -INFINITY;
 	for (int64_t i = 0; i < vocab; i++)
-		if (x[i] > logit[0] || !(logit[0] >= x[i])) {        // NaN is taken too, and then seen
+		if (x[i] > logit[0] || !(logit[0] >= x[i])) { // NaN is taken too, and then seen
 			id[1] = id[0], logit[1] = logit[0];
 			id[0] = i, logit[0] = x[i];
 		} else if (x[i] > logit[1])
@@ -188,7 +199,8 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 {
 	struct session *e = g->encoder;
 	const struct prompt *p = s->prompt;
-	struct tensor *in = ARENA_ARRAY(s->a, e->input_count + 1, struct tensor), *out = ARENA_ARRAY(s->a, e->output_count + 1, struct tensor);
+	struct tensor *in = ARENA_ARRAY(s->a, e->input_count + 1, struct tensor),
+		      *out = ARENA_ARRAY(s->a, e->output_count + 1, struct tensor);
 	double begin = clock_ms();
 	for (size_t i = 0; i < e->input_count; i++) {
 		const struct tensor *x = find(p->inputs, p->input_count, e->inputs[i].name);
@@ -202,7 +214,8 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 			x = &s->unmasked;
 		}
 		if (!x)
-			return error_set(err, STATUS_BAD_INPUT, "the prompt has nothing for the encoder's input %s", e->inputs[i].name);
+			return error_set(
+				err, STATUS_BAD_INPUT, "the prompt has nothing for the encoder's input %s", e->inputs[i].name);
 		in[i] = *x;
 	}
 	enum status st = session_run(e, in, e->input_count, out, e->output_count, err);
@@ -213,7 +226,9 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 			s->encoded = out[i];
 	s->encoded.name = "encoder_hidden_states";
 	g->encoder_ms = clock_ms() - begin;
-	return s->encoded.rank == 3 ? STATUS_OK : error_set(err, STATUS_UNSUPPORTED, "the encoder gives no last_hidden_state [batch, sequence, hidden]");
+	return s->encoded.rank == 3
+		? STATUS_OK
+		: error_set(err, STATUS_UNSUPPORTED, "the encoder gives no last_hidden_state [batch, sequence, hidden]");
 }
 
 // What the engine wrote of the cache in a step of `count` tokens: all of present.*, unless it stands where the past was given.
@@ -238,7 +253,8 @@ static uint64_t bytes_of(const struct tensor *t, size_t count)
 	return n;
 }
 
-enum status generate_greedy(struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err)
+enum status generate_greedy(
+	struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err)
 {
 	struct state s = { .a = a, .prompt = p };
 	size_t places = (size_t)(p->batch * g->new_tokens);
@@ -259,7 +275,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	if (g->encoder && (st = encode(g, &s, err)))
 		return st;
 	if (g->shared)
-		make_buffers(&s, g->next, capacity - 1);             // the last token does not go in
+		make_buffers(&s, g->next, capacity - 1); // the last token does not go in
 	for (int64_t row = 0; row < p->batch; row++)
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
 	for (int64_t n = 0; n < g->new_tokens; n++) {
@@ -268,7 +284,7 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 		struct session *session = anew ? g->first : g->next;
 		int64_t count = cached && !anew ? 1 : length;
 		float logit[2];
-		struct arena step = { 0 };                           // masks and the like of this step only
+		struct arena step = { 0 }; // masks and the like of this step only
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted after %lld tokens", (long long)n);
 		double begin = clock_ms(), run_began, run_ms;
@@ -287,7 +303,8 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 			return st ? st : STATUS_UNSUPPORTED;
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id, logit);
+			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id,
+				logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
 			g->best[at] = logit[0];
@@ -303,35 +320,42 @@ enum status generate_greedy(struct generation *g, const struct prompt *p, const 
 	return STATUS_OK;
 }
 
-// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. answer: about g->ids; may be NULL.
-static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids, int64_t begin, int64_t length,
-	int64_t *differing, double *max_error, const struct generate_answer *answer, struct error *err)
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. answer: about g->ids; may be
+// NULL.
+static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids,
+	int64_t begin, int64_t length, int64_t *differing, double *max_error, const struct generate_answer *answer,
+	struct error *err)
 {
 	struct session *first = g->first;
 	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
-	struct tensor *in = ARENA_ARRAY(s->a, first->input_count + 1, struct tensor), *out = ARENA_ARRAY(s->a, first->output_count + 1, struct tensor);
+	struct tensor *in = ARENA_ARRAY(s->a, first->input_count + 1, struct tensor),
+		      *out = ARENA_ARRAY(s->a, first->output_count + 1, struct tensor);
 	float logit[2];
 	enum status st;
 
 	for (int64_t row = 0; row < p->batch; row++)
 		memcpy(cut + row * length, ids + row * whole, (size_t)length * sizeof *cut);
-	if ((st = give(s, first, cut, length, length, true, in, err)) || (st = session_run(first, in, first->input_count, out, first->output_count, err)))
+	if ((st = give(s, first, cut, length, length, true, in, err)) ||
+		(st = session_run(first, in, first->input_count, out, first->output_count, err)))
 		return st;
 	const struct tensor *logits = logits_of(first, out, err);
 	if (!logits)
 		return STATUS_UNSUPPORTED;
 	if (logits->dim[1] != length)
-		return error_set(err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
+		return error_set(
+			err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
 			best_two(logits, row, place, id, logit);
 			*differing += id[0] != g->ids[at];
 			if (answer && g->ids[at] >= logits->dim[2])
-				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary", (long long)g->ids[at], (long long)logits->dim[2]);
+				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary",
+					(long long)g->ids[at], (long long)logits->dim[2]);
 			if (answer) {
 				answer->chosen[at] = id[0];
-				answer->logits[at] = ((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
+				answer->logits[at] =
+					((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
 				continue;
 			}
 			double error = fabs((double)logit[0] - (double)g->best[at]);
@@ -340,12 +364,13 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 	return STATUS_OK;
 }
 
-static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, const struct generate_answer *answer, struct arena *a,
-	struct error *err)
+static enum status check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error,
+	const struct generate_answer *answer, struct arena *a, struct error *err)
 {
 	struct generation again = *g;
 	struct state s = { .a = a, .prompt = p };
-	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids), begin = 0;
+	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids),
+		begin = 0;
 	enum status st;
 
 	*differing = 0;
@@ -358,7 +383,7 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 		return st;
 	if (g->shared)
 		make_buffers(&s, g->first, length);
-	if (g->cache_ends > p->length && g->cache_ends <= length) {      // below it the frequencies are others
+	if (g->cache_ends > p->length && g->cache_ends <= length) { // below it the frequencies are others
 		begin = g->cache_ends - p->length;
 		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, answer, err)))
 			return st;
@@ -366,13 +391,14 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 	return check_part(g, p, &s, ids, begin, length, differing, max_error, answer, err);
 }
 
-enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err)
+enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error,
+	struct arena *a, struct error *err)
 {
 	return check(g, p, differing, max_error, NULL, a, err);
 }
 
-enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, const struct generate_answer *answer,
-	struct arena *a, struct error *err)
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing,
+	const struct generate_answer *answer, struct arena *a, struct error *err)
 {
 	struct generation theirs = *g;
 	int64_t differing;

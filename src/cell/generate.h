@@ -17,40 +17,44 @@
 
 struct prompt {
 	int64_t batch, length;
-	const int64_t *ids;                  // [batch, length]; of the decoder
-	const int64_t *mask;                 // [batch, length]; NULL: all ones. Padding is on the left; with `shared` on the right
-	const int64_t *positions;            // [batch, length]; NULL: running count of the mask less one
-	const struct tensor *inputs;         // all others, by the graphs' names: the encoder's, pictures
+	const int64_t *ids;          // [batch, length]; of the decoder
+	const int64_t *mask;         // [batch, length]; NULL: all ones. Padding is on the left; with `shared` on the right
+	const int64_t *positions;    // [batch, length]; NULL: running count of the mask less one
+	const struct tensor *inputs; // all others, by the graphs' names: the encoder's, pictures
 	size_t input_count;
 };
 
 struct generation {
-	struct session *encoder, *first, *next;      // encoder may be NULL; the others are the same for a causal model
+	struct session *encoder, *first, *next; // encoder may be NULL; the others are the same for a causal model
 	bool shared;
 	int64_t new_tokens;
-	int64_t cache_ends;                          // of struct input_hints: there the whole text is run anew, as transformers does
+	int64_t cache_ends; // of struct input_hints: there the whole text is run anew, as transformers does
 	// of the run; memory in the caller's arena
-	int64_t *ids, *second_ids;           // [batch, new_tokens]: the best, and the next best
-	float *best, *second;                // their logits
-	double encoder_ms, prefill_ms;       // prefill: the decoder's first run, with the choice of its token
-	double *step_ms;                     // [new_tokens - 1]: from the end of the step before to the end of this one, own_ms in it
-	double *own_ms;                      // [new_tokens - 1]: of that, what the engine did not do: inputs prepared, the token chosen over the vocabulary, the cache kept
-	uint64_t cache_bytes, copied_bytes;  // after the last step; by the engine in the last step
+	int64_t *ids, *second_ids;     // [batch, new_tokens]: the best, and the next best
+	float *best, *second;          // their logits
+	double encoder_ms, prefill_ms; // prefill: the decoder's first run, with the choice of its token
+	double *step_ms;               // [new_tokens - 1]: from the end of the step before to the end of this one, own_ms in it
+	double *own_ms; // [new_tokens - 1]: of that, what the engine did not do: inputs prepared, the token chosen over the
+			// vocabulary, the cache kept
+	uint64_t cache_bytes, copied_bytes; // after the last step; by the engine in the last step
 };
 
-// INTERRUPTED when *stop becomes non-zero; stop may be NULL. Sessions but the encoder must keep their outputs (session.keeps_outputs).
-enum status generate_greedy(struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err);
+// INTERRUPTED when *stop becomes non-zero; stop may be NULL. Sessions but the encoder must keep their outputs
+// (session.keeps_outputs).
+enum status generate_greedy(
+	struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err);
 
 // One run of `first` over the prompt and the tokens, without a past: at each place the best token must be the one that was
 // generated, which is what generating without a cache gives. *differing: how many are not; *max_error: of the best logits.
-enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error, struct arena *a, struct error *err);
+enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error,
+	struct arena *a, struct error *err);
 // What a session answers about a text that another one generated; each [batch, new_tokens], the caller's memory.
 struct generate_answer {
-	float *logits;                       // of the given token at its place
-	int64_t *chosen;                     // the best token at that place, the given ones before it
+	float *logits;   // of the given token at its place
+	int64_t *chosen; // the best token at that place, the given ones before it
 };
 // The same run over `tokens` [batch, new_tokens]. *agreeing: places where the best token is the given one.
-enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing, const struct generate_answer *answer,
-	struct arena *a, struct error *err);
+enum status generate_ask(const struct generation *g, const struct prompt *p, const int64_t *tokens, int64_t *agreeing,
+	const struct generate_answer *answer, struct arena *a, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 
-#define INPUT_LIMIT ((size_t)8 << 30)    // of one tensor: a wrong --batch is told, not tried
+#define INPUT_LIMIT ((size_t)8 << 30) // of one tensor: a wrong --batch is told, not tried
 
 enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 
@@ -61,13 +61,16 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 	return strstr(name, "sequence") ? shape->sequence : -1;
 }
 
-enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err)
+enum status inputs_shape(
+	struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err)
 {
 	int64_t most = hints->max_sequence;
-	struct input_shape shape = { .batch = batch > 0 ? batch : 1, .sequence = sequence > 0 ? sequence : SEQUENCE_USUAL + hints->image_tokens };
+	struct input_shape shape = { .batch = batch > 0 ? batch : 1,
+		.sequence = sequence > 0 ? sequence : SEQUENCE_USUAL + hints->image_tokens };
 
 	if (most > 0 && sequence > most)
-		return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: this model takes at most %lld", (long long)sequence, (long long)most);
+		return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: this model takes at most %lld",
+			(long long)sequence, (long long)most);
 	if (most > 0 && shape.sequence > most)
 		shape.sequence = most;
 	*out = shape;
@@ -93,7 +96,7 @@ static bool is_one_of(const char *symbol, const char *const *names, size_t count
 bool inputs_names_batch(const char *symbol, int axis)
 {
 	static const char *const names[] = { "batch", "batch_size", "batchsize", "batch size", "image_batch", "audio_batch" };
-	static const char *const first[] = { "bs", "N", "b" };      // elsewhere a number of points, of boxes, ...
+	static const char *const first[] = { "bs", "N", "b" }; // elsewhere a number of points, of boxes, ...
 
 	return is_one_of(symbol, names, sizeof names / sizeof *names) ||
 		(axis == 0 && is_one_of(symbol, first, sizeof first / sizeof *first));
@@ -109,8 +112,8 @@ bool inputs_names_length(const char *symbol)
 	return false;
 }
 
-// A name that an exporter made up, or none: "unk__7" of tf2onnx, "s0" of torch.export, "input_dynamic_axes_1" of torch.onnx, "x_dim_0" and
-// "dynamic_axis_0" of others. It says nothing.
+// A name that an exporter made up, or none: "unk__7" of tf2onnx, "s0" of torch.export, "input_dynamic_axes_1" of torch.onnx,
+// "x_dim_0" and "dynamic_axis_0" of others. It says nothing.
 static bool says_nothing(const char *symbol)
 {
 	size_t n = symbol ? strlen(symbol) : 0, digits = 0;
@@ -118,8 +121,9 @@ static bool says_nothing(const char *symbol)
 	while (digits < n && symbol[n - 1 - digits] >= '0' && symbol[n - 1 - digits] <= '9')
 		digits++;
 	return n == 0 || text_is(symbol, "?") || text_is(symbol, "None") ||
-		(digits > 0 && (n == digits || (n == digits + 1 && strchr("sud", *symbol)) || text_starts(symbol, "unk_") ||
-					strcasestr(symbol, "dynamic") || strcasestr(symbol, "dim")));
+		(digits > 0 &&
+			(n == digits || (n == digits + 1 && strchr("sud", *symbol)) || text_starts(symbol, "unk_") ||
+				strcasestr(symbol, "dynamic") || strcasestr(symbol, "dim")));
 }
 
 int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked)
@@ -219,7 +223,7 @@ uint64_t inputs_file_nbytes(const char *path)
 
 	if (!safetensors_open(&a, path, &shard, &tensors, &count, NULL))
 		for (size_t i = 0; i < count; i++)
-			sum += text_starts(tensors[i].name, "in.") ? tensors[i].nbytes : 0;     // no two overlap: at most the file
+			sum += text_starts(tensors[i].name, "in.") ? tensors[i].nbytes : 0; // no two overlap: at most the file
 	arena_done(&a);
 	return sum;
 }
@@ -258,7 +262,8 @@ enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types
 
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape)
 {
-	static const char *const usual[] = { "batch", "image_batch", "audio_batch", "sequence", "encoder_sequence", "decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };
+	static const char *const usual[] = { "batch", "image_batch", "audio_batch", "sequence", "encoder_sequence",
+		"decoder_sequence", "past_sequence_length", "total_sequence_length", "samples" };
 
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
 		graph_bind(g, usual[i], inputs_symbol(usual[i], hints, shape));
@@ -289,8 +294,10 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 		const long long height = t->dim[t->rank - 2], width = t->dim[t->rank - 1];
 		if (height == n && width == n)
 			return STATUS_OK;
-		return error_set(err, STATUS_UNSUPPORTED, "images of %lld by %lld: this model takes %lld by %lld and no other; its learned positions are made for them", n, n,
-			height, width);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"images of %lld by %lld: this model takes %lld by %lld and no other; its learned positions are made for "
+			"them",
+			n, n, height, width);
 	}
 	return error_set(err, STATUS_UNSUPPORTED, "images of %lld by %lld: this model takes no images", n, n);
 }
@@ -346,15 +353,16 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 	if (axis == batch_axis(t) || (axis == 0 && batch_axis(t) < 0 && !is_length))
 		return shape->batch;
 	if (is_length && t->rank > 3)
-		return 1;                                        // frames of a film: as many as the usual text has tokens would be too much
-	if ((axis != 1 && axis != 0) || t->rank > 3)             // the first one where the batch is another: [sequence, batch, ..]
+		return 1;                            // frames of a film: as many as the usual text has tokens would be too much
+	if ((axis != 1 && axis != 0) || t->rank > 3) // the first one where the batch is another: [sequence, batch, ..]
 		return -1;
 	if (text_is(t->name, "input_values"))
 		return inputs_symbol("samples", hints, shape);
 	return text_is(t->name, "attention_mask") ? shape->past + shape->sequence : shape->sequence;
 }
 
-static enum status shape_of(const struct tensor_type *t, const struct input_hints *hints, const struct input_shape *shape, struct tensor *out, struct error *err)
+static enum status shape_of(const struct tensor_type *t, const struct input_hints *hints, const struct input_shape *shape,
+	struct tensor *out, struct error *err)
 {
 	char text[128];
 	size_t count;
@@ -363,7 +371,8 @@ static enum status shape_of(const struct tensor_type *t, const struct input_hint
 	for (int axis = 0; axis < t->rank; axis++) {
 		out->dim[axis] = decide(t, axis, hints, shape);
 		if (out->dim[axis] < 0)
-			return error_set(err, STATUS_UNSUPPORTED, "input %s is %s: no size is known for dimension %d; give inputs in a file (--golden)", t->name,
+			return error_set(err, STATUS_UNSUPPORTED,
+				"input %s is %s: no size is known for dimension %d; give inputs in a file (--golden)", t->name,
 				tensor_shape_text(t->rank, t->dim, text, sizeof text), axis);
 	}
 	if (!dtype_size(t->dtype))
@@ -378,27 +387,42 @@ static enum status shape_of(const struct tensor_type *t, const struct input_hint
 static void store_integer(enum dtype t, void *data, size_t i, int64_t n)
 {
 	switch (dtype_size(t)) {
-	case 8: ((int64_t *)data)[i] = n; break;
-	case 4: ((int32_t *)data)[i] = (int32_t)n; break;
-	case 2: ((int16_t *)data)[i] = (int16_t)n; break;
-	default: ((int8_t *)data)[i] = (int8_t)n;
+	case 8:
+		((int64_t *)data)[i] = n;
+		break;
+	case 4:
+		((int32_t *)data)[i] = (int32_t)n;
+		break;
+	case 2:
+		((int16_t *)data)[i] = (int16_t)n;
+		break;
+	default:
+		((int8_t *)data)[i] = (int8_t)n;
 	}
 }
 
 static void store_float(enum dtype t, void *data, size_t i, float x)
 {
 	switch (t) {
-	case DTYPE_F64: ((double *)data)[i] = (double)x; break;
-	case DTYPE_F16: ((uint16_t *)data)[i] = f16_of_f32(x); break;
-	case DTYPE_BF16: ((uint16_t *)data)[i] = bf16_of_f32(x); break;
-	default: ((float *)data)[i] = x;
+	case DTYPE_F64:
+		((double *)data)[i] = (double)x;
+		break;
+	case DTYPE_F16:
+		((uint16_t *)data)[i] = f16_of_f32(x);
+		break;
+	case DTYPE_BF16:
+		((uint16_t *)data)[i] = bf16_of_f32(x);
+		break;
+	default:
+		((float *)data)[i] = x;
 	}
 }
 
 // What random tokens may not be: each of these means something.
 static bool is_special(int64_t id, const struct input_hints *h)
 {
-	return id == h->pad_token_id || (h->image_tokens > 0 && id == h->image_token_id) || (h->ends_with_eos && id == h->eos_token_id);
+	return id == h->pad_token_id || (h->image_tokens > 0 && id == h->image_token_id) ||
+		(h->ends_with_eos && id == h->eos_token_id);
 }
 
 // Rows of the table that this input of a user's .onnx indexes; 0: not found.
@@ -414,7 +438,10 @@ static int64_t table_rows(const struct input_hints *hints, const char *name)
 static int64_t token(const struct input_hints *hints, int64_t rows, bool is_prompt, size_t at, size_t width, uint64_t random)
 {
 	// Without a known vocabulary 0 and 1 are the only ids that any table has.
-	int64_t vocab = rows > 0 ? rows : hints && hints->vocab_size > 0 ? hints->vocab_size : 2, n = (int64_t)(random % (uint64_t)vocab);
+	int64_t vocab = rows > 0                 ? rows
+		: hints && hints->vocab_size > 0 ? hints->vocab_size
+						 : 2,
+		n = (int64_t)(random % (uint64_t)vocab);
 
 	if (rows > 0 || !hints || hints->vocab_size <= 1)
 		return n;
@@ -432,7 +459,8 @@ static int64_t box_edge(size_t i, uint64_t random)
 	return (int64_t)(random % 499) + (i % 4 < 2 ? 0 : 500);
 }
 
-static void fill(struct tensor *t, enum role role, const struct input_hints *hints, const struct input_shape *shape, uint64_t seed)
+static void fill(
+	struct tensor *t, enum role role, const struct input_hints *hints, const struct input_shape *shape, uint64_t seed)
 {
 	uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
 	size_t count = t->nbytes / dtype_size(t->dtype);
@@ -469,7 +497,7 @@ static void fill(struct tensor *t, enum role role, const struct input_hints *hin
 			n = (int64_t)(rows > 0 ? z % (uint64_t)rows : z & 1);
 			break;
 		}
-		if (is_float(t->dtype))                  // a mask may be declared as floats
+		if (is_float(t->dtype)) // a mask may be declared as floats
 			store_float(t->dtype, t->data, i, (float)n);
 		else
 			store_integer(t->dtype, t->data, i, n);
@@ -493,7 +521,8 @@ static enum status check_states(const struct tensor_type *types, const struct te
 				continue;
 			if (first && in[i].dim[axis] != states)
 				return error_set(err, STATUS_UNSUPPORTED,
-					"inputs %s and %s are of %lld and %lld states of an encoder: what they would mean together is not "
+					"inputs %s and %s are of %lld and %lld states of an encoder: what they would mean "
+					"together is not "
 					"known; give inputs in a file (--golden)",
 					first->name, in[i].name, (long long)states, (long long)in[i].dim[axis]);
 			first = &in[i];
@@ -514,8 +543,10 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 	for (size_t i = 0; i < count; i++) {
 		if ((st = shape_of(&types[i], hints, shape, &out[i], err)))
 			return st;
-		if (hints && hints->image_tokens > 0 && text_is(types[i].name, "input_ids") && out[i].dim[out[i].rank - 1] <= hints->image_tokens)
-			return error_set(err, STATUS_UNSUPPORTED, "a sequence of %lld tokens: the %lld that stand for an image do not fit in behind the first one",
+		if (hints && hints->image_tokens > 0 && text_is(types[i].name, "input_ids") &&
+			out[i].dim[out[i].rank - 1] <= hints->image_tokens)
+			return error_set(err, STATUS_UNSUPPORTED,
+				"a sequence of %lld tokens: the %lld that stand for an image do not fit in behind the first one",
 				(long long)out[i].dim[out[i].rank - 1], (long long)hints->image_tokens);
 	}
 	if ((st = check_states(types, out, count, err)))
@@ -544,7 +575,8 @@ static bool find_text(const struct tensor *in, size_t count, const struct tensor
 }
 
 // The row's tokens from `length` on become padding.
-static void pad_row(const struct tensor *ids, const struct tensor *mask, const struct input_hints *hints, size_t row, size_t length)
+static void pad_row(
+	const struct tensor *ids, const struct tensor *mask, const struct input_hints *hints, size_t row, size_t length)
 {
 	const size_t width = (size_t)ids->dim[1], begin = row * width;
 	bool has_pad = hints->pad_token_id >= 0 && hints->pad_token_id < hints->vocab_size;
@@ -564,8 +596,10 @@ void inputs_pad(const struct tensor *in, size_t count, const struct input_hints 
 
 	if (!find_text(in, count, &ids, &mask))
 		return;
-	const size_t batch = (size_t)ids->dim[0], width = (size_t)ids->dim[1], image = hints->image_tokens > 0 ? (size_t)hints->image_tokens + 1 : 0;
-	const size_t text = width > image ? width - image : 0, most = text / 4 + (size_t)(splitmix64(seed, fnv1a64("padding", 7)) % 3);
+	const size_t batch = (size_t)ids->dim[0], width = (size_t)ids->dim[1],
+		     image = hints->image_tokens > 0 ? (size_t)hints->image_tokens + 1 : 0;
+	const size_t text = width > image ? width - image : 0,
+		     most = text / 4 + (size_t)(splitmix64(seed, fnv1a64("padding", 7)) % 3);
 
 	for (size_t row = 0; row < batch && text >= PADDING_LEAST; row++)
 		pad_row(ids, mask, hints, row, width - (batch == 1 ? most : most * row / (batch - 1)));
@@ -639,7 +673,8 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 }
 
 // As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
-static enum status take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path, struct tensor *out, struct error *err)
+static enum status take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
+	struct tensor *out, struct error *err)
 {
 	char found[128], wanted[128];
 	size_t count = 1;
@@ -649,10 +684,14 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 		fits = type->dim[k] < 0 || type->dim[k] == w->dim[k];
 	if (!fits || !tensor_count(w->rank, w->dim, &count))
 		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name,
-			tensor_shape_text(w->rank, w->dim, found, sizeof found), tensor_shape_text(type->rank, type->dim, wanted, sizeof wanted));
+			tensor_shape_text(w->rank, w->dim, found, sizeof found),
+			tensor_shape_text(type->rank, type->dim, wanted, sizeof wanted));
 	if (is_float(type->dtype) != is_float(w->dtype) || !dtype_size(type->dtype))
-		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name, dtype_word(w->dtype), dtype_word(type->dtype));
-	*out = (struct tensor){ .name = type->name, .dtype = type->dtype, .rank = w->rank, .nbytes = count * dtype_size(type->dtype) };
+		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name,
+			dtype_word(w->dtype), dtype_word(type->dtype));
+	*out = (struct tensor){
+		.name = type->name, .dtype = type->dtype, .rank = w->rank, .nbytes = count * dtype_size(type->dtype)
+	};
 	memcpy(out->dim, w->dim, sizeof out->dim);
 	if (!(out->data = arena_try(a, out->nbytes)))
 		return no_memory(out, err);
@@ -669,13 +708,15 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 	return STATUS_OK;
 }
 
-// A tensor of any size may hold nothing, when one of its dimensions is 0: a mask of the others would take what no file had to hold.
+// A tensor of any size may hold nothing, when one of its dimensions is 0: a mask of the others would take what no file had to
+// hold.
 static enum status check_filled(const struct weight *w, const char *path, struct error *err)
 {
 	char text[128];
 
-	return w->nbytes ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, which holds nothing", path, w->name,
-		tensor_shape_text(w->rank, w->dim, text, sizeof text));
+	return w->nbytes ? STATUS_OK
+			 : error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, which holds nothing", path, w->name,
+				   tensor_shape_text(w->rank, w->dim, text, sizeof text));
 }
 
 // How the row says what a role's neutral value is.
@@ -697,7 +738,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 	if (st)
 		return st;
 	const struct weight *ids = find(tensors, tensor_count_in_file, "input_ids");
-	if (ids && ids->rank == 2) {                             // neutral values get the shape of the ids
+	if (ids && ids->rank == 2) { // neutral values get the shape of the ids
 		if ((st = check_filled(ids, path, err)))
 			return st;
 		shape = (struct input_shape){ .batch = ids->dim[0], .sequence = ids->dim[1] };
@@ -710,19 +751,23 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 			st = take(a, &types[i], w, path, &out[i], err);
 		} else if (has_neutral(&types[i], tensors, tensor_count_in_file)) {
 			struct tensor_type type = types[i];
-			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, tensor_count_in_file, "pixel_values") : NULL;
-			const struct weight *sound = text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
+			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3
+				? find(tensors, tensor_count_in_file, "pixel_values")
+				: NULL;
+			const struct weight *sound =
+				text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
 
 			if (neutral_word(role))
 				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", type.name, neutral_word(role)));
-			if (pixels && pixels->rank > 2) {        // [batch, height, width] beside [batch, channels, height, width]
+			if (pixels && pixels->rank > 2) { // [batch, height, width] beside [batch, channels, height, width]
 				type.dim[0] = pixels->dim[0];
 				type.dim[1] = pixels->dim[pixels->rank - 2];
 				type.dim[2] = pixels->dim[pixels->rank - 1];
 			}
 			if (!sound && text_is(type.name, "attention_mask") && !ids)
 				sound = find(tensors, tensor_count_in_file, "input_features");
-			if (sound && sound->rank > 1 && type.rank == 2) {        // [batch, samples], or [batch, frames] beside [batch, frames, bins]
+			if (sound && sound->rank > 1 &&
+				type.rank == 2) { // [batch, samples], or [batch, frames] beside [batch, frames, bins]
 				type.dim[0] = sound->dim[0];
 				type.dim[1] = sound->dim[1];
 			}
@@ -736,7 +781,8 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 			if (!st)
 				fill(&out[i], role, NULL, &shape, 0);
 		} else {
-			st = error_set(err, STATUS_BAD_INPUT, "%s has no tensor in.%s, which the graph takes", path, types[i].name);
+			st = error_set(
+				err, STATUS_BAD_INPUT, "%s has no tensor in.%s, which the graph takes", path, types[i].name);
 		}
 		if (st)
 			return st;
@@ -762,7 +808,7 @@ void inputs_hash(const struct tensor *in, size_t count, char out[65])
 		abort();
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &in[i];
-	qsort(sorted, count, sizeof *sorted, by_name);           // engines declare inputs in different orders
+	qsort(sorted, count, sizeof *sorted, by_name); // engines declare inputs in different orders
 	hash_init(&h);
 	for (size_t i = 0; i < count; i++) {
 		hash_add_text(&h, sorted[i]->name);

@@ -14,18 +14,20 @@
 // `encoder`: how many states of an encoder a decoder is given; 0: `sequence`.
 struct input_shape {
 	int64_t batch, sequence, past, image_size, encoder;
-	const char *file;            // a safetensors file that inputs come from; NULL: they are synthetic. For predictions.
+	const char *file; // a safetensors file that inputs come from; NULL: they are synthetic. For predictions.
 };
 
-// The number that a symbol stands for: batch, image_batch (a picture a text), *sequence* (sequence, decoder_sequence, ...), past* and
-// total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
+// The number that a symbol stands for: batch, image_batch (a picture a text), *sequence* (sequence, decoder_sequence, ...), past*
+// and total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
 int64_t inputs_symbol(const char *name, const struct input_hints *hints, const struct input_shape *shape);
 // What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
 // an asked sequence that is longer than that. Zero: not asked.
-enum status inputs_shape(struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
-// How many inputs one run answers, where that can be known: the size of a dimension that a declared type names as a batch (inputs_names_batch);
-// else `asked`, where it is above 1, every input begins with so many, and none of these dimensions has a name that says something else than
-// a batch. -1: not known. That some input begins with a 2 says nothing: it may be the layers of a state.
+enum status inputs_shape(
+	struct input_shape *out, const struct input_hints *hints, int64_t batch, int64_t sequence, struct error *err);
+// How many inputs one run answers, where that can be known: the size of a dimension that a declared type names as a batch
+// (inputs_names_batch); else `asked`, where it is above 1, every input begins with so many, and none of these dimensions has a
+// name that says something else than a batch. -1: not known. That some input begins with a 2 says nothing: it may be the layers
+// of a state.
 int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked);
 // "batch", "batch_size", ... on any axis; "N", "B" and "bs" on the first only.
 bool inputs_names_batch(const char *symbol, int axis);
@@ -33,9 +35,11 @@ bool inputs_names_batch(const char *symbol, int axis);
 bool inputs_names_length(const char *symbol);
 // May a batch of the inputs come out again: is a dimension of an output open, or the first one as large?
 bool inputs_batch_leaves(const struct tensor_type *outputs, size_t count, int64_t batch);
-// Of a user's .onnx: UNSUPPORTED where a batch above 1 or a length of token ids was asked for and every input has another one fixed.
+// Of a user's .onnx: UNSUPPORTED where a batch above 1 or a length of token ids was asked for and every input has another one
+// fixed.
 enum status inputs_check_asked(const struct tensor_type *types, size_t count, int64_t batch, int64_t sequence, struct error *err);
-// Batch and sequence of the inputs in a file: the batch of token ids, else of a mask, pixels or sound, else of the first tensor that has one.
+// Batch and sequence of the inputs in a file: the batch of token ids, else of a mask, pixels or sound, else of the first tensor
+// that has one.
 enum status inputs_file_shape(struct input_shape *out, const char *path, struct error *err);
 // How many bytes the inputs in a file take; 0 where it cannot be read.
 uint64_t inputs_file_nbytes(const char *path);
@@ -44,7 +48,8 @@ enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types
 	struct input_symbol **out, size_t *n, struct error *err);
 // Binds them all in a graph that is about to be drawn static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
-// In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend on it.
+// In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend
+// on it.
 void inputs_bind_image(struct graph *g, const struct input_shape *shape);
 // Whether the inputs of a drawn graph have that size; UNSUPPORTED says which it has, or that there are no images.
 enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err);
@@ -62,18 +67,22 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 // a sequence too short for its image tokens.
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
-// Gives some rows of a text padding at the end, in place, as a batch of texts of different lengths has it: without it nothing would notice
-// a graph that ignores its mask. `in`: what inputs_synthetic made for a graph that assay draws. Only where there are input_ids and an
-// attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an image; other masks stay full.
-//   length   the last row loses a quarter of its tokens beside those of an image, and 0 to 2 more by the seed; the rows before it less and
-//            less, in proportion, down to none in the first: every place is a token's in some row. The only row of a batch of 1 is its last.
-//   ids      the pad token, or the row's first where the model has none in its vocabulary; the end token, where hints say so, is the last
+// Gives some rows of a text padding at the end, in place, as a batch of texts of different lengths has it: without it nothing
+// would notice a graph that ignores its mask. `in`: what inputs_synthetic made for a graph that assay draws. Only where there are
+// input_ids and an attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an
+// image; other masks stay full.
+//   length   the last row loses a quarter of its tokens beside those of an image, and 0 to 2 more by the seed; the rows before it
+//   less and
+//            less, in proportion, down to none in the first: every place is a token's in some row. The only row of a batch of 1
+//            is its last.
+//   ids      the pad token, or the row's first where the model has none in its vocabulary; the end token, where hints say so, is
+//   the last
 //            real one
 void inputs_pad(const struct tensor *in, size_t count, const struct input_hints *hints, uint64_t seed);
 // The share of tokens where that mask is 0; NaN where there are no such ids and mask.
 double inputs_padding(const struct tensor *in, size_t count);
-// What integers a user's .onnx is given, input by input, in `a`: "input_ids: below 30522, the rows of the table that it indexes", or
-// "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay drew the graph.
+// What integers a user's .onnx is given, input by input, in `a`: "input_ids: below 30522, the rows of the table that it indexes",
+// or "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay drew the graph.
 const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints);
 // How many positions the position_ids of a user's .onnx may count, by the smallest table that they index; 0: no limit is known.
 int64_t inputs_positions(const struct input_hints *hints);

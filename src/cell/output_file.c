@@ -86,15 +86,16 @@ enum status outputs_write(
 	// What an engine hands over may be less than it says: a hole in the file would be read as zeros.
 	for (size_t i = 0; i < count; i++)
 		if (outputs[i].nbytes != tensors[i].nbytes)
-			return error_set(err, STATUS_FAILED, "output %s holds %zu bytes, its shape takes %" PRIu64, outputs[i].name, outputs[i].nbytes,
-				tensors[i].nbytes);
+			return error_set(err, STATUS_FAILED, "output %s holds %zu bytes, its shape takes %" PRIu64,
+				outputs[i].name, outputs[i].nbytes, tensors[i].nbytes);
 	if (made_from)
 		seal(header, header_nbytes, outputs, count);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, "%s: cannot be written", path);
 	for (size_t i = 0; i <= count && !st; i++) {
-		errno = i ? file_write_at(fd, outputs[i - 1].data, outputs[i - 1].nbytes, tensors[i - 1].offset) : file_write_at(fd, header, header_nbytes, 0);
+		errno = i ? file_write_at(fd, outputs[i - 1].data, outputs[i - 1].nbytes, tensors[i - 1].offset)
+			  : file_write_at(fd, header, header_nbytes, 0);
 		if (errno)
 			st = error_errno(err, "%s: cannot be written", path);
 	}
@@ -116,8 +117,11 @@ static enum status take(struct arena *a, const struct weight *all, size_t count,
 
 		if (!is_mask && !is_tokens && !is_output)
 			continue;
-		*t = (struct tensor){ .name = w->name + (is_output ? strlen(OUTPUT) : 0), .dtype = w->dtype, .rank = w->rank,
-			.data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
+		*t = (struct tensor){ .name = w->name + (is_output ? strlen(OUTPUT) : 0),
+			.dtype = w->dtype,
+			.rank = w->rank,
+			.data = (void *)(uintptr_t)w->data,
+			.nbytes = w->nbytes };
 		memcpy(t->dim, w->dim, sizeof t->dim);
 		// The format promises no alignment.
 		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {

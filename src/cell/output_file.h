@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "base/tensor.h"
 
-// What a run gave, and of its inputs what is needed to judge that. In a file, as golden files have it: "out." before the name of an
-// output, "in.attention_mask" and "in.input_ids". No model can call an output so that it is taken for an input.
+// What a run gave, and of its inputs what is needed to judge that. In a file, as golden files have it: "out." before the name of
+// an output, "in.attention_mask" and "in.input_ids". No model can call an output so that it is taken for an input.
 struct answer {
-	struct tensor *tensors;              // the outputs; names as the graph's
+	struct tensor *tensors; // the outputs; names as the graph's
 	size_t count;
-	const struct tensor *mask;           // which tokens of the input are there, [batch, seq], 0: padding; NULL: not known
-	const struct tensor *tokens;         // [batch, seq]; NULL: not known, or no matter
+	const struct tensor *mask;   // which tokens of the input are there, [batch, seq], 0: padding; NULL: not known
+	const struct tensor *tokens; // [batch, seq]; NULL: not known, or no matter
 };
 
 // `made_from`: what the file says of itself (base/sealed.h); NULL: nothing, it is read once and removed. Scratch memory in `a`.

@@ -18,7 +18,7 @@ enum status peak_find(const struct peak_source *s, int64_t limit_ns, struct peak
 		if (st)
 			return st;
 		if (out->windows++)
-			out->lowest = fmin(out->lowest, rate);   // fmin takes the other one when one is NaN
+			out->lowest = fmin(out->lowest, rate); // fmin takes the other one when one is NaN
 		out->best = fmax(out->best, rate);
 		quiet = rate > before * PEAK_RISE || isnan(before) ? 0 : quiet + 1;
 		out->settled = quiet == PEAK_QUIET;

@@ -7,8 +7,8 @@
 
 #include "backend/backend.h"
 
-// nodes_on_platform, nodes_fused, nodes_elsewhere, partitions and copies, as row_from_json takes them; null where the engine does not tell.
-// Owned by the caller.
+// nodes_on_platform, nodes_fused, nodes_elsewhere, partitions and copies, as row_from_json takes them; null where the engine does
+// not tell. Owned by the caller.
 json_t *placed_columns(const struct placement *p);
 
 #endif

@@ -25,27 +25,29 @@ static bool asks(const char *options, const char *key, const char *word)
 
 // What an engine makes of the weights, and what stays of the mapped ones.
 struct weights {
-	double held, loading;                // anonymous: while it runs; at most while it opens
-	double read;                         // mapped, and read by every run
-	double mapped;                       // mapped in all, pages that nobody reads again among them
+	double held, loading; // anonymous: while it runs; at most while it opens
+	double read;          // mapped, and read by every run
+	double mapped;        // mapped in all, pages that nobody reads again among them
 };
 
 static struct weights copies(const struct graph_memory *g, const struct platform_memory *e, const char *options)
 {
-	double packed = (double)g->multiplied_nbytes, folded = (double)g->folded_nbytes, largest = (double)g->largest_multiplied_nbytes,
-	       stored = (double)g->stored_nbytes, as_they_lie = stored - (double)g->folded_from_nbytes + (double)g->gathered_nbytes;
-	bool casts = 2 * folded > packed;                        // not only a norm here and there
+	double packed = (double)g->multiplied_nbytes, folded = (double)g->folded_nbytes,
+	       largest = (double)g->largest_multiplied_nbytes, stored = (double)g->stored_nbytes,
+	       as_they_lie = stored - (double)g->folded_from_nbytes + (double)g->gathered_nbytes;
+	bool casts = 2 * folded > packed; // not only a norm here and there
 	struct weights w = { .read = (double)(g->in_place_nbytes + g->gathered_nbytes) };
 
 	as_they_lie = as_they_lie < stored ? as_they_lie : stored;
 	if (asks(options, "precision", "bf16") || asks(options, "precision", "f16"))
 		packed /= 2;
-	if (e->frees_packed && asks(options, "prepacking", "off")) {     // folded copies stay, the others are read where they lie
+	if (e->frees_packed && asks(options, "prepacking", "off")) { // folded copies stay, the others are read where they lie
 		w.held = w.loading = folded;
 		w.read = w.mapped = as_they_lie;
 		return w;
 	}
-	if (e->frees_packed && asks(options, "optimisation", "none") && casts) { // casts are made anew by every run, so nothing can be packed
+	if (e->frees_packed && asks(options, "optimisation", "none") &&
+		casts) { // casts are made anew by every run, so nothing can be packed
 		w.held = w.loading = 2 * largest;
 		w.read = w.mapped = stored;
 		return w;
@@ -70,15 +72,18 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	const struct platform_memory *e = platform_memory(t->route);
 
 	*out = (struct prediction){ .graph = *g };
-	if (!e) {                                                // whatever it does, it is given inputs and gives outputs
+	if (!e) { // whatever it does, it is given inputs and gives outputs
 		out->anonymous_bytes = out->required_bytes = g->input_nbytes + g->output_nbytes;
 		return;
 	}
 	struct weights w = copies(g, e, t->options);
-	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes), made = (double)g->peak_nbytes - given;
-	double opened = e->opened_mib * 0x1p20, run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
+	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes),
+	       made = (double)g->peak_nbytes - given;
+	double opened = e->opened_mib * 0x1p20,
+	       run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
-	double packing = e->frees_packed && w.loading <= w.held ? (double)g->largest_multiplied_nbytes : 0;     // mapped, until its packed copy is there
+	double packing = e->frees_packed && w.loading <= w.held ? (double)g->largest_multiplied_nbytes
+								: 0; // mapped, until its packed copy is there
 	double loaded = load + (packing > w.mapped - w.read ? packing : w.mapped - w.read);
 	double resident = run + w.mapped > loaded ? run + w.mapped : loaded;
 
@@ -104,8 +109,8 @@ static enum status symbols_of_file(struct arena *a, struct input_symbol **out, s
 	return st;
 }
 
-static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which, const struct target *t,
-	const struct precise *precise, const struct input_shape *shape, struct error *err)
+static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which,
+	const struct target *t, const struct precise *precise, const struct input_shape *shape, struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
 	struct input_symbol *symbols = NULL;
@@ -117,7 +122,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 
 	if (precise)
 		form.precise = *precise;
-	form.is_static = true;                                   // every dimension is a number, whatever form will run
+	form.is_static = true; // every dimension is a number, whatever form will run
 	arch_input_hints(s, &hints);
 	struct graph *g = graph_new(&form);
 	inputs_bind(g, &hints, shape);
@@ -128,7 +133,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 		st = arch_draw(s, c, which, g, err);
 	if (!st) {
 		graph_memory(g, &m);
-		sum->peak_nbytes += m.peak_nbytes;               // an engine keeps for the next run what it needed
+		sum->peak_nbytes += m.peak_nbytes; // an engine keeps for the next run what it needed
 		sum->input_nbytes += m.input_nbytes;
 		sum->output_nbytes += m.output_nbytes;
 		sum->stored_nbytes += m.stored_nbytes;
@@ -147,8 +152,8 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	return st;
 }
 
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t, const struct precise *precise,
-	const struct input_shape *shape, bool generates, struct error *err)
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
+	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err)
 {
 	static const enum arch_graph whole[] = { ARCH_WHOLE }, seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
 	bool parts = generates && arch_has_graph(s, ARCH_DECODER_WITH_PAST);
@@ -162,17 +167,23 @@ enum status predict_cell(struct prediction *out, const struct spec *s, const str
 	return st;
 }
 
-enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s, enum dtype t, struct error *err)
+enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
+	enum dtype t, struct error *err)
 {
 	struct shard *shard = ARENA_NEW(a, struct shard);
 	char *header;
 	uint64_t nbytes;
 
-	*shard = (struct shard){ .path = config->path, .real_path = config->path, .location = "model.safetensors", .identity = "plan", .synthetic = true };
+	*shard = (struct shard){ .path = config->path,
+		.real_path = config->path,
+		.location = "model.safetensors",
+		.identity = "plan",
+		.synthetic = true };
 	*out = (struct checkpoint){ .path = config->path, .config = config->config, .shards = shard, .shard_count = 1 };
 	enum status st = arch_plan_weights(s, a, t, &out->weights, &out->weight_count, err);
 	if (!st)
-		st = safetensors_header_synthetic(a, out->weights, out->weight_count, &header, &shard->header_nbytes, &nbytes, err);
+		st = safetensors_header_synthetic(
+			a, out->weights, out->weight_count, &header, &shard->header_nbytes, &nbytes, err);
 	for (size_t i = 0; !st && i < out->weight_count; i++)
 		out->weights[i].shard = shard;
 	shard->nbytes = st ? 0 : (size_t)nbytes;
@@ -188,7 +199,8 @@ uint64_t predict_margin(const struct machine *m)
 
 const char *predict_amount(struct arena *a, uint64_t nbytes)
 {
-	return nbytes < (uint64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)nbytes / 0x1p20) : arena_printf(a, "%.1f GiB", (double)nbytes / 0x1p30);
+	return nbytes < (uint64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)nbytes / 0x1p20)
+					  : arena_printf(a, "%.1f GiB", (double)nbytes / 0x1p30);
 }
 
 enum status predict_fits(const struct prediction *p, const struct machine *m, int64_t allowed, struct error *err)
@@ -198,10 +210,12 @@ enum status predict_fits(const struct prediction *p, const struct machine *m, in
 	enum status st = STATUS_OK;
 
 	if (allowed > 0 && p->anonymous_bytes > (uint64_t)allowed)
-		st = error_set(err, STATUS_NO_MEMORY, "not tried: it needs %s of anonymous memory (predicted), and %s are allowed (--memory)",
+		st = error_set(err, STATUS_NO_MEMORY,
+			"not tried: it needs %s of anonymous memory (predicted), and %s are allowed (--memory)",
 			predict_amount(&a, p->anonymous_bytes), predict_amount(&a, (uint64_t)allowed));
 	else if (available > 0 && p->required_bytes + margin > available)
-		st = error_set(err, STATUS_NO_MEMORY, "not tried: it needs %s (predicted), and of the %s that are available %s stay free for others",
+		st = error_set(err, STATUS_NO_MEMORY,
+			"not tried: it needs %s (predicted), and of the %s that are available %s stay free for others",
 			predict_amount(&a, p->required_bytes), predict_amount(&a, available), predict_amount(&a, margin));
 	arena_done(&a);
 	return st;

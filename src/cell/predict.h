@@ -12,22 +12,23 @@
 struct prediction {
 	// What row.peak_resident_mib will say; 0: nothing is known of this engine, and the others are inputs and outputs.
 	uint64_t resident_bytes;
-	uint64_t anonymous_bytes;            // of them, what no file stands behind: what --memory limits
-	uint64_t required_bytes;             // the same and the mapped weights that every run reads: what must be free
+	uint64_t anonymous_bytes; // of them, what no file stands behind: what --memory limits
+	uint64_t required_bytes;  // the same and the mapped weights that every run reads: what must be free
 	struct graph_memory graph;
 };
 
 // From what the graph asks for. Of the target: form, engine and options.
 void predict_engine(struct prediction *out, const struct graph_memory *graph, const struct target *t);
 
-// Draws the graph, or those of generation, with weights of that size: `precise` NULL is as they are stored. `c` has weights: those of
-// files, or planned ones (predict_plan).
-enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t, const struct precise *precise,
-	const struct input_shape *shape, bool generates, struct error *err);
+// Draws the graph, or those of generation, with weights of that size: `precise` NULL is as they are stored. `c` has weights:
+// those of files, or planned ones (predict_plan).
+enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
+	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err);
 
-// A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere: enough to draw. Lives in `a`; not to be
-// closed; `config` must outlive it.
-enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s, enum dtype t, struct error *err);
+// A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere:
+// enough to draw. Lives in `a`; not to be closed; `config` must outlive it.
+enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
+	enum dtype t, struct error *err);
 
 // NO_MEMORY with a sentence: "not tried: it needs 27.1 GiB (predicted), and ...". `allowed`: anonymous bytes, 0 no limit.
 enum status predict_fits(const struct prediction *p, const struct machine *m, int64_t allowed, struct error *err);

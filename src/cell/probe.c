@@ -32,15 +32,18 @@ int cell_child_probe(const char *engine_build)
 	for (size_t i = 0; !st && i < list.count; i++) {
 		const struct device *d = &list.items[i];
 
-		json_array_append_new(devices, json_pack("{s:s, s:s, s:s?, s:b, s:b, s:s?, s:O?}", "provider", d->provider, "name", d->name, "description",
-			d->description, "emulated", (int)d->emulated, "compiles_only", (int)d->compiles_only, "features", d->features, "facts", (json_t *)(uintptr_t)d->facts));
+		json_array_append_new(devices,
+			json_pack("{s:s, s:s, s:s?, s:b, s:b, s:s?, s:O?}", "provider", d->provider, "name", d->name,
+				"description", d->description, "emulated", (int)d->emulated, "compiles_only",
+				(int)d->compiles_only, "features", d->features, "facts", (json_t *)(uintptr_t)d->facts));
 	}
 	for (size_t i = 0; !st && i < list.absent_count; i++)
 		json_object_set_new(absent, list.absent[i].provider, json_string(list.absent[i].reason));
-	say(json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "event", "probe", "version", list.version, "library", list.library, "devices", devices, "absent", absent));
+	say(json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "event", "probe", "version", list.version, "library", list.library,
+		"devices", devices, "absent", absent));
 	say_done();
 	backend_end();
-	_exit(0);                                                // work.c says why
+	_exit(0); // work.c says why
 }
 
 int cell_child_driver(const char *name)

@@ -41,13 +41,13 @@ static bool same_scope(const char *a, const char *b)
 struct names {
 	struct arena *arena;
 	const struct outline *drawn;
-	const size_t *sorted;                // numbers of drawn nodes, by name
-	size_t *owner;                       // of each drawn node: the engine's node that it belongs to; NOBODY
+	const size_t *sorted; // numbers of drawn nodes, by name
+	size_t *owner;        // of each drawn node: the engine's node that it belongs to; NOBODY
 	const struct profile *ran;
 	struct mapped_node *out;
 };
 
-static const struct outline *sorting;        // of the one thread of a child
+static const struct outline *sorting; // of the one thread of a child
 
 static int by_name(const void *a, const void *b)
 {
@@ -66,7 +66,7 @@ static void add_member(struct names *n, size_t engine, size_t node)
 	if (n->owner[node] != NOBODY)
 		return;
 	n->owner[node] = engine;
-	if (!(m->member_count & (m->member_count - 1))) {        // full at every power of two
+	if (!(m->member_count & (m->member_count - 1))) { // full at every power of two
 		size_t *more = ARENA_ARRAY(n->arena, m->member_count ? 2 * m->member_count : 1, size_t);
 
 		if (m->member_count)
@@ -81,7 +81,8 @@ static bool ends_word(char c)
 	return !isalnum((unsigned char)c) && c != '.';
 }
 
-// Every name of ours that begins and ends at a word's edge of theirs; the longest where several begin: "a/MatMul_1_nchwc" is of MatMul_1.
+// Every name of ours that begins and ends at a word's edge of theirs; the longest where several begin: "a/MatMul_1_nchwc" is of
+// MatMul_1.
 static void find_parts(struct names *n, size_t engine, const char *name)
 {
 	for (const char *at = name; *at;) {
@@ -126,7 +127,8 @@ static void find_names(struct names *n)
 
 static bool is_work(const char *op)
 {
-	static const char *const no[] = { "Reshape", "Shape", "Unsqueeze", "Squeeze", "Gather", "Slice", "Concat", "Cast", "Range", "Expand", "Identity", "Constant" };
+	static const char *const no[] = { "Reshape", "Shape", "Unsqueeze", "Squeeze", "Gather", "Slice", "Concat", "Cast",
+		"Range", "Expand", "Identity", "Constant" };
 
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
 		if (text_is(op, no[i]))
@@ -138,13 +140,15 @@ static bool is_work(const char *op)
 static size_t neighbour(const struct names *n, size_t from, int step)
 {
 	for (size_t i = from + (size_t)step; i < n->ran->count; i += (size_t)step)
-		for (size_t k = 0; k < n->out[i].member_count && (n->out[i].how == MAPPED_NAME || n->out[i].how == MAPPED_PART); k++)
+		for (size_t k = 0; k < n->out[i].member_count && (n->out[i].how == MAPPED_NAME || n->out[i].how == MAPPED_PART);
+			k++)
 			if (is_work(n->drawn->nodes[n->out[i].members[k]].op))
 				return step > 0 ? n->out[i].members[k] : n->out[i].members[n->out[i].member_count - 1];
 	return NOBODY;
 }
 
-// What was drawn between the two neighbours and ran under no name, up to the first change of scope behind the first of them that does work.
+// What was drawn between the two neighbours and ran under no name, up to the first change of scope behind the first of them that
+// does work.
 static void find_place(struct names *n, size_t engine)
 {
 	size_t before = neighbour(n, engine, -1), after = neighbour(n, engine, 1), first = NOBODY;
@@ -168,7 +172,8 @@ static void find_place(struct names *n, size_t engine)
 	if (!n->out[engine].how && engine > 0 && n->out[engine - 1].how == MAPPED_PLACE) {
 		n->out[engine].how = MAPPED_PLACE;
 		n->out[engine].scope = n->out[engine - 1].scope;
-	} else if (!n->out[engine].how && before != NOBODY && after != NOBODY && same_scope(n->drawn->nodes[before].name, n->drawn->nodes[after].name)) {
+	} else if (!n->out[engine].how && before != NOBODY && after != NOBODY &&
+		same_scope(n->drawn->nodes[before].name, n->drawn->nodes[after].name)) {
 		n->out[engine].how = MAPPED_PLACE;
 		n->out[engine].scope = profile_scope(n->arena, n->drawn->nodes[before].name);
 	}
@@ -189,11 +194,12 @@ static bool ends_chain(const struct names *n, size_t node)
 {
 	size_t by = n->owner[node];
 
-	return by != NOBODY && mapped_moves(n->drawn->nodes[node].op) && n->out[by].how == MAPPED_NAME && !mapped_moves(n->out[by].ran->op);
+	return by != NOBODY && mapped_moves(n->drawn->nodes[node].op) && n->out[by].how == MAPPED_NAME &&
+		!mapped_moves(n->out[by].ran->op);
 }
 
-// Drawn nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the nearest of
-// their scope that was drawn before them, ran and works, else behind them; of any scope where nothing of theirs ran.
+// Drawn nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the
+// nearest of their scope that was drawn before them, ran and works, else behind them; of any scope where nothing of theirs ran.
 static void give_rest(struct names *n)
 {
 	const struct outline *d = n->drawn;
@@ -201,14 +207,16 @@ static void give_rest(struct names *n)
 
 	for (size_t i = 0; i < d->node_count; i++) {
 		found[i] = n->owner[i];
-		for (size_t k = i + 1; k < d->node_count && found[i] == NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name); k++) {
+		for (size_t k = i + 1; k < d->node_count && found[i] == NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name);
+			k++) {
 			if (ends_chain(n, k))
 				found[i] = n->owner[k];
 			else if (n->owner[k] != NOBODY && !mapped_moves(d->nodes[k].op))
 				break;
 		}
 		for (size_t k = i; k-- > 0 && found[i] == NOBODY;)
-			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name) && !mapped_moves(n->out[n->owner[k]].ran->op))
+			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name) &&
+				!mapped_moves(n->out[n->owner[k]].ran->op))
 				found[i] = n->owner[k];
 		for (size_t k = i; k-- > 0 && found[i] == NOBODY;)
 			if (n->owner[k] != NOBODY && same_scope(d->nodes[k].name, d->nodes[i].name))
@@ -245,10 +253,15 @@ static void add_costs(struct arena *a, struct mapped_node *m, const struct graph
 	m->nbytes = graph_cost_fused(cost, costed, count);
 }
 
-struct mapped_node *profile_map(struct arena *a, const struct outline *drawn, const struct graph_cost *cost, const size_t *cost_of, const struct profile *p)
+struct mapped_node *profile_map(struct arena *a, const struct outline *drawn, const struct graph_cost *cost,
+	const size_t *cost_of, const struct profile *p)
 {
 	size_t *sorted = ARENA_ARRAY(a, drawn->node_count + 1, size_t);
-	struct names n = { .arena = a, .drawn = drawn, .sorted = sorted, .owner = ARENA_ARRAY(a, drawn->node_count + 1, size_t), .ran = p,
+	struct names n = { .arena = a,
+		.drawn = drawn,
+		.sorted = sorted,
+		.owner = ARENA_ARRAY(a, drawn->node_count + 1, size_t),
+		.ran = p,
 		.out = ARENA_ARRAY(a, p->count + 1, struct mapped_node) };
 
 	for (size_t i = 0; i < drawn->node_count; i++) {

@@ -10,7 +10,8 @@
 enum { WINDOW_LEAST = 3, WINDOW_MOST = 100, CLOCK_LOOKS = 101 };
 static const int64_t window_ns = 10 * 1000 * 1000;
 
-const char protocol_agree[] = "three windows agree within 5 %", protocol_time[] = "the limit of time", protocol_count[] = "the limit of runs";
+const char protocol_agree[] = "three windows agree within 5 %", protocol_time[] = "the limit of time",
+	   protocol_count[] = "the limit of runs";
 
 static const struct effort efforts[] = {
 #define X(word, warm_s, warm_runs, least, sample_s, most, times, scenario_s, meaning) \
@@ -29,7 +30,10 @@ const struct effort *effort_find(const char *word)
 
 struct protocol_limits protocol_limits(const struct effort *e, int64_t runs)
 {
-	struct protocol_limits l = { .warm_ns = (int64_t)(e->warm_s * 1e9), .warm_runs = e->warm_runs, .least = e->least, .most = e->most,
+	struct protocol_limits l = { .warm_ns = (int64_t)(e->warm_s * 1e9),
+		.warm_runs = e->warm_runs,
+		.least = e->least,
+		.most = e->most,
 		.sample_ns = (int64_t)(e->sample_s * 1e9) };
 
 	if (runs > 0) {
@@ -55,7 +59,8 @@ static bool agree(const double m[3])
 	return stats_max(m, 3) <= least * STATS_STABLE_WITHIN;
 }
 
-enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a, struct protocol_warmup *out, struct error *err)
+enum status protocol_warm_up(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a,
+	struct protocol_warmup *out, struct error *err)
 {
 	double window[WINDOW_MOST], median[3] = { 0 };
 	size_t filled = 0, windows = 0;
@@ -98,13 +103,15 @@ static double clock_us(const struct protocol_run *r)
 	return stats_median_of(us, CLOCK_LOOKS);
 }
 
-enum status protocol_sample(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a, struct protocol_sample *out, struct error *err)
+enum status protocol_sample(const struct protocol_run *r, const struct protocol_limits *l, struct arena *a,
+	struct protocol_sample *out, struct error *err)
 {
-	int64_t *took = ARENA_ARRAY(a, l->most, int64_t), *began = ARENA_ARRAY(a, l->most, int64_t), *ended = ARENA_ARRAY(a, l->most, int64_t);
+	int64_t *took = ARENA_ARRAY(a, l->most, int64_t), *began = ARENA_ARRAY(a, l->most, int64_t),
+		*ended = ARENA_ARRAY(a, l->most, int64_t);
 	size_t count = 0;
 	enum status st;
 
-	memset(took, 1, l->most * sizeof *took);                 // their pages are there before the clock runs
+	memset(took, 1, l->most * sizeof *took); // their pages are there before the clock runs
 	memset(began, 1, l->most * sizeof *began);
 	memset(ended, 1, l->most * sizeof *ended);
 	*out = (struct protocol_sample){ .ns = took, .clock_us = clock_us(r) };

@@ -79,17 +79,17 @@ long long memory_anonymous_kib(void)
 void say_memory(const char *phase)
 {
 	long long pss = process_kib("/proc/self/smaps_rollup", "Pss"), anonymous = memory_anonymous_kib(),
-		resident = process_kib("/proc/self/status", "VmHWM");
+		  resident = process_kib("/proc/self/status", "VmHWM");
 	int64_t pss_beside, anonymous_beside;
 	bool beside = backend_memory(&pss_beside, &anonymous_beside);
 
-	if (beside) {                            // the kernel keeps no high-water mark of several processes
+	if (beside) { // the kernel keeps no high-water mark of several processes
 		pss += pss_beside;
 		anonymous += anonymous_beside;
 		resident = -1;
 	}
 
 	if (pss >= 0 || resident >= 0)
-		say(json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "event", "memory", "phase", phase, "pss_kib", known(pss), "anonymous_kib", known(anonymous),
-			"resident_peak_kib", known(resident), "beside", (int)beside));
+		say(json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "event", "memory", "phase", phase, "pss_kib", known(pss),
+			"anonymous_kib", known(anonymous), "resident_peak_kib", known(resident), "beside", (int)beside));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child's side of the line to its parent: how it begins, its request on fd 0, its events on fd 3. The parent's side: run/child.h.
+// The child's side of the line to its parent: how it begins, its request on fd 0, its events on fd 3. The parent's side:
+// run/child.h.
 #ifndef ASSAY_CELL_SAY_H
 #define ASSAY_CELL_SAY_H
 
@@ -11,7 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define CHILD_LINE_LIMIT ((size_t)16 << 20)      // of an event
+#define CHILD_LINE_LIMIT ((size_t)16 << 20) // of an event
 
 // In the child, before it has threads: asks to die with the parent and checks that it still lives; returns in a process of its
 // own, below a guard that ends everything below itself. `request` is everything up to the first newline.
@@ -22,14 +23,15 @@ void child_say(const char *line, size_t length);
 // Events, one JSON object a line on fd 3. Steals the object.
 void say(json_t *event);
 void say_phase(const char *phase);
-void say_error(enum status status, const char *text);                // cleans the text
+void say_error(enum status status, const char *text); // cleans the text
 void say_done(void);
-#define NODES_MOST ((size_t)44 << 20)            // of json_weight: two such lists are within HEARD_MOST
+#define NODES_MOST ((size_t)44 << 20) // of json_weight: two such lists are within HEARD_MOST
 // {"event":name,"nodes":nodes}, unless the parent would not keep so long a list: then false, and nothing is said.
 bool say_nodes(const char *name, json_t *nodes);
-void say_notice(const char *text);               // words for the person that waits
-// {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is neither.
+void say_notice(const char *text); // words for the person that waits
+// {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is
+// neither.
 void say_memory(const char *phase);
-long long memory_anonymous_kib(void);            // of this process, private and shared; -1: it cannot be read
+long long memory_anonymous_kib(void); // of this process, private and shared; -1: it cannot be read
 
 #endif

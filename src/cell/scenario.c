@@ -12,7 +12,10 @@
 #include "base/text.h"
 #include "stats/early_stop.h"
 
-static const struct { const char *word; double percentile; } kinds[] = {
+static const struct {
+	const char *word;
+	double percentile;
+} kinds[] = {
 #define X(code, word, percentile, meaning) { word, percentile },
 	SCENARIO_LIST(X)
 #undef X
@@ -29,8 +32,13 @@ enum scenario scenario_find(const char *word)
 
 struct scenario_ask scenario_plan(const struct variant *v, const struct effort *e, int64_t runs, int64_t batch, uint64_t seed)
 {
-	struct scenario_ask ask = { .kind = scenario_find(v->scenario), .batch = batch, .rate_per_s = v->rate_per_s, .bound_ms = v->latency_bound_ms, .seed = seed,
-		.least = 1, .limit_ns = (int64_t)(e->scenario_s * 1e9) };
+	struct scenario_ask ask = { .kind = scenario_find(v->scenario),
+		.batch = batch,
+		.rate_per_s = v->rate_per_s,
+		.bound_ms = v->latency_bound_ms,
+		.seed = seed,
+		.least = 1,
+		.limit_ns = (int64_t)(e->scenario_s * 1e9) };
 	double p = kinds[ask.kind].percentile;
 
 	ask.streams = ask.kind != SCENARIO_MULTI_STREAM ? batch : v->streams > 0 ? v->streams : SCENARIO_STREAMS;
@@ -43,7 +51,8 @@ struct scenario_ask scenario_plan(const struct variant *v, const struct effort *
 	}
 	if (runs > 0) {
 		ask.queries = (size_t)runs;
-		ask.limit_ns = ask.kind == SCENARIO_SERVER ? (int64_t)fmin(9e18, 2e9 * (double)runs / ask.rate_per_s) + ask.limit_ns : 0;
+		ask.limit_ns =
+			ask.kind == SCENARIO_SERVER ? (int64_t)fmin(9e18, 2e9 * (double)runs / ask.rate_per_s) + ask.limit_ns : 0;
 	}
 	return ask;
 }
@@ -90,17 +99,22 @@ static void claim_bound(const struct scenario_ask *ask, struct scenario_result *
 	out->needed = early_stop_queries((int64_t)out->late, p);
 	out->is_valid = (int64_t)all >= out->needed;
 	if (out->unanswered || out->throughput_per_s < 0.9 * ask->rate_per_s * (double)ask->batch)
-		kept = arena_printf(a, "; it answered %.4g a second of the %.4g that arrived%s", out->throughput_per_s, ask->rate_per_s * (double)ask->batch,
+		kept = arena_printf(a, "; it answered %.4g a second of the %.4g that arrived%s", out->throughput_per_s,
+			ask->rate_per_s * (double)ask->batch,
 			out->unanswered ? arena_printf(a, ", and %zu were waiting when the time was over", out->unanswered) : "");
 	if (out->is_valid)
 		out->why = arena_printf(a,
-			"%zu of %zu queries took longer than %g ms: %g %% stay within it, with 99 %% confidence if queries are independent",
+			"%zu of %zu queries took longer than %g ms: %g %% stay within it, with 99 %% confidence if queries are "
+			"independent",
 			out->late, all, ask->bound_ms, 100 * p);
 	else if (share > 1 - p)
-		out->why = arena_printf(a, "%zu of %zu queries took longer than %g ms, %.3g %%%s", out->late, all, ask->bound_ms, 100 * share, kept);
+		out->why = arena_printf(a, "%zu of %zu queries took longer than %g ms, %.3g %%%s", out->late, all, ask->bound_ms,
+			100 * share, kept);
 	else
-		out->why = arena_printf(a, "%zu of %zu queries took longer than %g ms: %lld more, none of them late, would be needed to claim %g %%%s", out->late, all,
-			ask->bound_ms, (long long)(out->needed - (int64_t)all), 100 * p, kept);
+		out->why = arena_printf(a,
+			"%zu of %zu queries took longer than %g ms: %lld more, none of them late, would be needed to claim %g "
+			"%%%s",
+			out->late, all, ask->bound_ms, (long long)(out->needed - (int64_t)all), 100 * p, kept);
 }
 
 static void claim_percentile(const struct scenario_ask *ask, struct scenario_result *out, struct arena *a)
@@ -110,7 +124,8 @@ static void claim_percentile(const struct scenario_ask *ask, struct scenario_res
 
 	out->needed = early_stop_queries(1, p);
 	if (late < 1) {
-		out->why = arena_printf(a, "n too small: %zu queries, and %lld are needed for %g %%", out->count, (long long)out->needed, 100 * p);
+		out->why = arena_printf(a, "n too small: %zu queries, and %lld are needed for %g %%", out->count,
+			(long long)out->needed, 100 * p);
 		return;
 	}
 	memcpy(sorted, out->latency_ns, out->count * sizeof *sorted);
@@ -126,7 +141,8 @@ static void claim_percentile(const struct scenario_ask *ask, struct scenario_res
 					  ask->bound_ms));
 }
 
-enum status scenario_run(const struct protocol_run *r, const struct scenario_ask *ask, struct arena *a, struct scenario_result *out, struct error *err)
+enum status scenario_run(const struct protocol_run *r, const struct scenario_ask *ask, struct arena *a,
+	struct scenario_result *out, struct error *err)
 {
 	bool is_server = ask->kind == SCENARIO_SERVER;
 	int64_t begin, now, arrival;
@@ -134,7 +150,7 @@ enum status scenario_run(const struct protocol_run *r, const struct scenario_ask
 	enum status st;
 
 	*out = (struct scenario_result){ .latency_ns = ARENA_ARRAY(a, ask->queries + 1, int64_t), .estimate_ms = (double)NAN };
-	memset(out->latency_ns, 1, (ask->queries + 1) * sizeof *out->latency_ns);        // its pages are there before the clock runs
+	memset(out->latency_ns, 1, (ask->queries + 1) * sizeof *out->latency_ns); // its pages are there before the clock runs
 	begin = arrival = now = r->now(r->context);
 	for (i = 0; i < ask->queries; i++) {
 		int64_t took, waited = 0;
@@ -162,14 +178,16 @@ enum status scenario_run(const struct protocol_run *r, const struct scenario_ask
 	}
 	out->elapsed_ns = now - begin;
 	out->late = out->unanswered;
-	out->throughput_per_s = out->elapsed_ns > 0 ? (double)out->count * (double)ask->streams * 1e9 / (double)out->elapsed_ns : (double)NAN;
+	out->throughput_per_s =
+		out->elapsed_ns > 0 ? (double)out->count * (double)ask->streams * 1e9 / (double)out->elapsed_ns : (double)NAN;
 	if (is_server) {
 		claim_bound(ask, out, a);
 	} else if (kinds[ask->kind].percentile > 0) {
 		claim_percentile(ask, out, a);
 	} else {
 		out->is_valid = true;
-		out->why = arena_printf(a, "%lld samples in %.3g s", (long long)out->count * (long long)ask->streams, (double)out->elapsed_ns / 1e9);
+		out->why = arena_printf(a, "%lld samples in %.3g s", (long long)out->count * (long long)ask->streams,
+			(double)out->elapsed_ns / 1e9);
 	}
 	return STATUS_OK;
 }
@@ -183,9 +201,12 @@ json_t *scenario_json(const struct scenario_ask *ask, const struct scenario_resu
 {
 	double p = kinds[ask->kind].percentile;
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:b, s:s}", "scenario", kinds[ask->kind].word, "queries", (json_int_t)r->count,
-		"unanswered", (json_int_t)r->unanswered, "samples_per_query", (json_int_t)ask->streams, "percentile", p > 0 ? json_real(100 * p) : json_null(),
-		"confidence", p > 0 ? json_real(EARLY_STOP_CONFIDENCE) : json_null(), "bound_ms", ask->bound_ms > 0 ? json_real(ask->bound_ms) : json_null(), "late",
-		(json_int_t)r->late, "queries_needed", r->needed > 0 ? json_integer(r->needed) : json_null(), "estimate_ms", real(r->estimate_ms), "elapsed_s",
-		real((double)r->elapsed_ns / 1e9), "throughput_per_s", real(r->throughput_per_s), "valid", (int)r->is_valid, "why", r->why);
+	return json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:b, s:s}", "scenario",
+		kinds[ask->kind].word, "queries", (json_int_t)r->count, "unanswered", (json_int_t)r->unanswered,
+		"samples_per_query", (json_int_t)ask->streams, "percentile", p > 0 ? json_real(100 * p) : json_null(),
+		"confidence", p > 0 ? json_real(EARLY_STOP_CONFIDENCE) : json_null(), "bound_ms",
+		ask->bound_ms > 0 ? json_real(ask->bound_ms) : json_null(), "late", (json_int_t)r->late, "queries_needed",
+		r->needed > 0 ? json_integer(r->needed) : json_null(), "estimate_ms", real(r->estimate_ms), "elapsed_s",
+		real((double)r->elapsed_ns / 1e9), "throughput_per_s", real(r->throughput_per_s), "valid", (int)r->is_valid,
+		"why", r->why);
 }

@@ -7,7 +7,8 @@
 //   a device that is not here:       build -> load -> explain -> done
 //
 // "memory" is one more run with the parent sampling; in "warm" (protocol.h: warm-up, then the sample) nobody samples, and between
-// two runs there is nothing but looks at the clock. What comes behind "outputs" may fail or die without harm: the answer is out by then.
+// two runs there is nothing but looks at the clock. What comes behind "outputs" may fail or die without harm: the answer is out
+// by then.
 #include "cell/work.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@
 
 void say_row(json_t *fields)
 {
-	if (!fields) {                       // json_pack refuses text that is not UTF-8: an engine's or a file's
+	if (!fields) { // json_pack refuses text that is not UTF-8: an engine's or a file's
 		say_error(STATUS_FAILED, "a name or a message of the engine is not UTF-8");
 		return;
 	}
@@ -41,8 +42,8 @@ void say_row(json_t *fields)
 
 // ---- inputs -------------------------------------------------------------------------------------------------------------
 
-// A graph that assay drew has the batch of the question, or the one that its golden inputs have. Of a user's file only a dimension's name
-// tells, or a batch that was asked for and that every input took.
+// A graph that assay drew has the batch of the question, or the one that its golden inputs have. Of a user's file only a
+// dimension's name tells, or a batch that was asked for and that every input took.
 static int64_t batch_of(const struct work *w, const struct tensor_type *types, size_t count)
 {
 	int64_t batch = inputs_batch(types, w->drawn, count, w->spec ? 0 : w->ask.batch);
@@ -54,7 +55,8 @@ static int64_t batch_of(const struct work *w, const struct tensor_type *types, s
 	return batch < 0 && w->spec ? w->shape.batch : batch;
 }
 
-// Engines tell no names of dimensions; the file has them. Only those of batches are taken, and of the first dimension whatever it has.
+// Engines tell no names of dimensions; the file has them. Only those of batches are taken, and of the first dimension whatever it
+// has.
 static const struct tensor_type *with_batch_names(struct work *w, const struct tensor_type *types, size_t count)
 {
 	const struct outline *file = &w->outline;
@@ -95,7 +97,7 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	}
 	if (st)
 		return st;
-	if (w->spec && !w->ask.golden)       // whether a user's .onnx heeds its mask is not known
+	if (w->spec && !w->ask.golden) // whether a user's .onnx heeds its mask is not known
 		inputs_pad(w->drawn, count, &w->hints, (uint64_t)w->ask.seed);
 	for (size_t i = 0; i < count; i++) {
 		bool is_ids = w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
@@ -111,9 +113,9 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	inputs_hash(w->drawn, count, w->inputs_hash);
 	double padding = inputs_padding(w->drawn, count);
 	json_t *asked = w->shaped_by_sequence && w->asked_sequence > 0 ? json_integer(w->asked_sequence) : json_null();
-	say_row(json_pack("{s:s, s:o, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding", isnan(padding) ? json_null() : json_real(padding), "batch",
-		w->batch > 0 ? json_integer(w->batch) : json_null(), "sequence", w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null(),
-		"asked_sequence", asked));
+	say_row(json_pack("{s:s, s:o, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding",
+		isnan(padding) ? json_null() : json_real(padding), "batch", w->batch > 0 ? json_integer(w->batch) : json_null(),
+		"sequence", w->shaped_by_sequence ? json_integer(w->shape.sequence) : json_null(), "asked_sequence", asked));
 	return STATUS_OK;
 }
 
@@ -128,7 +130,8 @@ enum status work_order_inputs(struct work *w, struct error *err)
 		while (k < w->drawn_count && !text_is(w->drawn[k].name, w->part->session.inputs[i].name))
 			k++;
 		if (k == w->drawn_count)
-			return error_set(err, STATUS_FAILED, "the engine asks for an input %s, which the graph does not declare", w->part->session.inputs[i].name);
+			return error_set(err, STATUS_FAILED, "the engine asks for an input %s, which the graph does not declare",
+				w->part->session.inputs[i].name);
 		w->in[i] = w->drawn[k];
 	}
 	return STATUS_OK;
@@ -163,7 +166,7 @@ static int64_t now(void *context)
 
 static void wait_until(void *context, int64_t ns)
 {
-	const int64_t spin_ns = 200 * 1000;                      // a sleeper wakes late; the rest is looked for
+	const int64_t spin_ns = 200 * 1000; // a sleeper wakes late; the rest is looked for
 	struct work *w = context;
 	int64_t sleep = ns - spin_ns - clock_ns();
 
@@ -228,7 +231,8 @@ static void say_samples_ns(struct work *w, const int64_t *ns, size_t count)
 
 static enum status scenario(struct work *w, const struct protocol_run *r, struct error *err)
 {
-	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs, w->batch > 0 ? w->batch : 1, (uint64_t)w->ask.seed);
+	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs,
+		w->batch > 0 ? w->batch : 1, (uint64_t)w->ask.seed);
 	struct scenario_result result;
 	enum status st = scenario_run(r, &ask, &w->arena, &result, err);
 
@@ -266,16 +270,19 @@ static enum status warm_runs(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("warm");
-	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)) || (st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
+	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)) ||
+		(st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
 	json_t *each = json_array();
 	for (size_t i = 0; i < warm_up.runs; i++)
 		json_array_append_new(each, json_real((double)warm_up.each[i] / 1e6));
-	say_row(json_pack("{s:I, s:f, s:o, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6, "warmup_samples_ms", each, "warmup_end", warm_up.end));
+	say_row(json_pack("{s:I, s:f, s:o, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6,
+		"warmup_samples_ms", each, "warmup_end", warm_up.end));
 	if (w->ask.variant.scenario)
 		return STATUS_OK;
-	say_row(json_pack("{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));
+	say_row(json_pack(
+		"{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));
 	say_samples_ns(w, sample.ns, sample.count);
 	return STATUS_OK;
 }
@@ -294,7 +301,8 @@ static enum status write_outputs(struct work *w, const char *path, struct error 
 	return outputs_write(&w->arena, path, w->made_from, &answer, err);
 }
 
-// Does a file with an operator that draws random numbers answer otherwise when it is asked again? What is drawn may have no effect.
+// Does a file with an operator that draws random numbers answer otherwise when it is asked again? What is drawn may have no
+// effect.
 static enum status find_draws(struct work *w, struct error *err)
 {
 	size_t count = w->part->session.output_count;
@@ -328,7 +336,8 @@ static enum status give_outputs(struct work *w, struct error *err)
 	if (w->given.draws && (st = find_draws(w, err)))
 		return st;
 	if (w->part->session.output_count)
-		say_row(json_pack("{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));
+		say_row(json_pack(
+			"{s:s}", "output_shape", tensor_shape_text(w->out[0].rank, w->out[0].dim, shape, sizeof shape)));
 	if (w->part->session.compiled_bytes > 0)
 		say_row(json_pack("{s:I}", "compiled_bytes", (json_int_t)w->part->session.compiled_bytes));
 	say(json_pack("{s:s}", "event", "outputs"));
@@ -354,13 +363,14 @@ static enum status measure(struct work *w, struct error *err)
 {
 	enum status st;
 
-	if ((st = work_open_engine(w, err)) || (w->ask.profile && (st = backend_can_profile(w->backend, w->provider, err))) || (st = work_open(w, err)))
+	if ((st = work_open_engine(w, err)) || (w->ask.profile && (st = backend_can_profile(w->backend, w->provider, err))) ||
+		(st = work_open(w, err)))
 		return st;
 	if (work_compiles_only(w))
 		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = draw_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) ||
-	    (st = give_outputs(w, err)))
+	if ((st = draw_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) ||
+		(!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
 		return st;
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
 	if (!w->ask.profile)
@@ -440,7 +450,7 @@ static enum status make_reference(struct work *w, struct error *err)
 		return st;
 	if (w->ask.new_tokens > 0)
 		return make_generated(w, err);
-	if (!w->part->artifact.inputs && (st = work_load(w, err)))          // a user's .onnx: only the engine knows the inputs
+	if (!w->part->artifact.inputs && (st = work_load(w, err))) // a user's .onnx: only the engine knows the inputs
 		return st;
 	if ((st = draw_inputs(w, err)) || (st = reference_stem(w, &stem, err)))
 		return st;
@@ -466,7 +476,7 @@ static enum status make_reference(struct work *w, struct error *err)
 
 int cell_child(void)
 {
-	static struct work w = { .part_count = 1 };              // ends with the process
+	static struct work w = { .part_count = 1 }; // ends with the process
 	struct error err = { 0 };
 	struct text line = { 0 };
 	enum status st = child_begin(&line, &err);
@@ -487,7 +497,8 @@ int cell_child(void)
 			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
 			struct precise asked = { 0 };
 			if (!precision_parse(&asked, w.ask.variant.precision, NULL))
-				w.ask.options = platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
+				w.ask.options =
+					platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
 			w.target.options = w.ask.options;
 			if (w.ask.form_of)
 				forms_only(&w.forms, of, (size_t)w.ask.form, w.ask.is_static != 0);
@@ -501,7 +512,10 @@ int cell_child(void)
 		if (!st && scenario_find(w.ask.variant.scenario) == SCENARIO_COUNT)
 			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.variant.scenario);
 		if (!st)
-			st = w.ask.calibrate > 0 ? work_calibrate(&w, &err) : w.ask.reference_name ? make_reference(&w, &err) : w.ask.new_tokens > 0 ? measure_generation(&w, &err) : measure(&w, &err);
+			st = w.ask.calibrate > 0       ? work_calibrate(&w, &err)
+				: w.ask.reference_name ? make_reference(&w, &err)
+				: w.ask.new_tokens > 0 ? measure_generation(&w, &err)
+						       : measure(&w, &err);
 	}
 	if (st)
 		say_error(err.status, err.text);

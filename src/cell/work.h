@@ -12,20 +12,20 @@
 struct work {
 	struct arena arena;
 	struct request ask;
-	struct target target;                // as asked; its device as the engine spells it once the engine is open
+	struct target target; // as asked; its device as the engine spells it once the engine is open
 	const struct backend *backend;
 	const struct provider *provider;
 	struct checkpoint checkpoint;
-	struct spec *spec;                   // NULL for a user's .onnx
-	struct precise precise;              // as asked; zero where the engine makes it
-	double convert_ms;                   // of weights, by this process so far; no part of build_ms
-	double identify_ms;                  // hashing what nobody has hashed before; likewise
-	const struct linear_range *ranges;   // of int8-static
+	struct spec *spec;                 // NULL for a user's .onnx
+	struct precise precise;            // as asked; zero where the engine makes it
+	double convert_ms;                 // of weights, by this process so far; no part of build_ms
+	double identify_ms;                // hashing what nobody has hashed before; likewise
+	const struct linear_range *ranges; // of int8-static
 	size_t range_count;
-	json_t *calibration;                 // how they were measured; NULL: there are none
-	struct forms forms;                  // of the platform; which is drawn, and why not those before
-	struct graph_form drawn_form;        // it, with what the question adds
-	bool is_quick;                       // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
+	json_t *calibration;          // how they were measured; NULL: there are none
+	struct forms forms;           // of the platform; which is drawn, and why not those before
+	struct graph_form drawn_form; // it, with what the question adds
+	bool is_quick; // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;
@@ -33,37 +33,40 @@ struct work {
 		struct session session;
 	} part[3];
 	size_t part_count;
-	bool shares_cache;                   // part[0] is drawn with CACHE_SHARED
+	bool shares_cache; // part[0] is drawn with CACHE_SHARED
 	struct input_hints hints;
 	struct input_shape shape;
-	int64_t batch;                       // inputs that one run answers; -1: nothing names it
-	int64_t asked_sequence;              // the usual length, where an emulated device is given a shorter one; 0: shape.sequence is what was asked
+	int64_t batch;          // inputs that one run answers; -1: nothing names it
+	int64_t asked_sequence; // the usual length, where an emulated device is given a shorter one; 0: shape.sequence is what
+				// was asked
 	struct device_list devices;
-	const struct device *device;         // NULL: the engine does not list it
+	const struct device *device; // NULL: the engine does not list it
 	bool is_open, shaped_by_sequence, threads_asked;
-	struct tensor *drawn;                // as the graph declares them: order of part->artifact.inputs
+	struct tensor *drawn; // as the graph declares them: order of part->artifact.inputs
 	size_t drawn_count;
-	struct tensor *in, *out;             // order of part->session.inputs and .outputs
+	struct tensor *in, *out; // order of part->session.inputs and .outputs
 	char inputs_hash[65];
-	const char *made_from;               // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
-	struct outline outline;              // of a user's .onnx that can be read
-	struct outline_arithmetic given;     // the same
-	bool tells_only;                     // the null engine with clock=told: its time goes on by what it says
+	const char *made_from;           // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
+	struct outline outline;          // of a user's .onnx that can be read
+	struct outline_arithmetic given; // the same
+	bool tells_only;                 // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
-	double first_ms;                     // of a generation
-	int64_t device_bytes_before, device_bytes;   // in use on the device before the load, and the most more since; -1: nobody counts
+	double first_ms; // of a generation
+	int64_t device_bytes_before,
+		device_bytes; // in use on the device before the load, and the most more since; -1: nobody counts
 };
 
 // The fields of a row event; steals them.
 void say_row(json_t *fields);
-void say_samples(const double *ms, size_t count);      // none: nothing is said
+void say_samples(const double *ms, size_t count); // none: nothing is said
 
-// cell_precision.c
+// work_precision.c
 // What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in
 // integers it says so.
 const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed);
-enum status work_choose_precision(struct work *w, struct error *err);        // graph or engine: as the platform's row says
-enum status work_check_precision(struct work *w, struct error *err);         // behind the load: does the engine compute in what it was asked to?
+enum status work_choose_precision(struct work *w, struct error *err); // graph or engine: as the platform's row says
+enum status work_check_precision(
+	struct work *w, struct error *err); // behind the load: does the engine compute in what it was asked to?
 // The column compute_dtype, behind the load. NULL: nobody has confirmed what a graph of a reduced precision is computed in.
 const char *work_confirmed_dtype(const struct work *w);
 // Of int8-dynamic and int8-static: what products ran in, as the placed nodes tell. NULL: another precision, or they do not tell.
@@ -71,33 +74,34 @@ const char *work_products(const struct work *w, const struct placement *p);
 // Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err);
 
-// cell_calibrate.c
-enum status work_calibrate(struct work *w, struct error *err);       // the whole child: measures ranges, or finds them in the cache
+// work_calibrate.c
+enum status work_calibrate(struct work *w, struct error *err); // the whole child: measures ranges, or finds them in the cache
 enum status work_read_ranges(struct work *w, const char *path, struct error *err);
 
-// cell_child.c: as the engine counts them.
+// work.c: as the engine counts them.
 enum status work_order_inputs(struct work *w, struct error *err);
 
-// cell_open.c
-enum status work_build(struct work *w, struct error *err);           // graph or graphs, drawn and placed
-enum status work_check_memory(struct work *w, struct error *err);    // for references: NO_MEMORY when it does not fit
+// work_open.c
+enum status work_build(struct work *w, struct error *err);        // graph or graphs, drawn and placed
+enum status work_check_memory(struct work *w, struct error *err); // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
 // Builds and loads: the form that form.h chooses.
 enum status work_open(struct work *w, struct error *err);
 bool work_compiles_only(const struct work *w);
 
-// cell_cost.c: what one pass over inputs of that shape computes and moves, of the form that was drawn. The names in *out live as long as *graph,
-// which the caller frees. The row's flops, moved_bytes and op_mix, where they can be known.
+// work_cost.c: what one pass over inputs of that shape computes and moves, of the form that was drawn. The names in *out live as
+// long as *graph, which the caller frees. The row's flops, moved_bytes and op_mix, where they can be known.
 struct graph_cost;
-enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out, struct graph **graph, struct error *err);
+enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out,
+	struct graph **graph, struct error *err);
 void work_say_cost(struct work *w);
 
-// cell_profile.c: times of the engine's nodes, mapped to what was drawn, and the roofs of this machine. After everything else.
+// work_profile.c: times of the engine's nodes, mapped to what was drawn, and the roofs of this machine. After everything else.
 enum status work_profile(struct work *w, struct error *err);
 
-// cell_place.c: where the nodes of all open graphs are, summed into the row. `in`: inputs of the one graph, NULL: none. `ran`: the
-// graphs have run, so that what is elsewhere ran there.
+// work_place.c: where the nodes of all open graphs are, summed into the row. `in`: inputs of the one graph, NULL: none. `ran`:
+// the graphs have run, so that what is elsewhere ran there.
 void work_explain(struct work *w, const struct tensor *in, bool ran);
 // The same of a cell that has run, unless the question leaves it out.
 void work_place(struct work *w, const struct tensor *in);
@@ -107,15 +111,15 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 // weights read where they lie. Two open at once would need the memory twice.
 enum status work_reopen_plain(struct work *w, struct error *err);
 
-// device_memory.c: before the first load; and say_memory with the device's, where it is counted.
+// work_memory.c: before the first load; and say_memory with the device's, where it is counted.
 void work_device_memory_begin(struct work *w);
 void work_memory(struct work *w, const char *phase);
 
-// cell_after.c: behind the outputs; what goes wrong there is no error of the cell.
+// work_after.c: behind the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);
 void work_cycles(struct work *w);
 
-// cell_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
+// work_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
 enum status work_generate(struct work *w, struct error *err);
 enum status work_generate_reference(struct work *w, const char *path, struct error *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cell's child does when its answer is out: the first run of another shape, and opening, running and closing again for the leak
-// slope. Neither can harm the answer: an engine that refuses or dies here leaves a null. Both come behind the sample, so that they warm
-// nothing that is timed and add nothing to the peak of memory.
+// What a cell's child does when its answer is out: the first run of another shape, and opening, running and closing again for the
+// leak slope. Neither can harm the answer: an engine that refuses or dies here leaves a null. Both come behind the sample, so
+// that they warm nothing that is timed and add nothing to the peak of memory.
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static bool other_shape(struct work *w, struct input_shape *other)
 	if (w->shape.batch > 1)
 		return other->batch--, true;
 	other->batch = 2;
-	if (!w->spec || w->drawn_form.is_static || predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, other, false, &err))
+	if (!w->spec || w->drawn_form.is_static ||
+		predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, other, false, &err))
 		return false;
 	machine_detect(&m, &w->arena);
 	return predict_fits(&p, &m, w->ask.memory_bytes, &err) == STATUS_OK;
@@ -54,7 +55,8 @@ void work_new_shape(struct work *w)
 {
 	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
 	size_t count = w->part->artifact.inputs ? w->part->artifact.input_count : w->part->session.input_count;
-	struct tensor *drawn = ARENA_ARRAY(&w->arena, count + 1, struct tensor), *in = ARENA_ARRAY(&w->arena, w->part->session.input_count + 1, struct tensor);
+	struct tensor *drawn = ARENA_ARRAY(&w->arena, count + 1, struct tensor),
+		      *in = ARENA_ARRAY(&w->arena, w->part->session.input_count + 1, struct tensor);
 	struct input_shape shape;
 	struct error err = { 0 };
 
@@ -70,7 +72,8 @@ void work_new_shape(struct work *w)
 	int64_t before = clock_ns();
 	if (session_run(&w->part->session, in, w->part->session.input_count, w->out, w->part->session.output_count, &err))
 		return;
-	int64_t ns = (w->backend->caps & BACKEND_TIMES_ITSELF) || w->part->session.run_ns > 0 ? w->part->session.run_ns : clock_ns() - before;
+	int64_t ns = (w->backend->caps & BACKEND_TIMES_ITSELF) || w->part->session.run_ns > 0 ? w->part->session.run_ns
+											      : clock_ns() - before;
 	say_row(json_pack("{s:f}", "new_shape_ms", (double)ns / 1e6));
 }
 

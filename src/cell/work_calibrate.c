@@ -48,7 +48,8 @@ static bool is_kept(const char *path)
 }
 
 // "low NAME" and "high NAME", as quantised_watch names them.
-static enum status take(struct linear_range *ranges, size_t *count, struct arena *a, const struct tensor *out, size_t output_count, struct error *err)
+static enum status take(struct linear_range *ranges, size_t *count, struct arena *a, const struct tensor *out,
+	size_t output_count, struct error *err)
 {
 	for (size_t i = 0; i < output_count; i++) {
 		const char *space = strchr(out[i].name, ' ');
@@ -83,9 +84,11 @@ static enum status run_all(struct work *w, struct linear_range *ranges, size_t *
 
 		w->drawn_count = w->part->artifact.input_count;
 		w->drawn = ARENA_ARRAY(&w->arena, w->drawn_count + 1, struct tensor);
-		st = inputs_synthetic(&w->arena, w->part->artifact.inputs, w->drawn_count, &w->hints, &w->shape, seed, w->drawn, err);
+		st = inputs_synthetic(
+			&w->arena, w->part->artifact.inputs, w->drawn_count, &w->hints, &w->shape, seed, w->drawn, err);
 		if (st || (st = work_order_inputs(w, err)) ||
-		    (st = session_run(&w->part->session, w->in, w->part->session.input_count, w->out, w->part->session.output_count, err)))
+			(st = session_run(&w->part->session, w->in, w->part->session.input_count, w->out,
+				 w->part->session.output_count, err)))
 			break;
 		for (size_t k = 0; k < w->part->session.output_count; k++)
 			w->out[k].name = w->part->session.outputs[k].name;
@@ -94,17 +97,22 @@ static enum status run_all(struct work *w, struct linear_range *ranges, size_t *
 	return st;
 }
 
-static enum status write_ranges(struct work *w, const char *path, const struct linear_range *ranges, size_t count, struct error *err)
+static enum status write_ranges(
+	struct work *w, const char *path, const struct linear_range *ranges, size_t count, struct error *err)
 {
 	const char *temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
 	json_t *list = json_array(), *all;
 	enum status st;
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "name", ranges[i].name, "low", (double)ranges[i].low, "high", (double)ranges[i].high));
-	all = json_pack("{s:I, s:I, s:s, s:o, s:o}", "inputs", (json_int_t)w->ask.calibrate, "first_seed", (json_int_t)w->ask.seed + 1, "method", "min-max",
-		"engine", json_sprintf("%s %s", w->backend->name, w->devices.version ? w->devices.version : ""), "ranges", list);
-	st = all ? sealed_json_write(temporary, all, w->made_from, err) : error_set(err, STATUS_FAILED, "%s: a name is not UTF-8", path);
+		json_array_append_new(list,
+			json_pack("{s:s, s:f, s:f}", "name", ranges[i].name, "low", (double)ranges[i].low, "high",
+				(double)ranges[i].high));
+	all = json_pack("{s:I, s:I, s:s, s:o, s:o}", "inputs", (json_int_t)w->ask.calibrate, "first_seed",
+		(json_int_t)w->ask.seed + 1, "method", "min-max", "engine",
+		json_sprintf("%s %s", w->backend->name, w->devices.version ? w->devices.version : ""), "ranges", list);
+	st = all ? sealed_json_write(temporary, all, w->made_from, err)
+		 : error_set(err, STATUS_FAILED, "%s: a name is not UTF-8", path);
 	json_decref(all);
 	if (!st && rename(temporary, path) < 0)
 		return error_errno(err, "%s: cannot be renamed", temporary);
@@ -148,10 +156,12 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 		return error_prefix(err, "calibration");
 	const json_t *list = json_object_get(all, "ranges");
 	ranges = ARENA_ARRAY(&w->arena, json_array_size(list) + 1, struct linear_range);
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		const char *name = json_string_value(json_object_get(one, "name"));
 
-		ranges[i] = (struct linear_range){ arena_strdup(&w->arena, name ? name : ""), (float)json_number_value(json_object_get(one, "low")),
+		ranges[i] = (struct linear_range){ arena_strdup(&w->arena, name ? name : ""),
+			(float)json_number_value(json_object_get(one, "low")),
 			(float)json_number_value(json_object_get(one, "high")) };
 	}
 	w->ranges = ranges;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a cell's graph computes and moves, for its row. The graph is drawn once more with every dimension a number (milliseconds);
-// a generation is one pass over the prompt and one pass a further token, of which all cost as much as the middle one, because what
-// attention does grows by the same amount with each. A user's .onnx and encoder-decoders that generate: not known, null.
+// What a run of a cell's graph computes and moves, for its row. The graph is drawn once more with every dimension a number
+// (milliseconds); a generation is one pass over the prompt and one pass a further token, of which all cost as much as the middle
+// one, because what attention does grows by the same amount with each. A user's .onnx and encoder-decoders that generate: not
+// known, null.
 #include "cell/work.h"
 #include "onnx/cost.h"
 
@@ -11,7 +12,8 @@ static enum status draw_bound(struct work *w, struct graph *g, const struct inpu
 	return arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
 }
 
-enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out, struct graph **graph, struct error *err)
+enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out,
+	struct graph **graph, struct error *err)
 {
 	struct graph_form form = w->drawn_form;
 	struct graph *g;
@@ -34,8 +36,10 @@ static json_t *op_mix(const struct graph_cost *c)
 	json_t *mix = json_object();
 
 	for (size_t i = 0; i < c->op_count; i++)
-		json_object_set_new(mix, c->ops[i].op, json_pack("{s:I, s:f, s:f}", "nodes", (json_int_t)c->ops[i].nodes, "flops",
-			c->flops ? (double)c->ops[i].flops / (double)c->flops : 0.0, "bytes", c->nbytes ? (double)c->ops[i].nbytes / (double)c->nbytes : 0.0));
+		json_object_set_new(mix, c->ops[i].op,
+			json_pack("{s:I, s:f, s:f}", "nodes", (json_int_t)c->ops[i].nodes, "flops",
+				c->flops ? (double)c->ops[i].flops / (double)c->flops : 0.0, "bytes",
+				c->nbytes ? (double)c->ops[i].nbytes / (double)c->nbytes : 0.0));
 	return mix;
 }
 

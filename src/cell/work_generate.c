@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell that generates: one generation unjudged by the clock, then timed ones, each from an empty cache; the tokens are held
-// against a run without a cache here, and against the reference engine's by the parent. A cache in its shared form is held against
-// the plain form too, in the same process: when everything is timed, its session is closed and the plain graph's is opened.
+// against a run without a cache here, and against the reference engine's by the parent. A cache in its shared form is held
+// against the plain form too, in the same process: when everything is timed, its session is closed and the plain graph's is
+// opened.
 //
 //   inputs -> first -> memory -> warm -> outputs -> explain             with a shared cache: warm -> explain -> outputs
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static enum status drawn_for(struct work *w, const struct part *p, int64_t seque
 
 	shape.sequence = sequence;
 	*out = ARENA_ARRAY(&w->arena, p->artifact.input_count + 1, struct tensor);
-	return inputs_synthetic(&w->arena, p->artifact.inputs, p->artifact.input_count, &w->hints, &shape, (uint64_t)w->ask.seed, *out, err);
+	return inputs_synthetic(
+		&w->arena, p->artifact.inputs, p->artifact.input_count, &w->hints, &shape, (uint64_t)w->ask.seed, *out, err);
 }
 
 // --prompt-tokens are the tokens that go in: a causal model's prompt; of an encoder-decoder the source, and the decoder begins
@@ -47,18 +49,25 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 		p->inputs = encoder;
 		p->input_count = w->part[0].artifact.input_count;
 	}
-	struct tensor hashed[2] = { { .name = "input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { p->batch, p->length }, .data = (void *)(uintptr_t)p->ids,
+	struct tensor hashed[2] = { { .name = "input_ids",
+		.dtype = DTYPE_I64,
+		.rank = 2,
+		.dim = { p->batch, p->length },
+		.data = (void *)(uintptr_t)p->ids,
 		.nbytes = (size_t)(p->batch * p->length) * sizeof(int64_t) } };
 	if (!st) {
 		inputs_hash(p->input_count ? p->inputs : hashed, p->input_count ? p->input_count : 1, w->inputs_hash);
-		say_row(json_pack("{s:s, s:I, s:I}", "inputs_hash", w->inputs_hash, "batch", (json_int_t)p->batch, "sequence", (json_int_t)w->ask.prompt_tokens));
+		say_row(json_pack("{s:s, s:I, s:I}", "inputs_hash", w->inputs_hash, "batch", (json_int_t)p->batch, "sequence",
+			(json_int_t)w->ask.prompt_tokens));
 	}
 	return st;
 }
 
 static void set_up(struct work *w, struct generation *g)
 {
-	*g = (struct generation){ .first = &w->part[0].session, .next = &w->part[0].session, .new_tokens = w->ask.new_tokens,
+	*g = (struct generation){ .first = &w->part[0].session,
+		.next = &w->part[0].session,
+		.new_tokens = w->ask.new_tokens,
 		.cache_ends = w->hints.cache_ends };
 	if (w->part_count > 1) {
 		g->encoder = &w->part[0].session;
@@ -70,7 +79,8 @@ static void set_up(struct work *w, struct generation *g)
 }
 
 // The tokens of a shared cache against one run of the plain graph. Adds to what the run without a cache said.
-static enum status check_against_plain(struct work *w, const struct generation *g, const struct prompt *p, int64_t *differing, double *error, struct error *err)
+static enum status check_against_plain(
+	struct work *w, const struct generation *g, const struct prompt *p, int64_t *differing, double *error, struct error *err)
 {
 	struct generation plain = *g;
 	int64_t unlike;
@@ -99,12 +109,14 @@ static enum status read_tokens(struct work *w, size_t count, int64_t **out, stru
 		at = end + (*end == ' ');
 	}
 	*out = tokens;
-	return n == count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "the request has %zu of %zu tokens of the reference", n, count);
+	return n == count ? STATUS_OK
+			  : error_set(err, STATUS_BAD_INPUT, "the request has %zu of %zu tokens of the reference", n, count);
 }
 
-// Of a reduced precision, or what judges its arithmetic: what does it choose after the tokens that float32 generates, at each place,
-// and which logits has it for them? *out stays empty where the request has no such tokens.
-static enum status ask_about_reference(struct work *w, const struct generation *g, const struct prompt *p, struct generate_answer *out, struct error *err)
+// Of a reduced precision, or what judges its arithmetic: what does it choose after the tokens that float32 generates, at each
+// place, and which logits has it for them? *out stays empty where the request has no such tokens.
+static enum status ask_about_reference(
+	struct work *w, const struct generation *g, const struct prompt *p, struct generate_answer *out, struct error *err)
 {
 	size_t count = (size_t)(p->batch * g->new_tokens);
 	int64_t *tokens, agreeing;
@@ -124,11 +136,20 @@ static enum status ask_about_reference(struct work *w, const struct generation *
 }
 
 // What is judged: the answer about given tokens where there is one, else what was generated.
-static enum status write_tokens(struct work *w, const struct generation *g, const struct generate_answer *answer, const char *path, struct error *err)
+static enum status write_tokens(
+	struct work *w, const struct generation *g, const struct generate_answer *answer, const char *path, struct error *err)
 {
 	struct tensor out[] = {
-		{ .name = "best_logits", .dtype = DTYPE_F32, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = answer->logits ? answer->logits : g->best },
-		{ .name = "tokens", .dtype = DTYPE_I64, .rank = 2, .dim = { w->shape.batch, g->new_tokens }, .data = answer->chosen ? answer->chosen : g->ids },
+		{ .name = "best_logits",
+			.dtype = DTYPE_F32,
+			.rank = 2,
+			.dim = { w->shape.batch, g->new_tokens },
+			.data = answer->logits ? answer->logits : g->best },
+		{ .name = "tokens",
+			.dtype = DTYPE_I64,
+			.rank = 2,
+			.dim = { w->shape.batch, g->new_tokens },
+			.data = answer->chosen ? answer->chosen : g->ids },
 	};
 
 	for (size_t i = 0; i < 2; i++)
@@ -146,7 +167,8 @@ enum status work_generate_reference(struct work *w, const char *path, struct err
 
 	set_up(w, &g);
 	say_phase("first");
-	if (st || (st = ask_about_reference(w, &g, &p, &answer, err)) || (!answer.chosen && (st = generate_greedy(&g, &p, NULL, &w->arena, err))))
+	if (st || (st = ask_about_reference(w, &g, &p, &answer, err)) ||
+		(!answer.chosen && (st = generate_greedy(&g, &p, NULL, &w->arena, err))))
 		return st;
 	say_phase("outputs");
 	return write_tokens(w, &g, &answer, path, err);
@@ -176,7 +198,8 @@ static enum status generate_again(void *context, int64_t *ns, struct error *err)
 
 	(void)ns;
 	if (!st && memcmp(again.ids, g->ids, (size_t)(all->prompt->batch * g->new_tokens) * sizeof *g->ids))
-		st = error_set(err, STATUS_FAILED, "the engine generates other tokens each time: this generation differs from the first");
+		st = error_set(err, STATUS_FAILED,
+			"the engine generates other tokens each time: this generation differs from the first");
 	if (!st) {
 		all->prefill[all->count] = again.prefill_ms;
 		all->encoder[all->count] = again.encoder_ms;
@@ -205,7 +228,10 @@ static struct protocol_limits generation_limits(const struct work *w)
 static enum status timed(struct work *w, struct generation *g, const struct prompt *p, struct error *err)
 {
 	struct protocol_limits limits = generation_limits(w);
-	struct generations all = { .g = g, .prompt = p, .steps = (size_t)g->new_tokens - 1, .prefill = ARENA_ARRAY(&w->arena, limits.most, double),
+	struct generations all = { .g = g,
+		.prompt = p,
+		.steps = (size_t)g->new_tokens - 1,
+		.prefill = ARENA_ARRAY(&w->arena, limits.most, double),
 		.encoder = ARENA_ARRAY(&w->arena, limits.most, double) };
 	struct protocol_run run = { .context = &all, .now = now, .run = generate_again };
 	struct protocol_sample sample;
@@ -220,11 +246,12 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 	say_samples(all.step, all.count * all.steps);
 	double token_ms = all.steps ? stats_median(all.step, all.count * all.steps) : 0;
 	say_row(json_pack("{s:f, s:o, s:I, s:I}", "prefill_ms", stats_median(all.prefill, all.count), "encoder_ms",
-		g->encoder ? json_real(stats_median(all.encoder, all.count)) : json_null(), "cache_bytes", (json_int_t)g->cache_bytes, "cache_copied_bytes",
-		(json_int_t)g->copied_bytes));
+		g->encoder ? json_real(stats_median(all.encoder, all.count)) : json_null(), "cache_bytes",
+		(json_int_t)g->cache_bytes, "cache_copied_bytes", (json_int_t)g->copied_bytes));
 	// Between two tokens, not between two generations: that is what a user of the figure has to take off.
-	say_row(json_pack("{s:I, s:f, s:s, s:f, s:o}", "warmup_runs", (json_int_t)1, "warmup_ms", w->first_ms, "warmup_end", protocol_count, "clock_overhead_us",
-		sample.clock_us, "harness_overhead_us", all.steps ? json_real(1e3 * stats_median(all.own, all.count * all.steps)) : json_null()));
+	say_row(json_pack("{s:I, s:f, s:s, s:f, s:o}", "warmup_runs", (json_int_t)1, "warmup_ms", w->first_ms, "warmup_end",
+		protocol_count, "clock_overhead_us", sample.clock_us, "harness_overhead_us",
+		all.steps ? json_real(1e3 * stats_median(all.own, all.count * all.steps)) : json_null()));
 	if (token_ms > 0)
 		say_row(json_pack("{s:f, s:f}", "token_ms", token_ms, "tokens_per_s", (double)p->batch * 1000 / token_ms));
 	return STATUS_OK;
@@ -240,7 +267,8 @@ enum status work_generate(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("inputs");
-	say_row(json_pack("{s:s, s:I, s:I}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens", (json_int_t)w->ask.new_tokens));
+	say_row(json_pack("{s:s, s:I, s:I}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens",
+		(json_int_t)w->ask.new_tokens));
 	if ((st = make_prompt(w, &p, err)))
 		return st;
 	set_up(w, &g);
@@ -259,7 +287,7 @@ enum status work_generate(struct work *w, struct error *err)
 	work_memory(w, "memory");
 	if ((st = ask_about_reference(w, &g, &p, &answer, err)) || (st = timed(w, &g, &p, err)))
 		return st;
-	if (g.shared) {                      // its session does not outlive the comparison, which no answer goes without
+	if (g.shared) { // its session does not outlive the comparison, which no answer goes without
 		work_place(w, NULL);
 		say_phase("outputs");
 		if ((st = check_against_plain(w, &g, &p, &differing, &error, err)))
@@ -272,7 +300,8 @@ enum status work_generate(struct work *w, struct error *err)
 	for (int64_t i = 0; i < g.new_tokens; i++)
 		json_array_append_new(ids, json_integer((json_int_t)g.ids[i]));
 	char shape[64];
-	say_row(json_pack("{s:o, s:s}", "tokens", ids, "output_shape", tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
+	say_row(json_pack("{s:o, s:s}", "tokens", ids, "output_shape",
+		tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
 	say(json_pack("{s:s}", "event", "outputs"));
 	if (!g.shared)
 		work_place(w, NULL);

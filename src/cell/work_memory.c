@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in use on the device, where its vendor's library counts it: before the model is loaded, and at the ends of load, first run and the
-// extra run. All of the vendor's devices together, less what was in use before: the library numbers them otherwise than the engine
-// does. Another process that takes or gives back memory meanwhile is in the figure. Nothing is asked while anything is timed.
+// Memory in use on the device, where its vendor's library counts it: before the model is loaded, and at the ends of load, first
+// run and the extra run. All of the vendor's devices together, less what was in use before: the library numbers them otherwise
+// than the engine does. Another process that takes or gives back memory meanwhile is in the figure. Nothing is asked while
+// anything is timed.
 #include <jansson.h>
 
 #include "cell/work.h"
@@ -16,7 +17,8 @@ static int64_t in_use(const char *platform)
 	int64_t sum = -1;
 	size_t i;
 
-	json_array_foreach(json_object_get(facts, "gpus"), i, one) {
+	json_array_foreach(json_object_get(facts, "gpus"), i, one)
+	{
 		const json_t *all = json_object_get(one, "memory_bytes"), *left = json_object_get(one, "memory_free_bytes");
 
 		if (json_is_integer(all) && json_is_integer(left))

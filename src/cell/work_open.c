@@ -29,11 +29,12 @@ static enum status decide_shape(struct work *w, struct error *err)
 	struct input_shape usual;
 	enum status st = inputs_shape(&w->shape, &w->hints, w->ask.batch, sequence, err);
 
-	if (!st && !w->ask.golden && w->ask.sequence <= 0 && !(st = inputs_shape(&usual, &w->hints, w->ask.batch, 0, err)) && w->shape.sequence < usual.sequence)
+	if (!st && !w->ask.golden && w->ask.sequence <= 0 && !(st = inputs_shape(&usual, &w->hints, w->ask.batch, 0, err)) &&
+		w->shape.sequence < usual.sequence)
 		w->asked_sequence = usual.sequence;
 	if (!st && w->ask.golden)
 		st = inputs_file_shape(&w->shape, w->ask.golden, err);
-	if (!st && w->ask.golden)                            // longer than the model has positions for: before memory is taken for it
+	if (!st && w->ask.golden) // longer than the model has positions for: before memory is taken for it
 		st = inputs_shape(&usual, &w->hints, 0, w->shape.sequence, err);
 	w->shape.image_size = w->ask.variant.image_size;
 	if (!st)
@@ -61,7 +62,8 @@ static enum status choose_parts(struct work *w, const struct spec *spec, struct 
 		for (size_t i = 0; i < 3; i++)
 			w->part[i].which = seq2seq[i];
 	} else if (w->ask.new_tokens > 0 && !text_is(arch_head(spec), "causal-lm"))
-		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate", arch_model_type(spec), arch_head(spec));
+		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate",
+			arch_model_type(spec), arch_head(spec));
 	return STATUS_OK;
 }
 
@@ -72,7 +74,8 @@ static void choose_cache(struct work *w, const struct spec *spec, struct graph_f
 
 	if (w->ask.new_tokens <= 0)
 		return;
-	if (w->target.platform->cache == CACHE_SHARED && (w->backend->caps & BACKEND_WRITES_IN_PLACE) && w->part_count == 1 && !form->is_static && !w->ask.reference_name) {
+	if (w->target.platform->cache == CACHE_SHARED && (w->backend->caps & BACKEND_WRITES_IN_PLACE) && w->part_count == 1 &&
+		!form->is_static && !w->ask.reference_name) {
 		why = arch_unshared(spec);
 		w->shares_cache = !why;
 		if (why)
@@ -107,7 +110,8 @@ static enum status draw_parts(struct work *w, const struct graph_form *form, str
 		return st;
 	for (size_t i = 0; i < w->part_count; i++) {
 		w->part[i].artifact = artifacts[i];
-		if (which[i] == ARCH_WHOLE && (st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
+		if (which[i] == ARCH_WHOLE &&
+			(st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
 			return st;
 		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(which[i])) : st;
@@ -131,7 +135,8 @@ static enum status resolve(struct work *w, struct error *err)
 		return st;
 	if ((st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
-	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head", arch_head(spec)));
+	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head",
+		arch_head(spec)));
 	if (w->ask.layers > 0) {
 		if (!arch_shorten(spec, w->ask.layers))
 			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
@@ -183,7 +188,8 @@ static enum status draw(struct work *w, struct error *err)
 		return st;
 	w->drawn_form = form;
 	if (form.is_static && w->ask.new_tokens > 0)
-		return error_set(err, STATUS_UNSUPPORTED, "--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
 	choose_cache(w, w->spec, &form);
 	w->drawn_form = form;
 	if ((st = draw_parts(w, &form, err)))
@@ -195,7 +201,8 @@ static enum status draw(struct work *w, struct error *err)
 	return st;
 }
 
-// Which tables the inputs of a user's .onnx index: what integers it can be given. Of a file that is not readable the engine says so.
+// Which tables the inputs of a user's .onnx index: what integers it can be given. Of a file that is not readable the engine says
+// so.
 static void find_tables(struct work *w)
 {
 	const struct artifact *art = &w->part->artifact;
@@ -242,7 +249,8 @@ static enum status build(struct work *w, struct error *err)
 	if (text_ends(w->ask.path, ".onnx")) {
 		st = open_onnx(w, err);
 		if (!st && w->ask.variant.image_size > 0)
-			st = error_set(err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
+			st = error_set(
+				err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
 		if (!st)
 			st = weigh(w, err);
 		if (!st)
@@ -255,8 +263,9 @@ static enum status build(struct work *w, struct error *err)
 	}
 	if (st)
 		return st;
-	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin - (w->convert_ms + w->identify_ms - apart), "artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by,
-		"weights_bytes", (json_int_t)w->part->artifact.weights_nbytes));
+	say_row(json_pack("{s:f, s:s?, s:s?, s:I}", "build_ms", clock_ms() - begin - (w->convert_ms + w->identify_ms - apart),
+		"artifact_key", w->part->artifact.key, "placed_by", w->part->artifact.placed_by, "weights_bytes",
+		(json_int_t)w->part->artifact.weights_nbytes));
 	if (!w->ask.reference_name)
 		work_say_cost(w);
 	return STATUS_OK;
@@ -280,7 +289,8 @@ enum status work_check_memory(struct work *w, struct error *err)
 
 	if (!w->spec || w->ask.force)
 		return STATUS_OK;
-	enum status st = predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, &w->shape, w->ask.new_tokens > 0, err);
+	enum status st =
+		predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, &w->shape, w->ask.new_tokens > 0, err);
 	if (st)
 		return st;
 	machine_detect(&m, &w->arena);
@@ -301,13 +311,15 @@ enum status work_open_engine(struct work *w, struct error *err)
 		if (text_is(w->devices.absent[i].provider, w->provider->name))
 			why = w->devices.absent[i].reason;
 	for (size_t i = 0; i < w->devices.count && !d; i++)
-		if (text_is(w->devices.items[i].provider, w->provider->name) && !strcasecmp(w->devices.items[i].name, w->target.device))
+		if (text_is(w->devices.items[i].provider, w->provider->name) &&
+			!strcasecmp(w->devices.items[i].name, w->target.device))
 			d = &w->devices.items[i];
 	if (d)
 		w->target.device = d->name;
 	w->device = d;
-	say_row(json_pack("{s:s, s:s?, s:s, s:s?, s:o}", "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
-		"device_description", d ? d->description : NULL, "emulated", d ? json_boolean(d->emulated) : json_null()));
+	say_row(json_pack("{s:s, s:s?, s:s, s:s?, s:o}", "engine", w->backend->name, "engine_version", w->devices.version,
+		"device", w->target.device, "device_description", d ? d->description : NULL, "emulated",
+		d ? json_boolean(d->emulated) : json_null()));
 	return !d && why ? error_set(err, STATUS_UNAVAILABLE, "%s", why) : STATUS_OK;
 }
 
@@ -345,7 +357,8 @@ static enum status ask_threads(struct work *w, struct error *err)
 	if (n <= 0 || w->threads_asked)
 		return STATUS_OK;
 	if (!w->provider->threads)
-		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s has no number of threads that could be set", n, w->target.platform->name);
+		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s has no number of threads that could be set", n,
+			w->target.platform->name);
 	w->ask.options = arena_printf(&w->arena, "%s%s=%lld", others, w->provider->threads, n);
 	w->threads_asked = true;
 	return STATUS_OK;
@@ -362,10 +375,12 @@ static enum status check_threads(struct work *w, struct error *err)
 	if (n <= 0)
 		return STATUS_OK;
 	if (!told || !text_to_int(told, 0, 1 << 20, &confirmed))
-		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s does not say that it took it", n, w->backend->name, w->target.device);
+		return error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s does not say that it took it", n,
+			w->backend->name, w->target.device);
 	say_row(json_pack("{s:I}", "threads", (json_int_t)confirmed));
 	return confirmed == n ? STATUS_OK
-			      : error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s runs on %lld", n, w->backend->name, w->target.device, (long long)confirmed);
+			      : error_set(err, STATUS_UNSUPPORTED, "--threads %lld: %s on %s runs on %lld", n, w->backend->name,
+					w->target.device, (long long)confirmed);
 }
 
 // Runs, a scenario, an effort or cycles that are named are wanted, of an emulator too.
@@ -386,7 +401,8 @@ enum status work_load(struct work *w, struct error *err)
 	say_phase("load");
 	begin = clock_ms();
 	for (size_t i = 0; i < w->part_count; i++)
-		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options, &w->part[i].artifact, err)))
+		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options,
+			     &w->part[i].artifact, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
 	w->is_open = true;
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
@@ -433,10 +449,11 @@ enum status work_open(struct work *w, struct error *err)
 			return STATUS_OK;
 		}
 		// A user's .onnx has the form that it has.
-		if (!of_form || !w->spec || !forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->drawn_form), &why))
+		if (!of_form || !w->spec ||
+			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->drawn_form), &why))
 			return error_set(err, st, "%s", why.text);
-		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual", "nodes_on_platform", "nodes_elsewhere", "partitions",
-			"copies", "refused", "fallback_reason"));
+		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual",
+			"nodes_on_platform", "nodes_elsewhere", "partitions", "copies", "refused", "fallback_reason"));
 		for (size_t i = 0; i < w->part_count; i++) {
 			session_close(&w->part[i].session);
 			w->part[i] = (struct part){ .which = w->part[i].which };

@@ -32,7 +32,8 @@ static size_t gather(struct arena *a, const struct placement *p, struct refusal 
 
 		if (!node->elsewhere)
 			continue;
-		while (k < n && (!same(all[k].op, node->op) || !same(all[k].dtype, node->dtype) || !same(all[k].where, node->where)))
+		while (k < n &&
+			(!same(all[k].op, node->op) || !same(all[k].dtype, node->dtype) || !same(all[k].where, node->where)))
 			k++;
 		if (k == n)
 			all[n++] = (struct refusal){ node->op, node->dtype, node->where, node->name, node->reason, 0 };
@@ -79,11 +80,13 @@ static void say_placement(struct work *w, const struct session *session, const s
 	if (p->count && !say_placed(p))
 		note = arena_printf(&w->arena, "%s%sthe list of %zu nodes is too long to be kept", note ? note : "",
 			note ? "; " : "", p->count);
-	if (!w->part->artifact.summary.node_count && p->count)         // a user's .onnx: the engine has counted them
+	if (!w->part->artifact.summary.node_count && p->count) // a user's .onnx: the engine has counted them
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)p->count));
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
-			(json_int_t)refused[i].count, "first", refused[i].first, "where", refused[i].where, "reason", refused[i].reason));
+		json_array_append_new(list,
+			json_pack("{s:s?, s:s?, s:I, s:s?, s:s?, s:s?}", "op", refused[i].op, "dtype", refused[i].dtype, "count",
+				(json_int_t)refused[i].count, "first", refused[i].first, "where", refused[i].where, "reason",
+				refused[i].reason));
 	if (products)
 		say_row(json_pack("{s:s}", "compute_dtype", products));
 	if (text_is(products, "f32"))
@@ -114,9 +117,10 @@ static void say_placement(struct work *w, const struct session *session, const s
 		const char *place = place_word(refused, count);
 
 		say_row(json_pack("{s:s?, s:s}", "actual", ran ? place : NULL, "fallback_reason",
-			arena_printf(&w->arena, "%s took none of the graph: %lld nodes are on %s%s%s%s%s", w->target.platform->name, (long long)p->elsewhere, place,
-				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "", count && refused->dtype ? " " : "",
-				count && refused->dtype ? refused->dtype : "")));
+			arena_printf(&w->arena, "%s took none of the graph: %lld nodes are on %s%s%s%s%s",
+				w->target.platform->name, (long long)p->elsewhere, place,
+				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "",
+				count && refused->dtype ? " " : "", count && refused->dtype ? refused->dtype : "")));
 		if (ran && text_is(place, "cpu"))
 			// The cell is judged by this type, not by the device's.
 			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
@@ -213,10 +217,13 @@ static enum status name_first(struct work *w, const struct placement *p, struct 
 	size_t count = gather(&w->arena, p, &refused);
 
 	if (!count)
-		return error_set(err, STATUS_UNSUPPORTED, "--no-fallback: %lld nodes are elsewhere; the engine does not say which", (long long)p->elsewhere);
-	return error_set(err, STATUS_UNSUPPORTED, "--no-fallback: %lld of %lld nodes are left to %s; the first: %s%s%s, node %s%s%s", (long long)p->elsewhere,
-		(long long)p->count, refused->where ? refused->where : "another device", refused->op ? refused->op : "an operator", refused->dtype ? " " : "",
-		refused->dtype ? refused->dtype : "", refused->first ? refused->first : "without a name", refused->reason ? ": " : "",
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--no-fallback: %lld nodes are elsewhere; the engine does not say which", (long long)p->elsewhere);
+	return error_set(err, STATUS_UNSUPPORTED,
+		"--no-fallback: %lld of %lld nodes are left to %s; the first: %s%s%s, node %s%s%s", (long long)p->elsewhere,
+		(long long)p->count, refused->where ? refused->where : "another device",
+		refused->op ? refused->op : "an operator", refused->dtype ? " " : "", refused->dtype ? refused->dtype : "",
+		refused->first ? refused->first : "without a name", refused->reason ? ": " : "",
 		refused->reason ? refused->reason : "");
 }
 
@@ -231,7 +238,8 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 		if (p.elsewhere == 0)
 			continue;
 		if (p.elsewhere < 0)
-			return error_set(err, STATUS_UNSUPPORTED, "--no-fallback: it cannot be known before it runs where the nodes are: %s",
+			return error_set(err, STATUS_UNSUPPORTED,
+				"--no-fallback: it cannot be known before it runs where the nodes are: %s",
 				p.note ? p.note : "the engine does not tell");
 		*of_form = true;
 		say_placement(w, &w->part[i].session, &p, false);

@@ -18,7 +18,8 @@ enum status work_choose_precision(struct work *w, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why);
 	bool is_given = text_ends(w->ask.path, ".onnx");
 	if (asked.precision && way->by == PRECISION_BY_GRAPH && is_given)
-		return error_set(err, STATUS_UNSUPPORTED, "--precision %s: an .onnx file is run as it is; assay converts the models that it draws",
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--precision %s: an .onnx file is run as it is; assay converts the models that it draws",
 			precision_word(asked.precision));
 	if (asked.precision)
 		say_row(json_pack("{s:s}", "precision_by", way->by == PRECISION_BY_ENGINE ? "engine" : "graph"));
@@ -48,13 +49,14 @@ static json_t *left_out(struct graph *const *graphs, size_t count)
 			json_t *entry, *found = NULL;
 			size_t at;
 
-			json_array_foreach(all, at, entry)
-				if (text_is(json_string_value(json_object_get(entry, "why")), items[k].why))
-					found = entry;
+			json_array_foreach(all, at,
+				entry) if (text_is(json_string_value(json_object_get(entry, "why")), items[k].why)) found = entry;
 			if (found)
-				json_object_set_new(found, "count", json_integer(json_integer_value(json_object_get(found, "count")) + 1));
+				json_object_set_new(
+					found, "count", json_integer(json_integer_value(json_object_get(found, "count")) + 1));
 			else
-				json_array_append_new(all, json_pack("{s:s, s:i, s:s}", "why", items[k].why, "count", 1, "first", items[k].name));
+				json_array_append_new(all,
+					json_pack("{s:s, s:i, s:s}", "why", items[k].why, "count", 1, "first", items[k].name));
 		}
 	}
 	return all;
@@ -73,7 +75,9 @@ static const char *graph_dtype(const struct session *s)
 const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed)
 {
 	const struct outline_arithmetic *g = &w->given;
-	const char *half = g->of & OUTLINE_F16 ? g->of & OUTLINE_BF16 ? "f16 and bf16" : "f16" : g->of & OUTLINE_BF16 ? "bf16" : NULL;
+	const char *half = g->of & OUTLINE_F16 ? g->of & OUTLINE_BF16 ? "f16 and bf16" : "f16"
+		: g->of & OUTLINE_BF16         ? "bf16"
+					       : NULL;
 	const char *out = confirmed ? confirmed : graph_dtype(s);
 
 	// No word of the engine's own.
@@ -85,7 +89,10 @@ const char *work_computes_in(struct work *w, const struct session *s, const char
 enum status work_check_precision(struct work *w, struct error *err)
 {
 	enum precision asked = precision_find(w->ask.variant.precision);
-	const char *says = session_option(&w->part->session, "compute_dtype"), *wanted = asked == PRECISION_FLOAT16 ? "f16" : asked == PRECISION_BFLOAT16 ? "bf16" : NULL;
+	const char *says = session_option(&w->part->session, "compute_dtype"),
+		   *wanted = asked == PRECISION_FLOAT16 ? "f16"
+		: asked == PRECISION_BFLOAT16           ? "bf16"
+							: NULL;
 
 	// Includes bf16. Asked for by name: where no type is named, the device's own is an answer.
 	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16"))
@@ -95,7 +102,8 @@ enum status work_check_precision(struct work *w, struct error *err)
 	// Where the graph makes it, its own types say so.
 	if (!wanted || platform_precision(w->target.route, asked)->by != PRECISION_BY_ENGINE || !says || text_is(says, wanted))
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "%s: %s was asked to compute in %s and says that it computes in %s", precision_word(asked), w->backend->name, wanted, says);
+	return error_set(err, STATUS_UNSUPPORTED, "%s: %s was asked to compute in %s and says that it computes in %s",
+		precision_word(asked), w->backend->name, wanted, says);
 }
 
 const char *work_confirmed_dtype(const struct work *w)
@@ -128,7 +136,7 @@ const char *work_products(const struct work *w, const struct placement *p)
 		for (size_t k = 0; k < sizeof integer / sizeof *integer; k++)
 			integers |= text_is(n->op, integer[k]);
 		if (text_is(n->op, "MatMulNBits"))
-			return NULL;                             // what it multiplies in is its choice
+			return NULL; // what it multiplies in is its choice
 		// It ran by itself: what reads the weights reads floats.
 		floats |= text_is(n->op, "DequantizeLinear") && text_is(n->dtype, "i8");
 	}
@@ -137,7 +145,8 @@ const char *work_products(const struct work *w, const struct placement *p)
 
 static bool is_of_integers(enum precision p)
 {
-	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS;
+	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS ||
+		p == PRECISION_INT4_WEIGHTS;
 }
 
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err)
@@ -150,8 +159,10 @@ enum status work_say_precision(struct work *w, struct graph *const *graphs, cons
 	how = json_pack("{s:s, s:o}", "weights", precision_word(p->precision), "left", left_out(graphs, w->part_count));
 	if (p->precision == PRECISION_INT8_DYNAMIC || p->precision == PRECISION_INT8_STATIC) {
 		json_object_set_new(how, "symmetric", json_true());
-		json_object_set_new(how, "activations", json_string(p->precision == PRECISION_INT8_STATIC ? "u8, a range for each tensor" :
-			p->by_engine ? "as the engine quantises them" : "u8, a range for each tensor and run"));
+		json_object_set_new(how, "activations",
+			json_string(p->precision == PRECISION_INT8_STATIC ? "u8, a range for each tensor"
+					: p->by_engine                    ? "as the engine quantises them"
+									  : "u8, a range for each tensor and run"));
 		if (w->calibration)
 			json_object_set(how, "calibration", w->calibration);
 	}
@@ -161,8 +172,9 @@ enum status work_say_precision(struct work *w, struct graph *const *graphs, cons
 		json_object_set_new(how, "accuracy_level", json_integer(p->accuracy));
 		json_object_set_new(how, "head", json_string(p->float_head ? "as stored" : precision_word(p->precision)));
 	}
-	say_row(json_pack("{s:o, s:o}", "quantization", how, "converted_bytes", made->nbytes ? json_integer((json_int_t)made->nbytes) : json_null()));
-	if (isfinite(made->ms)) {                        // the same model drawn again finds it in the cache
+	say_row(json_pack("{s:o, s:o}", "quantization", how, "converted_bytes",
+		made->nbytes ? json_integer((json_int_t)made->nbytes) : json_null()));
+	if (isfinite(made->ms)) { // the same model drawn again finds it in the cache
 		w->convert_ms += made->ms;
 		say_row(json_pack("{s:f}", "convert_ms", w->convert_ms));
 	}
@@ -170,7 +182,8 @@ enum status work_say_precision(struct work *w, struct graph *const *graphs, cons
 		const struct left_out *items;
 		const char *why = graph_left_out(graphs[0], &items) ? items[0].why : "it has no linear layer";
 
-		return error_set(err, STATUS_UNSUPPORTED, "%s: no weight of this model is stored that way (%s)", precision_word(p->precision), why);
+		return error_set(err, STATUS_UNSUPPORTED, "%s: no weight of this model is stored that way (%s)",
+			precision_word(p->precision), why);
 	}
 	return STATUS_OK;
 }

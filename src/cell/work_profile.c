@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cell that is profiled: behind its timed runs the model is opened a second time with the engine's own profile, and in the same process
-// the two roofs of the roofline (Williams, Waterman, Patterson 2009) are measured: the rate of products of square matrices of several sizes by the
-// same engine with the same options (peak.h), and how fast memory is read. A third figure is the bandwidth of what fits into the caches of level 2: what one
-// node writes and the next reads seldom leaves them, so it is not held against the memory.
+// A cell that is profiled: behind its timed runs the model is opened a second time with the engine's own profile, and in the same
+// process the two roofs of the roofline (Williams, Waterman, Patterson 2009) are measured: the rate of products of square
+// matrices of several sizes by the same engine with the same options (peak.h), and how fast memory is read. A third figure is the
+// bandwidth of what fits into the caches of level 2: what one node writes and the next reads seldom leaves them, so it is not
+// held against the memory.
 //
 //   time that the roofs allow a node = max(operations / peak, weights / memory bandwidth + values / bandwidth of where they fit)
 //
@@ -33,15 +34,15 @@ static const double least_node_ms = 0.2;
 static const uint64_t level2_guess = 1 << 20, memory_least = 64 << 20, memory_most = 512 << 20;
 
 struct roofs {
-	double matmul_gflops;                // the best of a product, over all shapes
-	struct peak shape[SHAPES];           // GFLOP/s of a product of sides[i]; windows 0: not measured
+	double matmul_gflops;      // the best of a product, over all shapes
+	struct peak shape[SHAPES]; // GFLOP/s of a product of sides[i]; windows 0: not measured
 	size_t best_shape;
-	double others, load;                 // CPUs that other processes used meanwhile; load average. NaN: not known
-	int64_t frequency_khz;               // of the processor behind it; -1: not known
-	double peak_gflops;                  // it, or of a node that was faster
+	double others, load;   // CPUs that other processes used meanwhile; load average. NaN: not known
+	int64_t frequency_khz; // of the processor behind it; -1: not known
+	double peak_gflops;    // it, or of a node that was faster
 	const char *peak_by;
-	double memory_gb_s, cache_gb_s;      // NaN: not measured
-	uint64_t level2_bytes, last_level_bytes;     // of all threads; of one instance
+	double memory_gb_s, cache_gb_s;          // NaN: not measured
+	uint64_t level2_bytes, last_level_bytes; // of all threads; of one instance
 	int threads;
 };
 
@@ -59,7 +60,9 @@ static enum status draw_product(struct artifact *art, struct arena *a, const cha
 
 	for (size_t i = 0; i < count; i++)
 		data[i] = (float)(i % 13) / 64;
-	*art = (struct artifact){ .placed_by = "file", .file = "product.onnx", .key = arena_printf(a, "roofline-product-%lld", (long long)side) };
+	*art = (struct artifact){
+		.placed_by = "file", .file = "product.onnx", .key = arena_printf(a, "roofline-product-%lld", (long long)side)
+	};
 	graph_output(g, "y", op_matmul(g, graph_input(g, "x", DTYPE_F32, 2, dim), graph_constant(g, DTYPE_F32, 2, dim, data)));
 	if (!(st = graph_finish(g, err)) && !(st = graph_write(g, &bytes, &art->graph_nbytes, err))) {
 		art->graph = memcpy(arena_alloc(a, art->graph_nbytes), bytes, art->graph_nbytes);
@@ -73,7 +76,11 @@ static enum status draw_product(struct artifact *art, struct arena *a, const cha
 	return st;
 }
 
-struct product { struct session *session; struct tensor in; int64_t side; };
+struct product {
+	struct session *session;
+	struct tensor in;
+	int64_t side;
+};
 
 static int64_t product_now(void *context)
 {
@@ -107,7 +114,8 @@ static enum status measure_product(struct work *w, const char *folder, int64_t s
 	struct artifact art;
 	struct session s = { 0 };
 	const size_t count = (size_t)(side * side);
-	struct product p = { &s, { .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { side, side }, .nbytes = count * sizeof(float) }, side };
+	struct product p = { &s,
+		{ .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { side, side }, .nbytes = count * sizeof(float) }, side };
 	enum status st = draw_product(&art, &a, folder, side, err);
 
 	if (!st)
@@ -150,15 +158,19 @@ static void measure_products(struct work *w, const char *folder, struct roofs *r
 	r->frequency_khz = after.frequency_khz;
 }
 
-// How far the figure can be trusted: "windows of 250 to 329 GFLOP/s; it still rose when the time was over; other processes used 1.2 CPUs meanwhile".
+// How far the figure can be trusted: "windows of 250 to 329 GFLOP/s; it still rose when the time was over; other processes
+// used 1.2 CPUs meanwhile".
 static const char *peak_words(const struct roofs *r, struct arena *a)
 {
 	const struct peak *p = &r->shape[r->best_shape];
-	const char *out = arena_printf(a, "the best of %zu windows of a MatMul of %lld^3, the others down to %.0f GFLOP/s", p->windows, (long long)sides[r->best_shape], p->lowest);
+	const char *out = arena_printf(a, "the best of %zu windows of a MatMul of %lld^3, the others down to %.0f GFLOP/s",
+		p->windows, (long long)sides[r->best_shape], p->lowest);
 
 	if (!p->settled)
 		out = arena_printf(a, "%s; it still rose when the time was over", out);
-	return r->others >= 0.1 ? arena_printf(a, "%s; other processes used %.1f CPUs meanwhile, the roof may be higher", out, r->others) : out;
+	return r->others >= 0.1
+		? arena_printf(a, "%s; other processes used %.1f CPUs meanwhile, the roof may be higher", out, r->others)
+		: out;
 }
 
 static double bandwidth_of(enum bandwidth_kernel kernel, int threads, uint64_t nbytes, double seconds)
@@ -201,9 +213,11 @@ static void find_peak(struct roofs *r, const struct mapped_node *nodes, size_t c
 		// What was put together by place alone may be too much for one node.
 		if (nodes[i].how != MAPPED_NAME && nodes[i].how != MAPPED_PART)
 			continue;
-		if (nodes[i].ran->ms >= least_node_ms && !mapped_moves(nodes[i].ran->op) && (gflops > r->peak_gflops || isnan(r->peak_gflops))) {
+		if (nodes[i].ran->ms >= least_node_ms && !mapped_moves(nodes[i].ran->op) &&
+			(gflops > r->peak_gflops || isnan(r->peak_gflops))) {
 			r->peak_gflops = gflops;
-			r->peak_by = arena_printf(a, "the best of this model's nodes, %s; a MatMul reached %.0f GFLOP/s: %s", nodes[i].ran->name, r->matmul_gflops,
+			r->peak_by = arena_printf(a, "the best of this model's nodes, %s; a MatMul reached %.0f GFLOP/s: %s",
+				nodes[i].ran->name, r->matmul_gflops,
 				isnan(r->matmul_gflops) ? "none could be measured" : peak_words(r, a));
 		}
 	}
@@ -213,7 +227,8 @@ static void find_peak(struct roofs *r, const struct mapped_node *nodes, size_t c
 static double allowed_ms(const struct roofs *r, const struct mapped_node *n, bool weights_fit, bool *by_memory)
 {
 	uint64_t values = n->nbytes - (n->weight_nbytes < n->nbytes ? n->weight_nbytes : n->nbytes);
-	double compute = (double)n->flops / r->peak_gflops / 1e6, memory = (double)n->weight_nbytes / (weights_fit ? r->cache_gb_s : r->memory_gb_s) / 1e6 +
+	double compute = (double)n->flops / r->peak_gflops / 1e6,
+	       memory = (double)n->weight_nbytes / (weights_fit ? r->cache_gb_s : r->memory_gb_s) / 1e6 +
 		(double)values / (values <= r->level2_bytes ? r->cache_gb_s : r->memory_gb_s) / 1e6;
 
 	*by_memory = memory > compute;
@@ -225,7 +240,7 @@ static double allowed_ms(const struct roofs *r, const struct mapped_node *n, boo
 struct costs {
 	struct graph *drawn, *bound;
 	struct graph_cost of_drawn, of_bound;
-	size_t *cost_of;                     // of each node of the outline; NULL: nothing is known
+	size_t *cost_of; // of each node of the outline; NULL: nothing is known
 };
 
 static enum status find_costs(struct work *w, const struct outline *outline, struct costs *c, struct error *err)
@@ -250,9 +265,11 @@ static enum status find_costs(struct work *w, const struct outline *outline, str
 		size_t k = i < c->of_drawn.node_count ? i : 0;
 
 		// The file has the order of drawing, unless somebody worked on it.
-		for (size_t tries = 0; tries < c->of_drawn.node_count && !text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name); tries++)
+		for (size_t tries = 0;
+			tries < c->of_drawn.node_count && !text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name); tries++)
 			k = (k + 1) % c->of_drawn.node_count;
-		c->cost_of[i] = c->of_drawn.node_count && text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name) ? pair[k] : COST_NONE;
+		c->cost_of[i] = c->of_drawn.node_count && text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name) ? pair[k]
+														     : COST_NONE;
 	}
 	return STATUS_OK;
 }
@@ -264,17 +281,20 @@ static json_t *number(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-// {"shapes": [{"side", "gflops", "lowest_gflops", "windows", "settled"}], "other_cpus", "load", "frequency_khz"}: the spread of the peak.
+// {"shapes": [{"side", "gflops", "lowest_gflops", "windows", "settled"}], "other_cpus", "load", "frequency_khz"}: the spread of
+// the peak.
 static json_t *peak_json(const struct roofs *r)
 {
 	json_t *shapes = json_array();
 
 	for (size_t i = 0; i < SHAPES; i++)
 		if (r->shape[i].windows)
-			json_array_append_new(shapes, json_pack("{s:I, s:o, s:o, s:I, s:b}", "side", (json_int_t)sides[i], "gflops", number(r->shape[i].best), "lowest_gflops",
-				number(r->shape[i].lowest), "windows", (json_int_t)r->shape[i].windows, "settled", (int)r->shape[i].settled));
-	return json_pack("{s:o, s:o, s:o, s:o}", "shapes", shapes, "other_cpus", number(r->others), "load", number(r->load), "frequency_khz",
-		r->frequency_khz > 0 ? json_integer(r->frequency_khz) : json_null());
+			json_array_append_new(shapes,
+				json_pack("{s:I, s:o, s:o, s:I, s:b}", "side", (json_int_t)sides[i], "gflops",
+					number(r->shape[i].best), "lowest_gflops", number(r->shape[i].lowest), "windows",
+					(json_int_t)r->shape[i].windows, "settled", (int)r->shape[i].settled));
+	return json_pack("{s:o, s:o, s:o, s:o}", "shapes", shapes, "other_cpus", number(r->others), "load", number(r->load),
+		"frequency_khz", r->frequency_khz > 0 ? json_integer(r->frequency_khz) : json_null());
 }
 
 static void say_profile(const struct profile *p, const struct mapped_node *nodes, const struct roofs *r, const struct costs *c)
@@ -292,21 +312,29 @@ static void say_profile(const struct profile *p, const struct mapped_node *nodes
 		on_device += n->ran->on_device ? n->ran->ms : 0;
 		unnamed += n->scope ? 0 : n->ran->ms;
 		allowed += isnan(ms) ? 0 : ms;
-		json_array_append_new(list, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s?}", "name", n->ran->name, "op", n->ran->op,
-			"kernel", n->ran->kernel, "where", n->ran->where, "scope", n->scope, "named_by", mapped_word(n->how), "drawn_nodes", (int)n->member_count, "ms",
-			n->ran->ms, "flops", known ? json_integer((json_int_t)n->flops) : json_null(), "bytes", known ? json_integer((json_int_t)n->nbytes) : json_null(),
-			"weight_bytes", known ? json_integer((json_int_t)n->weight_nbytes) : json_null(), "roof_ms", number(ms), "roof",
-			isnan(ms) ? NULL : by_memory ? "memory" : "compute"));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s?}", "name", n->ran->name,
+				"op", n->ran->op, "kernel", n->ran->kernel, "where", n->ran->where, "scope", n->scope, "named_by",
+				mapped_word(n->how), "drawn_nodes", (int)n->member_count, "ms", n->ran->ms, "flops",
+				known ? json_integer((json_int_t)n->flops) : json_null(), "bytes",
+				known ? json_integer((json_int_t)n->nbytes) : json_null(), "weight_bytes",
+				known ? json_integer((json_int_t)n->weight_nbytes) : json_null(), "roof_ms", number(ms), "roof",
+				isnan(ms)           ? NULL
+					: by_memory ? "memory"
+						    : "compute"));
 	}
 	if (!say_nodes("profile", list))
 		say_notice("the profile's list of nodes is too long to be kept");
 	if (on_device > 0)
 		say_row(json_pack("{s:f}", "device_ms", on_device));
-	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:o, s:I, s:I, s:i, s:b}}", "peak_gflops", number(r->peak_gflops),
-		"bandwidth_gb_s", number(r->memory_gb_s), "roofline_share", c->cost_of && isfinite(r->memory_gb_s) ? number(allowed / p->whole_ms) : json_null(), "profile", "runs",
-		(json_int_t)p->runs, "runs_taken", (json_int_t)p->taken, "whole_ms", p->whole_ms, "least_ms", p->least_ms, "most_ms", p->most_ms, "nodes_ms", sum, "not_named_ms", unnamed, "roof_ms", allowed,
-		"matmul_gflops", number(r->matmul_gflops), "peak_by", r->peak_by, "peak", peak_json(r), "cache_gb_s", number(r->cache_gb_s), "cache_bytes", (json_int_t)r->level2_bytes,
-		"last_level_bytes", (json_int_t)r->last_level_bytes, "threads", r->threads, "weights_in_cache", (int)weights_fit));
+	say_row(json_pack("{s:o, s:o, s:o, s:{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s, s:o, s:o, s:I, s:I, s:i, s:b}}",
+		"peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->memory_gb_s), "roofline_share",
+		c->cost_of && isfinite(r->memory_gb_s) ? number(allowed / p->whole_ms) : json_null(), "profile", "runs",
+		(json_int_t)p->runs, "runs_taken", (json_int_t)p->taken, "whole_ms", p->whole_ms, "least_ms", p->least_ms,
+		"most_ms", p->most_ms, "nodes_ms", sum, "not_named_ms", unnamed, "roof_ms", allowed, "matmul_gflops",
+		number(r->matmul_gflops), "peak_by", r->peak_by, "peak", peak_json(r), "cache_gb_s", number(r->cache_gb_s),
+		"cache_bytes", (json_int_t)r->level2_bytes, "last_level_bytes", (json_int_t)r->last_level_bytes, "threads",
+		r->threads, "weights_in_cache", (int)weights_fit));
 }
 
 enum status work_profile(struct work *w, struct error *err)

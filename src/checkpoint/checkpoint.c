@@ -31,7 +31,7 @@ static size_t spells(const char *text, const char *end, const char *word)
 // stands outside strings is looked at. Anything else wrong is left for the parser to refuse.
 static void python_json(struct text *out, const char *p, size_t nbytes)
 {
-	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+	static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
 	const char *end = p + nbytes, *kept = p;
 	bool in_string = false;
 	while (p < end) {
@@ -78,7 +78,7 @@ static void python_json(struct text *out, const char *p, size_t nbytes)
 
 static enum status read_config(struct checkpoint *c, const char *name, const char *data, size_t nbytes, struct error *err)
 {
-	struct text fixed = {0};
+	struct text fixed = { 0 };
 	// Before the copy: each NaN makes it longer.
 	if (json_weight(data, nbytes, JSON_MOST) > JSON_MOST)
 		return json_bytes(name, data, nbytes, &c->config, err);
@@ -91,7 +91,7 @@ static enum status read_config(struct checkpoint *c, const char *name, const cha
 	size_t blank = 0;
 	while (blank < nbytes && strchr(" \t\r\n", data[blank]))
 		blank++;
-	if (!json_is_object(c->config) || data[blank] != '{')           // a file that says NaN has become an object
+	if (!json_is_object(c->config) || data[blank] != '{') // a file that says NaN has become an object
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a JSON object, so not a model's configuration", name);
 	return STATUS_OK;
 }
@@ -172,7 +172,7 @@ static void unique_locations(struct checkpoint *c)
 	for (size_t i = 0; i < c->shard_count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(c->shards[i].location, c->shards[j].location) &&
-			    strcmp(c->shards[i].real_path, c->shards[j].real_path)) {
+				strcmp(c->shards[i].real_path, c->shards[j].real_path)) {
 				checkpoint_plain_locations(c);
 				return;
 			}
@@ -183,7 +183,7 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0, headers = 0;
-	c->shards = ARENA_ARRAY(&c->arena, count + 1, struct shard);           // one more for copies of views
+	c->shards = ARENA_ARRAY(&c->arena, count + 1, struct shard); // one more for copies of views
 	for (size_t i = 0; i < count; i++) {
 		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
 			arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
@@ -218,7 +218,7 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 
 static enum status open_index(struct checkpoint *c, const char *path, struct error *err)
 {
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	struct json_pair *map = NULL;
 	const char **names = NULL;
 	size_t count = 0, map_count = 0;
@@ -228,14 +228,15 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 	for (size_t i = 0; i < map_count && !s; i++) {
 		const struct weight *w = checkpoint_find(c, map[i].name);
 		if (!w || w->shard != find_shard(c, map[i].text))
-			s = error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is not in %s", path, map[i].name, map[i].text);
+			s = error_set(
+				err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\" is not in %s", path, map[i].name, map[i].text);
 	}
 	arena_done(&passing);
 	return s;
 }
 
 // In the order of transformers: the first that is there, alone or as an index of shards.
-static const char *const weight_names[] = {"model.safetensors", "pytorch_model.bin"};
+static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin" };
 
 static enum status open_folder(struct checkpoint *c, const char *folder, struct error *err)
 {
@@ -244,11 +245,12 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 	enum status s;
 	c->path = arena_strdup(&c->arena, folder);
 	if (!file_is_dir(folder))
-		return error_set(err, STATUS_BAD_INPUT, "%s: %s", folder, file_exists(folder) ? "not a folder" : "there is no such folder");
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", folder,
+			file_exists(folder) ? "not a folder" : "there is no such folder");
 	const char *config = arena_printf(&c->arena, "%s/config.json", folder);
 	if (!file_exists(config))
 		return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", folder);
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	if (!(s = file_read(&passing, config, CONFIG_LIMIT, &text, &nbytes, err)))
 		s = read_config(c, config, text, nbytes, err);
 	arena_done(&passing);
@@ -267,7 +269,7 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err)
 {
-	struct checkpoint c = {0};
+	struct checkpoint c = { 0 };
 	enum status s = open_folder(&c, folder, err);
 	if (s)
 		arena_done(&c.arena);
@@ -278,11 +280,11 @@ enum status checkpoint_open(struct checkpoint *out, const char *folder, struct e
 
 enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err)
 {
-	struct checkpoint c = {0};
+	struct checkpoint c = { 0 };
 	c.path = arena_strdup(&c.arena, name);
 	enum status s = nbytes > CONFIG_LIMIT
 		? error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", name, nbytes, CONFIG_LIMIT)
-	                                      : read_config(&c, c.path, text, nbytes, err);
+		: read_config(&c, c.path, text, nbytes, err);
 	if (s)
 		arena_done(&c.arena);
 	else
@@ -293,7 +295,7 @@ enum status checkpoint_open_config(struct checkpoint *out, const char *name, con
 void checkpoint_close(struct checkpoint *c)
 {
 	arena_done(&c->arena);
-	*c = (struct checkpoint){0};
+	*c = (struct checkpoint){ 0 };
 }
 
 void checkpoint_plain_locations(struct checkpoint *c)
@@ -319,12 +321,13 @@ const struct weight *checkpoint_find(const struct checkpoint *c, const char *nam
 
 void checkpoint_files(const char *folder, struct arena *a, const char *const **out, size_t *count)
 {
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	const char **names = ARENA_ARRAY(a, HUB_SHARDS_MOST + 1, const char *), **shards = NULL;
 	struct json_pair *map;
 	size_t n = 0, shard_count = 0, map_count;
 	for (int i = 0; i < 2 && !n; i++) {
-		const char *index = arena_printf(a, "%s.index.json", weight_names[i]), *path = arena_printf(&passing, "%s/%s", folder, index);
+		const char *index = arena_printf(a, "%s.index.json", weight_names[i]),
+			   *path = arena_printf(&passing, "%s/%s", folder, index);
 		if (file_exists(arena_printf(&passing, "%s/%s", folder, weight_names[i]))) {
 			names[n++] = weight_names[i];
 			continue;

@@ -20,19 +20,20 @@
 #include "base/tensor.h"
 
 struct shard {
-	const char *path;            // as opened, for messages
-	const char *real_path;       // links resolved: where the bytes lie
-	const char *location;        // its name beside a graph: what graph_external is given and artifact/ places it under
-	const uint8_t *map;          // the whole file, read-only
+	const char *path;      // as opened, for messages
+	const char *real_path; // links resolved: where the bytes lie
+	const char *location;  // its name beside a graph: what graph_external is given and artifact/ places it under
+	const uint8_t *map;    // the whole file, read-only
 	size_t nbytes;
-	size_t header_nbytes;        // 8 + N; of a file of torch.save its pickles, its zip's table of contents
-	uint64_t stored_nbytes;      // that the file really takes on its disk: less than nbytes where it has holes
-	bool synthetic;              // its metadata says so: {"assay": "synthetic"}, written by synth_write
-	bool copied;                 // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
-	const char **ignored;        // of a pickle: names of what is no tensor
-	size_t ignored_count, ignored_more;  // [ignored_count]; and how many there are beside them
-	const char *identity;        // for people: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns"; proves nothing
-	char digest[65];             // SHA-256 of its content; "" until checkpoint_digest
+	size_t header_nbytes;   // 8 + N; of a file of torch.save its pickles, its zip's table of contents
+	uint64_t stored_nbytes; // that the file really takes on its disk: less than nbytes where it has holes
+	bool synthetic;         // its metadata says so: {"assay": "synthetic"}, written by synth_write
+	bool copied; // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
+	const char **ignored;               // of a pickle: names of what is no tensor
+	size_t ignored_count, ignored_more; // [ignored_count]; and how many there are beside them
+	const char *identity; // for people: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns";
+			      // proves nothing
+	char digest[65]; // SHA-256 of its content; "" until checkpoint_digest
 };
 
 struct weight {
@@ -40,38 +41,39 @@ struct weight {
 	enum dtype dtype;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
-	const struct shard *shard;   // NULL in a plan (a checkpoint that is only wished for)
-	uint64_t offset;             // bytes from the start of the shard's file
+	const struct shard *shard; // NULL in a plan (a checkpoint that is only wished for)
+	uint64_t offset;           // bytes from the start of the shard's file
 	uint64_t nbytes;
-	const void *data;            // shard->map + offset; may be unaligned, files in the wild are
-	double gain;                 // in a plan: what the usual scale of seeded weights is multiplied by; 0: 1
-	const int64_t *stride;       // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
+	const void *data; // shard->map + offset; may be unaligned, files in the wild are
+	double gain;      // in a plan: what the usual scale of seeded weights is multiplied by; 0: 1
+	const int64_t
+		*stride; // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
 };
 
 struct checkpoint {
 	struct arena arena;
-	const char *path;            // the folder
-	json_t *config;              // config.json; freed with the arena
+	const char *path; // the folder
+	json_t *config;   // config.json; freed with the arena
 	struct shard *shards;
 	size_t shard_count;
-	struct weight *weights;      // sorted by name
-	size_t weight_count;         // 0 for a folder with nothing but a config.json
-	size_t copied_count;         // weights that were copied, because no graph can point at them where they lie
+	struct weight *weights; // sorted by name
+	size_t weight_count;    // 0 for a folder with nothing but a config.json
+	size_t copied_count;    // weights that were copied, because no graph can point at them where they lie
 	uint64_t copied_nbytes;
 };
 
 // Opens config.json and, when there are any, the weights: model.safetensors, else model.safetensors.index.json and its
-// shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). An absent config.json is BAD_INPUT; absent weights are not an error here.
-// config.json may say NaN, Infinity and -Infinity as Python's json writes them: each becomes {"__float__": "Infinity"}, the
-// spelling of transformers 5. Integers beyond 64 bits become reals.
-// On failure nothing is left open. close accepts a zeroed or half-open checkpoint.
+// shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). An absent config.json is
+// BAD_INPUT; absent weights are not an error here. config.json may say NaN, Infinity and -Infinity as Python's json writes them:
+// each becomes {"__float__": "Infinity"}, the spelling of transformers 5. Integers beyond 64 bits become reals. On failure
+// nothing is left open. close accepts a zeroed or half-open checkpoint.
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err);
 // A checkpoint of a configuration alone, from memory; `name` stands for the path in errors.
 enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err);
 void checkpoint_close(struct checkpoint *c);
 
-// The files of weights that checkpoint_open would read in this folder, and their index where there is one: names within the folder. A
-// damaged index is named alone. Nothing is opened but the index.
+// The files of weights that checkpoint_open would read in this folder, and their index where there is one: names within the
+// folder. A damaged index is named alone. Nothing is opened but the index.
 void checkpoint_files(const char *folder, struct arena *a, const char *const **out, size_t *count);
 
 struct digest_watch;
@@ -84,18 +86,20 @@ enum status shard_digest(char out[65], const struct shard *s, struct digest_watc
 // the real folder. For files that a person will look at, this makes it the name in the checkpoint's folder instead.
 void checkpoint_plain_locations(struct checkpoint *c);
 
-const struct weight *checkpoint_find(const struct checkpoint *c, const char *name);   // NULL if absent
+const struct weight *checkpoint_find(const struct checkpoint *c, const char *name); // NULL if absent
 
 // One safetensors file by itself (conformance inputs, reference outputs); weights sorted by name, memory in `a`.
-enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
+enum status safetensors_open(
+	struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 // The "__metadata__" of such a file, names and texts, owned by the caller; NULL where it has none. Its tensors are not looked at.
 enum status safetensors_metadata(const char *path, json_t **out, struct error *err);
-enum status safetensors_metadata_of(const struct shard *file, json_t **out, struct error *err);       // of one that is open
+enum status safetensors_metadata_of(const struct shard *file, json_t **out, struct error *err); // of one that is open
 // The header of a file in memory: what safetensors_open does after mapping, and what the fuzzer calls.
 enum status safetensors_parse(struct arena *a, const struct shard *shard, struct weight **out, size_t *count, struct error *err);
 
 // The same for a file of torch.save. Tensors may share bytes, or have strides; checkpoint_open copies those.
-enum status torch_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
+enum status torch_open(
+	struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 // A file in memory; shard->ignored is filled in.
 enum status torch_parse(struct arena *a, struct shard *shard, struct weight **out, size_t *count, struct error *err);
 

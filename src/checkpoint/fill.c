@@ -30,8 +30,8 @@ static enum kind kind_of(const struct weight *w, double *scale)
 
 // One loop for all instruction sets: always inlined into the functions below. `add` is 0 or 1; adding 0 to a float keeps it,
 // but for -0, which the formula cannot give: u is never a negative zero, and the scales are positive.
-__attribute__((always_inline)) static inline void fill(uint64_t stream, uint64_t first, size_t count, double scale, float add,
-	float *restrict out)
+__attribute__((always_inline)) static inline void fill(
+	uint64_t stream, uint64_t first, size_t count, double scale, float add, float *restrict out)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t k = splitmix64(stream, first + i) >> 40;
@@ -46,7 +46,8 @@ static void fill_plain(uint64_t stream, uint64_t first, size_t count, double sca
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void fill_avx2(uint64_t stream, uint64_t first, size_t count, double scale, float add, float *out)
+__attribute__((target("avx2"))) static void fill_avx2(
+	uint64_t stream, uint64_t first, size_t count, double scale, float add, float *out)
 {
 	fill(stream, first, count, scale, add, out);
 }
@@ -57,8 +58,8 @@ __attribute__((target("avx2"))) static void fill_avx2(uint64_t stream, uint64_t 
 #define WIDEST "avx512f,avx512dq,avx512vl,prefer-vector-width=512"
 #endif
 
-__attribute__((target(WIDEST)))
-static void fill_avx512(uint64_t stream, uint64_t first, size_t count, double scale, float add, float *out)
+__attribute__((target(WIDEST))) static void fill_avx512(
+	uint64_t stream, uint64_t first, size_t count, double scale, float add, float *out)
 {
 	fill(stream, first, count, scale, add, out);
 }
@@ -105,7 +106,10 @@ void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t co
 	}
 	// In pieces that stay in the first-level cache.
 	float piece[2048];
-	union { uint16_t half[2048]; double wide[2048]; } as;
+	union {
+		uint16_t half[2048];
+		double wide[2048];
+	} as;
 	for (size_t done = 0, n; done < count; done += n) {
 		n = count - done < 2048 ? count - done : 2048;
 		fill_f32(stream, first + done, n, scale, add, piece);

@@ -10,7 +10,7 @@
 enum { STACK_LIMIT = 1 << 20, MARK_LIMIT = 1000, MEMO_LIMIT = 1 << 20, NAME_SHOWN = 100 };
 
 // A checkpoint makes about 40 values a tensor and 200 bytes.
-const struct pickle_budget pickle_budget_of_file = {.values = 3 << 19, .nbytes = 32 << 20};
+const struct pickle_budget pickle_budget_of_file = { .values = 3 << 19, .nbytes = 32 << 20 };
 
 enum global_kind { G_DICT, G_TENSOR, G_TENSOR_V2, G_TENSOR_V3, G_PARAMETER, G_SIZE, G_DEVICE, G_STORAGE, G_DTYPE };
 
@@ -22,40 +22,40 @@ struct pickle_global {
 
 // All that a pickle may ask for.
 static const struct pickle_global globals[] = {
-	{"collections", "OrderedDict", G_DICT, DTYPE_NONE},
-	{"torch._utils", "_rebuild_tensor", G_TENSOR, DTYPE_NONE},
-	{"torch._utils", "_rebuild_tensor_v2", G_TENSOR_V2, DTYPE_NONE},
-	{"torch._utils", "_rebuild_tensor_v3", G_TENSOR_V3, DTYPE_NONE},
-	{"torch._utils", "_rebuild_parameter", G_PARAMETER, DTYPE_NONE},
-	{"torch", "Size", G_SIZE, DTYPE_NONE},
-	{"torch", "device", G_DEVICE, DTYPE_NONE},
-	{"torch", "FloatStorage", G_STORAGE, DTYPE_F32},
-	{"torch", "DoubleStorage", G_STORAGE, DTYPE_F64},
-	{"torch", "HalfStorage", G_STORAGE, DTYPE_F16},
-	{"torch", "BFloat16Storage", G_STORAGE, DTYPE_BF16},
-	{"torch", "LongStorage", G_STORAGE, DTYPE_I64},
-	{"torch", "IntStorage", G_STORAGE, DTYPE_I32},
-	{"torch", "ShortStorage", G_STORAGE, DTYPE_I16},
-	{"torch", "CharStorage", G_STORAGE, DTYPE_I8},
-	{"torch", "ByteStorage", G_STORAGE, DTYPE_U8},
-	{"torch", "BoolStorage", G_STORAGE, DTYPE_BOOL},
-	{"torch.storage", "UntypedStorage", G_STORAGE, DTYPE_NONE},
-	{"torch", "UntypedStorage", G_STORAGE, DTYPE_NONE},
-	{"torch", "float32", G_DTYPE, DTYPE_F32},
-	{"torch", "float64", G_DTYPE, DTYPE_F64},
-	{"torch", "float16", G_DTYPE, DTYPE_F16},
-	{"torch", "bfloat16", G_DTYPE, DTYPE_BF16},
-	{"torch", "int64", G_DTYPE, DTYPE_I64},
-	{"torch", "int32", G_DTYPE, DTYPE_I32},
-	{"torch", "int16", G_DTYPE, DTYPE_I16},
-	{"torch", "int8", G_DTYPE, DTYPE_I8},
-	{"torch", "uint8", G_DTYPE, DTYPE_U8},
-	{"torch", "uint16", G_DTYPE, DTYPE_U16},
-	{"torch", "uint32", G_DTYPE, DTYPE_U32},
-	{"torch", "uint64", G_DTYPE, DTYPE_U64},
-	{"torch", "bool", G_DTYPE, DTYPE_BOOL},
-	{"torch", "float8_e4m3fn", G_DTYPE, DTYPE_F8_E4M3},
-	{"torch", "float8_e5m2", G_DTYPE, DTYPE_F8_E5M2},
+	{ "collections", "OrderedDict", G_DICT, DTYPE_NONE },
+	{ "torch._utils", "_rebuild_tensor", G_TENSOR, DTYPE_NONE },
+	{ "torch._utils", "_rebuild_tensor_v2", G_TENSOR_V2, DTYPE_NONE },
+	{ "torch._utils", "_rebuild_tensor_v3", G_TENSOR_V3, DTYPE_NONE },
+	{ "torch._utils", "_rebuild_parameter", G_PARAMETER, DTYPE_NONE },
+	{ "torch", "Size", G_SIZE, DTYPE_NONE },
+	{ "torch", "device", G_DEVICE, DTYPE_NONE },
+	{ "torch", "FloatStorage", G_STORAGE, DTYPE_F32 },
+	{ "torch", "DoubleStorage", G_STORAGE, DTYPE_F64 },
+	{ "torch", "HalfStorage", G_STORAGE, DTYPE_F16 },
+	{ "torch", "BFloat16Storage", G_STORAGE, DTYPE_BF16 },
+	{ "torch", "LongStorage", G_STORAGE, DTYPE_I64 },
+	{ "torch", "IntStorage", G_STORAGE, DTYPE_I32 },
+	{ "torch", "ShortStorage", G_STORAGE, DTYPE_I16 },
+	{ "torch", "CharStorage", G_STORAGE, DTYPE_I8 },
+	{ "torch", "ByteStorage", G_STORAGE, DTYPE_U8 },
+	{ "torch", "BoolStorage", G_STORAGE, DTYPE_BOOL },
+	{ "torch.storage", "UntypedStorage", G_STORAGE, DTYPE_NONE },
+	{ "torch", "UntypedStorage", G_STORAGE, DTYPE_NONE },
+	{ "torch", "float32", G_DTYPE, DTYPE_F32 },
+	{ "torch", "float64", G_DTYPE, DTYPE_F64 },
+	{ "torch", "float16", G_DTYPE, DTYPE_F16 },
+	{ "torch", "bfloat16", G_DTYPE, DTYPE_BF16 },
+	{ "torch", "int64", G_DTYPE, DTYPE_I64 },
+	{ "torch", "int32", G_DTYPE, DTYPE_I32 },
+	{ "torch", "int16", G_DTYPE, DTYPE_I16 },
+	{ "torch", "int8", G_DTYPE, DTYPE_I8 },
+	{ "torch", "uint8", G_DTYPE, DTYPE_U8 },
+	{ "torch", "uint16", G_DTYPE, DTYPE_U16 },
+	{ "torch", "uint32", G_DTYPE, DTYPE_U32 },
+	{ "torch", "uint64", G_DTYPE, DTYPE_U64 },
+	{ "torch", "bool", G_DTYPE, DTYPE_BOOL },
+	{ "torch", "float8_e4m3fn", G_DTYPE, DTYPE_F8_E4M3 },
+	{ "torch", "float8_e5m2", G_DTYPE, DTYPE_F8_E5M2 },
 };
 
 struct machine {
@@ -83,7 +83,7 @@ static enum status spend(struct machine *m, size_t values)
 
 static enum status new_value(struct machine *m, enum pickle_kind kind, struct pickle **out)
 {
-	enum status s = spend(m, kind == PICKLE_STORAGE || kind == PICKLE_TENSOR ? 3 : 1);          // these are larger
+	enum status s = spend(m, kind == PICKLE_STORAGE || kind == PICKLE_TENSOR ? 3 : 1); // these are larger
 	if (s)
 		return s;
 	*out = ARENA_NEW(m->a, struct pickle);
@@ -131,7 +131,8 @@ static size_t floor_of(const struct machine *m)
 
 static enum status empty(struct machine *m)
 {
-	return error_set(m->err, STATUS_BAD_INPUT, "its pickle takes a value where there is none (byte %zu): damaged", (size_t)(m->at - m->begin));
+	return error_set(m->err, STATUS_BAD_INPUT, "its pickle takes a value where there is none (byte %zu): damaged",
+		(size_t)(m->at - m->begin));
 }
 
 static enum status pop(struct machine *m, struct pickle **out)
@@ -154,7 +155,7 @@ static enum status append(struct machine *m, struct pickle *to, struct pickle *c
 		if (t->count)
 			memcpy(more, t->at, t->count * sizeof *more);
 		t->at = more;
-		t->capacity = (uint32_t)capacity;                // at most twice a budget's values
+		t->capacity = (uint32_t)capacity; // at most twice a budget's values
 	}
 	for (size_t i = 0; i < count; i++) {
 		t->tensors += to->kind == PICKLE_DICT && t->count % 2 && items[i]->kind == PICKLE_TENSOR;
@@ -170,8 +171,8 @@ static enum status cut_off(struct machine *m)
 	if ((size_t)(m->end - m->begin) == m->budget->nbytes)
 		return error_set(m->err, STATUS_BAD_INPUT, "its pickles are longer than %zu bytes; no checkpoint's are",
 			pickle_budget_of_file.nbytes);
-	return error_set(m->err, STATUS_BAD_INPUT, "its pickle ends in the middle of a step (byte %zu): cut off; download it again",
-		(size_t)(m->at - m->begin));
+	return error_set(m->err, STATUS_BAD_INPUT,
+		"its pickle ends in the middle of a step (byte %zu): cut off; download it again", (size_t)(m->at - m->begin));
 }
 
 static enum status take_number(struct machine *m, int nbytes, uint64_t *out)
@@ -194,7 +195,7 @@ static enum status take_bytes(struct machine *m, int width, struct pickle_bytes 
 		return s;
 	if (n > (uint64_t)(m->end - m->at))
 		return cut_off(m);
-	*out = (struct pickle_bytes){m->at, (size_t)n};
+	*out = (struct pickle_bytes){ m->at, (size_t)n };
 	m->at += n;
 	return STATUS_OK;
 }
@@ -204,14 +205,14 @@ static enum status take_line(struct machine *m, struct pickle_bytes *out)
 	const uint8_t *newline = m->at < m->end ? memchr(m->at, '\n', (size_t)(m->end - m->at)) : NULL;
 	if (!newline)
 		return cut_off(m);
-	*out = (struct pickle_bytes){m->at, (size_t)(newline - m->at)};
+	*out = (struct pickle_bytes){ m->at, (size_t)(newline - m->at) };
 	m->at = newline + 1;
 	return STATUS_OK;
 }
 
 static enum status push_bytes(struct machine *m, enum pickle_kind kind, int width)
 {
-	struct pickle_bytes bytes = {0};
+	struct pickle_bytes bytes = { 0 };
 	struct pickle *p = NULL;
 	enum status s;
 	if ((s = take_bytes(m, width, &bytes)) || (s = push_new(m, kind, &p)))
@@ -233,7 +234,7 @@ static enum status push_integer(struct machine *m, int width)
 
 static enum status push_long(struct machine *m, int width)
 {
-	struct pickle_bytes bytes = {0};
+	struct pickle_bytes bytes = { 0 };
 	struct pickle *p = NULL;
 	enum status s;
 	if ((s = take_bytes(m, width, &bytes)) || (s = push_new(m, bytes.nbytes > 8 ? PICKLE_LONG : PICKLE_INT, &p)))
@@ -256,7 +257,7 @@ static enum status push_real(struct machine *m)
 	if (m->end - m->at < 8)
 		return cut_off(m);
 	uint64_t n = 0;
-	for (int i = 0; i < 8; i++)                     // the one big-endian number of a pickle
+	for (int i = 0; i < 8; i++) // the one big-endian number of a pickle
 		n = n << 8 | *m->at++;
 	if ((s = push_new(m, PICKLE_FLOAT, &p)))
 		return s;
@@ -298,7 +299,8 @@ static enum status push_global(struct machine *m, struct pickle_bytes module, st
 			return s;
 		}
 	return error_set(m->err, STATUS_UNSUPPORTED,
-		"its pickle asks for %s.%s; only tensors are read, and nothing in the file is ever run: save the weights alone (a state dict), best as safetensors",
+		"its pickle asks for %s.%s; only tensors are read, and nothing in the file is ever run: save the weights alone "
+		"(a state dict), best as safetensors",
 		shown(m, module), shown(m, name));
 }
 
@@ -341,21 +343,25 @@ static enum status persistent(struct machine *m)
 		return error_set(m->err, STATUS_UNSUPPORTED,
 			"holds a whole model as Python objects, not its weights: save model.state_dict(), best as safetensors");
 	const struct pickle_items *t = &id->items;
-	if (id->kind != PICKLE_TUPLE || t->count < 5 || !pickle_is_text(t->at[0], "storage") || !is_kind_at(t, 1, PICKLE_GLOBAL) ||
-	    t->at[1]->global->kind != G_STORAGE || !is_kind_at(t, 2, PICKLE_TEXT) || !is_integer_at(t, 4) || t->at[4]->integer < 0)
+	if (id->kind != PICKLE_TUPLE || t->count < 5 || !pickle_is_text(t->at[0], "storage") ||
+		!is_kind_at(t, 1, PICKLE_GLOBAL) || t->at[1]->global->kind != G_STORAGE || !is_kind_at(t, 2, PICKLE_TEXT) ||
+		!is_integer_at(t, 4) || t->at[4]->integer < 0)
 		return broken(m, "a storage");
 	struct pickle_storage *storage = ARENA_NEW(m->a, struct pickle_storage);
-	*storage = (struct pickle_storage){.key = t->at[2]->bytes, .dtype = t->at[1]->global->dtype, .count = (uint64_t)t->at[4]->integer};
+	*storage = (struct pickle_storage){
+		.key = t->at[2]->bytes, .dtype = t->at[1]->global->dtype, .count = (uint64_t)t->at[4]->integer
+	};
 	storage->view_count = storage->count;
 	if (t->count > 5 && t->at[5]->kind != PICKLE_NONE) {
 		const struct pickle_items *view = &t->at[5]->items;
-		if (!is_kind_at(t, 5, PICKLE_TUPLE) || !is_integer_at(view, 1) || !is_integer_at(view, 2) || view->at[1]->integer < 0 ||
-		    view->at[2]->integer < 0)
+		if (!is_kind_at(t, 5, PICKLE_TUPLE) || !is_integer_at(view, 1) || !is_integer_at(view, 2) ||
+			view->at[1]->integer < 0 || view->at[2]->integer < 0)
 			return broken(m, "a part of a storage");
 		storage->view_first = (uint64_t)view->at[1]->integer;
 		storage->view_count = (uint64_t)view->at[2]->integer;
 		if (storage->view_first > storage->count || storage->view_count > storage->count - storage->view_first)
-			return error_set(m->err, STATUS_BAD_INPUT, "its pickle names elements %" PRIu64 " to %" PRIu64 " of a storage of %" PRIu64,
+			return error_set(m->err, STATUS_BAD_INPUT,
+				"its pickle names elements %" PRIu64 " to %" PRIu64 " of a storage of %" PRIu64,
 				storage->view_first, storage->view_first + storage->view_count, storage->count);
 	}
 	if ((s = push_new(m, PICKLE_STORAGE, &p)))
@@ -372,11 +378,13 @@ static enum status make_tensor(struct machine *m, enum global_kind how, const st
 	enum status s;
 	size_t least = how == G_TENSOR ? 4 : how == G_TENSOR_V2 ? 6 : 7;
 	if (t->count < least || !is_kind_at(t, 0, PICKLE_STORAGE) || !is_integer_at(t, 1) || !is_kind_at(t, 2, PICKLE_TUPLE) ||
-	    !is_kind_at(t, 3, PICKLE_TUPLE) ||
-	    (how == G_TENSOR_V3 && (!is_kind_at(t, 6, PICKLE_GLOBAL) || t->at[6]->global->kind != G_DTYPE)))
+		!is_kind_at(t, 3, PICKLE_TUPLE) ||
+		(how == G_TENSOR_V3 && (!is_kind_at(t, 6, PICKLE_GLOBAL) || t->at[6]->global->kind != G_DTYPE)))
 		return broken(m, "a tensor");
 	struct pickle_tensor *tensor = ARENA_NEW(m->a, struct pickle_tensor);
-	*tensor = (struct pickle_tensor){.storage = t->at[0]->storage, .offset = t->at[1]->integer, .size = t->at[2], .stride = t->at[3]};
+	*tensor = (struct pickle_tensor){
+		.storage = t->at[0]->storage, .offset = t->at[1]->integer, .size = t->at[2], .stride = t->at[3]
+	};
 	tensor->dtype = how == G_TENSOR_V3 ? t->at[6]->global->dtype : tensor->storage->dtype;
 	if (tensor->dtype == DTYPE_NONE || (tensor->storage->dtype != DTYPE_NONE && tensor->dtype != tensor->storage->dtype))
 		return broken(m, "a tensor of bytes");
@@ -431,7 +439,8 @@ static enum status reduce(struct machine *m)
 	case G_DTYPE:
 		break;
 	}
-	return error_set(m->err, STATUS_UNSUPPORTED, "its pickle calls %s.%s, which makes no tensor", called->global->module, called->global->name);
+	return error_set(m->err, STATUS_UNSUPPORTED, "its pickle calls %s.%s, which makes no tensor", called->global->module,
+		called->global->name);
 }
 
 // ---- steps --------------------------------------------------------------------------------------------------------------
@@ -513,7 +522,8 @@ static enum status memo_put(struct machine *m, uint64_t i)
 static enum status memo_get(struct machine *m, uint64_t i)
 {
 	if (i >= m->memo_count || !m->memo[i])
-		return error_set(m->err, STATUS_BAD_INPUT, "its pickle wants value number %" PRIu64 ", which it never remembered: damaged", i);
+		return error_set(m->err, STATUS_BAD_INPUT,
+			"its pickle wants value number %" PRIu64 ", which it never remembered: damaged", i);
 	return push(m, m->memo[i]);
 }
 
@@ -540,16 +550,16 @@ static enum status step(struct machine *m, uint8_t code)
 {
 	struct pickle *p = NULL;
 	struct pickle *const *items = NULL;
-	struct pickle_bytes module = {0}, name = {0};
+	struct pickle_bytes module = { 0 }, name = { 0 };
 	enum status s;
 	uint64_t n = 0;
 	size_t count;
 	switch (code) {
-	case 0x80:                                      // PROTO
+	case 0x80: // PROTO
 		if (!(s = take_number(m, 1, &n)) && (n < 2 || n > 5))
 			s = error_set(m->err, STATUS_UNSUPPORTED, "its pickle is of protocol %" PRIu64 "; 2 to 5 are read", n);
 		return s;
-	case 0x95:                                      // FRAME: a hint for reading ahead
+	case 0x95: // FRAME: a hint for reading ahead
 		return take_number(m, 8, &n);
 	case '(':
 		if (m->mark_count == MARK_LIMIT)
@@ -583,7 +593,7 @@ static enum status step(struct machine *m, uint8_t code)
 		return push_real(m);
 	case 'X':
 	case 'T':
-		return push_bytes(m, PICKLE_TEXT, 4);           // T and U are the strings of Python 2
+		return push_bytes(m, PICKLE_TEXT, 4); // T and U are the strings of Python 2
 	case 'U':
 	case 0x8c:
 		return push_bytes(m, PICKLE_TEXT, 1);
@@ -651,7 +661,7 @@ enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_
 	struct pickle_budget *budget, struct error *err)
 {
 	size_t most = nbytes < budget->nbytes ? nbytes : budget->nbytes;
-	struct machine m = {.a = a, .at = data, .begin = data, .end = data + most, .budget = budget, .err = err};
+	struct machine m = { .a = a, .at = data, .begin = data, .end = data + most, .budget = budget, .err = err };
 	struct pickle *result = NULL;
 	enum status s = grow(&m, &m.stack, &m.stack_capacity, 1);
 	while (!s && !result) {
@@ -666,7 +676,7 @@ enum status pickle_read(struct pickle_result *out, struct arena *a, const uint8_
 	free(m.memo);
 	if (s)
 		return s;
-	*out = (struct pickle_result){result, (size_t)(m.at - data) + 1, m.storages};
+	*out = (struct pickle_result){ result, (size_t)(m.at - data) + 1, m.storages };
 	budget->nbytes -= out->used;
 	return STATUS_OK;
 }

@@ -12,35 +12,48 @@
 #include "base/error.h"
 
 enum pickle_kind {
-	PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_FLOAT,
-	PICKLE_LONG,                 // beyond 64 bits: its bytes, little-endian
-	PICKLE_TEXT, PICKLE_BYTES,
-	PICKLE_TUPLE, PICKLE_LIST,
-	PICKLE_DICT,                 // items: key, value, key, value; a later key replaces an earlier one
-	PICKLE_GLOBAL, PICKLE_STORAGE, PICKLE_TENSOR,
-	PICKLE_OTHER                 // harmless and of no use: a device
+	PICKLE_NONE,
+	PICKLE_BOOL,
+	PICKLE_INT,
+	PICKLE_FLOAT,
+	PICKLE_LONG, // beyond 64 bits: its bytes, little-endian
+	PICKLE_TEXT,
+	PICKLE_BYTES,
+	PICKLE_TUPLE,
+	PICKLE_LIST,
+	PICKLE_DICT, // items: key, value, key, value; a later key replaces an earlier one
+	PICKLE_GLOBAL,
+	PICKLE_STORAGE,
+	PICKLE_TENSOR,
+	PICKLE_OTHER // harmless and of no use: a device
 };
 
 struct pickle;
 
-struct pickle_bytes { const uint8_t *at; size_t nbytes; };            // in the file, no terminator
+struct pickle_bytes {
+	const uint8_t *at;
+	size_t nbytes;
+}; // in the file, no terminator
 // `tensors` counts those among the values of a dictionary.
-struct pickle_items { const struct pickle **at; uint32_t count, capacity, tensors; };
+struct pickle_items {
+	const struct pickle **at;
+	uint32_t count, capacity, tensors;
+};
 
 // ("storage", torch.FloatStorage, KEY, DEVICE, ELEMENTS[, (VIEW_KEY, OFFSET, ELEMENTS)])
 struct pickle_storage {
 	struct pickle_bytes key;
-	enum dtype dtype;            // DTYPE_NONE: bytes, whose type the tensor says
-	uint64_t count;              // elements
-	uint64_t view_first, view_count;                              // of those, the part that a tensor's offset counts in
-	const struct pickle_storage *next;                            // the one named before it
+	enum dtype dtype;                  // DTYPE_NONE: bytes, whose type the tensor says
+	uint64_t count;                    // elements
+	uint64_t view_first, view_count;   // of those, the part that a tensor's offset counts in
+	const struct pickle_storage *next; // the one named before it
 };
 
 struct pickle_tensor {
 	const struct pickle_storage *storage;
 	enum dtype dtype;
-	int64_t offset;              // elements from the start of the storage
-	const struct pickle *size, *stride;                           // tuples of integers
+	int64_t offset;                     // elements from the start of the storage
+	const struct pickle *size, *stride; // tuples of integers
 };
 
 struct pickle {
@@ -58,12 +71,14 @@ struct pickle {
 
 struct pickle_result {
 	const struct pickle *value;
-	size_t used;                 // bytes
-	const struct pickle_storage *storages;                        // all it names, the last one first; one name may come often
+	size_t used;                           // bytes
+	const struct pickle_storage *storages; // all it names, the last one first; one name may come often
 };
 
 // What is left to all pickles of one file: values and places in containers (32 bytes each), and bytes that are read.
-struct pickle_budget { size_t values, nbytes; };
+struct pickle_budget {
+	size_t values, nbytes;
+};
 extern const struct pickle_budget pickle_budget_of_file;
 
 // The first pickle of `data`. Memory in `a`, texts point into `data`; both must outlive it. Takes what it makes from *budget:

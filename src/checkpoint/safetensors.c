@@ -35,7 +35,7 @@ static int by_offset(const void *a, const void *b)
 // Exact words only: dtype_find is for people and takes other spellings.
 static enum status read_dtype(struct weight *w, const json_t *v, struct error *err)
 {
-	static const char *const known[] = {"C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
+	static const char *const known[] = { "C64", "F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ" };
 	const char *word = json_string_value(v);
 	if (!word)
 		return error_set(err, STATUS_BAD_INPUT, TENSOR ": \"dtype\" is missing or not a string", w->name);
@@ -80,7 +80,9 @@ static enum status read_offsets(struct weight *w, const json_t *v, uint64_t data
 			w->name, (int64_t)begin, (int64_t)end);
 	if ((uint64_t)end > data_nbytes)
 		return error_set(err, STATUS_BAD_INPUT,
-			TENSOR ": ends at byte %" PRIi64 " of the data, the file holds %" PRIu64 ": it is cut off; download it again", w->name, (int64_t)end, data_nbytes);
+			TENSOR ": ends at byte %" PRIi64 " of the data, the file holds %" PRIu64
+			       ": it is cut off; download it again",
+			w->name, (int64_t)end, data_nbytes);
 	char shape[128];
 	size_t count, nbytes;
 	if (!tensor_count(w->rank, w->dim, &count) || __builtin_mul_overflow(count, dtype_size(w->dtype), &nbytes))
@@ -89,7 +91,7 @@ static enum status read_offsets(struct weight *w, const json_t *v, uint64_t data
 	if ((uint64_t)(end - begin) != nbytes)
 		return error_set(err, STATUS_BAD_INPUT, TENSOR ": %s of %s takes %zu bytes, its offsets span %" PRIi64, w->name,
 			tensor_shape_text(w->rank, w->dim, shape, sizeof shape), dtype_safetensors(w->dtype), nbytes,
-				(int64_t)(end - begin));
+			(int64_t)(end - begin));
 	w->offset = (uint64_t)begin;
 	w->nbytes = nbytes;
 	return STATUS_OK;
@@ -101,9 +103,8 @@ static enum status check_metadata(const json_t *v, struct error *err)
 	json_t *item;
 	if (!json_is_object(v))
 		return error_set(err, STATUS_BAD_INPUT, "\"__metadata__\" in its header is not an object");
-	json_object_foreach((json_t *)v, key, item)
-		if (!json_is_string(item))
-			return error_set(err, STATUS_BAD_INPUT, "\"__metadata__\" in its header: \"%.100s\" is not a string", key);
+	json_object_foreach((json_t *)v, key, item) if (!json_is_string(item)) return error_set(
+		err, STATUS_BAD_INPUT, "\"__metadata__\" in its header: \"%.100s\" is not a string", key);
 	return STATUS_OK;
 }
 
@@ -129,7 +130,8 @@ static enum status check_cover(struct weight *weights, size_t count, uint64_t da
 	}
 	free(order);
 	if (s == STATUS_OK && at != data_nbytes)
-		s = error_set(err, STATUS_BAD_INPUT, "%" PRIu64 " bytes behind the last tensor belong to no tensor", data_nbytes - at);
+		s = error_set(
+			err, STATUS_BAD_INPUT, "%" PRIu64 " bytes behind the last tensor belong to no tensor", data_nbytes - at);
 	return s;
 }
 
@@ -145,7 +147,8 @@ static enum status read_tensor(
 
 	if (!s && !json_is_object(v))
 		s = error_set(err, STATUS_BAD_INPUT, TENSOR ": its entry in the header is not an object", w->name);
-	if (!s && !(s = read_dtype(w, json_object_get(v, "dtype"), err)) && !(s = read_shape(w, json_object_get(v, "shape"), err)))
+	if (!s && !(s = read_dtype(w, json_object_get(v, "dtype"), err)) &&
+		!(s = read_shape(w, json_object_get(v, "shape"), err)))
 		s = read_offsets(w, json_object_get(v, "data_offsets"), shard->nbytes - shard->header_nbytes, err);
 	json_decref(v);
 	return s;
@@ -166,7 +169,8 @@ static enum status count_members(const char *header, size_t nbytes, size_t *out,
 	while (n <= TENSORS_MOST && json_next(&w, &m))
 		n++;
 	if (n > TENSORS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "its header names more than %d tensors; no checkpoint does", TENSORS_MOST);
+		return error_set(
+			err, STATUS_BAD_INPUT, "its header names more than %d tensors; no checkpoint does", TENSORS_MOST);
 	if (w.error)
 		return not_json(&w, err);
 	*out = n;
@@ -197,13 +201,14 @@ static enum status read_members(
 		const char *name = json_key(a, &m), *made_by;
 
 		if (!name) {
-			s = error_set(err, STATUS_BAD_INPUT, "its header is not valid JSON: a name that is no text (byte %td)", m.key - header);
+			s = error_set(err, STATUS_BAD_INPUT, "its header is not valid JSON: a name that is no text (byte %td)",
+				m.key - header);
 			break;
 		}
 		if (strcmp(name, METADATA)) {
 			struct weight *t = &weights[(*count)++];
 
-			*t = (struct weight){.name = name, .shard = shard};
+			*t = (struct weight){ .name = name, .shard = shard };
 			s = read_tensor(t, shard, header, &m, err);
 			continue;
 		}
@@ -270,7 +275,8 @@ static enum status header_length(const struct shard *shard, size_t *out, struct 
 	return STATUS_OK;
 }
 
-static enum status parse(struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *count, struct error *err)
+static enum status parse(
+	struct arena *a, const struct shard *shard, bool *synthetic, struct weight **out, size_t *count, struct error *err)
 {
 	// The caller's shard is const and may lack header_nbytes: the tensors point to the caller's, the length is our own.
 	struct shard known = *shard;
@@ -339,7 +345,8 @@ enum status safetensors_parse(struct arena *a, const struct shard *shard, struct
 	return parse(a, shard, &synthetic, out, count, err);
 }
 
-enum status safetensors_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
+enum status safetensors_open(
+	struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
 	struct shard opened;
 	size_t n;

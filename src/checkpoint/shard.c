@@ -40,7 +40,7 @@ enum status shard_open(struct shard *out, struct arena *a, const char *path, str
 	enum status s;
 	struct stat st;
 	char real[PATH_MAX];
-	struct shard opened = {.path = arena_strdup(a, path)};
+	struct shard opened = { .path = arena_strdup(a, path) };
 	if ((s = file_map(a, path, &opened.map, &opened.nbytes, err)))
 		return s;
 	if (!realpath(path, real) || stat(real, &st))
@@ -53,8 +53,8 @@ enum status shard_open(struct shard *out, struct arena *a, const char *path, str
 	opened.location = base ? base + 1 : opened.real_path;
 	opened.identity = hub_etag(a, real);
 	if (!opened.identity)
-		opened.identity = arena_printf(a, "%ju:%ju:%jd:%jd", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
-			(intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+		opened.identity = arena_printf(a, "%ju:%ju:%jd:%jd", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+			(intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
 	*out = opened;
 	return STATUS_OK;
 }

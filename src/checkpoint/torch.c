@@ -28,20 +28,20 @@ enum { NAME_LIMIT = 512, PROTOCOL = 1001 };
 struct stored {
 	struct pickle_bytes key;
 	enum dtype dtype;
-	uint64_t count, offset;      // offset 0: not in the list of keys
+	uint64_t count, offset; // offset 0: not in the list of keys
 };
 
 struct source {
-	struct arena *a;                     // the caller's: names and strides
-	struct arena passing;                // pickles and tables, until the tensors are known
+	struct arena *a;      // the caller's: names and strides
+	struct arena passing; // pickles and tables, until the tensors are known
 	struct pickle_budget budget;
-	size_t spent;                        // beside it: bytes of a zip's table of contents, and names of what is no tensor
+	size_t spent; // beside it: bytes of a zip's table of contents, and names of what is no tensor
 	const struct shard *shard;
-	const struct zip_entry *entries;     // of a zip
+	const struct zip_entry *entries; // of a zip
 	size_t entry_count;
-	const char *root;                    // "archive/"
+	const char *root; // "archive/"
 	size_t root_nbytes;
-	struct stored *stored;               // of a stream, sorted by key
+	struct stored *stored; // of a stream, sorted by key
 	size_t stored_count;
 };
 
@@ -57,7 +57,7 @@ static int by_key(const void *a, const void *b)
 
 static struct stored *find_stored(struct stored *stored, size_t count, struct pickle_bytes key)
 {
-	struct stored wanted = {.key = key};
+	struct stored wanted = { .key = key };
 	return count ? bsearch(&wanted, stored, count, sizeof *stored, by_key) : NULL;
 }
 
@@ -74,8 +74,8 @@ static const struct zip_entry *find_entry(const struct source *f, const void *na
 
 static enum status packed(const char *what, int shown, struct error *err)
 {
-	return error_set(err, STATUS_UNSUPPORTED, "its entry %.*s is compressed or encrypted, which torch.save does not do: load and save it again", shown,
-		what);
+	return error_set(err, STATUS_UNSUPPORTED,
+		"its entry %.*s is compressed or encrypted, which torch.save does not do: load and save it again", shown, what);
 }
 
 // Where the storage's bytes begin in the file; all of them are there.
@@ -103,8 +103,9 @@ static enum status find_storage(const struct source *f, const struct pickle_stor
 	if (!e->stored)
 		return packed(key, shown, err);
 	if (__builtin_mul_overflow(st->count, size, &nbytes) || nbytes > e->nbytes)
-		return error_set(err, STATUS_BAD_INPUT, "its storage \"%.*s\" holds %" PRIu64 " bytes, not %" PRIu64 " elements of %zu", shown, key,
-			e->nbytes, st->count, size);
+		return error_set(err, STATUS_BAD_INPUT,
+			"its storage \"%.*s\" holds %" PRIu64 " bytes, not %" PRIu64 " elements of %zu", shown, key, e->nbytes,
+			st->count, size);
 	*offset = e->offset;
 	return STATUS_OK;
 }
@@ -113,12 +114,14 @@ static enum status read_sizes(struct weight *w, const struct pickle_tensor *t, i
 {
 	const struct pickle_items *size = &t->size->items, *strides = &t->stride->items;
 	if (size->count > TENSOR_MAX_RANK)
-		return error_set(err, STATUS_UNSUPPORTED, "%u dimensions; at most %d are supported", size->count, TENSOR_MAX_RANK);
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%u dimensions; at most %d are supported", size->count, TENSOR_MAX_RANK);
 	if (strides->count != size->count)
 		return error_set(err, STATUS_BAD_INPUT, "%u dimensions and %u strides", size->count, strides->count);
 	w->rank = (int)size->count;
 	for (int i = 0; i < w->rank; i++) {
-		if (size->at[i]->kind != PICKLE_INT || strides->at[i]->kind != PICKLE_INT || size->at[i]->integer < 0 || strides->at[i]->integer < 0)
+		if (size->at[i]->kind != PICKLE_INT || strides->at[i]->kind != PICKLE_INT || size->at[i]->integer < 0 ||
+			strides->at[i]->integer < 0)
 			return error_set(err, STATUS_BAD_INPUT, "dimension %d of its shape or strides is not a size", i);
 		w->dim[i] = size->at[i]->integer;
 		stride[i] = strides->at[i]->integer;
@@ -131,7 +134,8 @@ static bool reach(const struct weight *w, const int64_t stride[], uint64_t *out)
 {
 	uint64_t last = 0, step;
 	for (int i = 0; i < w->rank; i++)
-		if (__builtin_mul_overflow((uint64_t)w->dim[i] - 1, (uint64_t)stride[i], &step) || __builtin_add_overflow(last, step, &last))
+		if (__builtin_mul_overflow((uint64_t)w->dim[i] - 1, (uint64_t)stride[i], &step) ||
+			__builtin_add_overflow(last, step, &last))
 			return false;
 	*out = last;
 	return true;
@@ -143,7 +147,7 @@ static bool is_row_major(const struct weight *w, const int64_t stride[])
 	for (int i = w->rank; i--;) {
 		if (w->dim[i] != 1 && stride[i] != expected)
 			return false;
-		expected *= w->dim[i];                  // their product is the tensor's size, which fits
+		expected *= w->dim[i]; // their product is the tensor's size, which fits
 	}
 	return true;
 }
@@ -164,7 +168,8 @@ static enum status read_tensor(struct weight *w, const struct source *f, const s
 		return error_set(err, STATUS_BAD_INPUT, "its shape %s is larger than any file", shape);
 	if (count) {
 		if (t->offset < 0 || !reach(w, stride, &last) || last >= limit || (uint64_t)t->offset >= limit - last)
-			return error_set(err, STATUS_BAD_INPUT, "%s from element %" PRIi64 " reaches beyond its storage of %" PRIu64 " elements", shape,
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s from element %" PRIi64 " reaches beyond its storage of %" PRIu64 " elements", shape,
 				t->offset, limit);
 		first = st->dtype == DTYPE_NONE ? (uint64_t)t->offset : st->view_first + (uint64_t)t->offset;
 	}
@@ -203,7 +208,8 @@ static enum status find_dict(const struct pickle **out, const struct pickle *roo
 			return STATUS_OK;
 		}
 		if (found)
-			return error_set(err, STATUS_UNSUPPORTED, "holds several dictionaries of tensors and none called \"state_dict\"");
+			return error_set(
+				err, STATUS_UNSUPPORTED, "holds several dictionaries of tensors and none called \"state_dict\"");
 		found = value;
 	}
 	if (found)
@@ -225,7 +231,7 @@ struct named {
 	const struct pickle *key;
 	const struct pickle_tensor *tensor;
 	const char *name;
-	size_t place;                        // in the dictionary
+	size_t place; // in the dictionary
 };
 
 // A pickle may use one text many times: those are one key, told by where it lies, before any text is copied or compared.
@@ -256,7 +262,7 @@ static bool same_text(const struct named *x, const struct named *y)
 static void note_ignored(struct shard *shard, struct source *f, const struct pickle *root, const struct pickle *dict)
 {
 	enum { NAMES_MOST = 1000, NAME_MOST = 200 };
-	const struct pickle *const places[] = {root, dict};
+	const struct pickle *const places[] = { root, dict };
 	shard->ignored = ARENA_ARRAY(f->a, NAMES_MOST, const char *);
 	for (int p = root == dict; p < 2; p++)
 		for (size_t i = 0; i + 1 < places[p]->items.count; i += 2) {
@@ -267,10 +273,10 @@ static void note_ignored(struct shard *shard, struct source *f, const struct pic
 				shard->ignored_more++;
 				continue;
 			}
-			struct pickle_bytes text = key->kind == PICKLE_TEXT ? key->bytes : (struct pickle_bytes){0};
+			struct pickle_bytes text = key->kind == PICKLE_TEXT ? key->bytes : (struct pickle_bytes){ 0 };
 			text.nbytes = visible_fit(text.at, text.nbytes, NAME_MOST);
 			const char *name = text.at ? key_text(f->a, text) : NULL;
-			f->spent += text.nbytes + sizeof name;         // a pickle says one text many times in two bytes each
+			f->spent += text.nbytes + sizeof name; // a pickle says one text many times in two bytes each
 			shard->ignored[shard->ignored_count++] = name ? name : "(a key that is not text)";
 		}
 }
@@ -286,7 +292,7 @@ static enum status list_tensors(
 			continue;
 		if (key->kind != PICKLE_TEXT)
 			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
-		all[n] = (struct named){.key = key, .tensor = value->tensor, .place = n};
+		all[n] = (struct named){ .key = key, .tensor = value->tensor, .place = n };
 		n++;
 	}
 	if (n)
@@ -297,7 +303,8 @@ static enum status list_tensors(
 	}
 	for (size_t i = 0; i < kept; i++)
 		if (all[i].key->bytes.nbytes > TENSOR_NAME_MOST)
-			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle has %zu bytes; at most %d are read",
+			return error_set(err, STATUS_BAD_INPUT,
+				"a tensor's name in its pickle has %zu bytes; at most %d are read",
 				(size_t)all[i].key->bytes.nbytes, TENSOR_NAME_MOST);
 		else if (!(all[i].name = key_text(f->a, all[i].key->bytes)))
 			return error_set(err, STATUS_BAD_INPUT, "a tensor's name in its pickle is not text");
@@ -321,13 +328,14 @@ static enum status read_dict(struct shard *shard, struct source *f, const struct
 	if (s)
 		return s;
 	if (count_tensors(dict) > TENSORS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "its pickle names more than %d tensors; no checkpoint does", TENSORS_MOST);
+		return error_set(
+			err, STATUS_BAD_INPUT, "its pickle names more than %d tensors; no checkpoint does", TENSORS_MOST);
 	struct named *all = ARENA_ARRAY(&f->passing, count_tensors(dict), struct named);
 	if ((s = list_tensors(f, all, &count, dict, err)))
 		return s;
 	struct weight *weights = ARENA_ARRAY(f->a, count, struct weight);
 	for (size_t i = 0; i < count; i++) {
-		weights[i] = (struct weight){.name = all[i].name, .shard = shard};
+		weights[i] = (struct weight){ .name = all[i].name, .shard = shard };
 		if ((s = read_tensor(&weights[i], f, all[i].tensor, err))) {
 			error_prefix(err, TENSOR, weights[i].name);
 			return s;
@@ -359,19 +367,21 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 	if (!*pickle)
 		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no data.pkl");
 	if (find_entry(f, "constants.pkl", 13))
-		return error_set(err, STATUS_UNSUPPORTED, "a TorchScript program, not weights: save model.state_dict(), best as safetensors");
+		return error_set(err, STATUS_UNSUPPORTED,
+			"a TorchScript program, not weights: save model.state_dict(), best as safetensors");
 	if (!(*pickle)->stored)
 		return packed("data.pkl", 8, err);
 	const struct zip_entry *order = find_entry(f, "byteorder", 9);
 	if (order && (order->nbytes != 6 || memcmp(f->shard->map + order->offset, "little", 6)))
-		return error_set(err, STATUS_UNSUPPORTED, "was written on a big-endian machine: load and save it again on a little-endian one");
+		return error_set(err, STATUS_UNSUPPORTED,
+			"was written on a big-endian machine: load and save it again on a little-endian one");
 	return STATUS_OK;
 }
 
 static enum status read_zip(struct shard *shard, struct source *f, struct weight **out, size_t *count, struct error *err)
 {
 	const struct zip_entry *pickle = NULL;
-	struct pickle_result result = {0};
+	struct pickle_result result = { 0 };
 	enum status s;
 	if ((s = zip_read(&f->entries, &f->entry_count, &f->passing, shard->map, shard->nbytes, err)) ||
 		(s = find_root(f, &pickle, err)) ||
@@ -389,7 +399,7 @@ static enum status list_stored(struct source *f, const struct pickle_storage *st
 	f->stored = ARENA_ARRAY(&f->passing, n, struct stored);
 	f->stored_count = n;
 	for (const struct pickle_storage *st = storages; st; st = st->next)
-		f->stored[kept++] = (struct stored){.key = st->key, .dtype = st->dtype, .count = st->count};
+		f->stored[kept++] = (struct stored){ .key = st->key, .dtype = st->dtype, .count = st->count };
 	if (n)
 		qsort(f->stored, n, sizeof *f->stored, by_key);
 	for (size_t i = kept = 0; i < n; i++) {
@@ -414,7 +424,8 @@ static enum status place_stored(struct source *f, const struct pickle *keys, siz
 		const struct pickle *key = keys->items.at[i];
 		struct stored *st = key->kind == PICKLE_TEXT ? find_stored(f->stored, f->stored_count, key->bytes) : NULL;
 		if (!st || st->offset)
-			return error_set(err, STATUS_BAD_INPUT, "entry %zu of its list of storages is %s: damaged", i, st ? "there twice" : "unknown");
+			return error_set(err, STATUS_BAD_INPUT, "entry %zu of its list of storages is %s: damaged", i,
+				st ? "there twice" : "unknown");
 		uint64_t count = 0, nbytes;
 		if (shard->nbytes - at < 8)
 			return error_set(err, STATUS_BAD_INPUT, "ends before its storage %zu: cut off; download it again", i);
@@ -422,9 +433,12 @@ static enum status place_stored(struct source *f, const struct pickle *keys, siz
 			count |= (uint64_t)shard->map[at + (size_t)j] << 8 * j;
 		at += 8;
 		if (count != st->count)
-			return error_set(err, STATUS_BAD_INPUT, "its storage %zu holds %" PRIu64 " elements, its pickle says %" PRIu64, i, count, st->count);
-		if (__builtin_mul_overflow(count, st->dtype == DTYPE_NONE ? 1 : dtype_size(st->dtype), &nbytes) || nbytes > shard->nbytes - at)
-			return error_set(err, STATUS_BAD_INPUT, "ends in the middle of its storage %zu: cut off; download it again", i);
+			return error_set(err, STATUS_BAD_INPUT,
+				"its storage %zu holds %" PRIu64 " elements, its pickle says %" PRIu64, i, count, st->count);
+		if (__builtin_mul_overflow(count, st->dtype == DTYPE_NONE ? 1 : dtype_size(st->dtype), &nbytes) ||
+			nbytes > shard->nbytes - at)
+			return error_set(
+				err, STATUS_BAD_INPUT, "ends in the middle of its storage %zu: cut off; download it again", i);
 		st->offset = at;
 		at += (size_t)nbytes;
 	}
@@ -441,13 +455,13 @@ static bool is_little_endian(const struct pickle *machine)
 
 static bool is_magic(const struct pickle *p)
 {
-	static const uint8_t magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};   // 0x1950a86a20f9469cfc6c
+	static const uint8_t magic[] = { 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19 }; // 0x1950a86a20f9469cfc6c
 	return p->kind == PICKLE_LONG && p->bytes.nbytes == sizeof magic && !memcmp(p->bytes.at, magic, sizeof magic);
 }
 
 static enum status read_stream(struct shard *shard, struct source *f, struct weight **out, size_t *count, struct error *err)
 {
-	struct pickle_result part[5] = {0};                   // magic, protocol, machine, object, keys
+	struct pickle_result part[5] = { 0 }; // magic, protocol, machine, object, keys
 	size_t at = 0;
 	enum status s;
 	for (int i = 0; i < 5; i++) {
@@ -459,7 +473,8 @@ static enum status read_stream(struct shard *shard, struct source *f, struct wei
 		if (i == 1 && (part[i].value->kind != PICKLE_INT || part[i].value->integer != PROTOCOL))
 			return error_set(err, STATUS_UNSUPPORTED, "is of another version than %d of the older layout", PROTOCOL);
 		if (i == 2 && !is_little_endian(part[i].value))
-			return error_set(err, STATUS_UNSUPPORTED, "was written on a big-endian machine: load and save it again on a little-endian one");
+			return error_set(err, STATUS_UNSUPPORTED,
+				"was written on a big-endian machine: load and save it again on a little-endian one");
 	}
 	if ((s = list_stored(f, part[3].storages, err)) || (s = place_stored(f, part[4].value, at, err)))
 		return s;
@@ -468,7 +483,7 @@ static enum status read_stream(struct shard *shard, struct source *f, struct wei
 
 enum status torch_parse(struct arena *a, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
-	struct source f = {.a = a, .shard = shard, .budget = pickle_budget_of_file};
+	struct source f = { .a = a, .shard = shard, .budget = pickle_budget_of_file };
 	const uint8_t *p = shard->map;
 	enum status s = shard_check_pointer(shard, err);
 	if (!s && shard->nbytes >= 4 && !memcmp(p, "PK\3\4", 4))
@@ -476,7 +491,8 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 	else if (!s && shard->nbytes >= 2 && p[0] == 0x80)
 		s = read_stream(shard, &f, out, count, err);
 	else if (!s)
-		s = error_set(err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
+		s = error_set(
+			err, STATUS_BAD_INPUT, "neither a zip file nor a pickle, so not a file of torch.save that can be read");
 	arena_done(&f.passing);
 	shard->header_nbytes = pickle_budget_of_file.nbytes - f.budget.nbytes + f.spent;
 	if (s)
@@ -484,7 +500,8 @@ enum status torch_parse(struct arena *a, struct shard *shard, struct weight **ou
 	return s;
 }
 
-enum status torch_open(struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
+enum status torch_open(
+	struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
 	enum status s = shard_open(shard, a, path, err);
 	return s ? s : torch_parse(a, shard, out, count, err);

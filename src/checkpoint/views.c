@@ -12,7 +12,10 @@
 #include "base/file.h"
 #include "base/hash.h"
 
-struct image { void *at; size_t nbytes; };
+struct image {
+	void *at;
+	size_t nbytes;
+};
 
 static void unmap(void *handle)
 {
@@ -25,7 +28,7 @@ static void gather(const struct weight *w, const uint8_t *from, uint8_t *to)
 {
 	size_t size = dtype_size(w->dtype);
 	int inner = w->rank - 1;
-	int64_t index[TENSOR_MAX_RANK] = {0}, at = 0;
+	int64_t index[TENSOR_MAX_RANK] = { 0 }, at = 0;
 	for (;;) {
 		const uint8_t *p = from + (size_t)at * size;
 		size_t step = (size_t)w->stride[inner] * size;
@@ -55,7 +58,9 @@ static enum status check_size(const struct checkpoint *c, struct error *err)
 		there = all < harmless ? all : harmless;
 	for (size_t i = 0; i < c->weight_count; i++)
 		if (c->weights[i].stride && (__builtin_add_overflow(copied, c->weights[i].nbytes, &copied) || copied > there))
-			return error_set(err, STATUS_BAD_INPUT, "%s: tensor \"%.200s\": copied row by row, tensors like it would take more bytes than the file has",
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: tensor \"%.200s\": copied row by row, tensors like it would take more bytes than the file "
+				"has",
 				c->weights[i].shard->path, c->weights[i].name);
 	return STATUS_OK;
 }
@@ -99,8 +104,13 @@ enum status views_copy(struct checkpoint *c, struct error *err)
 	for (size_t i = 0; i < c->shard_count; i++)
 		hash_add_text(&h, c->shards[i].identity);
 	hash_hex(&h, hex);
-	*shard = (struct shard){.path = arena_printf(&c->arena, "%s/pytorch_model.views.safetensors", c->path), .location = "pytorch_model.views.safetensors",
-		.map = image->at, .nbytes = image->nbytes, .header_nbytes = header_nbytes, .copied = true, .identity = arena_printf(&c->arena, "views:%s", hex)};
+	*shard = (struct shard){ .path = arena_printf(&c->arena, "%s/pytorch_model.views.safetensors", c->path),
+		.location = "pytorch_model.views.safetensors",
+		.map = image->at,
+		.nbytes = image->nbytes,
+		.header_nbytes = header_nbytes,
+		.copied = true,
+		.identity = arena_printf(&c->arena, "views:%s", hex) };
 	shard->real_path = shard->path;
 	c->shard_count++;
 	for (size_t i = 0; i < n; i++) {

@@ -40,8 +40,8 @@ static enum status add_entry(struct text *t, struct weight *w, bool first, uint6
 	size_t count;
 	uint64_t end;
 	if (!dtype_size(w->dtype) || w->rank < 0 || w->rank > TENSOR_MAX_RANK || !tensor_count(w->rank, w->dim, &count) ||
-	    __builtin_mul_overflow(count, dtype_size(w->dtype), &w->nbytes) || __builtin_add_overflow(*at, w->nbytes, &end) ||
-	    end > INT64_MAX / 2)
+		__builtin_mul_overflow(count, dtype_size(w->dtype), &w->nbytes) || __builtin_add_overflow(*at, w->nbytes, &end) ||
+		end > INT64_MAX / 2)
 		return error_set(err, STATUS_BAD_INPUT, "tensor \"%.200s\": no file can hold its type and shape", w->name);
 	json_t *name = json_string(w->name);
 	char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
@@ -64,7 +64,7 @@ static enum status make_header(struct arena *a, struct weight *weights, size_t c
 	enum status s = check_names(weights, count, err);
 	if (s)
 		return s;
-	struct text t = {0};
+	struct text t = { 0 };
 	uint64_t at = 0;
 	text_add_bytes(&t, "\0\0\0\0\0\0\0\0{", LENGTH_NBYTES + 1);
 	text_add(&t, metadata);
@@ -116,14 +116,14 @@ enum status safetensors_header_metadata(struct arena *a, struct weight *weights,
 
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct weight *weights = ARENA_ARRAY(&a, count, struct weight);
 	char *header, *file = NULL;
 	size_t header_nbytes;
 	uint64_t nbytes;
 	for (size_t i = 0; i < count; i++) {
 		const struct tensor *t = &tensors[i];
-		weights[i] = (struct weight){.name = t->name, .dtype = t->dtype, .rank = t->rank};
+		weights[i] = (struct weight){ .name = t->name, .dtype = t->dtype, .rank = t->rank };
 		memcpy(weights[i].dim, t->dim, sizeof t->dim);
 	}
 	enum status s = safetensors_header(&a, weights, count, &header, &header_nbytes, &nbytes, err);

@@ -9,7 +9,7 @@
 
 enum { END_NBYTES = 22, LOCATOR_NBYTES = 20, END64_NBYTES = 56, CENTRAL_NBYTES = 46, LOCAL_NBYTES = 30, COMMENT_MOST = 65535 };
 enum { ENCRYPTED = 1, ZIP64_EXTRA = 1 };
-enum { ENTRIES_MOST = 200000, DIRECTORY_MOST = 32 << 20 };             // a checkpoint has an entry a tensor
+enum { ENTRIES_MOST = 200000, DIRECTORY_MOST = 32 << 20 }; // a checkpoint has an entry a tensor
 
 static uint64_t number(const uint8_t *p, size_t nbytes)
 {
@@ -24,7 +24,9 @@ static bool is_at(const uint8_t *p, uint8_t a, uint8_t b)
 	return p[0] == 'P' && p[1] == 'K' && p[2] == a && p[3] == b;
 }
 
-struct directory { uint64_t offset, nbytes, count, end; };      // `end`: where what follows it begins
+struct directory {
+	uint64_t offset, nbytes, count, end;
+}; // `end`: where what follows it begins
 
 // The end record is the last thing in the file but for a comment of its own length.
 static enum status find_end(const uint8_t *data, size_t nbytes, size_t *out, struct error *err)
@@ -47,18 +49,22 @@ static enum status find_directory(struct directory *out, const uint8_t *data, si
 		return s;
 	const uint8_t *p = data + end;
 	bool many_disks = number(p + 4, 2) != 0 || number(p + 6, 2) != 0;
-	struct directory d = {.count = number(p + 10, 2), .nbytes = number(p + 12, 4), .offset = number(p + 16, 4), .end = end};
+	struct directory d = { .count = number(p + 10, 2), .nbytes = number(p + 12, 4), .offset = number(p + 16, 4), .end = end };
 	if (end >= LOCATOR_NBYTES && is_at(p - LOCATOR_NBYTES, 6, 7)) {
 		uint64_t at = number(p - LOCATOR_NBYTES + 8, 8);
 		if (end - LOCATOR_NBYTES < END64_NBYTES || at > end - LOCATOR_NBYTES - END64_NBYTES || !is_at(data + at, 6, 6))
 			return error_set(err, STATUS_BAD_INPUT, "its table of contents (zip64) is damaged");
 		p = data + at;
 		many_disks = number(p + 16, 4) != 0 || number(p + 20, 4) != 0;
-		d = (struct directory){.count = number(p + 32, 8), .nbytes = number(p + 40, 8), .offset = number(p + 48, 8), .end = at};
+		d = (struct directory){
+			.count = number(p + 32, 8), .nbytes = number(p + 40, 8), .offset = number(p + 48, 8), .end = at
+		};
 	}
 	if (many_disks || d.offset > d.end || d.nbytes > d.end - d.offset || d.count > d.nbytes / CENTRAL_NBYTES)
-		return error_set(err, STATUS_BAD_INPUT, "its table of contents (%" PRIu64 " entries in %" PRIu64 " bytes at byte %" PRIu64
-			") does not fit into the file: damaged", d.count, d.nbytes, d.offset);
+		return error_set(err, STATUS_BAD_INPUT,
+			"its table of contents (%" PRIu64 " entries in %" PRIu64 " bytes at byte %" PRIu64
+			") does not fit into the file: damaged",
+			d.count, d.nbytes, d.offset);
 	*out = d;
 	return STATUS_OK;
 }
@@ -66,7 +72,7 @@ static enum status find_directory(struct directory *out, const uint8_t *data, si
 // Sizes and offsets beyond 32 bits stand in an extra field, in this order, and only those that do not fit.
 static bool read_zip64(const uint8_t *extra, size_t nbytes, uint64_t *size, uint64_t *packed, uint64_t *offset)
 {
-	uint64_t *const wanted[] = {size, packed, offset};
+	uint64_t *const wanted[] = { size, packed, offset };
 	while (nbytes >= 4) {
 		size_t n = (size_t)number(extra + 2, 2), used = 4;
 		if (n > nbytes - 4)
@@ -85,8 +91,8 @@ static bool read_zip64(const uint8_t *extra, size_t nbytes, uint64_t *size, uint
 	return true;
 }
 
-static enum status read_entry(struct zip_entry *out, const uint8_t *data, const struct directory *d, const uint8_t *p, size_t left,
-	size_t *used, struct error *err)
+static enum status read_entry(struct zip_entry *out, const uint8_t *data, const struct directory *d, const uint8_t *p,
+	size_t left, size_t *used, struct error *err)
 {
 	if (left < CENTRAL_NBYTES || !is_at(p, 1, 2))
 		return error_set(err, STATUS_BAD_INPUT, "its table of contents is damaged");
@@ -107,7 +113,8 @@ static enum status read_entry(struct zip_entry *out, const uint8_t *data, const 
 		return error_set(err, STATUS_BAD_INPUT,
 			"%.*s: has another name where it lies than in the table of contents: damaged", shown, text);
 	if (begin > d->offset || packed > d->offset - begin)
-		return error_set(err, STATUS_BAD_INPUT, "%.*s: %" PRIu64 " bytes do not fit into the file: cut off; download it again", shown, text, packed);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%.*s: %" PRIu64 " bytes do not fit into the file: cut off; download it again", shown, text, packed);
 	*out = (struct zip_entry){ text, name, offset, begin, packed,
 		!(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size };
 	*used = CENTRAL_NBYTES + name + extra + comment;
@@ -151,9 +158,10 @@ static enum status check_places(struct zip_entry *entries, size_t count, struct 
 	return STATUS_OK;
 }
 
-enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err)
+enum status zip_read(
+	const struct zip_entry **out, size_t *count, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err)
 {
-	struct directory d = {0};
+	struct directory d = { 0 };
 	enum status s = find_directory(&d, data, nbytes, err);
 	if (s)
 		return s;

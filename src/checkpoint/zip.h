@@ -15,15 +15,16 @@
 #include "base/error.h"
 
 struct zip_entry {
-	const char *name;            // in the file, not terminated
+	const char *name; // in the file, not terminated
 	size_t name_nbytes;
-	uint64_t head;               // where its local header begins
-	uint64_t offset, nbytes;     // of the data, inside the file
-	bool stored;                 // as it is: neither compressed nor encrypted
+	uint64_t head;           // where its local header begins
+	uint64_t offset, nbytes; // of the data, inside the file
+	bool stored;             // as it is: neither compressed nor encrypted
 };
 
 // Entries sorted by name, no name twice, no byte in two of them, each under the same name where it lies.
-enum status zip_read(const struct zip_entry **out, size_t *count, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err);
-const struct zip_entry *zip_find(const struct zip_entry *entries, size_t count, const char *name, size_t name_nbytes);   // or NULL
+enum status zip_read(
+	const struct zip_entry **out, size_t *count, struct arena *a, const uint8_t *data, size_t nbytes, struct error *err);
+const struct zip_entry *zip_find(const struct zip_entry *entries, size_t count, const char *name, size_t name_nbytes); // or NULL
 
 #endif

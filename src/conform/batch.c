@@ -12,7 +12,8 @@
 #include <string.h>
 
 // Row `r` of t, or `rows` of them one after the other; rows past the end begin anew. Every input has the batch in front.
-static enum status take_rows(struct tensor *out, struct arena *a, const struct tensor *t, int64_t first, int64_t rows, struct error *err)
+static enum status take_rows(
+	struct tensor *out, struct arena *a, const struct tensor *t, int64_t first, int64_t rows, struct error *err)
 {
 	if (t->rank < 1 || t->dim[0] < 1)
 		return error_set(err, STATUS_UNSUPPORTED, "--batch: the input %s has no rows", t->name);
@@ -28,7 +29,8 @@ static enum status take_rows(struct tensor *out, struct arena *a, const struct t
 }
 
 // Of what came out at once, the part that is about row r: shaped as `like`, which came out of that row alone.
-static enum status part_of(struct tensor *out, struct arena *a, const struct tensor *all, const struct tensor *like, int64_t r, int64_t rows, struct error *err)
+static enum status part_of(struct tensor *out, struct arena *a, const struct tensor *all, const struct tensor *like, int64_t r,
+	int64_t rows, struct error *err)
 {
 	char at_once[128], alone[128];
 	size_t size = dtype_size(all->dtype), count;
@@ -37,8 +39,9 @@ static enum status part_of(struct tensor *out, struct arena *a, const struct ten
 	for (int k = 0; fits && k < all->rank; k++)
 		fits = all->dim[k] == like->dim[k] || (all->dim[k] == rows && like->dim[k] == 1);
 	if (!fits)
-		return error_set(err, STATUS_FAILED, "%s: %s for %lld rows at once, %s for one", like->name, tensor_shape_text(all->rank, all->dim, at_once, sizeof at_once),
-			(long long)rows, tensor_shape_text(like->rank, like->dim, alone, sizeof alone));
+		return error_set(err, STATUS_FAILED, "%s: %s for %lld rows at once, %s for one", like->name,
+			tensor_shape_text(all->rank, all->dim, at_once, sizeof at_once), (long long)rows,
+			tensor_shape_text(like->rank, like->dim, alone, sizeof alone));
 	*out = *like;
 	out->data = arena_alloc(a, like->nbytes ? like->nbytes : 1);
 	for (size_t i = 0; i < count; i++) {
@@ -56,7 +59,8 @@ static enum status part_of(struct tensor *out, struct arena *a, const struct ten
 	return STATUS_OK;
 }
 
-static enum status run_rows(struct session *s, struct arena *a, const struct tensor *in, int64_t first, int64_t rows, struct tensor *out, struct error *err)
+static enum status run_rows(struct session *s, struct arena *a, const struct tensor *in, int64_t first, int64_t rows,
+	struct tensor *out, struct error *err)
 {
 	struct tensor *some = ARENA_ARRAY(a, s->input_count + 1, struct tensor);
 	enum status st;
@@ -66,7 +70,7 @@ static enum status run_rows(struct session *s, struct arena *a, const struct ten
 			return st;
 	if ((st = session_run(s, some, s->input_count, out, s->output_count, err)))
 		return error_prefix(err, "%lld row%s", (long long)rows, rows == 1 ? "" : "s");
-	for (size_t i = 0; i < s->output_count; i++) {           // the engine's memory lives until the next run
+	for (size_t i = 0; i < s->output_count; i++) { // the engine's memory lives until the next run
 		void *copy = arena_alloc(a, out[i].nbytes ? out[i].nbytes : 1);
 
 		memcpy(copy, out[i].data, out[i].nbytes);
@@ -76,10 +80,11 @@ static enum status run_rows(struct session *s, struct arena *a, const struct ten
 	return STATUS_OK;
 }
 
-enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error, double *nmse, bool *differs,
-	struct error *err)
+enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error,
+	double *nmse, bool *differs, struct error *err)
 {
-	struct tensor *all = ARENA_ARRAY(a, s->output_count + 1, struct tensor), *one = ARENA_ARRAY(a, s->output_count + 1, struct tensor);
+	struct tensor *all = ARENA_ARRAY(a, s->output_count + 1, struct tensor),
+		      *one = ARENA_ARRAY(a, s->output_count + 1, struct tensor);
 	enum status st = run_rows(s, a, in, 0, rows, all, err);
 
 	*max_abs_error = *nmse = 0;
@@ -98,7 +103,8 @@ enum status conform_batch(struct session *s, const struct tensor *in, int64_t ro
 			*nmse = fmax(*nmse, check.nmse);
 			*differs = !check.right;
 			if (*differs)
-				st = error_set(err, STATUS_FAILED, "row %lld of %lld at once is not what it is alone: %s", (long long)r, (long long)rows, check.cause);
+				st = error_set(err, STATUS_FAILED, "row %lld of %lld at once is not what it is alone: %s",
+					(long long)r, (long long)rows, check.cause);
 		}
 	}
 	return st;

@@ -26,7 +26,8 @@ enum { WEIGHTS_MOST = 1 << 16 };
 // One line of weights.tsv: "NAME\tF32\t2,11,99".
 static enum status parse_line(struct weight *w, struct arena *a, char *line, struct error *err)
 {
-	char *save = NULL, *name = strtok_r(line, "\t", &save), *dtype = strtok_r(NULL, "\t", &save), *shape = strtok_r(NULL, "\t", &save);
+	char *save = NULL, *name = strtok_r(line, "\t", &save), *dtype = strtok_r(NULL, "\t", &save),
+	     *shape = strtok_r(NULL, "\t", &save);
 	size_t count;
 
 	*w = (struct weight){ .name = arena_strdup(a, name), .dtype = dtype ? dtype_find(dtype) : DTYPE_NONE };
@@ -38,7 +39,8 @@ static enum status parse_line(struct weight *w, struct arena *a, char *line, str
 		w->rank++;
 	}
 	if (!tensor_count(w->rank, w->dim, &count) || count > WEIGHTS_LIMIT / dtype_size(w->dtype))
-		return error_set(err, STATUS_BAD_INPUT, "%s: larger than %llu MiB", name, (unsigned long long)(WEIGHTS_LIMIT >> 20));
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: larger than %llu MiB", name, (unsigned long long)(WEIGHTS_LIMIT >> 20));
 	w->nbytes = count * dtype_size(w->dtype);
 	return STATUS_OK;
 }
@@ -59,7 +61,8 @@ static enum status parse_weights(struct arena *a, char *text, struct weight **ou
 			return st;
 		sum += (*out)[n++].nbytes;
 		if (sum > WEIGHTS_LIMIT)
-			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than %llu MiB", (unsigned long long)(WEIGHTS_LIMIT >> 20));
+			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than %llu MiB",
+				(unsigned long long)(WEIGHTS_LIMIT >> 20));
 	}
 	*count = n;
 	return STATUS_OK;
@@ -78,7 +81,8 @@ static void fill_integers(const struct weight *w, const json_t *values, void *da
 	}
 }
 
-static enum status write_weights(struct arena *a, const char *path, struct weight *weights, size_t count, const json_t *integers, struct error *err)
+static enum status write_weights(
+	struct arena *a, const char *path, struct weight *weights, size_t count, const json_t *integers, struct error *err)
 {
 	struct tensor *tensors = ARENA_ARRAY(a, count + 1, struct tensor);
 
@@ -87,7 +91,10 @@ static enum status write_weights(struct arena *a, const char *path, struct weigh
 		const json_t *values = json_object_get(integers, w->name);
 		size_t elements = (size_t)(w->nbytes / dtype_size(w->dtype));
 
-		tensors[i] = (struct tensor){ .name = w->name, .dtype = w->dtype, .rank = w->rank, .nbytes = w->nbytes,
+		tensors[i] = (struct tensor){ .name = w->name,
+			.dtype = w->dtype,
+			.rank = w->rank,
+			.nbytes = w->nbytes,
 			.data = arena_alloc(a, w->nbytes ? w->nbytes : 1) };
 		memcpy(tensors[i].dim, w->dim, sizeof w->dim);
 		weights_fill(w, 0, 0, elements, tensors[i].data);
@@ -124,7 +131,8 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 
 	hash_init(&h);
 	for (size_t i = 0; i < 3 && !st; i++) {
-		st = file_read(&scratch, arena_printf(&scratch, "%s/%s", case_folder, names[i]), FILE_LIMIT, &files[i], &sizes[i], err);
+		st = file_read(
+			&scratch, arena_printf(&scratch, "%s/%s", case_folder, names[i]), FILE_LIMIT, &files[i], &sizes[i], err);
 		if (!st)
 			hash_add_text(&h, files[i]);
 	}
@@ -149,7 +157,7 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 				json_object_get(json, "integer_tensors"), err);
 		if (!st)
 			st = sealed_folder_write(part, "model.safetensors", hex, err);
-		if (!st && !is_made(result, hex, files[0], sizes[0]))            // another may have been faster
+		if (!st && !is_made(result, hex, files[0], sizes[0])) // another may have been faster
 			st = file_remove_tree(result, err);
 		if (!st && rename(part, result) < 0 && !file_is_dir(result))
 			st = error_errno(err, "%s: cannot be renamed", part);
@@ -205,9 +213,12 @@ struct conform_case *conform_cases(struct arena *a, const char *folder, const ch
 
 		if (e->d_name[0] == '.' || json_file(arena_printf(a, "%s/case.json", path), FILE_LIMIT, &json, NULL))
 			continue;
-		const char *its = json_string_value(json_object_get(json, "model_type")), *class_name = json_string_value(json_object_get(json, "class"));
+		const char *its = json_string_value(json_object_get(json, "model_type")),
+			   *class_name = json_string_value(json_object_get(json, "class"));
 		if (its && (!type || text_is(its, type)))
-			cases[n++] = (struct conform_case){ .name = arena_strdup(a, e->d_name), .folder = path, .model_type = arena_strdup(a, its),
+			cases[n++] = (struct conform_case){ .name = arena_strdup(a, e->d_name),
+				.folder = path,
+				.model_type = arena_strdup(a, its),
 				.class_name = class_name ? arena_strdup(a, class_name) : NULL };
 		json_decref(json);
 	}

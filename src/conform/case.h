@@ -12,16 +12,19 @@ const char *conform_folder(struct arena *a);
 struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count);
 
 // The engine that ran, as its child told it.
-struct conform_engine { const char *version, *library; };
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct conform_engine *engine, struct error *err);
-
-// conform_batch.c: the session's model, `in` in the order of its inputs. *differs, here and below: it ran, and what it gave is wrong; only
-// then is a failure no fault of the engine or of the case's files.
-enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error, double *nmse, bool *differs,
+struct conform_engine {
+	const char *version, *library;
+};
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
 	struct error *err);
+
+// batch.c: the session's model, `in` in the order of its inputs. *differs, here and below: it ran, and what it gave is
+// wrong; only then is a failure no fault of the engine or of the case's files.
+enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error,
+	double *nmse, bool *differs, struct error *err);
 // gen.json in a case's folder: `whole` is the open session of the model's one graph, drawn in `form`.
-enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct graph_form *form,
-	struct session *whole, struct arena *a, bool *differs, struct error *err);
+enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
+	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err);
 
 #endif

@@ -25,17 +25,18 @@ struct case_work {
 	struct session session;
 	struct graph *graph;
 	struct row row;
-	int64_t elsewhere;                                       // nodes that were not on the platform; -1: not known
+	int64_t elsewhere; // nodes that were not on the platform; -1: not known
 	const char *note;
-	struct spec *spec;                                       // NULL: the model was not understood
-	bool is_open;                                            // the engine took the form
-	const char *form;                                        // in words
-	bool differs;                                            // it ran, and what it gave is wrong
-	bool took_none;                                          // it ran, and no node of it on the platform
+	struct spec *spec; // NULL: the model was not understood
+	bool is_open;      // the engine took the form
+	const char *form;  // in words
+	bool differs;      // it ran, and what it gave is wrong
+	bool took_none;    // it ran, and no node of it on the platform
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
-static enum status bind(struct case_work *w, struct graph *g, const struct graph_form *form, const struct spec *spec, const char *io, struct error *err)
+static enum status bind(struct case_work *w, struct graph *g, const struct graph_form *form, const struct spec *spec,
+	const char *io, struct error *err)
 {
 	struct graph_form open = *form;
 	struct artifact dynamic;
@@ -68,21 +69,22 @@ static enum dtype compute_of(const struct session *s)
 	return word ? dtype_find(word) : DTYPE_F32;
 }
 
-static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, struct error *err)
+static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder,
+	const char *io, struct error *err)
 {
 	const struct backend *b = route_backend(t->route);
 	const char *made;
 	enum status st;
 
 	if ((st = conform_materialise(&made, &w->arena, folder, err)) || (st = checkpoint_open(&w->checkpoint, made, err)) ||
-	    (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
+		(st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
 		return st;
 	w->graph = graph_new(form);
 	if ((form->is_static && (st = bind(w, w->graph, form, w->spec, io, err))) ||
-	    (st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, ARCH_WHOLE, w->graph, err)))
+		(st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, ARCH_WHOLE, w->graph, err)))
 		return st;
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
-	    (st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
+		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
 	w->is_open = true;
 	return STATUS_OK;
@@ -108,10 +110,11 @@ static enum status check_placement(struct case_work *w, const struct target *t, 
 	return error_set(err, STATUS_UNSUPPORTED, "%s took none of the %lld nodes", t->platform->name, (long long)w->row.nodes);
 }
 
-static enum status judge_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder, const char *io, int64_t rows,
-	struct error *err)
+static enum status judge_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder,
+	const char *io, int64_t rows, struct error *err)
 {
-	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor), *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
+	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor),
+		      *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
 	struct reference ref;
 	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, NULL, err);
 
@@ -123,7 +126,7 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 				  "--batch: the graphs of this platform have fixed shapes, those of the case")
 			: conform_batch(&w->session, in, rows, &w->arena, &w->row.max_abs_error, &w->row.nmse, &w->differs, err);
 	if ((st = session_run(&w->session, in, w->session.input_count, out, w->session.output_count, err)) ||
-	    (st = reference_read_golden(&ref, io, &w->arena, err)))
+		(st = reference_read_golden(&ref, io, &w->arena, err)))
 		return st;
 	for (size_t i = 0; i < w->session.output_count; i++)
 		out[i].name = w->session.outputs[i].name;
@@ -187,11 +190,14 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
 	st = run_case(&w, t, folder, rows, &err);
-	enum verdict v = !st ? VERDICT_RIGHT : w.differs ? VERDICT_WRONG : w.took_none ? VERDICT_FELL_BACK : verdict_of_status(st);
+	enum verdict v = !st  ? VERDICT_RIGHT
+		: w.differs   ? VERDICT_WRONG
+		: w.took_none ? VERDICT_FELL_BACK
+			      : verdict_of_status(st);
 	visible_clean(&clean, err.text, strlen(err.text));
-	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?}", "event", "case", "index", (json_int_t)index, "verdict", verdict_word(v), "reason",
-		st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse),
-		"elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", w.form));
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?}", "event", "case", "index", (json_int_t)index, "verdict",
+		verdict_word(v), "reason", st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error),
+		"nmse", real_or_null(w.row.nmse), "elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", w.form));
 	text_done(&clean);
 	arena_done(&w.arena);
 }
@@ -231,11 +237,12 @@ int conform_child(void)
 		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
 		cases = json_object_get(request, "cases");
 		for (size_t i = 0; i < json_array_size(cases); i++)
-			answer(&t, i, json_string_value(json_array_get(cases, i)), json_integer_value(json_object_get(request, "rows")));
+			answer(&t, i, json_string_value(json_array_get(cases, i)),
+				json_integer_value(json_object_get(request, "rows")));
 	}
 	if (st)
 		say_error(err.status, err.text);
 	say_done();
 	backend_end();
-	_exit(0);                                                // cell_child.c says why
+	_exit(0); // cell/work.c says why
 }

@@ -12,13 +12,13 @@
 #include "run/hear.h"
 #include "cell/scratch.h"
 
-#define CASE_LIMIT_S 60.0        // seconds without an answer: tiny models take milliseconds, a first compile a few seconds
+#define CASE_LIMIT_S 60.0 // seconds without an answer: tiny models take milliseconds, a first compile a few seconds
 
 struct listening {
 	struct heard heard;
-	struct conform_case *cases;          // those given to this child
-	size_t count, next;                  // next: the first without an answer
-	bool started;                        // it is in the middle of `next`
+	struct conform_case *cases; // those given to this child
+	size_t count, next;         // next: the first without an answer
+	bool started;               // it is in the middle of `next`
 	struct conform_engine *engine;
 	void (*each)(void *, const struct conform_case *);
 	void *context;
@@ -56,7 +56,8 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 		l->started = true;
 	} else if (text_is(name, "case") && index == l->next && l->started) {
 		enum verdict v = verdict_find(json_string_value(json_object_get(event, "verdict")));
-		set_answer(l, v < VERDICT_COUNT ? v : VERDICT_FAILED, arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
+		set_answer(l, v < VERDICT_COUNT ? v : VERDICT_FAILED,
+			arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
 			real_of(json_object_get(event, "max_abs_error")), real_of(json_object_get(event, "nmse")));
 		struct conform_case *c = &l->cases[l->next - 1];
 		c->elsewhere = json_integer_value(json_object_get(event, "elsewhere"));
@@ -79,7 +80,8 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(folders, json_string(cases[i].folder));
-	request = json_pack("{s:s, s:s?, s:s?, s:I, s:o}", "platform", t->platform->name, "device", t->device, "options", t->options, "rows", (json_int_t)rows, "cases", folders);
+	request = json_pack("{s:s, s:s?, s:s?, s:I, s:o}", "platform", t->platform->name, "device", t->device, "options",
+		t->options, "rows", (json_int_t)rows, "cases", folders);
 	dumped = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	text = arena_strdup(a, dumped ? dumped : "{}");
 	free(dumped);
@@ -87,17 +89,21 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 	return text;
 }
 
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct conform_engine *engine, struct error *err)
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
+	struct error *err)
 {
 	const char *program = cell_program(a);
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--conform", NULL };
 	struct child_limits limits = { .silence_s = CASE_LIMIT_S };
 
 	if (!program)
-		return error_set(err, STATUS_FAILED, "the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
+		return error_set(err, STATUS_FAILED,
+			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
 	for (size_t done = 0; done < count;) {
-		struct listening l = { .cases = cases + done, .count = count - done, .engine = engine, .each = each, .context = context };
+		struct listening l = {
+			.cases = cases + done, .count = count - done, .engine = engine, .each = each, .context = context
+		};
 		struct child_report report;
 		const char *cause, *note;
 		enum status st;
@@ -113,8 +119,8 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 		}
 		child_report_done(&report);
 		scratch_sweep();
-		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It died
-		// between two cases: the rest starts anew.
+		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It
+		// died between two cases: the rest starts anew.
 		if (l.started)
 			set_answer(&l, v, cause, (double)NAN, (double)NAN);
 		else if (l.next == 0)
@@ -125,8 +131,8 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 	return STATUS_OK;
 }
 
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct error *err)
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
 
@@ -135,8 +141,8 @@ enum status conform_run_rows(const struct target *t, struct conform_case *cases,
 	return conform_run_told(t, cases, count, rows, each, context, a, &engine, err);
 }
 
-enum status conform_run(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *), void *context,
-	struct arena *a, struct error *err)
+enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	return conform_run_rows(t, cases, count, 0, each, context, a, err);
 }

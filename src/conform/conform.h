@@ -9,14 +9,14 @@
 
 struct conform_case {
 	const char *name, *folder, *model_type;
-	const char *class_name;              // of transformers; NULL where it is not known
-	enum verdict verdict;                // right, wrong, or why it did not run; failed where a kept answer (conform_types) says no more
-	bool passed;                         // right
-	const char *reason;                  // NULL when passed
-	double max_abs_error, nmse;          // the worst output's; NaN when it did not run
-	int64_t elsewhere;                   // nodes that were not on the platform; -1: not known
-	const char *placement;               // in words; NULL: not known
-	const char *form;                    // of the graph, the one that `run` takes too; NULL: not known
+	const char *class_name; // of transformers; NULL where it is not known
+	enum verdict verdict;   // right, wrong, or why it did not run; failed where a kept answer (conform_types) says no more
+	bool passed;            // right
+	const char *reason;     // NULL when passed
+	double max_abs_error, nmse; // the worst output's; NaN when it did not run
+	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
+	const char *placement;      // in words; NULL: not known
+	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
 };
 
 // A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.
@@ -24,24 +24,24 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 
 // Runs the cases on a platform, many in one child; a child that dies fails the case it was at and the next starts anew.
 // Every case gets an answer. `each` is called as answers come; may be NULL.
-enum status conform_run(const struct target *t, struct conform_case *cases, size_t count, void (*each)(void *, const struct conform_case *), void *context,
-	struct arena *a, struct error *err);
+enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
 // Not against transformers: `rows` of a case's rows at once against each of them alone; outputs without an axis are left out.
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct error *err);
-int conform_child(void);                     // `assay cell --conform`
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
+int conform_child(void); // `assay cell --conform`
 
-// conform_types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine
+// types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine
 // version, platform and type, and kept in the cache.
 struct conform_type {
 	const char *model_type;
-	struct conform_case *cases;          // sorted by name
+	struct conform_case *cases; // sorted by name
 	size_t count, passed;
 };
 // Every model type of the table, in its order. What the cache does not know is run, in one child; `each` is called for those.
 // UNAVAILABLE when the platform's engine is not here, or no cases are.
-enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct error *err);
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
 // Of one type: "8/8"; NULL when the program carries none or the engine is not here.
 const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a);
 

@@ -11,7 +11,8 @@
 #include "cell/generate.h"
 #include "run/judge.h"
 
-static enum status integers(int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
+static enum status integers(
+	int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
 {
 	*rows = (int64_t)json_array_size(list);
 	*columns = (int64_t)json_array_size(json_array_get(list, 0));
@@ -33,7 +34,8 @@ static enum status integers(int64_t **out, int64_t *rows, int64_t *columns, cons
 }
 
 // The rows of `from` that the run names, or all.
-static enum status take_rows(struct tensor *out, const struct weight *from, const json_t *rows, struct arena *a, struct error *err)
+static enum status take_rows(
+	struct tensor *out, const struct weight *from, const json_t *rows, struct arena *a, struct error *err)
 {
 	size_t count = json_array_size(rows), each;
 	*out = (struct tensor){ .name = from->name + 3, .dtype = from->dtype, .rank = from->rank };
@@ -56,7 +58,8 @@ static enum status take_rows(struct tensor *out, const struct weight *from, cons
 
 static enum status read_prompt(struct prompt *p, const json_t *run, const char *folder, struct arena *a, struct error *err)
 {
-	const json_t *from = json_object_get(run, "from_io"), *decoder = json_object_get(run, "decoder_input_ids"), *ids = decoder ? decoder : json_object_get(run, "input_ids");
+	const json_t *from = json_object_get(run, "from_io"), *decoder = json_object_get(run, "decoder_input_ids"),
+		     *ids = decoder ? decoder : json_object_get(run, "input_ids");
 	struct shard shard;
 	struct weight *tensors;
 	size_t count;
@@ -89,8 +92,11 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 			k++;
 		if (k == count || !text_starts(name, "in."))
 			return error_set(err, STATUS_BAD_INPUT, "gen.json: io.safetensors has no %s", name ? name : "?");
-		if (!text_is(name, "in.input_ids") && !text_is(name, "in.attention_mask") ? (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err))
-			: decoder && (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err)))
+		if (!text_is(name, "in.input_ids") && !text_is(name, "in.attention_mask")
+				? (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err))
+				: decoder &&
+					(st = take_rows(
+						 &inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err)))
 			return st;
 	}
 	return STATUS_OK;
@@ -102,18 +108,21 @@ static enum status compare(const struct generation *g, const struct prompt *p, c
 	const json_t *wanted = json_object_get(run, "generated"), *top2 = json_object_get(run, "top2");
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = 0; n < g->new_tokens; n++) {
-			int64_t at = row * g->new_tokens + n, id = json_integer_value(json_array_get(json_array_get(wanted, (size_t)row), (size_t)n));
+			int64_t at = row * g->new_tokens + n,
+				id = json_integer_value(json_array_get(json_array_get(wanted, (size_t)row), (size_t)n));
 			const json_t *two = json_array_get(json_array_get(top2, (size_t)row), (size_t)n);
-			double best = json_number_value(json_array_get(two, 1)), second = json_number_value(json_array_get(two, 3));
+			double best = json_number_value(json_array_get(two, 1)),
+			       second = json_number_value(json_array_get(two, 3));
 			if (json_array_size(two) != 4)
 				return error_set(err, STATUS_BAD_INPUT, "gen.json: top2 should be four numbers a token");
 			if (g->ids[at] != id)
-				return error_set(err, STATUS_FAILED, "row %lld, token %lld is %lld, transformers generates %lld", (long long)row, (long long)n,
-					(long long)g->ids[at], (long long)id);
+				return error_set(err, STATUS_FAILED, "row %lld, token %lld is %lld, transformers generates %lld",
+					(long long)row, (long long)n, (long long)g->ids[at], (long long)id);
 			double limit = bound.max_abs * fmax(1, fabs(best));
 			if (!(fabs((double)g->best[at] - best) <= limit) || !(fabs((double)g->second[at] - second) <= limit))
-				return error_set(err, STATUS_FAILED, "row %lld, token %lld: the best logits are %g and %g, transformers' %g and %g", (long long)row,
-					(long long)n, (double)g->best[at], (double)g->second[at], best, second);
+				return error_set(err, STATUS_FAILED,
+					"row %lld, token %lld: the best logits are %g and %g, transformers' %g and %g",
+					(long long)row, (long long)n, (double)g->best[at], (double)g->second[at], best, second);
 		}
 	return STATUS_OK;
 }
@@ -138,7 +147,8 @@ static void pad_behind(struct prompt *p, struct arena *a)
 }
 
 // `plain`: what a run without a cache is made on.
-static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a, bool *differs, struct error *err)
+static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a,
+	bool *differs, struct error *err)
 {
 	struct prompt p;
 	int64_t differing;
@@ -151,13 +161,13 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 	if ((st = read_prompt(&p, run, folder, a, err)))
 		return st;
 	if (g->shared && p.positions)
-		return STATUS_OK;                                    // they count the padding's columns
+		return STATUS_OK; // they count the padding's columns
 	if (g->shared && p.mask)
 		pad_behind(&p, a);
 	if ((st = generate_greedy(g, &p, NULL, a, err)))
 		return st;
 	if ((st = compare(g, &p, run, err))) {
-		*differs = st == STATUS_FAILED;                      // else gen.json is at fault
+		*differs = st == STATUS_FAILED; // else gen.json is at fault
 		return st;
 	}
 	struct generation again = *g;
@@ -167,12 +177,13 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 		return st;
 	*differs = differing || !(error <= bound_for(DTYPE_F32).max_abs * 10);
 	if (*differs)
-		return error_set(err, STATUS_FAILED, "%lld tokens differ from a run without a cache, logits by %g", (long long)differing, error);
+		return error_set(err, STATUS_FAILED, "%lld tokens differ from a run without a cache, logits by %g",
+			(long long)differing, error);
 	return STATUS_OK;
 }
 
-enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t, const struct graph_form *form,
-	struct session *whole, struct arena *a, bool *differs, struct error *err)
+enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
+	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err)
 {
 	static const enum arch_graph which[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
 	const struct backend *b = route_backend(t->route);
@@ -205,9 +216,8 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	whole->keeps_outputs = true;
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;
-	json_array_foreach(runs, i, run)
-		if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
-			error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
+	json_array_foreach(runs, i, run) if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
+		error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
 	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
 		struct graph_form shared = *form;
 		shared.cache = CACHE_SHARED;
@@ -215,13 +225,13 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
 		if (!st)
 			st = backend_prepare(b, &artifacts[0], a, c, err);
-		if (!st && !(st = session_open(&sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
+		if (!st &&
+			!(st = session_open(
+				  &sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
 			st = session_share_cache(&sessions[0], err);
 		g.first = g.next = &sessions[0];
 		g.shared = true;
-		json_array_foreach(runs, i, run)
-			if (!st)
-				st = one_run(&g, whole, run, folder, a, differs, err);
+		json_array_foreach(runs, i, run) if (!st) st = one_run(&g, whole, run, folder, a, differs, err);
 		if (st)
 			error_prefix(err, "gen.json: the cache shared");
 	}

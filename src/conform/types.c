@@ -21,13 +21,14 @@ static const char *file_identity(struct arena *a, const char *path)
 
 	if (!path || stat(path, &st) < 0)
 		return "absent";
-	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size,
+		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 // A type's cases, and the file that keeps what became of them.
 struct kept {
-	const char *path, *made_from;        // NULL: there is no cache for it
-	bool known;                          // it is there, and is believed
+	const char *path, *made_from; // NULL: there is no cache for it
+	bool known;                   // it is there, and is believed
 };
 
 static struct kept place_of(struct arena *a, const struct conform_type *type, const struct target *t)
@@ -69,7 +70,8 @@ static bool read_result(struct conform_type *type, struct arena *a, const char *
 		json_array_size(cases) == type->count;
 
 	for (size_t i = 0; good && i < type->count; i++) {
-		const json_t *c = json_array_get(cases, i), *error = json_object_get(c, "max_abs_error"), *nmse = json_object_get(c, "nmse");
+		const json_t *c = json_array_get(cases, i), *error = json_object_get(c, "max_abs_error"),
+			     *nmse = json_object_get(c, "nmse");
 		const char *reason = json_string_value(json_object_get(c, "reason"));
 
 		good = text_is(json_string_value(json_object_get(c, "name")), type->cases[i].name);
@@ -97,33 +99,38 @@ static void write_result(
 	for (size_t i = 0; i < type->count; i++) {
 		const struct conform_case *c = &type->cases[i];
 
-		json_array_append_new(cases, json_pack("{s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "passed", (int)c->passed, "reason", c->reason,
-			"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
+		json_array_append_new(cases,
+			json_pack("{s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "passed", (int)c->passed, "reason", c->reason,
+				"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
-	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version, "library", engine->library,
-		"library_identity", file_identity(a, engine->library), "cases", cases);
+	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version,
+		"library", engine->library, "library_identity", file_identity(a, engine->library), "cases", cases);
 	if (json && kept->path)
 		sealed_json_write(kept->path, json, kept->made_from, NULL);
 	json_decref(json);
 }
 
 // The platform's own options, not those of one cell: the cases are float32 and judged as such.
-static enum status plain_target(struct target *plain, const struct target *t, const char **folder, struct arena *a, struct error *err)
+static enum status plain_target(
+	struct target *plain, const struct target *t, const char **folder, struct arena *a, struct error *err)
 {
 	if (platform_is_software(t->platform))
 		return error_set(err, STATUS_UNAVAILABLE, "%s: no engine that computes serves it", t->platform->name);
-	if (text_is(t->device, "remote"))        // somebody would have to open it for every case
-		return error_set(err, STATUS_UNAVAILABLE, "%s:remote: a browser that is opened by hand runs one cell", t->platform->name);
+	if (text_is(t->device, "remote")) // somebody would have to open it for every case
+		return error_set(
+			err, STATUS_UNAVAILABLE, "%s:remote: a browser that is opened by hand runs one cell", t->platform->name);
 	if (!(*folder = conform_folder(a)))
-		return error_set(err, STATUS_UNAVAILABLE, "no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the folder with conform/");
+		return error_set(err, STATUS_UNAVAILABLE,
+			"no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the "
+			"folder with conform/");
 	*plain = *t;
 	plain->options = t->route->options;
 	return STATUS_OK;
 }
 
 // The types' cases, from the cache or run, all in one child.
-static enum status settle(struct conform_type *types, size_t count, const struct target *t, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct error *err)
+static enum status settle(struct conform_type *types, size_t count, const struct target *t,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
 	struct conform_case *run;
@@ -151,12 +158,13 @@ static enum status settle(struct conform_type *types, size_t count, const struct
 			write_result(&types[i], a, &kept[i], &engine);
 	}
 	if (n && !engine.library)
-		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name, run[0].reason ? run[0].reason : "its engine did not answer");
+		return error_set(err, STATUS_UNAVAILABLE, "%s: %s", t->platform->name,
+			run[0].reason ? run[0].reason : "its engine did not answer");
 	return STATUS_OK;
 }
 
-// "So many cases agree with transformers" speaks of those whose outputs are known to be transformers': a case that was changed, or put
-// there, does not count. `assay conform` runs any.
+// "So many cases agree with transformers" speaks of those whose outputs are known to be transformers': a case that was changed,
+// or put there, does not count. `assay conform` runs any.
 static struct conform_case *shipped_cases_in(struct arena *a, const char *folder, const char *type, size_t *count)
 {
 	size_t all, n = 0;
@@ -169,8 +177,8 @@ static struct conform_case *shipped_cases_in(struct arena *a, const char *folder
 	return cases;
 }
 
-enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*each)(void *, const struct conform_case *),
-	void *context, struct arena *a, struct error *err)
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t,
+	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_type *types = ARENA_ARRAY(a, arch_type_count(), struct conform_type);
 	struct target plain;
@@ -182,7 +190,8 @@ enum status conform_types(struct conform_type **out, size_t *count, const struct
 		return st;
 	const struct conform_case *cases = shipped_cases_in(a, folder, NULL, &all);
 	for (size_t i = 0; i < arch_type_count(); i++) {
-		types[i] = (struct conform_type){ .model_type = arch_type_name(i), .cases = ARENA_ARRAY(a, all + 1, struct conform_case) };
+		types[i] = (struct conform_type){ .model_type = arch_type_name(i),
+			.cases = ARENA_ARRAY(a, all + 1, struct conform_case) };
 		for (size_t k = 0; k < all; k++)
 			if (text_is(cases[k].model_type, types[i].model_type))
 				types[i].cases[types[i].count++] = cases[k];

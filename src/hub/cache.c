@@ -50,12 +50,12 @@ const char *hub_cache_folder(struct arena *a, const char *name)
 {
 	const char *slash = strchr(name, '/');
 	return slash ? arena_printf(a, "%s/models--%.*s--%s", hub_cache_dir(a), (int)(slash - name), name, slash + 1)
-	             : arena_printf(a, "%s/models--%s", hub_cache_dir(a), name);
+		     : arena_printf(a, "%s/models--%s", hub_cache_dir(a), name);
 }
 
 void hub_cache_names(struct hub_names *out, struct arena *a)
 {
-	*out = (struct hub_names){0};
+	*out = (struct hub_names){ 0 };
 	DIR *dir = opendir(hub_cache_dir(a));
 	size_t capacity = 0;
 	for (struct dirent *e; dir && (e = readdir(dir));) {
@@ -117,12 +117,13 @@ static const char *commit_of(struct arena *a, const char *model, const char *rev
 	}
 	if (revision)
 		return !strchr(revision, '/') && file_is_dir(arena_printf(a, "%s/snapshots/%s", model, revision))
-			? arena_strdup(a, revision) : NULL;
+			? arena_strdup(a, revision)
+			: NULL;
 	return only_snapshot(a, model);
 }
 
-enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name,
-	const char *revision, struct error *err)
+enum status hub_cache_snapshot(
+	const char **folder, const char **commit, struct arena *a, const char *name, const char *revision, struct error *err)
 {
 	*folder = NULL;
 	const char *slash = strchr(name, '/');
@@ -151,7 +152,8 @@ bool hub_has_weights(const char *folder)
 	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
 		struct stat st;
 		found = (text_ends(e->d_name, ".safetensors") || text_ends(e->d_name, ".safetensors.index.json") ||
-			text_is(e->d_name, "pytorch_model.bin") || text_is(e->d_name, "pytorch_model.bin.index.json")) && !fstatat(dirfd(dir), e->d_name, &st, 0);
+				text_is(e->d_name, "pytorch_model.bin") || text_is(e->d_name, "pytorch_model.bin.index.json")) &&
+			!fstatat(dirfd(dir), e->d_name, &st, 0);
 	}
 	if (dir)
 		closedir(dir);
@@ -161,7 +163,7 @@ bool hub_has_weights(const char *folder)
 // Are all files that an index names there?
 static bool has_shards(const char *folder, const char *index)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct json_pair *map;
 	const char *path = arena_printf(&a, "%s/%s", folder, index);
 	char *text;
@@ -179,8 +181,8 @@ static bool has_shards(const char *folder, const char *index)
 bool hub_is_download(const char *folder)
 {
 	// What huggingface_hub leaves beside the files of `download --local-dir`, and git beside those of a clone.
-	static const char *const marks[] = {".cache/huggingface", ".git"};
-	struct arena a = {0};
+	static const char *const marks[] = { ".cache/huggingface", ".git" };
+	struct arena a = { 0 };
 	char *real = realpath(folder, NULL), *models = real ? strstr(real, "/models--") : NULL;
 	bool is = models && strstr(models, "/snapshots/");
 	for (size_t i = 0; i < sizeof marks / sizeof *marks && !is; i++)
@@ -192,12 +194,13 @@ bool hub_is_download(const char *folder)
 
 bool hub_weights_are_whole(const char *folder)
 {
-	static const char *const forms[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-		"pytorch_model.bin.index.json"};
-	struct arena a = {0};
+	static const char *const forms[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+		"pytorch_model.bin.index.json" };
+	struct arena a = { 0 };
 	bool whole = false;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms && !whole; i++)
-		whole = text_ends(forms[i], ".json") ? has_shards(folder, forms[i]) : file_exists(arena_printf(&a, "%s/%s", folder, forms[i]));
+		whole = text_ends(forms[i], ".json") ? has_shards(folder, forms[i])
+						     : file_exists(arena_printf(&a, "%s/%s", folder, forms[i]));
 	arena_done(&a);
 	return whole;
 }

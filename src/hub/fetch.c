@@ -22,13 +22,16 @@ enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, 
 	bool token = http_has_token(f->inside->http);
 
 	if (!strcmp(code, "GatedRepo"))
-		return token ? error_set(err, STATUS_FAILED, "is gated, and this token's account has no access to it yet: ask for it at %s/%s",
+		return token ? error_set(err, STATUS_FAILED,
+				       "is gated, and this token's account has no access to it yet: ask for it at %s/%s",
 				       f->endpoint, f->model)
-			     : error_set(err, STATUS_FAILED, "is gated: agree to its conditions at %s/%s, then set HF_TOKEN to a token of "
-				       "that account", f->endpoint, f->model);
+			     : error_set(err, STATUS_FAILED,
+				       "is gated: agree to its conditions at %s/%s, then set HF_TOKEN to a token of "
+				       "that account",
+				       f->endpoint, f->model);
 	if (x->status == 401 && token && strcasestr(message, "credentials"))
-		return error_set(err, STATUS_FAILED, "%s refuses the token (%s): HF_TOKEN, or the file that holds it, is out of date", f->endpoint,
-			message);
+		return error_set(err, STATUS_FAILED,
+			"%s refuses the token (%s): HF_TOKEN, or the file that holds it, is out of date", f->endpoint, message);
 	if (!strcmp(code, "RevisionNotFound"))
 		return error_set(err, STATUS_BAD_INPUT, "%s has no revision \"%s\" of it", f->endpoint, f->revision);
 	if (!strcmp(code, "EntryNotFound") && file)
@@ -39,7 +42,8 @@ enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, 
 	if (x->status == 403)
 		return error_set(err, STATUS_FAILED, "%s forbids access: %s%s", f->endpoint, message,
 			token ? "; may this token read it?" : "; set HF_TOKEN");
-	return error_set(err, STATUS_FAILED, "%s%s%s answers %ld: %s", file ? file->name : "", file ? ": " : "", f->endpoint, x->status, message);
+	return error_set(err, STATUS_FAILED, "%s%s%s answers %ld: %s", file ? file->name : "", file ? ": " : "", f->endpoint,
+		x->status, message);
 }
 
 // ---- the list ----------------------------------------------------------------------------------------------------
@@ -50,8 +54,8 @@ static enum status list(struct fetch_listing *out, struct fetch *f, struct error
 	struct http_answer x;
 	char *text;
 	size_t nbytes;
-	const char *url = arena_printf(a, "%s/api/models/%s/revision/%s?blobs=true", f->endpoint, f->model,
-		http_quote(a, f->revision, false));
+	const char *url = arena_printf(
+		a, "%s/api/models/%s/revision/%s?blobs=true", f->endpoint, f->model, http_quote(a, f->revision, false));
 	enum status s = http_text(f->inside->http, a, url, LIST_LIMIT, &text, &nbytes, &x, err);
 	if (s)
 		return s;
@@ -74,7 +78,8 @@ static void choose(struct fetch *f, const struct fetch_listing *l, const struct 
 }
 
 // An index and the files it names.
-static enum status choose_shards(struct fetch *f, const struct fetch_listing *l, const struct fetch_file *index, struct error *err)
+static enum status choose_shards(
+	struct fetch *f, const struct fetch_listing *l, const struct fetch_file *index, struct error *err)
 {
 	struct arena *a = f->inside->arena;
 	struct http_answer x;
@@ -97,7 +102,7 @@ static enum status choose_shards(struct fetch *f, const struct fetch_listing *l,
 
 bool fetch_is_weights(const char *name)
 {
-	static const char *const ends[] = {".safetensors", ".bin", ".h5", ".msgpack", ".gguf", ".pt", ".pth", ".ckpt", ".onnx"};
+	static const char *const ends[] = { ".safetensors", ".bin", ".h5", ".msgpack", ".gguf", ".pt", ".pth", ".ckpt", ".onnx" };
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (text_ends(name, ends[i]))
 			return true;
@@ -106,23 +111,25 @@ bool fetch_is_weights(const char *name)
 
 static enum status no_weights(const struct fetch_listing *l, struct error *err)
 {
-	struct text others = {0};
+	struct text others = { 0 };
 	size_t n = 0;
 	for (size_t i = 0; i < l->count; i++)
 		if (fetch_is_weights(l->files[i].name) && n++ < 4)
 			text_addf(&others, "%s%s", n > 1 ? ", " : " (but ", l->files[i].name);
 	if (n)
 		text_add(&others, n > 4 ? ", ...)" : ")");
-	error_set(err, STATUS_BAD_INPUT, "it has neither model.safetensors nor pytorch_model.bin, in one file or with an index%s; "
-		"--include names files to fetch", text_get(&others));
+	error_set(err, STATUS_BAD_INPUT,
+		"it has neither model.safetensors nor pytorch_model.bin, in one file or with an index%s; "
+		"--include names files to fetch",
+		text_get(&others));
 	text_done(&others);
 	return STATUS_BAD_INPUT;
 }
 
 static enum status choose_weights(struct fetch *f, const struct fetch_listing *l, struct error *err)
 {
-	static const char *const forms[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-		"pytorch_model.bin.index.json"};
+	static const char *const forms[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+		"pytorch_model.bin.index.json" };
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		const struct fetch_file *file = fetch_list_find(l, forms[i]);
 		if (file && text_ends(forms[i], ".json"))
@@ -139,7 +146,8 @@ static enum status choose_model(struct fetch *f, const struct fetch_listing *l, 
 {
 	const struct fetch_file *config = fetch_list_find(l, "config.json");
 	if (!config)
-		return error_set(err, STATUS_BAD_INPUT, "it has no config.json, so it is no model of transformers; --all or --include fetch "
+		return error_set(err, STATUS_BAD_INPUT,
+			"it has no config.json, so it is no model of transformers; --all or --include fetch "
 			"what it has");
 	choose(f, l, config);
 	for (size_t i = 0; i < l->count && want == FETCH_MODEL; i++)
@@ -205,7 +213,8 @@ enum status fetch_plan(struct fetch **out, struct arena *a, const char *model, c
 	enum status s;
 
 	if (!fetch_name_is_good(model))
-		return error_set(err, STATUS_BAD_INPUT, "%s cannot be the name of a model on the Hub; it should be like ORG/NAME", model);
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s cannot be the name of a model on the Hub; it should be like ORG/NAME", model);
 	if (revision && !fetch_path_is_safe(revision))
 		return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\" cannot be a revision", model, revision);
 	if (fetch_is_offline())
@@ -289,7 +298,8 @@ static enum status check_names(const struct fetch *f, struct error *err)
 	if (f->count)
 		qsort(sorted, f->count, sizeof *sorted, by_folded_name);
 	for (size_t i = 1; i < f->count; i++) {
-		const char *name = sorted[i]->name, *other = sorted[i - 1]->name, *path = arena_printf(a, "%s/%s", f->folder, name);
+		const char *name = sorted[i]->name, *other = sorted[i - 1]->name,
+			   *path = arena_printf(a, "%s/%s", f->folder, name);
 		struct stat x, y;
 		if (strcasecmp(name, other) || lstat(path, &x) || lstat(arena_printf(a, "%s/%s", f->folder, other), &y) ||
 			x.st_dev != y.st_dev || x.st_ino != y.st_ino)
@@ -305,13 +315,15 @@ static enum status check_names(const struct fetch *f, struct error *err)
 
 enum status fetch_run(struct fetch *f, struct error *err)
 {
-	enum { SPARE = 64 << 20 };                              // for whatever else writes meanwhile
+	enum { SPARE = 64 << 20 }; // for whatever else writes meanwhile
 	uint64_t left = f->total_bytes - f->here_bytes - f->partial_bytes, available = file_free_bytes(f->inside->cache);
 	enum status s;
 
 	if (left && left + SPARE > available)
-		return error_set(err, STATUS_NO_SPACE, "%s: %.1f MiB are to be fetched, and %.1f MiB are free where the Hub's cache is (%s); free "
-			"some, or let HF_HUB_CACHE name another disk", f->model, (double)left / 1048576, (double)available / 1048576, f->inside->cache);
+		return error_set(err, STATUS_NO_SPACE,
+			"%s: %.1f MiB are to be fetched, and %.1f MiB are free where the Hub's cache is (%s); free "
+			"some, or let HF_HUB_CACHE name another disk",
+			f->model, (double)left / 1048576, (double)available / 1048576, f->inside->cache);
 	for (size_t i = 0; i < f->count; i++)
 		if (!f->files[i].here && (s = fetch_file_bring(f, i, err))) {
 			error_prefix(err, "%s", f->model);

@@ -22,47 +22,48 @@
 #include "base/error.h"
 
 enum fetch_want {
-	FETCH_CONFIG,                // config.json alone
-	FETCH_MODEL,                 // what transformers and assay need: configurations, tokenizer, one form of the weights
-	FETCH_ALL,                   // every file
-	FETCH_MATCHING,              // the files whose path matches one of `include`
+	FETCH_CONFIG,   // config.json alone
+	FETCH_MODEL,    // what transformers and assay need: configurations, tokenizer, one form of the weights
+	FETCH_ALL,      // every file
+	FETCH_MATCHING, // the files whose path matches one of `include`
 };
 
 struct fetch_options {
 	enum fetch_want want;
-	const char *const *include;  // patterns of fnmatch; "*" matches "/" too, as in huggingface_hub
+	const char *const *include; // patterns of fnmatch; "*" matches "/" too, as in huggingface_hub
 	size_t include_count;
 };
 
 struct fetch_file {
-	const char *name;            // path inside the repository
-	int64_t size;                // bytes; -1 while not known
-	const char *sha256, *git;    // what the Hub says it hashes to; NULL: not said
-	const char *etag;            // name of its blob; NULL till it was asked for
-	uint64_t partial;            // bytes of an earlier try
-	bool here;                   // nothing is to be fetched, or it was
-	const char *checked;         // after fetch_run, of what was fetched: "sha256", "git-sha1", "size" or "nothing"
+	const char *name;         // path inside the repository
+	int64_t size;             // bytes; -1 while not known
+	const char *sha256, *git; // what the Hub says it hashes to; NULL: not said
+	const char *etag;         // name of its blob; NULL till it was asked for
+	uint64_t partial;         // bytes of an earlier try
+	bool here;                // nothing is to be fetched, or it was
+	const char *checked;      // after fetch_run, of what was fetched: "sha256", "git-sha1", "size" or "nothing"
 };
 
 struct fetch {
-	const char *model;           // "ORG/NAME"
-	const char *revision;        // as asked; "main" otherwise
+	const char *model;    // "ORG/NAME"
+	const char *revision; // as asked; "main" otherwise
 	const char *commit;
 	const char *endpoint;
-	const char *folder;          // the snapshot
-	struct fetch_file *files;    // the chosen ones
+	const char *folder;       // the snapshot
+	struct fetch_file *files; // the chosen ones
 	size_t count;
-	size_t listed;               // files of the repository
-	uint64_t total_bytes, here_bytes, partial_bytes;     // of the chosen; what is left is total - here - partial
-	uint64_t fetched_bytes;      // that came over the network, by fetch_run
+	size_t listed;                                   // files of the repository
+	uint64_t total_bytes, here_bytes, partial_bytes; // of the chosen; what is left is total - here - partial
+	uint64_t fetched_bytes;                          // that came over the network, by fetch_run
 	struct fetch_inside *inside;
 };
 
-struct fetch_watch {                 // any member may be NULL
+struct fetch_watch { // any member may be NULL
 	void *context;
-	void (*note)(void *context, const char *sentence);                            // waiting, trying again
-	void (*bytes)(void *context, const struct fetch *f, size_t file, uint64_t done);  // of this file; also at its start and end
-	const volatile sig_atomic_t *stop;                                            // not 0: end with INTERRUPTED
+	void (*note)(void *context, const char *sentence); // waiting, trying again
+	void (*bytes)(
+		void *context, const struct fetch *f, size_t file, uint64_t done); // of this file; also at its start and end
+	const volatile sig_atomic_t *stop;                                         // not 0: end with INTERRUPTED
 };
 
 // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is 1, ON, YES or TRUE.

@@ -20,17 +20,18 @@ static void *take(void *library, const char *name, void *to)
 
 static void load(void)
 {
-	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"};
+	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so" };
 	void *library = NULL;
 	for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
-		error_set(&failure, STATUS_UNAVAILABLE, "libcurl.so.4 is not on this machine; install libcurl4 (Debian's name) to fetch models");
+		error_set(&failure, STATUS_UNAVAILABLE,
+			"libcurl.so.4 is not on this machine; install libcurl4 (Debian's name) to fetch models");
 		return;
 	}
 	const char *absent = NULL;
-#define X(member, function)                                   \
-	if (!take(library, #function, &table.member))         \
+#define X(member, function) \
+	if (!take(library, #function, &table.member)) \
 		absent = #function;
 	CURL_FUNCTIONS(X)
 #undef X

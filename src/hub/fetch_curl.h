@@ -8,21 +8,21 @@
 
 #include "base/error.h"
 
-#define CURL_FUNCTIONS(X)                   \
-	X(global_init, curl_global_init)    \
-	X(easy_init, curl_easy_init)        \
-	X(setopt, curl_easy_setopt)         \
-	X(getinfo, curl_easy_getinfo)       \
-	X(perform, curl_easy_perform)       \
-	X(reset, curl_easy_reset)           \
-	X(cleanup, curl_easy_cleanup)       \
-	X(strerror, curl_easy_strerror)     \
-	X(append, curl_slist_append)        \
-	X(free_list, curl_slist_free_all)   \
-	X(url, curl_url)                    \
-	X(url_set, curl_url_set)            \
-	X(url_get, curl_url_get)            \
-	X(url_cleanup, curl_url_cleanup)    \
+#define CURL_FUNCTIONS(X) \
+	X(global_init, curl_global_init) \
+	X(easy_init, curl_easy_init) \
+	X(setopt, curl_easy_setopt) \
+	X(getinfo, curl_easy_getinfo) \
+	X(perform, curl_easy_perform) \
+	X(reset, curl_easy_reset) \
+	X(cleanup, curl_easy_cleanup) \
+	X(strerror, curl_easy_strerror) \
+	X(append, curl_slist_append) \
+	X(free_list, curl_slist_free_all) \
+	X(url, curl_url) \
+	X(url_set, curl_url_set) \
+	X(url_get, curl_url_get) \
+	X(url_cleanup, curl_url_cleanup) \
 	X(free, curl_free)
 
 struct curl_table {

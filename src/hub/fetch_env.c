@@ -19,7 +19,8 @@ static const char *variable(const char *name)
 static bool is_true(const char *name)
 {
 	const char *value = variable(name);
-	return value && (!strcmp(value, "1") || !strcasecmp(value, "on") || !strcasecmp(value, "yes") || !strcasecmp(value, "true"));
+	return value &&
+		(!strcmp(value, "1") || !strcasecmp(value, "on") || !strcasecmp(value, "yes") || !strcasecmp(value, "true"));
 }
 
 bool fetch_is_offline(void)

@@ -55,7 +55,7 @@ void fetch_file_look(const struct fetch *f, struct fetch_file *file)
 	int64_t there = size_at(blob_path(f, etag, ".incomplete"));
 	file->partial = there > 0 && (file->size < 0 || there <= file->size) ? (uint64_t)there : 0;
 	if (is_whole(blob_path(f, etag, ""), file->size) && file->size >= 0)
-		file->partial = (uint64_t)file->size;          // only its link is missing
+		file->partial = (uint64_t)file->size; // only its link is missing
 }
 
 // ---- what the Hub says of it -------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 {
 	struct arena *a = f->inside->arena;
 	struct http_answer x;
-	struct http_request request = {.url = resolve_url(f, file), .head = true};
+	struct http_request request = { .url = resolve_url(f, file), .head = true };
 	enum status s = http_do(f->inside->http, &request, &x, err);
 	if (s)
 		return s;
@@ -95,20 +95,21 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 	if (x.status / 100 != 2 && !elsewhere)
 		return fetch_refused(f, file, &x, err);
 	if (x.commit[0] && strcmp(x.commit, f->commit))
-		return error_set(err, STATUS_FAILED, "%s of commit %s was asked for, and the Hub answers with commit %s", file->name,
-			f->commit, x.commit);
+		return error_set(err, STATUS_FAILED, "%s of commit %s was asked for, and the Hub answers with commit %s",
+			file->name, f->commit, x.commit);
 	const char *etag = x.linked_etag[0] ? x.linked_etag : x.etag;
 	int64_t size = x.linked_size >= 0 ? x.linked_size : elsewhere ? -1 : x.length;
 	if (size >= 0 && file->size >= 0 && size != file->size)
 		return error_set(err, STATUS_FAILED, "%s: the Hub lists %lld bytes, and its server says %lld", file->name,
 			(long long)file->size, (long long)size);
 	if (file->sha256 && is_hex(etag, 64) && strcmp(etag, file->sha256))
-		return error_set(err, STATUS_FAILED, "%s: the Hub lists SHA-256 %s, and its server says %s", file->name, file->sha256, etag);
+		return error_set(err, STATUS_FAILED, "%s: the Hub lists SHA-256 %s, and its server says %s", file->name,
+			file->sha256, etag);
 	if (!*etag && likely_etag(file))
 		etag = likely_etag(file);
 	if (!is_file_name(etag))
-		return error_set(err, STATUS_FAILED, "%s: the server says %s, which cannot name it in the cache; is %s a Hub?", file->name,
-			*etag ? "an odd ETag" : "no ETag", f->endpoint);
+		return error_set(err, STATUS_FAILED, "%s: the server says %s, which cannot name it in the cache; is %s a Hub?",
+			file->name, *etag ? "an odd ETag" : "no ETag", f->endpoint);
 	if (file->size < 0)
 		file->size = size;
 	file->etag = arena_strdup(a, etag);
@@ -127,7 +128,8 @@ static bool is_stopped(const struct fetch *f)
 	return f->inside->watch->stop && *f->inside->watch->stop;
 }
 
-// As filelock does it for huggingface_hub: flock on a file that stays. Some versions remove it, so that the name is looked at again.
+// As filelock does it for huggingface_hub: flock on a file that stays. Some versions remove it, so that the name is looked at
+// again.
 static enum status lock(const struct fetch *f, const struct fetch_file *file, int *out, struct error *err)
 {
 	struct arena *a = f->inside->arena;
@@ -155,7 +157,8 @@ static enum status lock(const struct fetch *f, const struct fetch_file *file, in
 		}
 		close(fd);
 		if (is_stopped(f))
-			return error_set(err, STATUS_INTERRUPTED, "stopped while another download of %s was waited for", file->name);
+			return error_set(
+				err, STATUS_INTERRUPTED, "stopped while another download of %s was waited for", file->name);
 		if (!told && clock_ms() - begin > 500 && w->note) {
 			w->note(w->context, arena_printf(a, "%s: another download of it runs; waiting for that", file->name));
 			told = true;
@@ -171,9 +174,9 @@ struct sink {
 	size_t i;
 	int fd;
 	const char *path;
-	uint64_t at;                 // where the next byte goes; what lies before it is in the hash
+	uint64_t at; // where the next byte goes; what lies before it is in the hash
 	struct hash sha;
-	uint64_t most;               // of a file whose size nobody lists
+	uint64_t most; // of a file whose size nobody lists
 	bool refused;
 };
 
@@ -207,9 +210,9 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 	struct fetch_file *file = &k->f->files[k->i];
 	enum status s = STATUS_OK;
 	if (x->status == 206 && (x->range_from < 0 || (uint64_t)x->range_from != k->at))
-		return error_set(err, STATUS_FAILED, "%s: byte %llu was asked for, and the server answers with another part", file->name,
-			(unsigned long long)k->at);
-	if (x->status != 206 && k->at)                  // it does not know ranges
+		return error_set(err, STATUS_FAILED, "%s: byte %llu was asked for, and the server answers with another part",
+			file->name, (unsigned long long)k->at);
+	if (x->status != 206 && k->at) // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;
 	if (!s && file->size < 0 && whole >= 0 && (uint64_t)whole > k->most)
@@ -227,7 +230,8 @@ static enum status sink_take(void *context, const void *data, size_t nbytes, str
 	struct sink *k = context;
 	struct fetch_file *file = &k->f->files[k->i];
 	if (file->size >= 0 && nbytes > (uint64_t)file->size - k->at)
-		return error_set(err, STATUS_FAILED, "%s: the server sends more than its %lld bytes", file->name, (long long)file->size);
+		return error_set(
+			err, STATUS_FAILED, "%s: the server sends more than its %lld bytes", file->name, (long long)file->size);
 	if (file->size < 0 && nbytes > k->most - k->at)
 		return too_large(k, err);
 	errno = file_write_at(k->fd, data, nbytes, k->at);
@@ -281,7 +285,9 @@ static enum status take_up(struct sink *k, struct error *err)
 static enum status transfer(struct sink *k, struct error *err)
 {
 	struct fetch_file *file = &k->f->files[k->i];
-	struct http_request request = {.url = resolve_url(k->f, file), .from = &k->at, .begin = sink_begin, .take = sink_take, .context = k};
+	struct http_request request = {
+		.url = resolve_url(k->f, file), .from = &k->at, .begin = sink_begin, .take = sink_take, .context = k
+	};
 	struct http_answer x;
 	enum status s = STATUS_OK;
 	if (file->size >= 0 && k->at == (uint64_t)file->size && k->at)
@@ -291,14 +297,14 @@ static enum status transfer(struct sink *k, struct error *err)
 			return error_prefix(err, "%s", file->name);
 		if (x.status != 416 || !k->at)
 			break;
-		if ((s = restart(k, err)))              // more than there is: it is not the start of this file
+		if ((s = restart(k, err))) // more than there is: it is not the start of this file
 			return s;
 	}
 	if (x.status / 100 != 2)
 		return fetch_refused(k->f, file, &x, err);
 	if (file->size >= 0 && k->at != (uint64_t)file->size)
-		return error_set(err, STATUS_FAILED, "%s: %llu bytes came, and the Hub lists %lld", file->name, (unsigned long long)k->at,
-			(long long)file->size);
+		return error_set(err, STATUS_FAILED, "%s: %llu bytes came, and the Hub lists %lld", file->name,
+			(unsigned long long)k->at, (long long)file->size);
 	return STATUS_OK;
 }
 
@@ -308,7 +314,7 @@ static enum status transfer(struct sink *k, struct error *err)
 static enum status git_hash(char out[41], const char *path, struct error *err)
 {
 	static const char digits[] = "0123456789abcdef";
-	struct arena a = {0};
+	struct arena a = { 0 };
 	const uint8_t *data;
 	size_t nbytes;
 	enum status s = file_map(&a, path, &data, &nbytes, err);
@@ -355,8 +361,8 @@ static enum status check(struct sink *k, bool *good, struct error *err)
 	*good = !strcmp(found, wanted);
 	file->checked = file->sha256 ? "sha256" : "git-sha1";
 	if (!*good)
-		return error_set(err, STATUS_FAILED, "%s: %s of what came is %s, and the Hub says %s; what came is thrown away", file->name, what,
-			found, wanted);
+		return error_set(err, STATUS_FAILED, "%s: %s of what came is %s, and the Hub says %s; what came is thrown away",
+			file->name, what, found, wanted);
 	return STATUS_OK;
 }
 
@@ -364,8 +370,8 @@ static enum status check(struct sink *k, bool *good, struct error *err)
 
 static enum status fill(struct fetch *f, size_t i, const char *path, struct error *err)
 {
-	struct sink k = {.f = f, .i = i, .path = path, .most = most_of(&f->files[i], path)};
-	struct error why = {0};
+	struct sink k = { .f = f, .i = i, .path = path, .most = most_of(&f->files[i], path) };
+	struct error why = { 0 };
 	bool good = true;
 	k.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (k.fd < 0)
@@ -380,9 +386,11 @@ static enum status fill(struct fetch *f, size_t i, const char *path, struct erro
 	if (!s && (s = check(&k, &good, &why)) && !good && old) {
 		// The part of an earlier try may be what is wrong.
 		if (f->inside->watch->note)
-			f->inside->watch->note(f->inside->watch->context, arena_printf(f->inside->arena,
-				"%s: what an earlier try left is not the start of it; fetched again from its beginning", f->files[i].name));
-		why = (struct error){0};
+			f->inside->watch->note(f->inside->watch->context,
+				arena_printf(f->inside->arena,
+					"%s: what an earlier try left is not the start of it; fetched again from its beginning",
+					f->files[i].name));
+		why = (struct error){ 0 };
 		if (!(s = restart(&k, err)) && !(s = transfer(&k, err)))
 			s = check(&k, &good, &why);
 	}
@@ -400,7 +408,7 @@ static enum status link_file(const struct fetch *f, const struct fetch_file *fil
 {
 	struct arena *a = f->inside->arena;
 	const char *path = arena_printf(a, "%s/%s", f->folder, file->name);
-	struct text to = {0};
+	struct text to = { 0 };
 	text_add(&to, "../../");
 	for (const char *p = file->name; *p; p++)
 		if (*p == '/')
@@ -413,11 +421,14 @@ static enum status link_file(const struct fetch *f, const struct fetch_file *fil
 		return s;
 	struct stat old;
 	if (!lstat(path, &old) && !S_ISDIR(old.st_mode))
-		unlink(path);                           // dead, or to a blob of another size
+		unlink(path); // dead, or to a blob of another size
 	if (!symlink(target, path))
 		return STATUS_OK;
 	if (errno == EPERM || errno == EOPNOTSUPP)
-		return error_set(err, STATUS_FAILED, "%s: this file system has no symbolic links, which the Hub's cache is made of; let HF_HUB_CACHE name a folder of another", path);
+		return error_set(err, STATUS_FAILED,
+			"%s: this file system has no symbolic links, which the Hub's cache is made of; let HF_HUB_CACHE name a "
+			"folder of another",
+			path);
 	return error_errno(err, "%s: the link cannot be made", path);
 }
 
@@ -429,7 +440,8 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 	if (!file->etag && (s = fetch_file_head(f, file, err)))
 		return s;
 	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
-	if ((s = file_mkdirs(arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) || (s = lock(f, file, &locked, err)))
+	if ((s = file_mkdirs(arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
+		(s = lock(f, file, &locked, err)))
 		return s;
 	// Somebody else may have brought it since.
 	if (!is_whole(blob, file->size)) {

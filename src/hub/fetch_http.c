@@ -22,18 +22,18 @@ struct http {
 	const struct curl_table *curl;
 	CURL *easy;
 	const struct fetch_watch *watch;
-	const char *token, *origin, *host;   // origin: "https://host:443"
-	const char *authorities;             // file of the certificates that are trusted, instead of the system's; may be NULL
+	const char *token, *origin, *host; // origin: "https://host:443"
+	const char *authorities;           // file of the certificates that are trusted, instead of the system's; may be NULL
 	long stall_s;
-	bool answered;                       // by anybody, ever: the network works
+	bool answered; // by anybody, ever: the network works
 	char words[CURL_ERROR_SIZE];
 	// Of the hop that runs.
 	const struct http_request *request;
 	struct http_answer *answer;
 	bool begun;
-	size_t passed;                       // bytes of a page that nobody reads
-	size_t headers;                      // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
-	struct error failure;                // of begin or take
+	size_t passed;  // bytes of a page that nobody reads
+	size_t headers; // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
+	struct error failure; // of begin or take
 };
 
 static bool stopped(const struct http *h)
@@ -58,7 +58,7 @@ bool http_has_token(const struct http *h)
 
 const char *http_quote(struct arena *a, const char *text, bool keep_slashes)
 {
-	struct text t = {0};
+	struct text t = { 0 };
 	text_add_url(&t, text, keep_slashes);
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);
@@ -71,8 +71,8 @@ static char *origin_of(const struct curl_table *curl, struct arena *a, const cha
 	CURLU *u = curl->url();
 	char *scheme = NULL, *host = NULL, *port = NULL, *out = NULL;
 	if (u && !curl->url_set(u, CURLUPART_URL, url, 0) && !curl->url_get(u, CURLUPART_SCHEME, &scheme, 0) &&
-	    !curl->url_get(u, CURLUPART_HOST, &host, 0) && !curl->url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
-	    (!strcmp(scheme, "http") || !strcmp(scheme, "https"))) {
+		!curl->url_get(u, CURLUPART_HOST, &host, 0) && !curl->url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+		(!strcmp(scheme, "http") || !strcmp(scheme, "https"))) {
 		out = arena_printf(a, "%s://%s:%s", scheme, host, port);
 		for (char *p = out; *p; p++)
 			*p = (char)tolower((unsigned char)*p);
@@ -90,8 +90,8 @@ static void release(void *handle)
 	h->curl->cleanup(h->easy);
 }
 
-enum status http_open(struct http **out, struct arena *a, const char *endpoint, const char *token, const struct fetch_watch *watch,
-	struct error *err)
+enum status http_open(struct http **out, struct arena *a, const char *endpoint, const char *token,
+	const struct fetch_watch *watch, struct error *err)
 {
 	struct http *h = ARENA_NEW(a, struct http);
 	enum status s = curl_load(&h->curl, err);
@@ -101,10 +101,11 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	h->token = token;
 	h->origin = origin_of(h->curl, a, endpoint);
 	if (!h->origin)
-		return error_set(err, STATUS_BAD_INPUT, "HF_ENDPOINT is \"%s\"; it should be like https://HOST or http://HOST:PORT", endpoint);
+		return error_set(err, STATUS_BAD_INPUT,
+			"HF_ENDPOINT is \"%s\"; it should be like https://HOST or http://HOST:PORT", endpoint);
 	h->host = strstr(endpoint, "://") + 3;
 	// libcurl itself reads none of these; people behind a company's proxy set one of them.
-	static const char *const files[] = {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
+	static const char *const files[] = { "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE" };
 	for (size_t i = 0; i < sizeof files / sizeof *files && !(h->authorities && *h->authorities); i++)
 		h->authorities = getenv(files[i]);
 	int64_t stall = 30;
@@ -160,7 +161,8 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 	char value[256];
 	int64_t number;
 
-	if (length > 5 && !strncmp(line, "HTTP/", 5)) {       // of this hop: what came before belongs to "100 Continue" or the hop before
+	if (length > 5 &&
+		!strncmp(line, "HTTP/", 5)) { // of this hop: what came before belongs to "100 Continue" or the hop before
 		x->etag[0] = x->error_code[0] = x->error_message[0] = 0;
 		x->length = x->range_from = x->range_total = -1;
 		x->retry_after_s = 0;
@@ -223,7 +225,8 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 	size_t nbytes = size * count;
 	if (stopped(h) || (!h->begun && !begin(h)))
 		return 0;
-	// The page that comes with a redirect or a refusal is read, so that the connection can be used again; one without an end is not.
+	// The page that comes with a redirect or a refusal is read, so that the connection can be used again; one without an end
+	// is not.
 	if (h->answer->status / 100 != 2 || !h->request->take)
 		return (h->passed += nbytes) > PAGE_MOST ? 0 : nbytes;
 	return h->request->take(h->request->context, data, nbytes, &h->failure) ? 0 : nbytes;
@@ -240,12 +243,12 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	const struct curl_table *c = h->curl;
 	struct curl_slist *headers = c->append(NULL, "Accept-Encoding: identity");
 	if (to_hub && h->token) {
-		struct text t = {0};
+		struct text t = { 0 };
 		text_addf(&t, "Authorization: Bearer %s", h->token);
 		headers = c->append(headers, text_get(&t));
 		text_done(&t);
 	}
-	c->reset(h->easy);                                     // the connections stay
+	c->reset(h->easy); // the connections stay
 	c->setopt(h->easy, CURLOPT_URL, url);
 	c->setopt(h->easy, CURLOPT_HTTPHEADER, headers);
 	c->setopt(h->easy, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
@@ -277,7 +280,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	}
 	h->begun = false;
 	h->passed = h->headers = 0;
-	h->failure = (struct error){0};
+	h->failure = (struct error){ 0 };
 	h->words[0] = 0;
 	CURLcode code = c->perform(h->easy);
 	long status = 0;
@@ -288,9 +291,9 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	if (wait > 0 && wait < 1000000)
 		h->answer->retry_after_s = (long)wait;
 	else if (status != 429)
-		h->answer->retry_after_s = 0;          // RateLimit stands in every answer
+		h->answer->retry_after_s = 0; // RateLimit stands in every answer
 	if (code == CURLE_WRITE_ERROR && h->passed > PAGE_MOST && !h->failure.status)
-		code = CURLE_OK;                       // what it answers is known
+		code = CURLE_OK; // what it answers is known
 	if (code == CURLE_OK && !h->begun && !h->request->head && !begin(h))
 		code = CURLE_WRITE_ERROR;
 	c->free_list(headers);
@@ -325,7 +328,7 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 {
 	struct http_answer *x = h->answer;
 	const char *url = h->request->url;
-	*x = (struct http_answer){.linked_size = -1, .length = -1, .range_from = -1, .range_total = -1};
+	*x = (struct http_answer){ .linked_size = -1, .length = -1, .range_from = -1, .range_total = -1 };
 	*outcome = FINAL;
 	for (int i = 0; i < HOPS; i++) {
 		const char *origin = origin_of(h->curl, a, url);
@@ -344,10 +347,13 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 			if (may_pass(code) && (h->answered || !first))
 				*outcome = code == CURLE_OPERATION_TIMEDOUT && h->answer->status ? TOO_SLOW : TRANSIENT;
 			if (*outcome == TOO_SLOW)
-				return error_set(err, STATUS_UNAVAILABLE, "%s: less than %d bytes a second for %ld s", origin, FLOOR, h->stall_s);
+				return error_set(err, STATUS_UNAVAILABLE, "%s: less than %d bytes a second for %ld s", origin,
+					FLOOR, h->stall_s);
 			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin, h->words[0] ? h->words : h->curl->strerror(code),
-				untrusted ? "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust" : "");
+			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin,
+				h->words[0] ? h->words : h->curl->strerror(code),
+				untrusted ? "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust"
+					  : "");
 		}
 		h->answered = true;
 		char *to = NULL;
@@ -357,12 +363,14 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 				*outcome = TRANSIENT;
 			if (*outcome == TRANSIENT)
 				error_set(err, STATUS_UNAVAILABLE, "%s answers %ld%s%s%s", origin, x->status,
-					x->status == 429 ? " (too many requests)" : "", x->error_message[0] ? ": " : "", x->error_message);
+					x->status == 429 ? " (too many requests)" : "", x->error_message[0] ? ": " : "",
+					x->error_message);
 			return STATUS_OK;
 		}
 		const char *next = arena_strdup(a, to), *next_origin = origin_of(h->curl, a, next);
 		if (next_origin && text_starts(origin, "https:") && text_starts(next_origin, "http:"))
-			return error_set(err, STATUS_FAILED, "%s redirects from https to http (%s), which is not followed", origin, next_origin);
+			return error_set(err, STATUS_FAILED, "%s redirects from https to http (%s), which is not followed",
+				origin, next_origin);
 		if (h->request->head && text_is(origin, h->origin) && !text_is(next_origin, h->origin))
 			return STATUS_OK;
 		url = next;
@@ -383,14 +391,14 @@ static bool wait_s(const struct http *h, double seconds)
 
 enum status http_do(struct http *h, const struct http_request *request, struct http_answer *out, struct error *err)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	enum status s;
 	double since = clock_ms();
 	uint64_t before = request->from ? *request->from : 0;
 	h->request = request;
 	h->answer = out;
 	for (int tries = 1;; tries++) {
-		struct error why = {0};
+		struct error why = { 0 };
 		enum outcome outcome;
 		if (stopped(h)) {
 			s = interrupted(err);
@@ -403,21 +411,25 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 			break;
 		}
 		// As many bytes came as must come in that time: it is not the same failure again and again.
-		if (request->from && *request->from > before && (double)(*request->from - before) * 1e3 >= FLOOR * (clock_ms() - since)) {
+		if (request->from && *request->from > before &&
+			(double)(*request->from - before) * 1e3 >= FLOOR * (clock_ms() - since)) {
 			tries = 1;
 			before = *request->from;
 			since = clock_ms();
 		}
 		long wait = out->retry_after_s ? out->retry_after_s : 1L << (tries - 1);
 		if (tries >= (outcome == TOO_SLOW ? SLOW_TRIES : TRIES) || wait > LONGEST_WAIT_S) {
-			s = wait > LONGEST_WAIT_S ? error_set(err, STATUS_UNAVAILABLE, "%s, and asks to be left alone for %ld s; try again then",
-							    why.text, wait)
-						  : error_set(err, STATUS_UNAVAILABLE, "%s; tried %d times%s", why.text, tries,
-							    request->from && *request->from ? "; what has come is kept and the rest is fetched the next time" : "");
+			s = wait > LONGEST_WAIT_S
+				? error_set(err, STATUS_UNAVAILABLE, "%s, and asks to be left alone for %ld s; try again then",
+					  why.text, wait)
+				: error_set(err, STATUS_UNAVAILABLE, "%s; tried %d times%s", why.text, tries,
+					  request->from && *request->from
+						  ? "; what has come is kept and the rest is fetched the next time"
+						  : "");
 			break;
 		}
 		if (h->watch->note) {
-			struct text t = {0};
+			struct text t = { 0 };
 			text_addf(&t, "%s; trying again in %ld s", why.text, wait);
 			h->watch->note(h->watch->context, text_get(&t));
 			text_done(&t);
@@ -442,7 +454,8 @@ static enum status whole_begin(void *context, const struct http_answer *answer, 
 {
 	struct whole *w = context;
 	if (answer->length > 0 && (uint64_t)answer->length > w->limit)
-		return error_set(err, STATUS_FAILED, "an answer of %lld bytes, and at most %zu are read", (long long)answer->length, w->limit);
+		return error_set(err, STATUS_FAILED, "an answer of %lld bytes, and at most %zu are read",
+			(long long)answer->length, w->limit);
 	w->text.length = 0;
 	return STATUS_OK;
 }
@@ -459,8 +472,8 @@ static enum status whole_take(void *context, const void *data, size_t nbytes, st
 enum status http_text(struct http *h, struct arena *a, const char *url, size_t limit, char **out, size_t *nbytes,
 	struct http_answer *answer, struct error *err)
 {
-	struct whole w = {.limit = limit};
-	struct http_request request = {.url = url, .begin = whole_begin, .take = whole_take, .context = &w};
+	struct whole w = { .limit = limit };
+	struct http_request request = { .url = url, .begin = whole_begin, .take = whole_take, .context = &w };
 	enum status s = http_do(h, &request, answer, err);
 	if (s) {
 		text_done(&w.text);

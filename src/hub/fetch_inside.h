@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between fetch.c, which decides the order of things, fetch_list.c, which reads what the Hub lists, and fetch_file.c, which brings
-// one file.
+// Between fetch.c, which decides the order of things, fetch_list.c, which reads what the Hub lists, and fetch_file.c, which
+// brings one file.
 #ifndef ASSAY_HUB_FETCH_INSIDE_H
 #define ASSAY_HUB_FETCH_INSIDE_H
 
@@ -8,13 +8,13 @@
 
 struct fetch_listing {
 	const char *commit;
-	struct fetch_file *files;    // sorted by name, each once
+	struct fetch_file *files; // sorted by name, each once
 	size_t count;
 };
 
 // The answer of /api/models/NAME/revision/REVISION?blobs=true. Every path is checked to stay inside its folder; BAD_INPUT else.
 enum status fetch_list_parse(struct fetch_listing *out, struct arena *a, const char *data, size_t nbytes, struct error *err);
-const struct fetch_file *fetch_list_find(const struct fetch_listing *l, const char *name);     // NULL: none
+const struct fetch_file *fetch_list_find(const struct fetch_listing *l, const char *name); // NULL: none
 // The files of model.safetensors.index.json or pytorch_model.bin.index.json: names, sorted, each once, each of them listed.
 enum status fetch_index_parse(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l,
 	const char *index, const char *data, size_t nbytes, struct error *err);
@@ -26,15 +26,15 @@ bool fetch_name_is_good(const char *name);
 bool fetch_is_small_file(const char *name);
 // A file of weights, by its name's ending: what is no text.
 bool fetch_is_weights(const char *name);
-extern const char *const fetch_small_files[];                 // those with a fixed name; ends with NULL
+extern const char *const fetch_small_files[]; // those with a fixed name; ends with NULL
 
 struct fetch_inside {
 	struct arena *arena;
 	struct http *http;
 	const struct fetch_watch *watch;
-	const char *cache, *repository;                       // .../hub, .../hub/models--ORG--NAME
-	bool *chosen;                                         // of the listing's files: it is in the plan
-	const char *const *absent;                            // of fetch_small_files, what the repository does not have
+	const char *cache, *repository; // .../hub, .../hub/models--ORG--NAME
+	bool *chosen;                   // of the listing's files: it is in the plan
+	const char *const *absent;      // of fetch_small_files, what the repository does not have
 };
 
 // Is the file of this snapshot here? Fills in here and partial.
@@ -43,7 +43,8 @@ void fetch_file_look(const struct fetch *f, struct fetch_file *file);
 enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct error *err);
 enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err);
 // What an answer that is not 2xx means. `file` NULL: the list was asked for.
-enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, const struct http_answer *answer, struct error *err);
+enum status fetch_refused(
+	const struct fetch *f, const struct fetch_file *file, const struct http_answer *answer, struct error *err);
 
 // HF_TOKEN, else the file that huggingface_hub keeps it in; *out NULL when there is none. BAD_INPUT for what cannot be sent.
 enum status fetch_token(const char **out, struct arena *a, struct error *err);

@@ -43,7 +43,7 @@ bool fetch_name_is_good(const char *name)
 			if (edge)
 				return false;
 		} else if (name[i] != '_' && !(name[i] >= '0' && name[i] <= '9') && !(name[i] >= 'a' && name[i] <= 'z') &&
-			   !(name[i] >= 'A' && name[i] <= 'Z')) {
+			!(name[i] >= 'A' && name[i] <= 'Z')) {
 			return false;
 		}
 	}
@@ -51,8 +51,17 @@ bool fetch_name_is_good(const char *name)
 }
 
 const char *const fetch_small_files[] = {
-	"config.json", "generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
-	"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt", "chat_template.jinja", NULL,
+	"config.json",
+	"generation_config.json",
+	"preprocessor_config.json",
+	"processor_config.json",
+	"tokenizer.json",
+	"tokenizer_config.json",
+	"special_tokens_map.json",
+	"added_tokens.json",
+	"merges.txt",
+	"chat_template.jinja",
+	NULL,
 };
 
 bool fetch_is_small_file(const char *name)
@@ -70,7 +79,7 @@ static int by_name(const void *a, const void *b)
 
 const struct fetch_file *fetch_list_find(const struct fetch_listing *l, const char *name)
 {
-	struct fetch_file key = {.name = name};
+	struct fetch_file key = { .name = name };
 	return l->count ? bsearch(&key, l->files, l->count, sizeof key, by_name) : NULL;
 }
 
@@ -107,9 +116,10 @@ static enum status entry(struct fetch_file *out, struct arena *a, const json_t *
 		for (; name[n] && n < sizeof shown - 1; n++)
 			shown[n] = (unsigned char)name[n] < 32 || name[n] == 127 ? '?' : name[n];
 		shown[n] = 0;
-		return error_set(err, STATUS_BAD_INPUT, "a file is called \"%s\", which could lie outside of the model's folder: nothing is fetched", shown);
+		return error_set(err, STATUS_BAD_INPUT,
+			"a file is called \"%s\", which could lie outside of the model's folder: nothing is fetched", shown);
 	}
-	*out = (struct fetch_file){.name = arena_strdup(a, name), .size = -1};
+	*out = (struct fetch_file){ .name = arena_strdup(a, name), .size = -1 };
 	const json_t *lfs = json_object_get(sibling, "lfs");
 	enum status s = size_of(&out->size, json_object_get(sibling, "size"), name, err);
 	if (!s && json_is_object(lfs)) {
@@ -129,7 +139,7 @@ static enum status parse(struct fetch_listing *out, struct arena *a, const json_
 		return error_set(err, STATUS_BAD_INPUT, "no commit (\"sha\") in it; is this a Hub?");
 	if (!json_is_array(siblings))
 		return error_set(err, STATUS_BAD_INPUT, "no list of files (\"siblings\") in it; is this a Hub?");
-	struct fetch_listing l = {.commit = arena_strdup(a, commit), .count = json_array_size(siblings)};
+	struct fetch_listing l = { .commit = arena_strdup(a, commit), .count = json_array_size(siblings) };
 	l.files = ARENA_ARRAY(a, l.count + 1, struct fetch_file);
 	for (size_t i = 0; i < l.count; i++) {
 		enum status s = entry(&l.files[i], a, json_array_get(siblings, i), err);
@@ -186,7 +196,7 @@ static enum status shards(const struct fetch_file ***out, size_t *count, struct 
 enum status fetch_index_parse(const struct fetch_file ***out, size_t *count, struct arena *a, const struct fetch_listing *l,
 	const char *index, const char *data, size_t nbytes, struct error *err)
 {
-	struct arena passing = {0};
+	struct arena passing = { 0 };
 	struct json_pair *map;
 	size_t map_count;
 	enum status s = json_strings(index, data, nbytes, "weight_map", &passing, &map, &map_count, err);

@@ -33,7 +33,7 @@ static const struct hub_published *find_published(const char *name)
 {
 	for (size_t i = 0; i < hub_published_rows_count; i++)
 		if (!strcmp(hub_published_rows[i].name, name) ||
-		    (!strchr(name, '/') && !strcmp(short_name(hub_published_rows[i].name), name)))
+			(!strchr(name, '/') && !strcmp(short_name(hub_published_rows[i].name), name)))
 			return &hub_published_rows[i];
 	return NULL;
 }
@@ -54,7 +54,8 @@ static size_t distance(const char *a, const char *b)
 		size_t diagonal = row[0];
 		row[0] = i + 1;
 		for (size_t j = 0; j < n; j++) {
-			size_t above = row[j + 1], best = diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
+			size_t above = row[j + 1],
+			       best = diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
 			if (above + 1 < best)
 				best = above + 1;
 			if (row[j] + 1 < best)
@@ -68,7 +69,10 @@ static size_t distance(const char *a, const char *b)
 
 enum { SUGGESTIONS = 3 };
 
-struct suggestion { const char *name; size_t distance; };
+struct suggestion {
+	const char *name;
+	size_t distance;
+};
 
 static void suggest(struct suggestion *best, const char *asked, const char *name)
 {
@@ -80,24 +84,24 @@ static void suggest(struct suggestion *best, const char *asked, const char *name
 	for (int i = 0; i < SUGGESTIONS; i++)
 		if (!best[i].name || d < best[i].distance) {
 			memmove(best + i + 1, best + i, (size_t)(SUGGESTIONS - 1 - i) * sizeof *best);
-			best[i] = (struct suggestion){name, d};
+			best[i] = (struct suggestion){ name, d };
 			return;
 		}
 }
 
 static enum status unknown(const char *asked, const struct hub_names *cached, struct error *err)
 {
-	struct suggestion best[SUGGESTIONS] = {0};
+	struct suggestion best[SUGGESTIONS] = { 0 };
 	for (size_t i = 0; i < hub_published_rows_count; i++)
 		suggest(best, asked, hub_published_rows[i].name);
 	for (size_t i = 0; i < cached->count; i++)
 		suggest(best, asked, cached->at[i]);
-	struct text names = {0};
+	struct text names = { 0 };
 	for (int i = 0; i < SUGGESTIONS && best[i].name; i++)
 		text_addf(&names, "%s%s", i ? ", " : "; the nearest known names are ", best[i].name);
 	error_set(err, STATUS_BAD_INPUT,
-		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s%s", asked, text_get(&names),
-		fetch_is_offline() ? "; the Hub was not asked, because this is offline" : "");
+		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s%s", asked,
+		text_get(&names), fetch_is_offline() ? "; the Hub was not asked, because this is offline" : "");
 	text_done(&names);
 	return STATUS_BAD_INPUT;
 }
@@ -106,15 +110,17 @@ static enum status unknown(const char *asked, const struct hub_names *cached, st
 static enum status find_path(struct hub_model *out, struct arena *a, const char *asked, bool *known, struct error *err)
 {
 	*known = true;
-	*out = (struct hub_model){.asked = arena_strdup(a, asked), .name = arena_strdup(a, asked)};
+	*out = (struct hub_model){ .asked = arena_strdup(a, asked), .name = arena_strdup(a, asked) };
 	if (file_is_dir(asked)) {
-		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the path.
+		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the
+		// path.
 		if (!file_exists(arena_printf(a, "%s/config.json", asked))) {
 			if (!strchr(asked, '/')) {
 				*known = false;
 				return STATUS_OK;
 			}
-			return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", asked);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", asked);
 		}
 		out->kind = HUB_FOLDER;
 		out->path = out->name;
@@ -139,7 +145,7 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 // The one cached model with this short name; several are an error that lists them.
 static enum status cached_by_short_name(const char **out, const struct hub_names *cached, const char *name, struct error *err)
 {
-	struct text all = {0};
+	struct text all = { 0 };
 	size_t count = 0;
 	for (size_t i = 0; i < cached->count && !strchr(name, '/'); i++)
 		if (!strcmp(short_name(cached->at[i]), name)) {
@@ -148,7 +154,8 @@ static enum status cached_by_short_name(const char **out, const struct hub_names
 		}
 	enum status s = STATUS_OK;
 	if (count > 1)
-		s = error_set(err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all));
+		s = error_set(
+			err, STATUS_BAD_INPUT, "%s: several models of this name are in the cache: %s", name, text_get(&all));
 	text_done(&all);
 	return s;
 }
@@ -187,14 +194,15 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 		return STATUS_OK;
 	}
 	const char *at = strrchr(asked, '@');
-	const char *name = at ? arena_strndup(a, asked, (size_t)(at - asked)) : asked, *revision = at ? arena_strdup(a, at + 1) : NULL;
+	const char *name = at ? arena_strndup(a, asked, (size_t)(at - asked)) : asked,
+		   *revision = at ? arena_strdup(a, at + 1) : NULL;
 	const struct hub_published *published = find_published(name);
 	struct hub_names cached;
-	struct error why = {0};
+	struct error why = { 0 };
 	hub_cache_names(&cached, a);
 
 	// An exact name, the full name of a published short one, any cached model with this short name.
-	const char *tries[3] = {name, published ? published->name : NULL, NULL};
+	const char *tries[3] = { name, published ? published->name : NULL, NULL };
 	if (!published && (s = cached_by_short_name(&tries[2], &cached, name, err)))
 		return s;
 	for (int i = 0; i < 3; i++) {

@@ -18,13 +18,13 @@ enum hub_kind { HUB_FOLDER, HUB_ONNX_FILE, HUB_CACHED, HUB_PUBLISHED };
 
 struct hub_model {
 	enum hub_kind kind;
-	const char *asked;           // as typed
-	const char *name;            // "google-bert/bert-base-uncased" for hub and published models, the path as typed otherwise
-	const char *path;            // folder with config.json, or the .onnx file; NULL for HUB_PUBLISHED
-	const char *revision;        // commit of a cached snapshot, else NULL
-	const char *config;          // HUB_PUBLISHED: the text of config.json; else NULL
+	const char *asked;    // as typed
+	const char *name;     // "google-bert/bert-base-uncased" for hub and published models, the path as typed otherwise
+	const char *path;     // folder with config.json, or the .onnx file; NULL for HUB_PUBLISHED
+	const char *revision; // commit of a cached snapshot, else NULL
+	const char *config;   // HUB_PUBLISHED: the text of config.json; else NULL
 	size_t config_size;
-	bool has_weights;            // the folder holds *.safetensors, pytorch_model.bin or an index of them
+	bool has_weights; // the folder holds *.safetensors, pytorch_model.bin or an index of them
 };
 
 // Order: an existing path, the cache (an exact name, then a known short name), a published name or short name.
@@ -35,8 +35,8 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 // What the Hub would be asked for: "bert-base-uncased@v1" -> "google-bert/bert-base-uncased", "v1" (NULL: main). False for a path
 // and for what cannot be the name of a model.
 bool hub_remote_name(const char **name, const char **revision, struct arena *a, const char *asked);
-// "bert-base-uncased" -> "google-bert/bert-base-uncased" where the program carries its configuration; else what was given. For telling
-// whether two rows are of one model: it looks at nothing outside.
+// "bert-base-uncased" -> "google-bert/bert-base-uncased" where the program carries its configuration; else what was given. For
+// telling whether two rows are of one model: it looks at nothing outside.
 const char *hub_full_name(const char *asked);
 // Whether a snapshot has its weights, all shards of an index among them; a download that was broken off leaves less.
 bool hub_weights_are_whole(const char *folder);
@@ -49,7 +49,10 @@ bool hub_is_download(const char *folder);
 char *hub_cache_dir(struct arena *a);
 
 // The models whose configuration the program carries, in the order of the key set.
-struct hub_published { const char *name, *config; size_t config_size; };
+struct hub_published {
+	const char *name, *config;
+	size_t config_size;
+};
 size_t hub_published_count(void);
 const struct hub_published *hub_published_get(size_t i);
 

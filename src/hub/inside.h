@@ -5,14 +5,17 @@
 
 #include "hub/hub.h"
 
-struct hub_names { const char **at; size_t count; };
+struct hub_names {
+	const char **at;
+	size_t count;
+};
 
 // "ORG/NAME" of every model in the cache, sorted; none when there is no cache.
 void hub_cache_names(struct hub_names *out, struct arena *a);
 // The snapshot of a model at a revision (NULL: main). OK with *folder NULL when the cache does not have it; UNAVAILABLE when
 // it has the model and not the revision or its config.json, with the reason.
-enum status hub_cache_snapshot(const char **folder, const char **commit, struct arena *a, const char *name,
-	const char *revision, struct error *err);
+enum status hub_cache_snapshot(
+	const char **folder, const char **commit, struct arena *a, const char *name, const char *revision, struct error *err);
 // The folder of a model in the cache, there or not: ".../models--ORG--NAME".
 const char *hub_cache_folder(struct arena *a, const char *name);
 // Whether the folder holds files of weights.

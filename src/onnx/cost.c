@@ -19,8 +19,8 @@
 
 struct count {
 	const struct graph *g;
-	const bool *constant;                // of each value: an initializer, or made of initializers alone
-	const int *root;                     // of each value: the value whose memory it is
+	const bool *constant; // of each value: an initializer, or made of initializers alone
+	const int *root;      // of each value: the value whose memory it is
 	int *uses;
 	struct node_cost *node;
 };
@@ -132,9 +132,12 @@ static uint64_t attention(struct count *c, const struct node *n)
 {
 	int q = input_of(n, 0), k = input_of(n, 1), v = input_of(n, 2);
 	bool shared = text_is(n->op, "GroupQueryAttention");
-	uint64_t heads = (uint64_t)attribute_of(n, "num_heads", 1), batch = axis_of(c, q, 0), queries = axis_of(c, q, 1), width = axis_of(c, q, 2),
+	uint64_t heads = (uint64_t)attribute_of(n, "num_heads", 1), batch = axis_of(c, q, 0), queries = axis_of(c, q, 1),
+		 width = axis_of(c, q, 2),
 		 keys = shared ? axis_of(c, input_of(n, 3), 2) : axis_of(c, k, c->g->values[k].rank == 4 ? 2 : 1),
-		 value_width = shared ? width : c->g->values[v].rank == 4 ? heads * axis_of(c, v, 3) : axis_of(c, v, 2);
+		 value_width = shared       ? width
+		: c->g->values[v].rank == 4 ? heads * axis_of(c, v, 3)
+					    : axis_of(c, v, 2);
 
 	return 2 * batch * queries * keys * (width + value_width) + 5 * batch * heads * queries * keys;
 }
@@ -153,21 +156,32 @@ static uint64_t resize(struct count *c, const struct node *n)
 // The formula of the operator's row. One that has no row is not known.
 static uint64_t flops_of(struct count *c, const struct node *n)
 {
-	const struct operator *o = operator_find(n->op, n->domain);
+	const struct operator* o = operator_find(n->op, n->domain);
 	int first = input_of(n, 0), made = n->outputs[0];
 	bool floats = is_float(c->g->values[first].dtype) || is_float(c->g->values[made].dtype) || stands_for_float(n->op);
 
 	switch (o ? o->cost : COST_UNSTATED) {
-	case COST_UNSTATED: c->node->unknown = true; return 0;
-	case COST_NONE: return 0;
-	case COST_PRODUCT: return floats ? product(c, n) : 0;
-	case COST_BLOCKS: return blocks(c, n);
-	case COST_CONVOLUTION: return convolution(c, n);
-	case COST_ATTENTION: return attention(c, n);
-	case COST_RESIZE: return resize(c, n);
-	case COST_POOL: return window_of(n) * elements(c, made);
-	case COST_GELU: return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
-	case COST_EACH: return floats ? (uint64_t)o->of_result * elements(c, made) + (uint64_t)o->of_input * elements(c, first) : 0;
+	case COST_UNSTATED:
+		c->node->unknown = true;
+		return 0;
+	case COST_NONE:
+		return 0;
+	case COST_PRODUCT:
+		return floats ? product(c, n) : 0;
+	case COST_BLOCKS:
+		return blocks(c, n);
+	case COST_CONVOLUTION:
+		return convolution(c, n);
+	case COST_ATTENTION:
+		return attention(c, n);
+	case COST_RESIZE:
+		return resize(c, n);
+	case COST_POOL:
+		return window_of(n) * elements(c, made);
+	case COST_GELU:
+		return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
+	case COST_EACH:
+		return floats ? (uint64_t)o->of_result * elements(c, made) + (uint64_t)o->of_input * elements(c, first) : 0;
 	}
 	return 0;
 }
@@ -219,7 +233,10 @@ static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 		int id = n->inputs[k].id;
 
 		if (id)
-			read_input(c, reads, id, part && k == 0 ? bytes(c, n->outputs[0]) : c->constant[id] ? weight_bytes(c, id) : bytes(c, id));
+			read_input(c, reads, id,
+				part && k == 0            ? bytes(c, n->outputs[0])
+					: c->constant[id] ? weight_bytes(c, id)
+							  : bytes(c, id));
 	}
 }
 
@@ -247,7 +264,8 @@ static void add_op(struct graph_cost *out, const struct node_cost *n)
 	out->ops[i].nbytes += n->read_nbytes + n->written_nbytes + n->weight_nbytes;
 }
 
-// Each weight that a node reads, once; in the type in which it is read, so a cast one has its node's. Rows of a table count as read.
+// Each weight that a node reads, once; in the type in which it is read, so a cast one has its node's. Rows of a table count as
+// read.
 static uint64_t boundary(struct count *c, const bool *live)
 {
 	const struct graph *g = c->g;
@@ -285,7 +303,9 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 	struct count c = { .g = g, .constant = constant, .root = root, .uses = uses };
 	struct node_cost sink = { 0 };
 
-	*out = (struct graph_cost){ .uses = uses, .nodes = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct node_cost), .ops = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct op_cost) };
+	*out = (struct graph_cost){ .uses = uses,
+		.nodes = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct node_cost),
+		.ops = ARENA_ARRAY(a, (size_t)g->node_count + 1, struct op_cost) };
 	for (int i = 1; i < g->value_count; i++)
 		root[i] = i;
 	for (int i = 1; i < g->value_count; i++)
@@ -303,7 +323,9 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 		if (!n->live)
 			continue;
 		c.node = &out->nodes[out->node_count++];
-		*c.node = (struct node_cost){ .name = n->name, .op = n->op, .of_floats = is_float(g->values[n->outputs[0]].dtype) || stands_for_float(n->op) };
+		*c.node = (struct node_cost){ .name = n->name,
+			.op = n->op,
+			.of_floats = is_float(g->values[n->outputs[0]].dtype) || stands_for_float(n->op) };
 		live[i] = !all;
 		if (all)
 			continue;
@@ -349,11 +371,13 @@ uint64_t graph_cost_fused(const struct graph_cost *c, const size_t *members, siz
 		const struct node_cost *n = &c->nodes[members[i]];
 
 		sum += n->weight_nbytes;
-		for (int k = 0; k < n->read_count; k++)          // read by several of them: once
-			if (!written_among(c, members, count, n->reads[k].value) && !reads_among(c, members, i, n->reads[k].value))
+		for (int k = 0; k < n->read_count; k++) // read by several of them: once
+			if (!written_among(c, members, count, n->reads[k].value) &&
+				!reads_among(c, members, i, n->reads[k].value))
 				sum += n->reads[k].nbytes;
 		for (int k = 0; k < n->write_count; k++)
-			if (reads_among(c, members, count, n->writes[k].value) < c->uses[n->writes[k].value] || !c->uses[n->writes[k].value])
+			if (reads_among(c, members, count, n->writes[k].value) < c->uses[n->writes[k].value] ||
+				!c->uses[n->writes[k].value])
 				sum += n->writes[k].nbytes;
 	}
 	return sum;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights in blocks, in float32, by standard operators: what com.microsoft.MatMulNBits is judged by. Written from the layout that its
-// documentation gives and not from the code that packs, so that each finds the other's mistakes.
+// Weights in blocks, in float32, by standard operators: what com.microsoft.MatMulNBits is judged by. Written from the layout that
+// its documentation gives and not from the code that packs, so that each finds the other's mistakes.
 // (https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.MatMulNBits)
 //
 //     w[n, b * block + i] = (q[n, b, i] - zero[n, b]) * scale[n, b]
@@ -18,7 +18,7 @@ static value unpacked(struct graph *g, value packed, int bits)
 		return x;
 	value high = op_floor(g, op_scale(g, x, 1 / 16.0f));
 	value low = op_sub(g, x, op_scale(g, high, 16));
-	value both[] = { op_unsqueeze(g, low, 3), op_unsqueeze(g, high, 3) };        // [a, b, c, 1] twice
+	value both[] = { op_unsqueeze(g, low, 3), op_unsqueeze(g, high, 3) }; // [a, b, c, 1] twice
 
 	return op_reshape(g, op_concat(g, 2, both, 3), 3, (int64_t[]){ 0, 0, -1 });
 }
@@ -37,7 +37,8 @@ value dequantised_blocks(struct graph *g, value x, const struct block_weight *w)
 {
 	int64_t blocks = (w->in + w->block - 1) / w->block;
 	value scales = op_reshape(g, w->scales, 3, (int64_t[]){ w->out, blocks, 1 });
-	value blocked = op_mul(g, op_sub(g, unpacked(g, w->values, w->bits), zero_points(g, w, blocks)), scales);     // [out, blocks, block]
+	value blocked =
+		op_mul(g, op_sub(g, unpacked(g, w->values, w->bits), zero_points(g, w, blocks)), scales); // [out, blocks, block]
 	value weight = op_slice(g, op_reshape(g, blocked, 2, (int64_t[]){ w->out, blocks * w->block }), 1, 0, w->in);
 
 	return op_matmul(g, x, op_transpose(g, weight, 2, (int[]){ 1, 0 }));

@@ -15,7 +15,8 @@ value graph_stored(const struct graph *g, value v)
 	return v.id && i->kind == VALUE_EXTERNAL && !i->recipe ? v : NO_VALUE;
 }
 
-value graph_derived(struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim)
+value graph_derived(
+	struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim)
 {
 	if (!graph_alive(g, source))
 		return NO_VALUE;
@@ -53,7 +54,7 @@ value graph_derived(struct graph *g, value source, const char *suffix, const str
 
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out)
 {
-	struct graph *own = (struct graph *)(uintptr_t)g;      // the list is made when it is asked for
+	struct graph *own = (struct graph *)(uintptr_t)g; // the list is made when it is asked for
 	size_t count = 0;
 
 	own->recipes = ARENA_ARRAY(&own->arena, (size_t)g->value_count, const struct recipe *);

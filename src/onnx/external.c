@@ -13,14 +13,27 @@ enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
 enum { MOST_DEPTH = 64, ENTRY_KEY = 1, ENTRY_VALUE = 2, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 
 // Field numbers of onnx.proto3.
-static const struct { enum message within; unsigned field; enum message is; } table[] = {
-	{ MODEL, 7, GRAPH }, { MODEL, 25, FUNCTION },
-	{ FUNCTION, 7, NODE }, { FUNCTION, 11, ATTRIBUTE },
-	{ GRAPH, 1, NODE }, { GRAPH, 5, TENSOR }, { GRAPH, 15, SPARSE },
+static const struct {
+	enum message within;
+	unsigned field;
+	enum message is;
+} table[] = {
+	{ MODEL, 7, GRAPH },
+	{ MODEL, 25, FUNCTION },
+	{ FUNCTION, 7, NODE },
+	{ FUNCTION, 11, ATTRIBUTE },
+	{ GRAPH, 1, NODE },
+	{ GRAPH, 5, TENSOR },
+	{ GRAPH, 15, SPARSE },
 	{ NODE, 5, ATTRIBUTE },
-	{ ATTRIBUTE, 5, TENSOR }, { ATTRIBUTE, 6, GRAPH }, { ATTRIBUTE, 10, TENSOR }, { ATTRIBUTE, 11, GRAPH },
-	{ ATTRIBUTE, 22, SPARSE }, { ATTRIBUTE, 23, SPARSE },
-	{ SPARSE, 1, TENSOR }, { SPARSE, 2, TENSOR },
+	{ ATTRIBUTE, 5, TENSOR },
+	{ ATTRIBUTE, 6, GRAPH },
+	{ ATTRIBUTE, 10, TENSOR },
+	{ ATTRIBUTE, 11, GRAPH },
+	{ ATTRIBUTE, 22, SPARSE },
+	{ ATTRIBUTE, 23, SPARSE },
+	{ SPARSE, 1, TENSOR },
+	{ SPARSE, 2, TENSOR },
 	{ TENSOR, 13, ENTRY },
 };
 
@@ -29,7 +42,7 @@ struct found {
 	const char **names;
 	size_t count, capacity;
 	uint64_t fields;
-	const char *lacks;                           // why there may be more
+	const char *lacks; // why there may be more
 };
 
 // False at the end, and where the message is damaged: then the list may lack some.
@@ -72,13 +85,14 @@ static bool is_last(const struct found *f, struct wire name)
 static void take_entry(struct found *f, struct wire s)
 {
 	static const char location[] = "location";
-	struct wire name = {0};
+	struct wire name = { 0 };
 	struct wire_field field;
 	bool is_location = false;
 	while (next(f, &s, &field)) {
 		const struct wire value = field.bytes;
 		if (field.kind == WIRE_BYTES && field.number == ENTRY_KEY)
-			is_location = value.end - value.at == sizeof location - 1 && !memcmp(value.at, location, sizeof location - 1);
+			is_location =
+				value.end - value.at == sizeof location - 1 && !memcmp(value.at, location, sizeof location - 1);
 		else if (field.kind == WIRE_BYTES && field.number == ENTRY_VALUE)
 			name = value;
 	}
@@ -112,10 +126,10 @@ static int by_text(const void *a, const void *b)
 
 const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)
 {
-	struct found f = {.arena = a};
+	struct found f = { .arena = a };
 	size_t kept = 0;
 	if (nbytes)
-		walk(&f, MODEL, (struct wire){onnx, onnx + nbytes}, 0);
+		walk(&f, MODEL, (struct wire){ onnx, onnx + nbytes }, 0);
 	if (f.count)
 		qsort(f.names, f.count, sizeof *f.names, by_text);
 	for (size_t i = 0; i < f.count; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations with more than one form. Which one an engine runs best was measured (the table in platform/platform.c); a platform's row says it,
-// graph_form carries it here. Every form computes the same numbers.
+// Operations with more than one form. Which one an engine runs best was measured (the table in platform/platform.c); a platform's
+// row says it, graph_form carries it here. Every form computes the same numbers.
 #include "onnx/op.h"
 #include "onnx/inside.h"
 #include "onnx/reduced.h"
@@ -39,7 +39,8 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 	if (unknown <= 1) {
 		x = op_reshape(g, rows, rank, shape);
 		if (!g->failed)
-			memcpy(VALUE(g, x)->dim, dim, (size_t)rank * sizeof *dim);   // the product of rows has forgotten which symbol it was
+			memcpy(VALUE(g, x)->dim, dim,
+				(size_t)rank * sizeof *dim); // the product of rows has forgotten which symbol it was
 	} else {
 		// Of a cut whose length has no name nothing may be left: then 0 means 0 and not "as before".
 		bool may_be_empty = false;
@@ -48,7 +49,8 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 		for (int i = 0; i < rank; i++)
 			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
 		value to = op_concat(g, rank, parts, 0);
-		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) }, may_be_empty, value_dtype(g, rows), rank, dim);
+		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) },
+			may_be_empty, value_dtype(g, rows), rank, dim);
 	}
 	if (!g->failed)
 		VALUE(g, x)->rows = rows;
@@ -65,11 +67,13 @@ static bool vector_fits(const struct graph *g, value v, int64_t length)
 static bool linear_fits(struct graph *g, value x, value w, value b, int in_at)
 {
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	bool fits = k.rank == 2 && v.rank >= 2 && (v.dim[v.rank - 1] < 0 || v.dim[v.rank - 1] == k.dim[in_at]) && vector_fits(g, b, k.dim[1 - in_at]);
+	bool fits = k.rank == 2 && v.rank >= 2 && (v.dim[v.rank - 1] < 0 || v.dim[v.rank - 1] == k.dim[in_at]) &&
+		vector_fits(g, b, k.dim[1 - in_at]);
 
 	if (!fits)
-		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s, %s, meets %s%s%s", graph_value_text(g, w), in_at ? "[out, in]" : "[in, out]", graph_value_text(g, x),
-			b.id ? " with bias " : "", b.id ? graph_value_text(g, b) : "");
+		graph_fail(g, STATUS_FAILED, "a linear layer of weight %s, %s, meets %s%s%s", graph_value_text(g, w),
+			in_at ? "[out, in]" : "[in, out]", graph_value_text(g, x), b.id ? " with bias " : "",
+			b.id ? graph_value_text(g, b) : "");
 	return fits;
 }
 
@@ -95,16 +99,18 @@ value op_linear(struct graph *g, value x, value w, value b)
 	dim[v.rank - 1] = k.dim[0];
 	if (g->form.linear == LINEAR_GEMM || (v.rank == 2 && g->form.linear == LINEAR_FUSED_MATMUL)) {
 		for (int i = 0; i < v.rank - 1; i++)
-			op_dim(g, x, i);                     // so that the way back is known
+			op_dim(g, x, i); // so that the way back is known
 		value rows = graph_rows(g, x);
 		if (g->failed)
 			return NO_VALUE;
 		int64_t shape[2] = { value_dim(g, rows, 0), k.dim[0] };
-		y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
+		y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) },
+			1, v.dtype, 2, shape);
 		return graph_from_rows(g, y, v.rank, dim);
 	}
 	if (g->form.linear == LINEAR_FUSED_MATMUL)
-		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
+		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (value[]){ x, w }, 2,
+			(struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
 	else
 		y = op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
 	return b.id ? op_add(g, y, b) : y;
@@ -129,7 +135,7 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k.dim[1];
 	for (int i = 0; i < v.rank - 1; i++)
-		op_dim(g, x, i);                             // so that the way back is known
+		op_dim(g, x, i); // so that the way back is known
 	value rows = graph_rows(g, x);
 	if (g->failed)
 		return NO_VALUE;
@@ -165,13 +171,15 @@ value op_layer_norm(struct graph *g, value x, value weight, value bias, float ep
 	const struct value_info v = *VALUE(g, x);
 	int64_t last = value_dim(g, x, -1);
 	if (v.rank < 1 || !vector_fits(g, weight, last) || !vector_fits(g, bias, last)) {
-		graph_fail(g, STATUS_FAILED, "LayerNormalization of %s: one number for each place of the last axis is needed", graph_values_text(g, (value[]){ x, weight, bias }, 3));
+		graph_fail(g, STATUS_FAILED, "LayerNormalization of %s: one number for each place of the last axis is needed",
+			graph_values_text(g, (value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_layer_norm(g, v.rows, weight, bias, epsilon), v.rank, v.dim);
 	struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
-	return graph_node(g, "LayerNormalization", "", (value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
+	return graph_node(
+		g, "LayerNormalization", "", (value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
 }
 
 // x * rsqrt(mean(x^2) + epsilon) * weight (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)
@@ -181,14 +189,16 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	if (v.rank < 1 || !vector_fits(g, weight, value_dim(g, x, -1))) {
-		graph_fail(g, STATUS_FAILED, "an RMS norm of %s: one number for each place of the last axis is needed", graph_values_text(g, (value[]){ x, weight }, 2));
+		graph_fail(g, STATUS_FAILED, "an RMS norm of %s: one number for each place of the last axis is needed",
+			graph_values_text(g, (value[]){ x, weight }, 2));
 		return NO_VALUE;
 	}
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_rms_norm(g, v.rows, weight, epsilon), v.rank, v.dim);
 	if (g->form.norm == NORM_FUSED_RMS) {
 		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon), ATTR_I("stash_type", 1) };
-		return graph_node(g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
+		return graph_node(
+			g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
 	}
 	// ONNX Runtime knows Pow .. Sqrt, 1/x, Mul as one operation; it does not know x / Sqrt.
 	value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
@@ -221,7 +231,8 @@ value op_gelu_tanh(struct graph *g, value x)
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_gelu_tanh(g, v.rows), v.rank, v.dim);
 	if (g->form.gelu == GELU_OP)
-		return graph_node(g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
+		return graph_node(
+			g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
 	value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));
 	value inner = op_mul(g, op_add(g, x, cube), graph_f32(g, (float)sqrt(2 / M_PI)));
 	return op_mul(g, op_mul(g, x, graph_f32(g, 0.5f)), op_add(g, op_tanh(g, inner), graph_f32(g, 1)));
@@ -244,31 +255,37 @@ value op_softcap(struct graph *g, value x, float cap)
 // repeated.
 //
 //   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) * scale -+
-//   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> + bias -> Softmax -+
-//   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
+//   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> + bias ->
+//   Softmax -+ v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e]
+//   --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
 //
 // A sink is one more score a head, which takes its share of the softmax and attends to nothing.
-value op_attention(struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap)
+value op_attention(
+	struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap)
 {
 	return op_attention_sink(g, q, k, v, bias, NO_VALUE, heads, kv_heads, scale, softcap);
 }
 
-value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads, float scale, float softcap)
+value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads,
+	float scale, float softcap)
 {
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
 	bool split = value_rank(g, k) == 4;
-	if (value_rank(g, q) != 3 || (!split && value_rank(g, k) != 3) || value_rank(g, v) != value_rank(g, k)
-		|| (split && (value_dim(g, k, 1) != kv_heads || value_dim(g, v, 1) != kv_heads)) || !vector_fits(g, sink, heads)) {
-		graph_fail(g, STATUS_BAD_INPUT, "attention of %s, %lld heads and %lld key heads: ranks or heads do not fit", graph_values_text(g, (value[]){ q, k, v, sink }, 4),
-			(long long)heads, (long long)kv_heads);
+	if (value_rank(g, q) != 3 || (!split && value_rank(g, k) != 3) || value_rank(g, v) != value_rank(g, k) ||
+		(split && (value_dim(g, k, 1) != kv_heads || value_dim(g, v, 1) != kv_heads)) || !vector_fits(g, sink, heads)) {
+		graph_fail(g, STATUS_BAD_INPUT, "attention of %s, %lld heads and %lld key heads: ranks or heads do not fit",
+			graph_values_text(g, (value[]){ q, k, v, sink }, 4), (long long)heads, (long long)kv_heads);
 		return NO_VALUE;
 	}
-	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1) * (split ? kv_heads : 1), values = value_dim(g, v, -1) * (split ? kv_heads : 1);
+	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1) * (split ? kv_heads : 1),
+		values = value_dim(g, v, -1) * (split ? kv_heads : 1);
 	bool known = heads > 0 && kv_heads > 0 && width > 0 && keys > 0 && values > 0;
-	if (!known || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads || width / heads != keys / kv_heads) {
-		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld: %s", (long long)heads, (long long)width,
-			(long long)kv_heads, (long long)keys, graph_values_text(g, (value[]){ q, k, v }, 3));
+	if (!known || heads % kv_heads || width % heads || keys % kv_heads || values % kv_heads ||
+		width / heads != keys / kv_heads) {
+		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld: %s",
+			(long long)heads, (long long)width, (long long)kv_heads, (long long)keys,
+			graph_values_text(g, (value[]){ q, k, v }, 3));
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
@@ -280,7 +297,8 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
 	}
 	value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
-	value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }) : op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
+	value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 })
+			 : op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
 	value vh = split ? v : op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
 	if (group > 1)
 		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
@@ -291,8 +309,10 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 		scores = op_add(g, scores, bias);
 	value weights;
 	if (sink.id) {
-		value shape[] = { op_dim(g, scores, 0), graph_i64s(g, 1, &heads), op_dim(g, scores, 2), graph_i64s(g, 1, (int64_t[]){ 1 }) };
-		value column = op_expand(g, op_reshape(g, sink, 4, (int64_t[]){ 1, heads, 1, 1 }), op_concat(g, 4, shape, 0));     // [b, h, s, 1]
+		value shape[] = { op_dim(g, scores, 0), graph_i64s(g, 1, &heads), op_dim(g, scores, 2),
+			graph_i64s(g, 1, (int64_t[]){ 1 }) };
+		value column = op_expand(
+			g, op_reshape(g, sink, 4, (int64_t[]){ 1, heads, 1, 1 }), op_concat(g, 4, shape, 0)); // [b, h, s, 1]
 		weights = op_softmax(g, op_concat(g, 2, (value[]){ column, scores }, 3), -1);
 		weights = op_slice(g, weights, 3, 1, INT64_MAX);
 	} else
@@ -304,7 +324,8 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 		y = op_reshape(g, y, 4, (int64_t[]){ 0, heads, -1, e });
 	y = op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, heads * e });
 	if (!g->failed)
-		memcpy(VALUE(g, y)->dim, VALUE(g, q)->dim, 2 * sizeof(int64_t));     // stacked queries have forgotten how many there are
+		memcpy(VALUE(g, y)->dim, VALUE(g, q)->dim,
+			2 * sizeof(int64_t)); // stacked queries have forgotten how many there are
 	return y;
 }
 
@@ -319,21 +340,28 @@ value op_group_query_attention(struct graph *g, const struct shared_attention *a
 	int64_t width = value_dim(g, a->past_key, -1);
 	bool fits = a->heads > 0 && a->kv_heads > 0 && a->heads % a->kv_heads == 0 && q.rank == 3 && q.dim[2] == a->heads * width;
 	fits &= value_dim(g, a->k, -1) == a->kv_heads * width && value_dim(g, a->v, -1) == a->kv_heads * width;
-	fits &= value_rank(g, a->k) == 3 && value_rank(g, a->v) == 3 && value_rank(g, a->last) == 1 && value_rank(g, a->total) == 0 && vector_fits(g, a->sink, a->heads);
+	fits &= value_rank(g, a->k) == 3 && value_rank(g, a->v) == 3 && value_rank(g, a->last) == 1 &&
+		value_rank(g, a->total) == 0 && vector_fits(g, a->sink, a->heads);
 	fits &= key.rank == 4 && val.rank == 4 && key.dim[1] == a->kv_heads && !memcmp(key.dim, val.dim, 4 * sizeof key.dim[0]);
 	if (!fits || width % 8) {
-		graph_fail(g, fits ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT, "grouped attention of %lld heads and %lld key heads, %lld wide%s: %s", (long long)a->heads,
-			(long long)a->kv_heads, (long long)width, fits ? "; the operator takes multiples of 8" : "", graph_values_text(g, needed, 7));
+		graph_fail(g, fits ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT,
+			"grouped attention of %lld heads and %lld key heads, %lld wide%s: %s", (long long)a->heads,
+			(long long)a->kv_heads, (long long)width, fits ? "; the operator takes multiples of 8" : "",
+			graph_values_text(g, needed, 7));
 		return NO_VALUE;
 	}
-	value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE, a->sink }, out[3];
-	struct attribute at[5] = { ATTR_I("num_heads", a->heads), ATTR_I("kv_num_heads", a->kv_heads), ATTR_F("scale", a->scale) };
+	value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE,
+		a->sink },
+	      out[3];
+	struct attribute at[5] = { ATTR_I("num_heads", a->heads), ATTR_I("kv_num_heads", a->kv_heads),
+		ATTR_F("scale", a->scale) };
 	int count = 3;
 	if (a->window > 0)
 		at[count++] = ATTR_I("local_window_size", a->window);
 	if (a->softcap > 0)
 		at[count++] = ATTR_F("softcap", a->softcap);
-	struct node_output outputs[] = { { NULL, q.dtype, 3, q.dim }, { "present_key", key.dtype, 4, key.dim }, { "present_value", val.dtype, 4, val.dim } };
+	struct node_output outputs[] = { { NULL, q.dtype, 3, q.dim }, { "present_key", key.dtype, 4, key.dim },
+		{ "present_value", val.dtype, 4, val.dim } };
 	graph_node_of(g, "GroupQueryAttention", DOMAIN_MICROSOFT, in, a->sink.id ? 12 : 7, at, count, outputs, 3, out);
 	*present_key = out[1];
 	*present_value = out[2];

@@ -119,7 +119,7 @@ void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t column
 		nbytes = SIZE_MAX;
 	if (!take_numbers(g, nbytes))
 		return NULL;
-	if (a)                               // it passes: only what becomes a constant stays
+	if (a) // it passes: only what becomes a constant stays
 		g->numbers_nbytes -= nbytes;
 	return arena_alloc(a ? a : &g->arena, nbytes);
 }
@@ -158,7 +158,7 @@ void graph_enter(struct graph *g, const char *format, ...)
 		return;
 	}
 	g->scope_ends[g->scope_depth++] = g->scope.length;
-	if (g->failed)                               // nothing more gets a name
+	if (g->failed) // nothing more gets a name
 		return;
 	va_list ap;
 	va_start(ap, format);
@@ -218,7 +218,8 @@ static size_t name_index(struct graph *g, const char *name)
 // "SCOPE/WORD", then "SCOPE/WORD_1", ...
 static const char *name_unique(struct graph *g, const char *word)
 {
-	char *wanted = g->scope.length ? arena_printf(&g->arena, "%s/%s", text_get(&g->scope), word) : arena_strdup(&g->arena, word);
+	char *wanted =
+		g->scope.length ? arena_printf(&g->arena, "%s/%s", text_get(&g->scope), word) : arena_strdup(&g->arena, word);
 	size_t first = name_index(g, wanted), i = first;
 	for (int number = g->name_uses[first]; g->name_uses[i]; number++)
 		i = name_index(g, arena_printf(&g->arena, "%s_%d", wanted, number));
@@ -294,7 +295,8 @@ static value value_add(struct graph *g, enum value_kind kind, const char *name, 
 	}
 	for (int i = 0; i < rank; i++)
 		if (dim[i] < -(int64_t)g->symbol_count) {
-			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld, which is neither a length nor a symbol", name, i, (long long)dim[i]);
+			graph_fail(g, STATUS_FAILED, "%s: dimension %d is %lld, which is neither a length nor a symbol", name, i,
+				(long long)dim[i]);
 			return NO_VALUE;
 		}
 	if (g->values_most && g->value_count >= g->values_most) {
@@ -328,11 +330,13 @@ static value external_again(struct graph *g, value v, enum dtype t, int rank, co
 
 	if (i->dtype == t && i->rank == rank && !memcmp(i->dim, dim, (size_t)rank * sizeof *dim))
 		return v;
-	graph_fail(g, STATUS_FAILED, "%s is taken for %s%s", graph_value_text(g, v), dtype_word(t), graph_shape_text(g, rank, dim));
+	graph_fail(
+		g, STATUS_FAILED, "%s is taken for %s%s", graph_value_text(g, v), dtype_word(t), graph_shape_text(g, rank, dim));
 	return NO_VALUE;
 }
 
-value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes)
+value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
+	uint64_t offset, uint64_t nbytes)
 {
 	if (g->failed)
 		return NO_VALUE;
@@ -486,18 +490,23 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 	if (!text_is(a->name, b->name) || a->kind != b->kind)
 		return false;
 	switch (a->kind) {
-	case ATTRIBUTE_INT: return a->i == b->i;
-	case ATTRIBUTE_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
-	case ATTRIBUTE_TEXT: return text_is(a->text, b->text);
-	case ATTRIBUTE_INTS: return a->count == b->count && !memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints);
+	case ATTRIBUTE_INT:
+		return a->i == b->i;
+	case ATTRIBUTE_FLOAT:
+		return !memcmp(&a->f, &b->f, sizeof a->f);
+	case ATTRIBUTE_TEXT:
+		return text_is(a->text, b->text);
+	case ATTRIBUTE_INTS:
+		return a->count == b->count && !memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints);
 	}
 	return false;
 }
 
-static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count, const struct attribute *at, int at_count,
-	int out_count)
+static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count,
+	const struct attribute *at, int at_count, int out_count)
 {
-	if (n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count || !text_is(n->op, op) || !text_is(n->domain, domain))
+	if (n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count || !text_is(n->op, op) ||
+		!text_is(n->domain, domain))
 		return false;
 	if (memcmp(n->inputs, in, (size_t)in_count * sizeof *in))
 		return false;
@@ -534,7 +543,8 @@ static void node_slots_grow(struct graph *g)
 void graph_need_opset(struct graph *g, int opset)
 {
 	if (opset > OPSET_MOST) {
-		graph_fail(g, STATUS_FAILED, "opset %d: the builder knows the forms of operators up to opset %d", opset, OPSET_MOST);
+		graph_fail(
+			g, STATUS_FAILED, "opset %d: the builder knows the forms of operators up to opset %d", opset, OPSET_MOST);
 		return;
 	}
 	if (g->opset < opset)
@@ -542,22 +552,25 @@ void graph_need_opset(struct graph *g, int opset)
 }
 
 // May the operator have this value as its input number i? `shared`: the type of those before that have one type together.
-static bool input_fits(struct graph *g, const struct operator *o, const value *inputs, int count, int i, enum dtype *shared)
+static bool input_fits(struct graph *g, const struct operator* o, const value *inputs, int count, int i, enum dtype *shared)
 {
 	struct operator_input takes;
 
 	if (!operator_input(o, i, &takes)) {
-		graph_fail(g, STATUS_FAILED, "%s of %s: there is no input %d", o->name, graph_values_text(g, inputs, count), i + 1);
+		graph_fail(
+			g, STATUS_FAILED, "%s of %s: there is no input %d", o->name, graph_values_text(g, inputs, count), i + 1);
 		return false;
 	}
 	if (i >= count || !inputs[i].id) {
 		if (!takes.optional)
-			graph_fail(g, STATUS_FAILED, "%s of %s: input %d is missing", o->name, graph_values_text(g, inputs, count), i + 1);
+			graph_fail(g, STATUS_FAILED, "%s of %s: input %d is missing", o->name,
+				graph_values_text(g, inputs, count), i + 1);
 		return takes.optional;
 	}
 	enum dtype t = value_dtype(g, inputs[i]);
 	if (!(takes.types >> t & 1)) {
-		graph_fail(g, STATUS_FAILED, "%s of %s: it takes %s as input %d", o->name, graph_values_text(g, inputs, count), takes.words, i + 1);
+		graph_fail(g, STATUS_FAILED, "%s of %s: it takes %s as input %d", o->name, graph_values_text(g, inputs, count),
+			takes.words, i + 1);
 		return false;
 	}
 	if (takes.shared && *shared && t != *shared) {
@@ -569,7 +582,7 @@ static bool input_fits(struct graph *g, const struct operator *o, const value *i
 	return true;
 }
 
-static bool types_fit(struct graph *g, const struct operator *o, const value *inputs, int count)
+static bool types_fit(struct graph *g, const struct operator* o, const value *inputs, int count)
 {
 	enum dtype shared = DTYPE_NONE;
 	int all = operator_inputs(o) > count ? operator_inputs(o) : count;
@@ -597,9 +610,10 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 			out[i] = (value){ n->outputs[i] };
 		return true;
 	}
-	const struct operator *row = operator_find(op, domain);
+	const struct operator* row = operator_find(op, domain);
 	if (!row || output_count > NODE_OUTPUTS) {
-		graph_fail(g, STATUS_FAILED, row ? "%s has too many outputs" : "%s is not in the builder's list of operators (onnx/operator.h)", op);
+		graph_fail(g, STATUS_FAILED,
+			row ? "%s has too many outputs" : "%s is not in the builder's list of operators (onnx/operator.h)", op);
 		return false;
 	}
 	if (!types_fit(g, row, inputs, input_count))
@@ -609,13 +623,19 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 	const char *name = name_unique(g, op);
 	for (int i = 0; i < output_count; i++) {
 		const struct node_output *o = &outputs[i];
-		out[i] = value_add(g, VALUE_NODE, i ? name_take(g, arena_printf(&g->arena, "%s/%s", name, o->word)) : name, o->dtype, o->rank, o->dim);
+		out[i] = value_add(g, VALUE_NODE, i ? name_take(g, arena_printf(&g->arena, "%s/%s", name, o->word)) : name,
+			o->dtype, o->rank, o->dim);
 	}
 	if (g->failed)
 		return false;
 	g->nodes = grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
 	struct node *n = &g->nodes[g->node_count];
-	*n = (struct node){ .name = name, .op = op, .domain = domain, .input_count = input_count, .attribute_count = attribute_count, .output_count = output_count };
+	*n = (struct node){ .name = name,
+		.op = op,
+		.domain = domain,
+		.input_count = input_count,
+		.attribute_count = attribute_count,
+		.output_count = output_count };
 	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, value);
 	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
 	n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count + 1, struct attribute);
@@ -640,7 +660,8 @@ value graph_node(struct graph *g, const char *op, const char *domain, const valu
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
 {
 	value v;
-	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count, &(struct node_output){ NULL, t, rank, dim }, 1, &v);
+	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count,
+		&(struct node_output){ NULL, t, rank, dim }, 1, &v);
 	return v;
 }
 
@@ -684,8 +705,8 @@ static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
 	return types;
 }
 
-// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are drawn as an attribute and moved here,
-// when the opset is known: any operation may raise it, also one drawn later, and a family need not know which.
+// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are drawn as an attribute and moved
+// here, when the opset is known: any operation may raise it, also one drawn later, and a family need not know which.
 static void settle_reductions(struct graph *g)
 {
 	for (int i = 0; g->opset >= 18 && i < g->node_count && !g->failed; i++) {
@@ -704,7 +725,7 @@ static void settle_reductions(struct graph *g)
 			n->attributes[k--] = n->attributes[--n->attribute_count];
 		}
 	}
-	g->ir_version = g->opset >= 19 ? 9 : 8;          // onnx/onnx, docs/Versioning.md
+	g->ir_version = g->opset >= 19 ? 9 : 8; // onnx/onnx, docs/Versioning.md
 }
 
 // Once more when all nodes stand, because what brings a graph to 16 bits changes inputs of nodes.
@@ -739,7 +760,7 @@ enum status graph_finish(struct graph *g, struct error *err)
 	}
 	for (int i = 0; i < g->output_count; i++)
 		g->values[g->outputs[i]].live = true;
-	for (int i = g->node_count; i-- > 0;) {      // a node's inputs come before it
+	for (int i = g->node_count; i-- > 0;) { // a node's inputs come before it
 		struct node *n = &g->nodes[i];
 		for (int k = 0; k < n->output_count; k++)
 			n->live |= g->values[n->outputs[k]].live;

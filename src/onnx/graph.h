@@ -24,33 +24,39 @@
 #include "base/text.h"
 #include "onnx/precision.h"
 
-typedef struct { int id; } value;            // 0: no value (an absent optional input, or the result after an error)
-#define NO_VALUE ((value){0})
+typedef struct {
+	int id;
+} value; // 0: no value (an absent optional input, or the result after an error)
+#define NO_VALUE ((value){ 0 })
 
 // Which form of an operation an engine is known to run best. The platform table chooses, `assay build --explain` prints.
 enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
-enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA };     // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
-enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };       // taken apart; Gelu of opset 20; com.microsoft.Gelu
-enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };          // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
-// The past and the new behind each other, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed length.
+enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA }; // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
+enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };   // taken apart; Gelu of opset 20; com.microsoft.Gelu
+enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };      // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
+// The past and the new behind each other, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed
+// length.
 enum cache_form { CACHE_PLAIN, CACHE_SHARED };
 
-struct linear_range { const char *name; float low, high; };  // name: of the weight, with "#2" where it is used again
+struct linear_range {
+	const char *name;
+	float low, high;
+}; // name: of the weight, with "#2" where it is used again
 
 struct graph_form {
 	enum linear_form linear;
 	enum attention_form attention;
 	enum gelu_form gelu;
 	enum norm_form norm;
-	bool is_static;                      // every symbol has a number
-	enum cache_form cache;               // of causal language models
-	bool index32;                        // Gather by int32 indices; the model's inputs stay int64
-	bool sine_tables;                    // rotary angles by tables: where Sin and Cos are not of float32's precision
+	bool is_static;        // every symbol has a number
+	enum cache_form cache; // of causal language models
+	bool index32;          // Gather by int32 indices; the model's inputs stay int64
+	bool sine_tables;      // rotary angles by tables: where Sin and Cos are not of float32's precision
 	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.
 	const struct linear_range *ranges;
 	size_t range_count;
-	bool watches_ranges;                 // every linear layer's, as outputs: the graph that measures them
-	struct precise precise;              // what weights are stored and multiplied in; zero: as they lie in their files, in float32
+	bool watches_ranges;    // every linear layer's, as outputs: the graph that measures them
+	struct precise precise; // what weights are stored and multiplied in; zero: as they lie in their files, in float32
 };
 
 // "static gemm plain gelu-erf rms-plain": one word a choice. In `a`.
@@ -59,7 +65,7 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f);
 struct graph;
 
 struct graph *graph_new(const struct graph_form *form);
-void graph_free(struct graph *g);                    // NULL is fine
+void graph_free(struct graph *g); // NULL is fine
 struct arena *graph_arena(struct graph *g);
 const struct graph_form *graph_get_form(const struct graph *g);
 
@@ -72,7 +78,8 @@ void graph_limit(struct graph *g, int64_t values);
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size);
 #define GRAPH_TABLE(g, a, rows, columns, type) ((type *)graph_table((g), (a), (rows), (columns), sizeof(type)))
 
-// The file says that it is the first `layers` layers of a model: "assay.layers" of its metadata. 0, the state of a new graph: all.
+// The file says that it is the first `layers` layers of a model: "assay.layers" of its metadata. 0, the state of a new graph:
+// all.
 void graph_set_layers(struct graph *g, int64_t layers);
 
 // Scopes: part of every node's name, "layers.0/attn/q_proj/MatMul".
@@ -82,61 +89,65 @@ void graph_leave(struct graph *g);
 // A symbolic dimension by name: a negative number, the same for the same name. With graph_bind before, its number instead.
 int64_t graph_symbol(struct graph *g, const char *name);
 void graph_bind(struct graph *g, const char *name, int64_t n);
-const char *graph_symbol_name(const struct graph *g, int64_t dim);      // NULL for a number
+const char *graph_symbol_name(const struct graph *g, int64_t dim); // NULL for a number
 
 value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim);
 void graph_output(struct graph *g, const char *name, value v);
 // Data in another file: `location` is its name beside the graph. Nothing is read.
-value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location, uint64_t offset, uint64_t nbytes);
+value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
+	uint64_t offset, uint64_t nbytes);
 
 // A weight in another form, whose bytes do not exist yet: how they are made from one that lies in a file (artifact/convert.h).
 enum recipe_kind {
-	RECIPE_CAST,                         // each number in the new type
-	RECIPE_BLOCK_VALUES,                 // com.microsoft.MatMulNBits: u8 [out, blocks, block * bits / 8]
-	RECIPE_BLOCK_SCALES,                 // float [out * blocks]
-	RECIPE_BLOCK_ZEROS,                  // u8 [out * ceil(blocks * bits / 8)]
-	RECIPE_ROW_VALUES,                   // i8 [out, in]: symmetric, a scale for each output
-	RECIPE_ROW_SCALES,                   // float [out]
+	RECIPE_CAST,         // each number in the new type
+	RECIPE_BLOCK_VALUES, // com.microsoft.MatMulNBits: u8 [out, blocks, block * bits / 8]
+	RECIPE_BLOCK_SCALES, // float [out * blocks]
+	RECIPE_BLOCK_ZEROS,  // u8 [out * ceil(blocks * bits / 8)]
+	RECIPE_ROW_VALUES,   // i8 [out, in]: symmetric, a scale for each output
+	RECIPE_ROW_SCALES,   // float [out]
 };
 struct recipe {
 	enum recipe_kind kind;
-	int bits, block;                     // of blocks
-	bool asymmetric;                     // of blocks: with zero points
-	bool in_out;                         // the source lies [in, out]; what is made is [out, in] all the same
+	int bits, block; // of blocks
+	bool asymmetric; // of blocks: with zero points
+	bool in_out;     // the source lies [in, out]; what is made is [out, in] all the same
 	// What graph_derived fills in: the source in its file, and what is made.
 	const char *location;
 	uint64_t offset, source_nbytes;
 	enum dtype source_dtype, dtype;
-	int64_t outer, inner;                // the source as a matrix: all dimensions but the last, the last
+	int64_t outer, inner; // the source as a matrix: all dimensions but the last, the last
 	const char *name;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
 	uint64_t nbytes;
-	int value;                           // its id
+	int value; // its id
 };
 // SOURCE.SUFFIX of this type and shape; `source`: a value of graph_external. The same name is the same value.
-value graph_derived(struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim);
+value graph_derived(
+	struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim);
 // The stored weight that v is, or is a float32 copy of; NO_VALUE: neither.
 value graph_stored(const struct graph *g, value v);
 // After graph_finish: recipes of what is read, in the order of drawing; they live as long as the graph.
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
 void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);
 // Weights of linear layers that stayed as they are though a smaller form was asked for, and why.
-struct left_out { const char *name, *why; };
+struct left_out {
+	const char *name, *why;
+};
 void graph_leave_out(struct graph *g, const char *name, const char *why);
 size_t graph_left_out(const struct graph *g, const struct left_out **out);
 
 // Small tensors inside the graph; equal constants are one initializer.
 value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data);
-value graph_f32(struct graph *g, float x);           // scalars
+value graph_f32(struct graph *g, float x); // scalars
 value graph_i64(struct graph *g, int64_t x);
 value graph_i64s(struct graph *g, int count, const int64_t *x);
 
 // What is known of a value. Dims: >= 0 a number, < 0 a symbol.
 enum dtype value_dtype(const struct graph *g, value v);
 int value_rank(const struct graph *g, value v);
-int64_t value_dim(const struct graph *g, value v, int axis);            // negative axis counts from the end
-const struct tensor *value_constant(const struct graph *g, value v);    // NULL when not a constant held in the graph
+int64_t value_dim(const struct graph *g, value v, int axis);         // negative axis counts from the end
+const struct tensor *value_constant(const struct graph *g, value v); // NULL when not a constant held in the graph
 
 // What only the drawer knows: this dimension of v, unknown so far, is that symbol or number.
 void graph_assume(struct graph *g, value v, int axis, int64_t dim);
@@ -155,24 +166,27 @@ struct graph_summary {
 	bool uses_microsoft;
 };
 void graph_summarise(const struct graph *g, struct graph_summary *out);
-size_t graph_inputs(const struct graph *g, const struct tensor_type **out);      // symbols are -1
-const char *graph_input_symbol(const struct graph *g, size_t input, int axis);      // of the input of that number; NULL for a number
+size_t graph_inputs(const struct graph *g, const struct tensor_type **out);    // symbols are -1
+const char *graph_input_symbol(const struct graph *g, size_t input, int axis); // of the input of that number; NULL for a number
 size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
 
-// memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound to.
+// memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound
+// to.
 struct graph_memory {
-	uint64_t peak_nbytes;                // of what nodes make: the most that is alive at one time, in the order of drawing
+	uint64_t peak_nbytes; // of what nodes make: the most that is alive at one time, in the order of drawing
 	uint64_t input_nbytes, output_nbytes;
-	uint64_t stored_nbytes;              // weights as they lie in their files, each once
-	uint64_t in_place_nbytes;            // of them: read as they lie by nodes that run (norms, biases, a table that is multiplied with too)
-	uint64_t gathered_nbytes;            // of the other tables: what is likely to be mapped by reading some of their rows
-	uint64_t half_table_nbytes;          // tables of float16
-	uint64_t folded_from_nbytes;         // of them: read by nodes that are folded (casts)
-	uint64_t folded_nbytes;              // what those make for the others
-	uint64_t multiplied_nbytes;          // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
+	uint64_t stored_nbytes;     // weights as they lie in their files, each once
+	uint64_t in_place_nbytes;   // of them: read as they lie by nodes that run (norms, biases, a table that is multiplied with
+				    // too)
+	uint64_t gathered_nbytes;   // of the other tables: what is likely to be mapped by reading some of their rows
+	uint64_t half_table_nbytes; // tables of float16
+	uint64_t folded_from_nbytes; // of them: read by nodes that are folded (casts)
+	uint64_t folded_nbytes;      // what those make for the others
+	uint64_t multiplied_nbytes;  // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
 	uint64_t largest_multiplied_nbytes;
-	uint64_t rescaled_nbytes;            // of them: of convolutions whose result is multiplied with a constant, which engines fold into the weight
-	bool unknown;                        // some value has an unknown dimension; it counted as 1
+	uint64_t rescaled_nbytes; // of them: of convolutions whose result is multiplied with a constant, which engines fold into
+				  // the weight
+	bool unknown;             // some value has an unknown dimension; it counted as 1
 };
 void graph_memory(const struct graph *g, struct graph_memory *out);
 

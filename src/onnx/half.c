@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph that was drawn in float32, brought to float16 or bfloat16 when it is finished: families and blocks know of no other type.
+// A graph that was drawn in float32, brought to float16 or bfloat16 when it is finished: families and blocks know of no other
+// type.
 //
 //   low    MatMul, Gemm, Conv, attention, norms, softmax, gelu; what is elementwise or moves, where an input of it is low
-//   high   what overflows or loses its meaning in 16 bits: angles (Sin, Cos, Range), sums of squares and their roots (an RMS norm taken
-//          apart is float32 up to the product with x; a fused LayerNormalization sums in float32 inside), Exp, Log; what is made of
-//          integers: positions, masks
+//   high   what overflows or loses its meaning in 16 bits: angles (Sin, Cos, Range), sums of squares and their roots (an RMS norm
+//   taken
+//          apart is float32 up to the product with x; a fused LayerNormalization sums in float32 inside), Exp, Log; what is made
+//          of integers: positions, masks
 //
-// Where a high value meets a low node it is cast once, and the other way round; a mask's lowest number becomes the lowest finite one
-// of the type first, so that a row with nothing allowed still has a softmax. Weights are converted in their file (graph_derived).
-// Inputs and outputs of the graph stay float32, but for the cache of keys and values, which an engine shall be able to share.
+// Where a high value meets a low node it is cast once, and the other way round; a mask's lowest number becomes the lowest finite
+// one of the type first, so that a row with nothing allowed still has a softmax. Weights are converted in their file
+// (graph_derived). Inputs and outputs of the graph stay float32, but for the cache of keys and values, which an engine shall be
+// able to share.
 #include "onnx/half.h"
 
 #include <math.h>
@@ -22,13 +25,13 @@
 struct pass {
 	struct graph *g;
 	enum dtype half;
-	float most;                          // the largest finite number of it
+	float most; // the largest finite number of it
 	struct node *old;
 	int old_count;
-	int *low, *high;                     // by value: its copy of that type, 0 none yet
-	bool *far;                           // by value, float32: may lie beyond what the type holds
-	bool *squares;                       // by value: read by sums alone, and the square of something
-	int capacity;                        // of the three; values made later have no entry
+	int *low, *high; // by value: its copy of that type, 0 none yet
+	bool *far;       // by value, float32: may lie beyond what the type holds
+	bool *squares;   // by value: read by sums alone, and the square of something
+	int capacity;    // of the three; values made later have no entry
 };
 
 static bool one_of(const char *op, const char *const *list)
@@ -38,12 +41,13 @@ static bool one_of(const char *op, const char *const *list)
 	return *list != NULL;
 }
 
-static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "Conv", "ConvTranspose", "MultiHeadAttention", "GroupQueryAttention",
-	"LayerNormalization", "SimplifiedLayerNormalization", "BatchNormalization", "Softmax", "Gelu", NULL };
-static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum", "ReduceMean", "ReduceSum",
-	"InstanceNormalization", "Floor", "Mod", "Resize", NULL };
-static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze", "Unsqueeze", "Expand",
-	"Identity", NULL };
+static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "Conv", "ConvTranspose",
+	"MultiHeadAttention", "GroupQueryAttention", "LayerNormalization", "SimplifiedLayerNormalization", "BatchNormalization",
+	"Softmax", "Gelu", NULL };
+static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum", "ReduceMean",
+	"ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", NULL };
+static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
+	"Unsqueeze", "Expand", "Identity", NULL };
 
 static bool is_float(const struct pass *p, value v)
 {
@@ -68,7 +72,8 @@ static bool runs_low(const struct pass *p, const struct node *n)
 	bool any = false, weights = false;
 
 	// In opset 17 convolutions and pools take no bfloat16, for example.
-	if (!operator_takes(operator_find(n->op, n->domain), 0, p->half) && operator_takes(operator_find(n->op, n->domain), 0, DTYPE_F32))
+	if (!operator_takes(operator_find(n->op, n->domain), 0, p->half) &&
+		operator_takes(operator_find(n->op, n->domain), 0, DTYPE_F32))
 		return false;
 	if (one_of(n->op, always_low))
 		return true;
@@ -102,7 +107,8 @@ static value beside(struct pass *p, value v, enum dtype t)
 	const struct value_info i = *VALUE(p->g, v);
 
 	graph_enter(p->g, "%s", i.name);
-	value made = graph_node(p->g, "Cast", "", &v, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, i.rank, i.dim);
+	value made =
+		graph_node(p->g, "Cast", "", &v, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, i.rank, i.dim);
 	graph_leave(p->g);
 	return made;
 }
@@ -128,7 +134,8 @@ static value low_weight(struct pass *p, value v)
 	const struct value_info i = *VALUE(p->g, stored);
 
 	return i.dtype == p->half ? stored
-		: graph_derived(p->g, stored, dtype_word(p->half), &(struct recipe){ .kind = RECIPE_CAST }, p->half, i.rank, i.dim);
+				  : graph_derived(p->g, stored, dtype_word(p->half), &(struct recipe){ .kind = RECIPE_CAST },
+					    p->half, i.rank, i.dim);
 }
 
 static value lowered(struct pass *p, value v)
@@ -215,7 +222,7 @@ static void convert(struct pass *p, const struct node *n)
 		has_float |= g->values[n->outputs[k]].dtype == DTYPE_F32;
 	// What becomes float32 here: rows of a table of 16 bits are low at once; copies of weights are for those who read them.
 	if (casts && g->values[n->inputs[0].id].kind != VALUE_EXTERNAL && g->values[n->outputs[0]].dtype == DTYPE_F32 &&
-	    (g->values[n->inputs[0].id].dtype == DTYPE_F16 || g->values[n->inputs[0].id].dtype == DTYPE_BF16)) {
+		(g->values[n->inputs[0].id].dtype == DTYPE_F16 || g->values[n->inputs[0].id].dtype == DTYPE_BF16)) {
 		n->attributes[0].i = dtype_onnx(p->half);
 		g->values[n->outputs[0]].dtype = p->half;
 		keep(p, n);
@@ -255,7 +262,8 @@ static void give(struct pass *p, int *output)
 	struct value_info i = *VALUE(g, v);
 	bool wants_low = is_cache(i.name);
 
-	if (g->failed || (i.dtype != DTYPE_F32 && i.dtype != p->half) || (i.dtype == p->half) == wants_low || i.kind != VALUE_NODE)
+	if (g->failed || (i.dtype != DTYPE_F32 && i.dtype != p->half) || (i.dtype == p->half) == wants_low ||
+		i.kind != VALUE_NODE)
 		return;
 	g->values[v.id].name = arena_printf(&g->arena, "%s/%s", i.name, dtype_word(i.dtype));
 	value given = wants_low ? lowered(p, v) : beside(p, v, DTYPE_F32);
@@ -267,7 +275,11 @@ static void give(struct pass *p, int *output)
 
 void graph_halve(struct graph *g, enum dtype half)
 {
-	struct pass p = { .g = g, .half = half, .old = g->nodes, .old_count = g->node_count, .capacity = g->value_count,
+	struct pass p = { .g = g,
+		.half = half,
+		.old = g->nodes,
+		.old_count = g->node_count,
+		.capacity = g->value_count,
 		.most = half == DTYPE_F16 ? 65504.0f : 3.3895314e38f };
 	struct arena a = { 0 };
 

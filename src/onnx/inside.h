@@ -13,14 +13,14 @@ struct value_info {
 	enum dtype dtype;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
-	int node;                            // VALUE_NODE: who makes it
-	struct tensor *constant;             // VALUE_CONSTANT
-	const char *location;                // VALUE_EXTERNAL
+	int node;                // VALUE_NODE: who makes it
+	struct tensor *constant; // VALUE_CONSTANT
+	const char *location;    // VALUE_EXTERNAL
 	uint64_t offset, nbytes;
-	struct recipe *recipe;               // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
-	int uses;                            // of a weight, by linear layers that are quantised
-	value rows;                          // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
-	bool live;                           // set by graph_finish
+	struct recipe *recipe; // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
+	int uses;              // of a weight, by linear layers that are quantised
+	value rows;            // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
+	bool live;             // set by graph_finish
 };
 
 enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT };
@@ -40,36 +40,39 @@ struct attribute {
 #define ATTR_S(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_TEXT, .text = (x) })
 #define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
 
-enum { NODE_OUTPUTS = 3 };                   // the most that an operation drawn here has
+enum { NODE_OUTPUTS = 3 }; // the most that an operation drawn here has
 
 struct node {
-	const char *name, *op, *domain;      // domain "" is ONNX's own
+	const char *name, *op, *domain; // domain "" is ONNX's own
 	int input_count, attribute_count;
-	value *inputs;                       // NO_VALUE: an optional input left out
+	value *inputs; // NO_VALUE: an optional input left out
 	struct attribute *attributes;
-	int outputs[NODE_OUTPUTS];           // value ids, [output_count]
+	int outputs[NODE_OUTPUTS]; // value ids, [output_count]
 	int output_count;
-	bool live;                           // one of its outputs is
+	bool live; // one of its outputs is
 };
 
-struct named { const char *name; int number; };
+struct named {
+	const char *name;
+	int number;
+};
 
 struct graph {
 	struct arena arena;
 	struct graph_form form;
 	struct error error;
 	bool failed, finished;
-	int64_t values_most;                 // 0: no limit
-	int64_t layers;                      // graph_set_layers
-	size_t numbers_nbytes;               // of tables in its arena, and of constants
+	int64_t values_most;   // 0: no limit
+	int64_t layers;        // graph_set_layers
+	size_t numbers_nbytes; // of tables in its arena, and of constants
 	int opset, ir_version;
 
-	struct value_info *values;           // [0] is NO_VALUE
+	struct value_info *values; // [0] is NO_VALUE
 	int value_count, value_capacity;
 	struct node *nodes;
 	int node_count, node_capacity;
-	struct named *symbols;               // dim -1-i; number >= 0 when bound, name NULL for an unknown dimension
-	value *symbol_values;                // i64 [1] holding that dimension at run time, NO_VALUE until asked for
+	struct named *symbols; // dim -1-i; number >= 0 when bound, name NULL for an unknown dimension
+	value *symbol_values;  // i64 [1] holding that dimension at run time, NO_VALUE until asked for
 	int symbol_count, symbol_capacity;
 
 	struct text scope;
@@ -79,28 +82,28 @@ struct graph {
 	int *inputs, input_count, input_capacity;
 	int *outputs, output_count, output_capacity;
 	int *constants, constant_count, constant_capacity;
-	uint32_t *constant_slots;            // open addressing by type, shape and bytes: index into `constants` + 1
+	uint32_t *constant_slots; // open addressing by type, shape and bytes: index into `constants` + 1
 	size_t constant_slot_count;
-	const struct recipe **recipes;       // of live values, set when they are asked for
+	const struct recipe **recipes; // of live values, set when they are asked for
 	struct left_out *left_out;
 	int left_out_count, left_out_capacity;
-	bool is_head;                        // the last layer is being drawn
+	bool is_head; // the last layer is being drawn
 	struct tensor_type *input_types, *output_types;
 
-	uint32_t *name_slots;                // open addressing over node and value names: index into `names`
+	uint32_t *name_slots; // open addressing over node and value names: index into `names`
 	size_t name_slot_count;
 	const char **names;
-	int *name_uses, *name_values;        // name_values: the value of that name that lies in a file, 0: none
+	int *name_uses, *name_values; // name_values: the value of that name that lies in a file, 0: none
 	size_t name_count, name_capacity;
 
-	uint32_t *node_slots;                // open addressing over nodes: equal nodes are one
+	uint32_t *node_slots; // open addressing over nodes: equal nodes are one
 	size_t node_slot_count;
 };
 
 // Tensors of rank 3 and more that go through Gemm, which takes rank 2: what is elementwise or works on the last axis is drawn
 // on the rows, so that an engine sees Gemm, Add and Gelu side by side and fuses them. The way back is a Reshape that nobody
 // may need; graph_finish drops it then.
-value graph_rows(struct graph *g, value x);                  // drawn when it is not there; x itself when its rank is 2
+value graph_rows(struct graph *g, value x); // drawn when it is not there; x itself when its rank is 2
 value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim);
 bool graph_has_rows(const struct graph *g, value x);
 
@@ -110,24 +113,30 @@ bool graph_has_rows(const struct graph *g, value x);
 value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
 // The same for an operation of several outputs; `word` makes the names of all but the first, NODE/WORD. False after an error.
-struct node_output { const char *word; enum dtype dtype; int rank; const int64_t *dim; };
+struct node_output {
+	const char *word;
+	enum dtype dtype;
+	int rank;
+	const int64_t *dim;
+};
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out);
-// The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that differ
-// between opsets; graph_node calls it with the opset of the operator's row.
+// The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that
+// differ between opsets; graph_node calls it with the opset of the operator's row.
 void graph_need_opset(struct graph *g, int opset);
 // For refusals, in the graph's arena: "f32[batch,sequence,8]" is a type and a shape; an unknown dimension is "?".
-const char *graph_shape_text(struct graph *g, int rank, const int64_t *dim);           // "[batch,sequence,8]"
-const char *graph_numbers_text(struct graph *g, int count, const int64_t *x);    // "[0,-1]"
-const char *graph_value_text(struct graph *g, value v);                                // "layers.0/Add f32[batch,sequence,8]"
-const char *graph_values_text(struct graph *g, const value *v, int count);             // "x f32[2,3] and y i64[3]"; absent ones are left out
-int64_t graph_unknown(struct graph *g);                      // a dimension that only the run knows
-bool graph_alive(struct graph *g, value v);                  // false after an error; NO_VALUE is an error here
-int graph_axis(struct graph *g, value v, int axis);          // 0..rank-1; fails otherwise
-void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out);    // what is known of the n numbers in a shape: numbers, symbols
-bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count);      // contents of a small i64 constant
+const char *graph_shape_text(struct graph *g, int rank, const int64_t *dim);  // "[batch,sequence,8]"
+const char *graph_numbers_text(struct graph *g, int count, const int64_t *x); // "[0,-1]"
+const char *graph_value_text(struct graph *g, value v);                       // "layers.0/Add f32[batch,sequence,8]"
+const char *graph_values_text(struct graph *g, const value *v, int count); // "x f32[2,3] and y i64[3]"; absent ones are left out
+int64_t graph_unknown(struct graph *g);                                    // a dimension that only the run knows
+bool graph_alive(struct graph *g, value v);                                // false after an error; NO_VALUE is an error here
+int graph_axis(struct graph *g, value v, int axis);                        // 0..rank-1; fails otherwise
+void graph_shape_parts(
+	struct graph *g, value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
+bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count); // contents of a small i64 constant
 
-bool graph_is_view(const char *op);                          // memory.c: its result is its input's memory
+bool graph_is_view(const char *op); // memory.c: its result is its input's memory
 
 #define DOMAIN_MICROSOFT "com.microsoft"
 

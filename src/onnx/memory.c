@@ -14,11 +14,12 @@
 
 struct walk {
 	const struct graph *g;
-	int *root;                           // of each value: the value whose memory it is
-	int *last;                           // of each root: the last node that reads it; INT_MAX an output's
-	bool *constant;                      // of each value: an initializer, or made of initializers alone
-	bool *multiplied, *other, *folds;    // of each constant value: nodes that run multiply with it, read it otherwise; a folded node reads it
-	uint64_t *rows;                      // of each constant value: how many of its rows are gathered
+	int *root;      // of each value: the value whose memory it is
+	int *last;      // of each root: the last node that reads it; INT_MAX an output's
+	bool *constant; // of each value: an initializer, or made of initializers alone
+	bool *multiplied, *other,
+		*folds; // of each constant value: nodes that run multiply with it, read it otherwise; a folded node reads it
+	uint64_t *rows; // of each constant value: how many of its rows are gathered
 	struct graph_memory m;
 };
 
@@ -34,7 +35,8 @@ bool graph_is_view(const char *op)
 
 static bool multiplies(const char *op)
 {
-	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "MatMulInteger", "Conv", "ConvTranspose" };
+	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "MatMulInteger", "Conv",
+		"ConvTranspose" };
 
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
 		if (text_is(op, kernels[i]))
@@ -146,7 +148,8 @@ static void find_uses(struct walk *w)
 
 				w->multiplied[id] = true;
 				w->m.multiplied_nbytes += nbytes;
-				w->m.largest_multiplied_nbytes = nbytes > w->m.largest_multiplied_nbytes ? nbytes : w->m.largest_multiplied_nbytes;
+				w->m.largest_multiplied_nbytes =
+					nbytes > w->m.largest_multiplied_nbytes ? nbytes : w->m.largest_multiplied_nbytes;
 			} else if (text_is(n->op, "Gather") && k == 0) {
 				w->rows[id] += count_of(w, n->inputs[1].id);
 			} else {
@@ -165,7 +168,7 @@ static void read_weights(struct walk *w)
 
 	for (int i = g->node_count; i-- > 0;) {
 		const struct node *n = &g->nodes[i];
-		int id = n->outputs[0];                          // no operation of several outputs reads constants alone
+		int id = n->outputs[0]; // no operation of several outputs reads constants alone
 
 		if (!n->live || !w->constant[id])
 			continue;
@@ -210,7 +213,7 @@ static void run_nodes(struct walk *w)
 				alive += nbytes_of(w, n->outputs[k]);
 		if (alive > w->m.peak_nbytes)
 			w->m.peak_nbytes = alive;
-		for (int k = 1; k < n->output_count; k++)        // that nobody reads
+		for (int k = 1; k < n->output_count; k++) // that nobody reads
 			if (w->root[n->outputs[k]] == n->outputs[k] && w->last[n->outputs[k]] < 0)
 				alive -= nbytes_of(w, n->outputs[k]);
 		for (int k = 0; k < n->input_count; k++) {
@@ -219,7 +222,7 @@ static void run_nodes(struct walk *w)
 			if (!root || w->last[root] != i || g->values[root].kind != VALUE_NODE || w->constant[root])
 				continue;
 			alive -= nbytes_of(w, root);
-			w->last[root] = -1;                      // a node may read it twice
+			w->last[root] = -1; // a node may read it twice
 		}
 	}
 }
@@ -228,8 +231,13 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 {
 	size_t count = (size_t)g->value_count;
 	struct arena a = { 0 };
-	struct walk w = { .g = g, .root = ARENA_ARRAY(&a, count, int), .last = ARENA_ARRAY(&a, count, int), .constant = ARENA_ARRAY(&a, count, bool),
-		.multiplied = ARENA_ARRAY(&a, count, bool), .other = ARENA_ARRAY(&a, count, bool), .folds = ARENA_ARRAY(&a, count, bool),
+	struct walk w = { .g = g,
+		.root = ARENA_ARRAY(&a, count, int),
+		.last = ARENA_ARRAY(&a, count, int),
+		.constant = ARENA_ARRAY(&a, count, bool),
+		.multiplied = ARENA_ARRAY(&a, count, bool),
+		.other = ARENA_ARRAY(&a, count, bool),
+		.folds = ARENA_ARRAY(&a, count, bool),
 		.rows = ARENA_ARRAY(&a, count, uint64_t) };
 
 	find_constants(&w);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-// numpy's broadcast of one shape into another, `out` of *rank, which may become longer. False: they do not fit. Unequal symbols give an
-// unknown dimension: only the run can tell.
+// numpy's broadcast of one shape into another, `out` of *rank, which may become longer. False: they do not fit. Unequal symbols
+// give an unknown dimension: only the run can tell.
 static bool broadcast_into(struct graph *g, int *rank, int64_t *out, value v)
 {
 	int rv = value_rank(g, v), all = *rank > rv ? *rank : rv;
@@ -44,11 +44,16 @@ static bool broadcast(struct graph *g, const char *op, int count, const value *v
 static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
 {
 	switch (op[0] + op[1]) {
-	case 'A' + 'd': return !__builtin_add_overflow(a, b, out);
-	case 'S' + 'u': return !__builtin_sub_overflow(a, b, out);
-	case 'M' + 'u': return !__builtin_mul_overflow(a, b, out);
-	case 'D' + 'i': return b > 0 && a >= 0 ? (*out = a / b, true) : false;
-	default: return false;
+	case 'A' + 'd':
+		return !__builtin_add_overflow(a, b, out);
+	case 'S' + 'u':
+		return !__builtin_sub_overflow(a, b, out);
+	case 'M' + 'u':
+		return !__builtin_mul_overflow(a, b, out);
+	case 'D' + 'i':
+		return b > 0 && a >= 0 ? (*out = a / b, true) : false;
+	default:
+		return false;
 	}
 }
 
@@ -81,7 +86,8 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 	int rank, nx, ny;
 	if (!broadcast(g, op, 2, both, &rank, dim))
 		return NO_VALUE;
-	if (result == DTYPE_NONE && graph_ints(g, a, x, 8, &nx) && graph_ints(g, b, y, 8, &ny) && (nx == ny || nx == 1 || ny == 1)) {
+	if (result == DTYPE_NONE && graph_ints(g, a, x, 8, &nx) && graph_ints(g, b, y, 8, &ny) &&
+		(nx == ny || nx == 1 || ny == 1)) {
 		int n = nx > ny ? nx : ny;
 		bool folded = true;
 		for (int i = 0; i < n; i++)
@@ -92,20 +98,62 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 	return graph_node(g, op, "", both, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
 }
 
-value op_add(struct graph *g, value a, value b) { return arithmetic(g, "Add", a, b, DTYPE_NONE); }
-value op_sub(struct graph *g, value a, value b) { return arithmetic(g, "Sub", a, b, DTYPE_NONE); }
-value op_mul(struct graph *g, value a, value b) { return arithmetic(g, "Mul", a, b, DTYPE_NONE); }
-value op_div(struct graph *g, value a, value b) { return arithmetic(g, "Div", a, b, DTYPE_NONE); }
-value op_pow(struct graph *g, value a, value b) { return arithmetic(g, "Pow", a, b, DTYPE_NONE); }
-value op_max(struct graph *g, value a, value b) { return arithmetic(g, "Max", a, b, DTYPE_NONE); }
-value op_min(struct graph *g, value a, value b) { return arithmetic(g, "Min", a, b, DTYPE_NONE); }
-value op_mod(struct graph *g, value a, value b) { return arithmetic(g, "Mod", a, b, DTYPE_NONE); }
-value op_and(struct graph *g, value a, value b) { return arithmetic(g, "And", a, b, DTYPE_NONE); }
-value op_or(struct graph *g, value a, value b) { return arithmetic(g, "Or", a, b, DTYPE_NONE); }
-value op_equal(struct graph *g, value a, value b) { return arithmetic(g, "Equal", a, b, DTYPE_BOOL); }
-value op_less(struct graph *g, value a, value b) { return arithmetic(g, "Less", a, b, DTYPE_BOOL); }
-value op_less_or_equal(struct graph *g, value a, value b) { return arithmetic(g, "LessOrEqual", a, b, DTYPE_BOOL); }
-value op_greater(struct graph *g, value a, value b) { return arithmetic(g, "Greater", a, b, DTYPE_BOOL); }
+value op_add(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Add", a, b, DTYPE_NONE);
+}
+value op_sub(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Sub", a, b, DTYPE_NONE);
+}
+value op_mul(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Mul", a, b, DTYPE_NONE);
+}
+value op_div(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Div", a, b, DTYPE_NONE);
+}
+value op_pow(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Pow", a, b, DTYPE_NONE);
+}
+value op_max(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Max", a, b, DTYPE_NONE);
+}
+value op_min(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Min", a, b, DTYPE_NONE);
+}
+value op_mod(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Mod", a, b, DTYPE_NONE);
+}
+value op_and(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "And", a, b, DTYPE_NONE);
+}
+value op_or(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Or", a, b, DTYPE_NONE);
+}
+value op_equal(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Equal", a, b, DTYPE_BOOL);
+}
+value op_less(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Less", a, b, DTYPE_BOOL);
+}
+value op_less_or_equal(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "LessOrEqual", a, b, DTYPE_BOOL);
+}
+value op_greater(struct graph *g, value a, value b)
+{
+	return arithmetic(g, "Greater", a, b, DTYPE_BOOL);
+}
 
 static value unary(struct graph *g, const char *op, value x)
 {
@@ -117,20 +165,62 @@ static value unary(struct graph *g, const char *op, value x)
 	return graph_node(g, op, "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
 }
 
-value op_neg(struct graph *g, value x) { return unary(g, "Neg", x); }
-value op_abs(struct graph *g, value x) { return unary(g, "Abs", x); }
-value op_sqrt(struct graph *g, value x) { return unary(g, "Sqrt", x); }
-value op_exp(struct graph *g, value x) { return unary(g, "Exp", x); }
-value op_log(struct graph *g, value x) { return unary(g, "Log", x); }
-value op_floor(struct graph *g, value x) { return unary(g, "Floor", x); }
-value op_sin(struct graph *g, value x) { return unary(g, "Sin", x); }
-value op_cos(struct graph *g, value x) { return unary(g, "Cos", x); }
-value op_tanh(struct graph *g, value x) { return unary(g, "Tanh", x); }
-value op_sigmoid(struct graph *g, value x) { return unary(g, "Sigmoid", x); }
-value op_erf(struct graph *g, value x) { return unary(g, "Erf", x); }
-value op_relu(struct graph *g, value x) { return unary(g, "Relu", x); }
-value op_softplus(struct graph *g, value x) { return unary(g, "Softplus", x); }
-value op_not(struct graph *g, value x) { return unary(g, "Not", x); }
+value op_neg(struct graph *g, value x)
+{
+	return unary(g, "Neg", x);
+}
+value op_abs(struct graph *g, value x)
+{
+	return unary(g, "Abs", x);
+}
+value op_sqrt(struct graph *g, value x)
+{
+	return unary(g, "Sqrt", x);
+}
+value op_exp(struct graph *g, value x)
+{
+	return unary(g, "Exp", x);
+}
+value op_log(struct graph *g, value x)
+{
+	return unary(g, "Log", x);
+}
+value op_floor(struct graph *g, value x)
+{
+	return unary(g, "Floor", x);
+}
+value op_sin(struct graph *g, value x)
+{
+	return unary(g, "Sin", x);
+}
+value op_cos(struct graph *g, value x)
+{
+	return unary(g, "Cos", x);
+}
+value op_tanh(struct graph *g, value x)
+{
+	return unary(g, "Tanh", x);
+}
+value op_sigmoid(struct graph *g, value x)
+{
+	return unary(g, "Sigmoid", x);
+}
+value op_erf(struct graph *g, value x)
+{
+	return unary(g, "Erf", x);
+}
+value op_relu(struct graph *g, value x)
+{
+	return unary(g, "Relu", x);
+}
+value op_softplus(struct graph *g, value x)
+{
+	return unary(g, "Softplus", x);
+}
+value op_not(struct graph *g, value x)
+{
+	return unary(g, "Not", x);
+}
 
 value op_scale(struct graph *g, value x, float factor)
 {
@@ -155,7 +245,8 @@ value op_cast(struct graph *g, value x, enum dtype t)
 		return x;
 	const struct value_info v = *VALUE(g, x);
 	if (!operator_takes(operator_find("Cast", ""), 0, t)) {
-		graph_fail(g, STATUS_FAILED, "Cast of %s to %s: opset %d has no such cast", graph_value_text(g, x), dtype_word(t), g->opset);
+		graph_fail(g, STATUS_FAILED, "Cast of %s to %s: opset %d has no such cast", graph_value_text(g, x), dtype_word(t),
+			g->opset);
 		return NO_VALUE;
 	}
 	if (v.constant && v.dtype == DTYPE_I64 && t == DTYPE_F32 && v.constant->nbytes <= 8 * sizeof(int64_t)) {
@@ -179,7 +270,8 @@ value op_matmul(struct graph *g, value a, value b)
 	int64_t ka = ra < 2 ? 0 : value_dim(g, a, -1), kb = rb < 2 ? 0 : value_dim(g, b, -2), dim[TENSOR_MAX_RANK];
 	bool fits = ra >= 2 && rb >= 2 && (ka == kb || ka < 0 || kb < 0);
 	for (int i = 0; fits && i < rank - 2; i++) {
-		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra)), y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
+		int64_t x = i < rank - ra ? 1 : value_dim(g, a, i - (rank - ra)),
+			y = i < rank - rb ? 1 : value_dim(g, b, i - (rank - rb));
 		dim[i] = x == 1 ? y : x == y || y == 1 || x > 1 ? x : y > 1 ? y : graph_unknown(g);
 		fits = x == y || x == 1 || y == 1 || x < 0 || y < 0;
 	}
@@ -197,7 +289,8 @@ value op_softmax(struct graph *g, value x, int axis)
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1, v.dtype, v.rank, v.dim);
+	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1, v.dtype,
+		v.rank, v.dim);
 }
 
 // ReduceSum takes its axes as an input since opset 13; of the others graph_finish makes what the opset asks for.
@@ -212,13 +305,24 @@ static value reduce(struct graph *g, const char *op, value x, int axis, bool kee
 		if (i != at || keep)
 			dim[rank++] = i == at ? 1 : v.dim[i];
 	if (text_is(op, "ReduceSum"))
-		return graph_node(g, op, "", (value[]){ x, graph_i64s(g, 1, &axes) }, 2, (struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
-	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2, v.dtype, rank, dim);
+		return graph_node(g, op, "", (value[]){ x, graph_i64s(g, 1, &axes) }, 2,
+			(struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
+	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2,
+		v.dtype, rank, dim);
 }
 
-value op_reduce_mean(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceMean", x, axis, keep); }
-value op_reduce_sum(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceSum", x, axis, keep); }
-value op_reduce_max(struct graph *g, value x, int axis, bool keep) { return reduce(g, "ReduceMax", x, axis, keep); }
+value op_reduce_mean(struct graph *g, value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceMean", x, axis, keep);
+}
+value op_reduce_sum(struct graph *g, value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceSum", x, axis, keep);
+}
+value op_reduce_max(struct graph *g, value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceMax", x, axis, keep);
+}
 
 value op_argmax(struct graph *g, value x, int axis, bool keep)
 {
@@ -230,7 +334,8 @@ value op_argmax(struct graph *g, value x, int axis, bool keep)
 	for (int i = 0; i < v.rank; i++)
 		if (i != at || keep)
 			dim[rank++] = i == at ? 1 : v.dim[i];
-	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2, DTYPE_I64, rank, dim);
+	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2,
+		DTYPE_I64, rank, dim);
 }
 
 // TopK's other output, the indices, is left out: what is among the k greatest is what is not less than the last of them.
@@ -241,14 +346,16 @@ value op_topk(struct graph *g, value x, int64_t k)
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK], last = v.rank ? v.dim[v.rank - 1] : 0;
 	if (k < 1 || (last >= 0 && k > last)) {
-		graph_fail(g, STATUS_FAILED, "TopK of %s: the %lld greatest along the last axis", graph_value_text(g, x), (long long)k);
+		graph_fail(g, STATUS_FAILED, "TopK of %s: the %lld greatest along the last axis", graph_value_text(g, x),
+			(long long)k);
 		return NO_VALUE;
 	}
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k;
 	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
 	value out[2];
-	graph_node_of(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, outputs, 2, out);
+	graph_node_of(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) },
+		1, outputs, 2, out);
 	return out[0];
 }
 

@@ -35,21 +35,23 @@ static bool bias_fits(const struct graph *g, value b, int64_t channels)
 }
 
 // Dimensions of x behind a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
-static bool slide(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
-	const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
+static bool slide(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
 {
 	const struct value_info info = *VALUE(g, x), *v = &info;
 
 	for (int i = 0; i < spatial; i++) {
 		int64_t wide = dilation ? dilation[i] : 1, reach = wide * (kernel[i] - 1) + 1;
 		if (stride[i] < 1 || kernel[i] < 1 || wide < 1 || (pad && (pad[i] < 0 || pad[i + spatial] < 0))) {
-			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel %s in steps %s%s%s", op, graph_value_text(g, x), graph_numbers_text(g, spatial, kernel),
-				graph_numbers_text(g, spatial, stride), pad ? ", padding " : "", pad ? graph_numbers_text(g, 2 * spatial, pad) : "");
+			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel %s in steps %s%s%s", op, graph_value_text(g, x),
+				graph_numbers_text(g, spatial, kernel), graph_numbers_text(g, spatial, stride),
+				pad ? ", padding " : "", pad ? graph_numbers_text(g, 2 * spatial, pad) : "");
 			return false;
 		}
 		dim[i + 2] = windows(g, v->dim[i + 2], pad ? pad[i] + pad[i + spatial] - reach : -1, stride[i], up && pad);
 		if (dim[i + 2] == -1 && v->dim[i + 2] >= 0) {
-			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel of %lld is longer than dimension %d with its padding", op, graph_value_text(g, x), (long long)reach, i + 2);
+			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel of %lld is longer than dimension %d with its padding",
+				op, graph_value_text(g, x), (long long)reach, i + 2);
 			return false;
 		}
 		// torch drops a last window that would begin in the padding behind.
@@ -62,15 +64,16 @@ static bool slide(struct graph *g, const char *op, value x, int spatial, const i
 	return true;
 }
 
-value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, const int64_t *dilation, int64_t group)
+value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad,
+	const int64_t *dilation, int64_t group)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
 	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
 	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group) || !bias_fits(g, b, k.dim[0])) {
-		graph_fail(g, STATUS_FAILED, "Conv of %s in %lld groups over %d dimensions: the shapes do not fit", graph_values_text(g, (value[]){ x, w, b }, 3),
-			(long long)group, spatial);
+		graph_fail(g, STATUS_FAILED, "Conv of %s in %lld groups over %d dimensions: the shapes do not fit",
+			graph_values_text(g, (value[]){ x, w, b }, 3), (long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
@@ -81,7 +84,8 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
 }
 
-value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, int64_t group)
+value op_conv_transpose(
+	struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, int64_t group)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
@@ -90,8 +94,8 @@ value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial,
 	for (int i = 0; fits && i < spatial; i++)
 		fits = stride[i] > 0 && pad[i] >= 0 && pad[i + spatial] >= 0 && k.dim[i + 2] > 0;
 	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[0]) || !bias_fits(g, b, k.dim[1] * group)) {
-		graph_fail(g, STATUS_FAILED, "ConvTranspose of %s in %lld groups over %d dimensions: the shapes do not fit", graph_values_text(g, (value[]){ x, w, b }, 3),
-			(long long)group, spatial);
+		graph_fail(g, STATUS_FAILED, "ConvTranspose of %s in %lld groups over %d dimensions: the shapes do not fit",
+			graph_values_text(g, (value[]){ x, w, b }, 3), (long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * group };
@@ -100,16 +104,22 @@ value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial,
 		char formula[320];
 		const char *name = n < 0 ? graph_symbol_name(g, n) : NULL;
 		if (name && strlen(name) < 200)
-			snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)stride[i], (long long)extra);
-		dim[i + 2] = n >= 0 ? n * stride[i] + extra : name && strlen(name) < 200 ? graph_symbol(g, formula) : graph_unknown(g);
+			snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)stride[i],
+				(long long)extra);
+		dim[i + 2] = n >= 0                  ? n * stride[i] + extra
+			: name && strlen(name) < 200 ? graph_symbol(g, formula)
+						     : graph_unknown(g);
 		if (n >= 0 && dim[i + 2] < 1)
-			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose of %s: nothing is left of dimension %d", graph_values_text(g, (value[]){ x, w }, 2), i + 2);
+			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose of %s: nothing is left of dimension %d",
+				graph_values_text(g, (value[]){ x, w }, 2), i + 2);
 	}
-	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2), ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
+	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2),
+		ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
 	return graph_node(g, "ConvTranspose", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
 }
 
-static value pool(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool up, int count_pad)
+static value pool(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, bool up, int count_pad)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -125,12 +135,14 @@ static value pool(struct graph *g, const char *op, value x, int spatial, const i
 	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
 }
 
-value op_max_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode)
+value op_max_pool(
+	struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode)
 {
 	return pool(g, "MaxPool", x, spatial, kernel, stride, pad, ceil_mode, -1);
 }
 
-value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode, bool count_pad)
+value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
+	bool ceil_mode, bool count_pad)
 {
 	return pool(g, "AveragePool", x, spatial, kernel, stride, pad, ceil_mode, count_pad);
 }
@@ -161,10 +173,12 @@ value op_batch_norm(struct graph *g, value x, value weight, value bias, value me
 	const struct value_info v = *VALUE(g, x);
 	for (int i = 1; i < 5; i++)
 		if (v.rank < 2 || value_rank(g, in[i]) != 1 || (v.dim[1] >= 0 && value_dim(g, in[i], 0) != v.dim[1])) {
-			graph_fail(g, STATUS_FAILED, "BatchNormalization of %s: one number for each channel is needed", graph_values_text(g, in, 5));
+			graph_fail(g, STATUS_FAILED, "BatchNormalization of %s: one number for each channel is needed",
+				graph_values_text(g, in, 5));
 			return NO_VALUE;
 		}
-	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype,
+		v.rank, v.dim);
 }
 
 value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon)
@@ -173,10 +187,12 @@ value op_instance_norm(struct graph *g, value x, value weight, value bias, float
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	if (v.rank < 3 || value_rank(g, weight) != 1 || !bias_fits(g, weight, v.dim[1]) || !bias_fits(g, bias, v.dim[1])) {
-		graph_fail(g, STATUS_FAILED, "InstanceNormalization of %s: one number for each channel is needed", graph_values_text(g, (value[]){ x, weight, bias }, 3));
+		graph_fail(g, STATUS_FAILED, "InstanceNormalization of %s: one number for each channel is needed",
+			graph_values_text(g, (value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
-	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3,
+		(struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
 }
 
 // Over a group of channels and all places at once (Wu and He 2018, https://arxiv.org/abs/1803.08494). GroupNormalization needs
@@ -189,7 +205,8 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 	const struct value_info v = *VALUE(g, x);
 	int64_t channels = v.rank > 2 ? v.dim[1] : 0;
 	if (groups < 1 || channels < 1 || channels % groups) {
-		graph_fail(g, STATUS_BAD_INPUT, "group norm of %s in %lld groups of channels", graph_value_text(g, x), (long long)groups);
+		graph_fail(g, STATUS_BAD_INPUT, "group norm of %s in %lld groups of channels", graph_value_text(g, x),
+			(long long)groups);
 		return NO_VALUE;
 	}
 	float *one = GRAPH_TABLE(g, NULL, groups, 1, float), *zero = GRAPH_TABLE(g, NULL, groups, 1, float);
@@ -201,7 +218,8 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 	value y = op_reshape(g, x, 3, (int64_t[]){ 0, groups, -1 });
 	if (!graph_alive(g, y))
 		return NO_VALUE;
-	y = op_instance_norm(g, y, graph_constant(g, DTYPE_F32, 1, &groups, one), graph_constant(g, DTYPE_F32, 1, &groups, zero), epsilon);
+	y = op_instance_norm(
+		g, y, graph_constant(g, DTYPE_F32, 1, &groups, one), graph_constant(g, DTYPE_F32, 1, &groups, zero), epsilon);
 	y = op_reshape_to(g, y, shape);
 	int64_t each[TENSOR_MAX_RANK] = { channels };
 	for (int i = 1; i < v.rank - 1; i++)
@@ -222,7 +240,8 @@ value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
 	pads[at] = before, pads[at + v.rank] = after;
 	dim[at] = windows(g, v.dim[at], before + after - 1, 1, false);
 	if (dim[at] == -1 && v.dim[at] >= 0) {
-		graph_fail(g, STATUS_BAD_INPUT, "Pad of %s at axis %d by %lld and %lld: nothing is left", graph_value_text(g, x), axis, (long long)before, (long long)after);
+		graph_fail(g, STATUS_BAD_INPUT, "Pad of %s at axis %d by %lld and %lld: nothing is left", graph_value_text(g, x),
+			axis, (long long)before, (long long)after);
 		return NO_VALUE;
 	}
 	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
@@ -236,8 +255,9 @@ static value resize(struct graph *g, value x, value sizes, const char *mode, con
 	int64_t dim[TENSOR_MAX_RANK];
 	bool known_mode = text_is(mode, "nearest") || text_is(mode, "linear") || text_is(mode, "cubic");
 	if (!known_mode || value_rank(g, sizes) != 1 || value_dim(g, sizes, 0) != v.rank) {
-		graph_fail(g, STATUS_FAILED, "Resize of %s by %s, %s: one size for each dimension is needed, and nearest, linear or cubic", graph_value_text(g, x),
-			graph_value_text(g, sizes), mode);
+		graph_fail(g, STATUS_FAILED,
+			"Resize of %s by %s, %s: one size for each dimension is needed, and nearest, linear or cubic",
+			graph_value_text(g, x), graph_value_text(g, sizes), mode);
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, sizes, v.rank, dim);
@@ -246,7 +266,8 @@ static value resize(struct graph *g, value x, value sizes, const char *mode, con
 		same &= dim[i] == v.dim[i];
 	if (same)
 		return x;
-	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", places), ATTR_F("cubic_coeff_a", -0.75f), ATTR_S("nearest_mode", "floor") };
+	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", places),
+		ATTR_F("cubic_coeff_a", -0.75f), ATTR_S("nearest_mode", "floor") };
 	return graph_node(g, "Resize", "", (value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, v.dtype, v.rank, dim);
 }
 

@@ -12,8 +12,8 @@ static value ints_value(struct graph *g, int rank, int count, const int64_t *x)
 	return graph_constant(g, DTYPE_I64, rank, (int64_t[]){ count }, x);
 }
 
-// What Reshape makes of v's dimensions where `dim` says 0, v's own, or -1, the rest; sets *rest to where that stands, -1: nowhere.
-// False: it says something else that is no length.
+// What Reshape makes of v's dimensions where `dim` says 0, v's own, or -1, the rest; sets *rest to where that stands, -1:
+// nowhere. False: it says something else that is no length.
 static bool reshape_wanted(const struct value_info *v, int count, const int64_t *dim, int64_t *out, int *rest)
 {
 	*rest = -1;
@@ -28,9 +28,13 @@ static bool reshape_wanted(const struct value_info *v, int count, const int64_t 
 	return true;
 }
 
-// Products of the numbers before and after, and symbols that stand on one side only: numbers cancel against numbers and symbols against
-// the same symbols.
-struct reshape_sides { int64_t in, out, symbol_in; int symbols_in, symbols_out; bool overflow; };
+// Products of the numbers before and after, and symbols that stand on one side only: numbers cancel against numbers and symbols
+// against the same symbols.
+struct reshape_sides {
+	int64_t in, out, symbol_in;
+	int symbols_in, symbols_out;
+	bool overflow;
+};
 
 static struct reshape_sides reshape_compare(const struct value_info *v, int count, const int64_t *out, int rest)
 {
@@ -63,7 +67,8 @@ static struct reshape_sides reshape_compare(const struct value_info *v, int coun
 
 static value reshape_refused(struct graph *g, value x, int count, const int64_t *dim)
 {
-	graph_fail(g, STATUS_FAILED, "Reshape of %s to %s: it does not fit", graph_value_text(g, x), graph_numbers_text(g, count, dim));
+	graph_fail(g, STATUS_FAILED, "Reshape of %s to %s: it does not fit", graph_value_text(g, x),
+		graph_numbers_text(g, count, dim));
 	return NO_VALUE;
 }
 
@@ -85,13 +90,16 @@ value op_reshape(struct graph *g, value x, int count, const int64_t *dim)
 	if (s.overflow || (known && (rest < 0 ? s.in != s.out : s.out <= 0 || s.in % s.out != 0)))
 		return reshape_refused(g, x, count, dim);
 	if (rest >= 0)
-		out[rest] = known ? s.in / s.out : s.symbols_in == 1 && !s.symbols_out && s.in == s.out ? s.symbol_in : graph_unknown(g);
+		out[rest] = known                                              ? s.in / s.out
+			: s.symbols_in == 1 && !s.symbols_out && s.in == s.out ? s.symbol_in
+									       : graph_unknown(g);
 	bool same = count == v.rank && !memcmp(out, v.dim, (size_t)count * sizeof *out);
 	for (int i = 0; i < count; i++)
 		symbols += out[i] < 0;
-	for (int i = 0; i < count; i++)         // all that is known goes in as numbers
+	for (int i = 0; i < count; i++) // all that is known goes in as numbers
 		given[i] = symbols == 0 || (i == rest && out[i] >= 0 && symbols) ? out[i] : dim[i];
-	return same ? x : graph_node(g, "Reshape", "", (value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count, out);
+	return same ? x
+		    : graph_node(g, "Reshape", "", (value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count, out);
 }
 
 value op_reshape_to(struct graph *g, value x, value shape)
@@ -103,7 +111,8 @@ value op_reshape_to(struct graph *g, value x, value shape)
 	if (graph_ints(g, shape, known, TENSOR_MAX_RANK, &count))
 		return op_reshape(g, x, count, known);
 	if (value_rank(g, shape) != 1 || rank < 0 || rank > TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Reshape of %s by %s: the rank of the new shape is not known", graph_value_text(g, x), graph_value_text(g, shape));
+		graph_fail(g, STATUS_FAILED, "Reshape of %s by %s: the rank of the new shape is not known",
+			graph_value_text(g, x), graph_value_text(g, shape));
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, shape, (int)rank, known);
@@ -186,7 +195,8 @@ value op_concat(struct graph *g, int count, const value *x, int axis)
 		if (constant)
 			memcpy(all + n, some, (size_t)some_count * sizeof *all), n += some_count;
 		if (value_rank(g, x[i]) != first.rank || value_dtype(g, x[i]) != first.dtype) {
-			graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: ranks or types differ", graph_values_text(g, x, count), axis);
+			graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: ranks or types differ",
+				graph_values_text(g, x, count), axis);
 			return NO_VALUE;
 		}
 		for (int k = 0; i && k < first.rank; k++) {
@@ -196,7 +206,8 @@ value op_concat(struct graph *g, int count, const value *x, int axis)
 			else if (dim[k] < 0)
 				dim[k] = d >= 0 ? d : dim[k];
 			else if (d >= 0 && d != dim[k])
-				graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: dimension %d differs", graph_values_text(g, x, count), axis, k);
+				graph_fail(g, STATUS_FAILED, "Concat of %s at axis %d: dimension %d differs",
+					graph_values_text(g, x, count), axis, k);
 		}
 	}
 	if (constant)
@@ -223,9 +234,11 @@ value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end)
 		return x;
 	if (n >= 0) {
 		int64_t b = begin < 0 ? begin + n : begin, e = end == INT64_MAX ? n : end < 0 ? end + n : end;
-		// ONNX cuts what lies outside to the length. Here both are known, and a place that is not there is a wrong calculation.
+		// ONNX cuts what lies outside to the length. Here both are known, and a place that is not there is a wrong
+		// calculation.
 		if (b < 0 || b > e || e > n) {
-			graph_fail(g, STATUS_FAILED, "Slice of %s at axis %d from %lld to %lld", graph_value_text(g, x), axis, (long long)begin, (long long)end);
+			graph_fail(g, STATUS_FAILED, "Slice of %s at axis %d from %lld to %lld", graph_value_text(g, x), axis,
+				(long long)begin, (long long)end);
 			return NO_VALUE;
 		}
 		if (b == 0 && e == n)
@@ -249,7 +262,8 @@ value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
 	if (graph_ints(g, begin, &b, 1, &nb) && graph_ints(g, end, &e, 1, &ne) && nb == 1 && ne == 1)
 		return op_slice(g, x, axis, b, e);
 	if (value_rank(g, begin) != 1 || value_rank(g, end) != 1 || value_dim(g, begin, 0) > 1 || value_dim(g, end, 0) > 1) {
-		graph_fail(g, STATUS_FAILED, "Slice of %s by %s and %s: one begin and one end are needed", graph_value_text(g, x), graph_value_text(g, begin), graph_value_text(g, end));
+		graph_fail(g, STATUS_FAILED, "Slice of %s by %s and %s: one begin and one end are needed", graph_value_text(g, x),
+			graph_value_text(g, begin), graph_value_text(g, end));
 		return NO_VALUE;
 	}
 	// [0, length of some dimension): the result has that dimension.
@@ -262,7 +276,8 @@ value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
 	return slice(g, x, at, begin, end, dim ? dim : graph_unknown(g));
 }
 
-// With graph_form.index32: what is gathered by int64 is gathered by the same numbers in int32. Sizes read off a shape stay as they are.
+// With graph_form.index32: what is gathered by int64 is gathered by the same numbers in int32. Sizes read off a shape stay as
+// they are.
 static value narrow_indices(struct graph *g, value table, value indices)
 {
 	const struct value_info i = *VALUE(g, indices), t = *VALUE(g, table);
@@ -289,7 +304,9 @@ static bool index_outside(struct graph *g, value indices, int64_t length)
 	const struct tensor *c = value_constant(g, indices);
 
 	for (size_t k = 0; c && length >= 0 && k < c->nbytes / dtype_size(c->dtype); k++) {
-		int64_t at = c->dtype == DTYPE_I64 ? ((const int64_t *)c->data)[k] : c->dtype == DTYPE_I32 ? ((const int32_t *)c->data)[k] : 0;
+		int64_t at = c->dtype == DTYPE_I64 ? ((const int64_t *)c->data)[k]
+			: c->dtype == DTYPE_I32    ? ((const int32_t *)c->data)[k]
+						   : 0;
 		if (at >= length || at < -length)
 			return true;
 	}
@@ -304,10 +321,12 @@ value op_gather(struct graph *g, value table, value indices, int axis)
 	const struct value_info t = *VALUE(g, table), i = *VALUE(g, indices);
 	int64_t dim[2 * TENSOR_MAX_RANK], ints[TENSOR_MAX_RANK], index;
 	if (g->failed || t.rank + i.rank - 1 > TENSOR_MAX_RANK || index_outside(g, indices, t.dim[at])) {
-		graph_fail(g, STATUS_FAILED, "Gather from %s by %s at axis %d: an index is outside, or the rank too large", graph_value_text(g, table), graph_value_text(g, indices), axis);
+		graph_fail(g, STATUS_FAILED, "Gather from %s by %s at axis %d: an index is outside, or the rank too large",
+			graph_value_text(g, table), graph_value_text(g, indices), axis);
 		return NO_VALUE;
 	}
-	if (t.rank == 1 && graph_ints(g, table, ints, TENSOR_MAX_RANK, &count) && graph_ints(g, indices, &index, 1, &index_count)) {
+	if (t.rank == 1 && graph_ints(g, table, ints, TENSOR_MAX_RANK, &count) &&
+		graph_ints(g, indices, &index, 1, &index_count)) {
 		index = index < 0 ? index + count : index;
 		if (index >= 0 && index < count)
 			return ints_value(g, i.rank, 1, &ints[index]);
@@ -321,7 +340,8 @@ value op_gather(struct graph *g, value table, value indices, int axis)
 	indices = narrow_indices(g, table, indices);
 	if (!graph_alive(g, indices))
 		return NO_VALUE;
-	return graph_node(g, "Gather", "", (value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype, rank, dim);
+	return graph_node(g, "Gather", "", (value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype,
+		rank, dim);
 }
 
 value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
@@ -335,14 +355,16 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 	for (int k = 0; fits && k < batch_dims; k++)
 		fits = t.dim[k] == i.dim[k] || t.dim[k] < 0 || i.dim[k] < 0;
 	if (!fits) {
-		graph_fail(g, STATUS_FAILED, "GatherND from %s by %s, %d dimensions of a batch: the indices do not fit", graph_value_text(g, x), graph_value_text(g, indices), batch_dims);
+		graph_fail(g, STATUS_FAILED, "GatherND from %s by %s, %d dimensions of a batch: the indices do not fit",
+			graph_value_text(g, x), graph_value_text(g, indices), batch_dims);
 		return NO_VALUE;
 	}
 	for (int k = 0; k < i.rank - 1; k++)
 		dim[rank++] = i.dim[k];
 	for (int k = batch_dims + (int)depth; k < t.rank; k++)
 		dim[rank++] = t.dim[k];
-	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
+	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) },
+		1, t.dtype, rank, dim);
 }
 
 value op_gather_elements(struct graph *g, value x, value indices, int axis)
@@ -355,10 +377,12 @@ value op_gather_elements(struct graph *g, value x, value indices, int axis)
 	for (int k = 0; fits && k < t.rank; k++)
 		fits = k == at || i.dim[k] <= t.dim[k] || t.dim[k] < 0;
 	if (g->failed || !fits) {
-		graph_fail(g, STATUS_FAILED, "GatherElements from %s by %s at axis %d: the indices do not fit", graph_value_text(g, x), graph_value_text(g, indices), axis);
+		graph_fail(g, STATUS_FAILED, "GatherElements from %s by %s at axis %d: the indices do not fit",
+			graph_value_text(g, x), graph_value_text(g, indices), axis);
 		return NO_VALUE;
 	}
-	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype, i.rank, i.dim);
+	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1,
+		t.dtype, i.rank, i.dim);
 }
 
 // What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
@@ -398,7 +422,8 @@ value op_expand(struct graph *g, value x, value shape)
 	int count;
 	bool known = graph_ints(g, shape, ints, TENSOR_MAX_RANK, &count);
 	if (value_rank(g, shape) != 1 || n < 0 || n > TENSOR_MAX_RANK) {
-		graph_fail(g, STATUS_FAILED, "Expand of %s by %s: the rank of the new shape is not known", graph_value_text(g, x), graph_value_text(g, shape));
+		graph_fail(g, STATUS_FAILED, "Expand of %s by %s: the rank of the new shape is not known", graph_value_text(g, x),
+			graph_value_text(g, shape));
 		return NO_VALUE;
 	}
 	int rank = v.rank > (int)n ? v.rank : (int)n;
@@ -409,7 +434,8 @@ value op_expand(struct graph *g, value x, value shape)
 		int64_t to_dim = i < rank - (int)n ? 1 : to[i - (rank - (int)n)];
 		dim[i] = x_dim != 1 ? x_dim : to_dim;
 		if (x_dim >= 0 && x_dim != 1 && to_dim >= 0 && to_dim != 1 && to_dim != x_dim) {
-			graph_fail(g, STATUS_FAILED, "Expand of %s to %s: dimension %d differs", graph_value_text(g, x), graph_shape_text(g, (int)n, to), i);
+			graph_fail(g, STATUS_FAILED, "Expand of %s to %s: dimension %d differs", graph_value_text(g, x),
+				graph_shape_text(g, (int)n, to), i);
 			return NO_VALUE;
 		}
 	}
@@ -460,10 +486,12 @@ value op_range(struct graph *g, value begin, value end, value step)
 	int count;
 	for (int i = 0; i < 3; i++)
 		if (value_rank(g, parts[i]) != 0 || (i == 2 && graph_ints(g, step, &s, 1, &count) && !s)) {
-			graph_fail(g, STATUS_FAILED, "Range of %s: scalars are needed, and a step that is not 0", graph_values_text(g, parts, 3));
+			graph_fail(g, STATUS_FAILED, "Range of %s: scalars are needed, and a step that is not 0",
+				graph_values_text(g, parts, 3));
 			return NO_VALUE;
 		}
-	if (graph_ints(g, begin, &b, 1, &count) && graph_ints(g, end, &e, 1, &count) && graph_ints(g, step, &s, 1, &count) && s > 0 && e >= b && (e - b) / s < 1 << 16) {
+	if (graph_ints(g, begin, &b, 1, &count) && graph_ints(g, end, &e, 1, &count) && graph_ints(g, step, &s, 1, &count) &&
+		s > 0 && e >= b && (e - b) / s < 1 << 16) {
 		n = (e - b + s - 1) / s;
 		ints = ARENA_ARRAY(&g->arena, (size_t)n + 1, int64_t);
 		for (int64_t i = 0; i < n; i++)
@@ -475,8 +503,8 @@ value op_range(struct graph *g, value begin, value end, value step)
 	const struct value_info v = *VALUE(g, end);
 	if (v.kind == VALUE_NODE && text_is(g->nodes[v.node].op, "Squeeze"))
 		for (int i = 0; i < g->symbol_count; i++)
-			if (g->symbol_values[i].id == g->nodes[v.node].inputs[0].id && graph_ints(g, begin, &b, 1, &count) && !b
-				&& graph_ints(g, step, &s, 1, &count) && s == 1)
+			if (g->symbol_values[i].id == g->nodes[v.node].inputs[0].id && graph_ints(g, begin, &b, 1, &count) &&
+				!b && graph_ints(g, step, &s, 1, &count) && s == 1)
 				n = -1 - i;
 	return graph_node(g, "Range", "", parts, 3, NULL, 0, value_dtype(g, begin), 1, &n);
 }
@@ -491,5 +519,6 @@ value op_trilu(struct graph *g, value x, bool upper, int64_t k)
 		graph_fail(g, STATUS_FAILED, "Trilu of %s: it takes matrices", graph_value_text(g, x));
 		return NO_VALUE;
 	}
-	return graph_node(g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
+	return graph_node(
+		g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
 }

@@ -8,7 +8,8 @@
 #include "onnx/inside.h"
 
 const struct operator operators[] = {
-#define X(name, domain, opset, inputs, cost, of_result, of_input) { name, domain, opset, inputs, COST_##cost, of_result, of_input },
+#define X(name, domain, opset, inputs, cost, of_result, of_input) \
+	{ name, domain, opset, inputs, COST_##cost, of_result, of_input },
 	OPERATOR_LIST(X)
 #undef X
 };
@@ -23,7 +24,11 @@ enum {
 	LONG_INTEGERS = BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64),
 };
 
-static const struct { char letter; unsigned types; const char *words; } sets[] = {
+static const struct {
+	char letter;
+	unsigned types;
+	const char *words;
+} sets[] = {
 	{ 'a', FLOATS | INTEGERS | BIT(BOOL), "any type but 8-bit floats" },
 	{ 'b', BIT(BOOL), "bool" },
 	{ 'd', BIT(I8) | BIT(U8) | BIT(I32), "i8, u8 or i32" },
@@ -48,7 +53,7 @@ static const struct { char letter; unsigned types; const char *words; } sets[] =
 };
 
 // The list is in the order of names, then of domains.
-const struct operator *operator_find(const char *name, const char *domain)
+const struct operator* operator_find(const char *name, const char *domain)
 {
 	int low = 0, high = operator_count;
 
@@ -67,7 +72,7 @@ const struct operator *operator_find(const char *name, const char *domain)
 	return NULL;
 }
 
-int operator_inputs(const struct operator *o)
+int operator_inputs(const struct operator* o)
 {
 	int count = 0;
 
@@ -76,7 +81,7 @@ int operator_inputs(const struct operator *o)
 	return count;
 }
 
-bool operator_input(const struct operator *o, int i, struct operator_input *out)
+bool operator_input(const struct operator* o, int i, struct operator_input *out)
 {
 	const char *at = o->inputs;
 
@@ -86,11 +91,12 @@ bool operator_input(const struct operator *o, int i, struct operator_input *out)
 		return false;
 	for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
 		if (sets[k].letter == tolower((unsigned char)*at))
-			*out = (struct operator_input){ sets[k].types, at[1] == '?', isupper((unsigned char)*at) != 0, sets[k].words };
+			*out = (struct operator_input){ sets[k].types, at[1] == '?', isupper((unsigned char)*at) != 0,
+				sets[k].words };
 	return true;
 }
 
-bool operator_takes(const struct operator *o, int i, enum dtype t)
+bool operator_takes(const struct operator* o, int i, enum dtype t)
 {
 	struct operator_input in;
 

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 
-static const struct { const char *word, *what; } words[] = {
+static const struct {
+	const char *word, *what;
+} words[] = {
 #define X(code, word, what) { word, what },
 	PRECISION_LIST(X)
 #undef X
@@ -80,7 +82,8 @@ static enum status unknown(const char *text, size_t n, struct error *err)
 
 	for (int i = 0; i < PRECISION_COUNT; i++)
 		text_addf(&known, "%s%s", i ? ", " : "", words[i].word);
-	enum status s = error_set(err, STATUS_BAD_INPUT, "no precision is called \"%.*s\"; there are %s", (int)n, text, text_get(&known));
+	enum status s =
+		error_set(err, STATUS_BAD_INPUT, "no precision is called \"%.*s\"; there are %s", (int)n, text, text_get(&known));
 	text_done(&known);
 	return s;
 }
@@ -101,8 +104,11 @@ enum status precision_parse(struct precise *out, const char *text, struct error 
 		size_t length = strcspn(++at, ":");
 
 		if (!in_blocks || !take(&p, at, length))
-			return error_set(err, STATUS_BAD_INPUT, in_blocks ? "%s: \"%.*s\" is none of block=16|32|64|128|256, accuracy=0..4, zero=middle|stored, "
-				"head=same|float32" : "%s takes no \":%.*s\"", words[p.precision].word, (int)length, at);
+			return error_set(err, STATUS_BAD_INPUT,
+				in_blocks ? "%s: \"%.*s\" is none of block=16|32|64|128|256, accuracy=0..4, zero=middle|stored, "
+					    "head=same|float32"
+					  : "%s takes no \":%.*s\"",
+				words[p.precision].word, (int)length, at);
 		at += length;
 	}
 	*out = p;

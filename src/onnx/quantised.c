@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers whose activations are integers too. Weights are 8 bits, symmetric, with a scale for each output; activations u8 with
-// one scale and zero point for the tensor.
+// Linear layers whose activations are integers too. Weights are 8 bits, symmetric, with a scale for each output; activations u8
+// with one scale and zero point for the tensor.
 //
-//     int8-dynamic            DynamicQuantizeLinear(x) -> MatMulInteger(q, w) -> Cast -> Mul(scale of x * scales of w) -> Add(bias)
+//     int8-dynamic            DynamicQuantizeLinear(x) -> MatMulInteger(q, w) -> Cast -> Mul(scale of x * scales of w) ->
+//     Add(bias)
 //     .., by the engine       Gemm(x, DequantizeLinear(w)), and the engine quantises x as it comes
 //     .., to judge it         Gemm(DequantizeLinear(DynamicQuantizeLinear(x)), DequantizeLinear(w)): precise.dequantised
 //     int8-static             Gemm(DequantizeLinear(QuantizeLinear(x, range)), DequantizeLinear(w, zeros)) -> Add(bias): QDQ
 //
 // Standard operators of opset 17, which ONNX Runtime finds and fuses as it does its own: three layers of
 // bert-base's size, 128 rows: 53.7 ms with com.microsoft.DynamicQuantizeMatMul, 55.4 with these, 175 in float32 (version 1.31).
-// Products of two activations (attention's) stay float32. Of QDQ ONNX Runtime makes a QGemm only where the weight lies [out, in] with zero
-// points, all 0; behind a Transpose, or without them, it multiplies in float32 (bert-base: slower than without), and so does OpenVINO.
+// Products of two activations (attention's) stay float32. Of QDQ ONNX Runtime makes a QGemm only where the weight lies [out, in]
+// with zero points, all 0; behind a Transpose, or without them, it multiplies in float32 (bert-base: slower than without), and so
+// does OpenVINO.
 #include "onnx/reduced.h"
 
 #include "onnx/inside.h"
@@ -26,15 +28,16 @@ static void quantised_weight(struct graph *g, value stored, int64_t in, int64_t 
 
 	*values = graph_derived(g, stored, in_out ? "int8.transposed" : "int8", &how, DTYPE_I8, 2, (int64_t[]){ out, in });
 	how.kind = RECIPE_ROW_SCALES;
-	*scales = graph_derived(g, stored, in_out ? "int8.transposed.scales" : "int8.scales", &how, DTYPE_F32, 1, (int64_t[]){ out });
+	*scales = graph_derived(
+		g, stored, in_out ? "int8.transposed.scales" : "int8.scales", &how, DTYPE_F32, 1, (int64_t[]){ out });
 }
 
 static value dequantise(struct graph *g, value x, value scale, value zero, int64_t axis)
 {
 	const struct value_info v = *VALUE(g, x);
 
-	return graph_node(g, "DequantizeLinear", "", (value[]){ x, scale, zero }, zero.id ? 3 : 2, (struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, DTYPE_F32,
-		v.rank, v.dim);
+	return graph_node(g, "DequantizeLinear", "", (value[]){ x, scale, zero }, zero.id ? 3 : 2,
+		(struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, DTYPE_F32, v.rank, v.dim);
 }
 
 // x times the transposed w [out, in], which lies as ONNX Runtime finds integers behind it.
@@ -45,7 +48,8 @@ static value float_product(struct graph *g, value x, value w)
 	const int64_t dim[2] = { value_dim(g, x, 0), value_dim(g, w, 0) };
 
 	if (value_rank(g, x) == 2)
-		return graph_node(g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
+		return graph_node(
+			g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
 	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
 }
 
@@ -53,7 +57,8 @@ static value dynamic(struct graph *g, value x, value values, value scales)
 {
 	const struct value_info v = *VALUE(g, x);
 	const int64_t none[1] = { 0 };
-	struct node_output outputs[] = { { NULL, DTYPE_U8, v.rank, v.dim }, { "scale", DTYPE_F32, 0, none }, { "zero", DTYPE_U8, 0, none } };
+	struct node_output outputs[] = { { NULL, DTYPE_U8, v.rank, v.dim }, { "scale", DTYPE_F32, 0, none },
+		{ "zero", DTYPE_U8, 0, none } };
 	value q[3];
 
 	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, outputs, 3, q))
@@ -124,7 +129,7 @@ const char *quantised_why_not(struct graph *g, const char *name)
 
 value quantised_linear(struct graph *g, value x, value stored, const char *name, int64_t in, int64_t out, bool in_out)
 {
-	static const struct linear_range some = { NULL, -1, 1 };         // nothing but the graph's size is wanted
+	static const struct linear_range some = { NULL, -1, 1 }; // nothing but the graph's size is wanted
 	const struct linear_range *range = g->form.ranges ? find_range(g, name) : &some;
 	value values, scales;
 
@@ -144,6 +149,8 @@ void quantised_watch(struct graph *g, value x, value stored)
 	const char *name = quantised_name(g, stored);
 	const int64_t none[1] = { 0 };
 
-	graph_output(g, arena_printf(&g->arena, "low %s", name), graph_node(g, "ReduceMin", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
-	graph_output(g, arena_printf(&g->arena, "high %s", name), graph_node(g, "ReduceMax", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
+	graph_output(g, arena_printf(&g->arena, "low %s", name),
+		graph_node(g, "ReduceMin", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
+	graph_output(g, arena_printf(&g->arena, "high %s", name),
+		graph_node(g, "ReduceMax", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
 }

@@ -36,7 +36,9 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 {
 	const struct precise *p = &g->form.precise;
 	const struct value_info v = *VALUE(g, x);
-	struct recipe how = { .kind = RECIPE_BLOCK_VALUES, .bits = bits, .block = p->block, .asymmetric = p->asymmetric, .in_out = in_out };
+	struct recipe how = {
+		.kind = RECIPE_BLOCK_VALUES, .bits = bits, .block = p->block, .asymmetric = p->asymmetric, .in_out = in_out
+	};
 	int64_t blocks = (in + p->block - 1) / p->block, row = (blocks * bits + 7) / 8;
 	struct text word = { 0 };
 	value w[4] = { x, NO_VALUE, NO_VALUE, NO_VALUE };
@@ -62,7 +64,8 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = v.dim[i];
 	dim[v.rank - 1] = out;
-	struct attribute at[] = { ATTR_I("K", in), ATTR_I("N", out), ATTR_I("bits", bits), ATTR_I("block_size", p->block), ATTR_I("accuracy_level", p->accuracy) };
+	struct attribute at[] = { ATTR_I("K", in), ATTR_I("N", out), ATTR_I("bits", bits), ATTR_I("block_size", p->block),
+		ATTR_I("accuracy_level", p->accuracy) };
 	return graph_node(g, "MatMulNBits", DOMAIN_MICROSOFT, w, count, at, 5, v.dtype, v.rank, dim);
 }
 
@@ -92,11 +95,12 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 		dim[i] = v.dim[i];
 	dim[v.rank - 1] = out;
 	for (int i = 0; i < v.rank - 1; i++)
-		op_dim(g, x, i);                                 // so that the way back is known
+		op_dim(g, x, i); // so that the way back is known
 	value rows = g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x;
 	if (!graph_alive(g, rows))
 		return true;
-	*y = quantised ? quantised_linear(g, rows, stored, name, in, out, in_out) : matmul_bits(g, rows, stored, bits, in, out, in_out);
+	*y = quantised ? quantised_linear(g, rows, stored, name, in, out, in_out)
+		       : matmul_bits(g, rows, stored, bits, in, out, in_out);
 	if (b.id && !g->failed)
 		*y = op_add(g, *y, b);
 	if (g->form.linear == LINEAR_GEMM && !g->failed)
@@ -109,6 +113,7 @@ void convolution_left_out(struct graph *g, value w)
 	enum precision p = g->form.precise.precision;
 	value stored = graph_stored(g, w);
 
-	if (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS)
+	if (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS ||
+		p == PRECISION_INT4_WEIGHTS)
 		graph_leave_out(g, VALUE(g, stored.id ? stored : w)->name, "a convolution: only linear layers are quantised");
 }

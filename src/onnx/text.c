@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as text: one line an input, initializer, node and output. For golden tests and `assay build --text`.
-//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, behind the first
+//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, behind the
+//   first
 #include "onnx/inside.h"
 
 const char *graph_form_text(struct arena *a, const struct graph_form *f)
@@ -14,11 +15,15 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 	static const char *const heads[] = { "", " head-stored" };
 	const struct precise *p = &f->precise;
 	const char *dequantised = p->dequantised ? " dequantised" : "";
-	const char *precise = !p->precision ? "" : p->block == 0 ? arena_printf(a, " %s%s", precision_word(p->precision), p->by_engine ? " activations-by-engine" : "")
-		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy, p->asymmetric ? " zero-points" : "", heads[p->float_head]);
+	const char *precise = !p->precision ? ""
+		: p->block == 0
+		? arena_printf(a, " %s%s", precision_word(p->precision), p->by_engine ? " activations-by-engine" : "")
+		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy,
+			  p->asymmetric ? " zero-points" : "", heads[p->float_head]);
 
-	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear], attention[f->attention], gelu[f->gelu],
-		norm[f->norm], cache[f->cache], f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "", precise, dequantised);
+	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear],
+		attention[f->attention], gelu[f->gelu], norm[f->norm], cache[f->cache], f->index32 ? " index32" : "",
+		f->sine_tables ? " sine-tables" : "", precise, dequantised);
 }
 
 static void add_shape(const struct graph *g, int rank, const int64_t *dim, struct text *out)

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Messages, texts, blobs and packed numbers are WIRE_BYTES. Groups are older than messages within messages; no field of ONNX is one,
-// and every reader skips those that it does not know.
+// Messages, texts, blobs and packed numbers are WIRE_BYTES. Groups are older than messages within messages; no field of ONNX is
+// one, and every reader skips those that it does not know.
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_GROUP_END = 4, WIRE_32 = 5 };
 
 // Of one pass over a file. Fields may be two bytes long, and a file gigabytes; a graph of 100,000 nodes has some million.
@@ -18,15 +18,15 @@ struct wire {
 };
 struct wire_field {
 	unsigned number, kind;
-	uint64_t varint;                     // of WIRE_VARINT
-	struct wire bytes;                   // of WIRE_BYTES, WIRE_64 and WIRE_32; of others empty
-	uint32_t skipped;                    // fields in it, of WIRE_GROUP
+	uint64_t varint;   // of WIRE_VARINT
+	struct wire bytes; // of WIRE_BYTES, WIRE_64 and WIRE_32; of others empty
+	uint32_t skipped;  // fields in it, of WIRE_GROUP
 };
 enum wire_got { WIRE_END, WIRE_FIELD, WIRE_DAMAGED };
 
 bool wire_varint(struct wire *w, uint64_t *out);
-// The next field, and behind it. What protobuf's own readers refuse is damaged: a key of more than 32 bits or with the number 0, a
-// value beyond the end, a group that does not end, or one in 100 others.
+// The next field, and behind it. What protobuf's own readers refuse is damaged: a key of more than 32 bits or with the number 0,
+// a value beyond the end, a group that does not end, or one in 100 others.
 enum wire_got wire_next(struct wire *w, struct wire_field *out);
 
 #endif

@@ -8,7 +8,10 @@
 
 #include "onnx.pb-c.h"
 
-struct writer { struct graph *g; struct arena *a; };
+struct writer {
+	struct graph *g;
+	struct arena *a;
+};
 
 static char *copy(struct writer *w, const char *s)
 {
@@ -195,7 +198,8 @@ enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struc
 	size_t size = onnx__model_proto__get_packed_size(&model);
 	if (size > INT_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,
-			"the graph takes %zu bytes without its weights: assay writes it as one protobuf message, which holds 2 GiB",
+			"the graph takes %zu bytes without its weights: assay writes it as one protobuf message, which holds 2 "
+			"GiB",
 			size);
 	uint8_t *data = arena_alloc(w.a, size + 1);
 	onnx__model_proto__pack(&model, data);

@@ -34,13 +34,14 @@ static enum status claim(struct cell_result *out, struct store *store, struct ar
 	size_t count = earlier_count + (last->count > 0);
 
 	r->against_float32_claim = compare_word(COMPARE_CANNOT_TELL);
-	r->against_float32_why = arena_printf(a, "%zu process%s in float32 and %zu in %s; %d of each are needed", base_count, base_count == 1 ? "" : "es", count,
-		r->precision, COMPARE_LEAST);
+	r->against_float32_why = arena_printf(a, "%zu process%s in float32 and %zu in %s; %d of each are needed", base_count,
+		base_count == 1 ? "" : "es", count, r->precision, COMPARE_LEAST);
 	if (base_count < COMPARE_LEAST || count < COMPARE_LEAST || compare_unpaired(base, base_count, own, count, 0, &c, NULL))
 		return STATUS_OK;
 	r->against_float32_claim = compare_word(c.verdict);
-	r->against_float32_why = arena_printf(a, "%zu processes in float32 and %zu in %s: ratio %.3f, 99 %% interval %.3f to %.3f", base_count, count, r->precision,
-		c.ratio, c.low, c.high);
+	r->against_float32_why =
+		arena_printf(a, "%zu processes in float32 and %zu in %s: ratio %.3f, 99 %% interval %.3f to %.3f", base_count,
+			count, r->precision, c.ratio, c.low, c.high);
 	return STATUS_OK;
 }
 

@@ -19,7 +19,10 @@ struct member {
 	bool works, granted;
 };
 
-struct queued { struct crew_event event; struct queued *next; };
+struct queued {
+	struct crew_event event;
+	struct queued *next;
+};
 
 struct crew {
 	pthread_mutex_t mutex;
@@ -28,13 +31,13 @@ struct crew {
 	size_t count;
 	struct queued *first, **last;
 	int wake;
-	volatile sig_atomic_t *stop;         // the caller's
-	volatile sig_atomic_t stopped;       // the steps'
+	volatile sig_atomic_t *stop;   // the caller's
+	volatile sig_atomic_t stopped; // the steps'
 };
 
 static void on_wake(int signal_number)
 {
-	(void)signal_number;                 // it is enough that a sleep ends
+	(void)signal_number; // it is enough that a sleep ends
 }
 
 enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *stop, struct error *err)
@@ -54,7 +57,7 @@ enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *st
 	c->stop = stop;
 	c->count = lines;
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGURG, &action, NULL);    // without SA_RESTART
+	sigaction(SIGURG, &action, NULL); // without SA_RESTART
 	*out = c;
 	return STATUS_OK;
 }

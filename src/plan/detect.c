@@ -34,8 +34,8 @@ struct probes {
 	size_t driver_count;
 };
 
-// Which platforms are wanted: all, those named, or what some targets and their fallbacks need. For targets a route is asked only where
-// it could serve: the chosen one, else the first that has a device. Nobody waits for browsers who asked for the processor.
+// Which platforms are wanted: all, those named, or what some targets and their fallbacks need. For targets a route is asked only
+// where it could serve: the chosen one, else the first that has a device. Nobody waits for browsers who asked for the processor.
 struct wanted {
 	const char *const *names;
 	size_t count;
@@ -169,7 +169,8 @@ static size_t add_devices(json_t *devices, const struct platform *p, const struc
 
 	json_array_foreach(json_object_get(probe, "devices"), i, device)
 	{
-		const char *provider = json_string_value(json_object_get(device, "provider")), *name = json_string_value(json_object_get(device, "name"));
+		const char *provider = json_string_value(json_object_get(device, "provider")),
+			   *name = json_string_value(json_object_get(device, "name"));
 		if (!text_is(provider, r->provider) || !name || platform_route(p, name) != r)
 			continue;
 		json_t *own = json_copy(device);
@@ -189,10 +190,11 @@ static const char *other_devices(struct arena *a, const struct route *r, const j
 	const json_t *d;
 	size_t i;
 
-	json_array_foreach(json_object_get(probe, "devices"), i, d)
-		if (text_is(json_string_value(json_object_get(d, "provider")), r->provider))
-			text_addf(&names, "%s%s", names.length ? ", " : "", json_string_value(json_object_get(d, "name")));
-	const char *out = names.length ? arena_printf(a, "no device %s; %s has %s here", r->device, r->provider, text_get(&names)) : NULL;
+	json_array_foreach(json_object_get(probe, "devices"), i,
+		d) if (text_is(json_string_value(json_object_get(d, "provider")), r->provider))
+		text_addf(&names, "%s%s", names.length ? ", " : "", json_string_value(json_object_get(d, "name")));
+	const char *out =
+		names.length ? arena_printf(a, "no device %s; %s has %s here", r->device, r->provider, text_get(&names)) : NULL;
 	text_done(&names);
 	return out;
 }
@@ -202,7 +204,8 @@ static const char *reason_of(struct arena *a, const struct route *r, const json_
 	const char *own = json_string_value(json_object_get(json_object_get(probe, "absent"), r->provider));
 	const char *whole = json_string_value(json_object_get(probe, "reason"));
 	// Of the very device ("openvino:NPU"), where the engine tells.
-	const char *device = json_string_value(json_object_get(json_object_get(probe, "absent"), arena_printf(a, "%s:%s", r->provider, r->device)));
+	const char *device = json_string_value(
+		json_object_get(json_object_get(probe, "absent"), arena_printf(a, "%s:%s", r->provider, r->device)));
 	const char *other = device ? device : other_devices(a, r, probe);
 	return own ? own : whole ? whole : other ? other : "the engine lists no device for it";
 }
@@ -226,9 +229,11 @@ static void put_absent_words(json_t *absent, struct arena *a, const struct route
 	const char *provider, *word;
 	json_t *why;
 
-	json_object_foreach(json_object_get(probe, "absent"), provider, why) {
+	json_object_foreach(json_object_get(probe, "absent"), provider, why)
+	{
 		word = strchr(provider, ':');
-		if (word && (size_t)(word - provider) == strlen(r->provider) && !strncmp(provider, r->provider, strlen(r->provider)))
+		if (word && (size_t)(word - provider) == strlen(r->provider) &&
+			!strncmp(provider, r->provider, strlen(r->provider)))
 			json_object_set(absent, arena_strdup(a, word + 1), why);
 	}
 }
@@ -249,7 +254,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
 	struct arena a = { 0 };
-	const struct route *first = NULL;                    // the first that has a device
+	const struct route *first = NULL; // the first that has a device
 	enum verdict verdict = VERDICT_UNAVAILABLE;
 	size_t routes = 0;
 
@@ -258,7 +263,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	for (const struct route *r = p->routes; r->engine; r++) {
 		const struct probe *probe = find_probe(probes, r);
 		if (!probe)
-			continue;                                // nobody asked, or too many builds
+			continue; // nobody asked, or too many builds
 		if (add_devices(devices, p, r, probe->answer)) {
 			first = first ? first : r;
 			put_absent_words(absent, &a, r, probe->answer);
@@ -267,14 +272,16 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 		const char *why = reason_of(&a, r, probe->answer);
 		verdict = weaker(verdict, verdict_find(json_string_value(json_object_get(probe->answer, "verdict"))));
 		json_object_set_new(absent, r->device, json_string(why));
-		text_addf(&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
+		text_addf(
+			&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);
 	}
 	const struct probe *probe = find_probe(probes, first ? first : p->routes);
 	if (first) {
 		json_object_set(features, "engine_version", json_object_get(probe->answer, "version"));
 		json_object_set(features, "library", json_object_get(probe->answer, "library"));
 	}
-	json_object_set_new(features, "default_options", (first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
+	json_object_set_new(features, "default_options",
+		(first ? first : p->routes)->options ? json_string((first ? first : p->routes)->options) : json_null());
 	json_object_set_new(features, "absent_routes", absent);
 	json_t *facts = facts_of(p->name, source);
 	if (!first && verdict == VERDICT_UNAVAILABLE)
@@ -299,7 +306,7 @@ static json_t *detect_wanted(const struct wanted *wanted, const struct machine *
 	probe_all(&probes, wanted);
 	for (size_t i = 0; i < probes.driver_count; i++)
 		json_object_set_new(drivers, probes.drivers[i].name, probes.drivers[i].answer);
-	for (int extra = 0; extra < 2; extra++)                  // the eight first, whatever the table's order
+	for (int extra = 0; extra < 2; extra++) // the eight first, whatever the table's order
 		for (size_t i = 0; i < platform_count(); i++)
 			if (wants(wanted, platform_get(i)) && extra == ((platform_get(i)->flags & PLATFORM_EXTRA) != 0))
 				json_array_append_new(out, platform_json(platform_get(i), &probes, &source));
@@ -318,9 +325,8 @@ json_t *detect_platforms(const struct target *targets, size_t count, bool fallba
 	json_t *out = detect_wanted(&some, &machine, &a), *platform, *device;
 	size_t i, k;
 	// Each run keeps what was found; every operator that a browser's WebNN takes would be most of the database.
-	json_array_foreach(out, i, platform)
-		json_array_foreach(json_object_get(platform, "devices"), k, device)
-			json_object_del(device, "facts");
+	json_array_foreach(out, i, platform) json_array_foreach(json_object_get(platform, "devices"), k, device)
+		json_object_del(device, "facts");
 	arena_done(&a);
 	return out;
 }
@@ -331,7 +337,8 @@ json_t *detect_some(const char *const *names, size_t count)
 	struct machine machine;
 	const struct wanted wanted = { .names = names, .count = count };
 	machine_detect(&machine, &a);
-	json_t *out = json_pack("{s:o, s:o}", "machine", machine_json(&machine), "platforms", detect_wanted(&wanted, &machine, &a));
+	json_t *out =
+		json_pack("{s:o, s:o}", "machine", machine_json(&machine), "platforms", detect_wanted(&wanted, &machine, &a));
 	arena_done(&a);
 	return out;
 }
@@ -345,7 +352,8 @@ static int64_t last_level_bytes(const json_t *caches, int threads)
 
 	json_array_foreach(caches, i, one)
 	{
-		const int64_t each = json_integer_value(json_object_get(one, "bytes")), shared = json_integer_value(json_object_get(one, "shared_by_threads"));
+		const int64_t each = json_integer_value(json_object_get(one, "bytes")),
+			      shared = json_integer_value(json_object_get(one, "shared_by_threads"));
 		const int64_t sum = each * (shared > 0 ? (threads + shared - 1) / shared : 1);
 
 		all = sum > all ? sum : all;
@@ -376,9 +384,10 @@ enum status detect_bandwidth(json_t **out, struct error *err)
 	const uint64_t wanted = cache > 0 ? 4 * (uint64_t)cache : 64 << 20, most = (uint64_t)m.memory_available_bytes / 4 / 3;
 	const uint64_t each = wanted < (16 << 20) ? 16 << 20 : wanted;
 	const uint64_t array = most && each > most ? most : each;
-	json_t *json = json_pack("{s:i, s:I, s:I, s:b}", "threads", m.usable_cpus, "array_bytes", (json_int_t)array, "cache_bytes", (json_int_t)cache,
-		"cache_known", cache > 0);
-	enum status st = b ? bandwidth_measure(b, BANDWIDTH_TRIAD, m.usable_cpus, 3 * array, 2, err) : error_set(err, STATUS_NO_MEMORY, "no memory");
+	json_t *json = json_pack("{s:i, s:I, s:I, s:b}", "threads", m.usable_cpus, "array_bytes", (json_int_t)array,
+		"cache_bytes", (json_int_t)cache, "cache_known", cache > 0);
+	enum status st = b ? bandwidth_measure(b, BANDWIDTH_TRIAD, m.usable_cpus, 3 * array, 2, err)
+			   : error_set(err, STATUS_NO_MEMORY, "no memory");
 	if (!st)
 		json_object_set_new(json, "triad", bandwidth_json(b));
 	if (!st)

@@ -19,10 +19,16 @@ static void set_key(struct fallback *f)
 		f->attempt.first_key = f->attempt.key;
 }
 
-void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q,
-	const json_t *platforms)
+void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model *m, const struct target *t,
+	const struct question *q, const json_t *platforms)
 {
-	*f = (struct fallback){ .arena = a, .model = m, .asked = t, .question = q, .platforms = platforms, .target = *t, .now = *q,
+	*f = (struct fallback){ .arena = a,
+		.model = m,
+		.asked = t,
+		.question = q,
+		.platforms = platforms,
+		.target = *t,
+		.now = *q,
 		.attempt = { .requested = t->platform->name, .number = 1, .fallback_of = ROW_NONE } };
 	set_key(f);
 }
@@ -36,10 +42,22 @@ static bool is_refused(const struct fallback *f, enum verdict v, const struct ro
 static bool gave_nothing(enum verdict v)
 {
 	switch (v) {
-	case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: case VERDICT_TIMEOUT: case VERDICT_CRASHED: case VERDICT_FAILED:
-	case VERDICT_FELL_BACK: case VERDICT_NOT_ASKED:
+	case VERDICT_UNAVAILABLE:
+	case VERDICT_UNSUPPORTED:
+	case VERDICT_NO_MEMORY:
+	case VERDICT_TIMEOUT:
+	case VERDICT_CRASHED:
+	case VERDICT_FAILED:
+	case VERDICT_FELL_BACK:
+	case VERDICT_NOT_ASKED:
 		return true;
-	case VERDICT_RIGHT: case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_UNJUDGED: case VERDICT_COMPILES: case VERDICT_INTERRUPTED: case VERDICT_COUNT:
+	case VERDICT_RIGHT:
+	case VERDICT_WRONG:
+	case VERDICT_LOSSY:
+	case VERDICT_UNJUDGED:
+	case VERDICT_COMPILES:
+	case VERDICT_INTERRUPTED:
+	case VERDICT_COUNT:
 		break;
 	}
 	return false;
@@ -73,7 +91,9 @@ static enum status next_platform(struct fallback *f, const char **left_out, stru
 		return STATUS_OK;
 	const struct route *r = f->target.route;
 	if (backend_check_options(route_backend(r), route_provider(r), theirs, NULL) == STATUS_OK)
-		f->target.options = f->target.options && *f->target.options ? arena_printf(f->arena, "%s,%s", f->target.options, theirs) : theirs;
+		f->target.options = f->target.options && *f->target.options
+			? arena_printf(f->arena, "%s,%s", f->target.options, theirs)
+			: theirs;
 	else
 		*left_out = arena_printf(f->arena, "; without the options %s, which its engine does not take", theirs);
 	f->target.user_options = theirs;
@@ -101,7 +121,8 @@ enum status fallback_next(struct fallback *f, enum verdict v, const struct row *
 		if (st != STATUS_OK)
 			return st;
 		if (last != f->now.batch)
-			also = arena_printf(f->arena, "%s; with the batch that was asked for: %lld", also, (long long)f->now.batch);
+			also = arena_printf(
+				f->arena, "%s; with the batch that was asked for: %lld", also, (long long)f->now.batch);
 	}
 	f->attempt.number++;
 	f->attempt.reason = arena_printf(f->arena, "%s%s", reason, also);
@@ -123,19 +144,29 @@ static const char *cost(struct arena *a, const struct row *r)
 
 const char *fallback_line(struct arena *a, const char *platform, enum verdict v, const struct row *r)
 {
-	const char *batch = text_is(platform, r->requested) && r->attempt > 1 ? arena_printf(a, " with a batch of %lld", (long long)r->batch) : "";
-	const char *out = text_is(platform, r->requested) ? arena_printf(a, "%s%s: %s", platform, batch, verdict_word(v))
-							   : arena_printf(a, "%s instead of %s: %s", platform, r->requested, verdict_word(v));
+	const char *batch = text_is(platform, r->requested) && r->attempt > 1
+		? arena_printf(a, " with a batch of %lld", (long long)r->batch)
+		: "";
+	const char *out = text_is(platform, r->requested)
+		? arena_printf(a, "%s%s: %s", platform, batch, verdict_word(v))
+		: arena_printf(a, "%s instead of %s: %s", platform, r->requested, verdict_word(v));
 
 	if (!isnan(r->latency_ms) && v != VERDICT_WRONG && v != VERDICT_FELL_BACK)
-		out = arena_printf(a, "%s, %.*f ms%s", out, r->latency_ms < 1 ? 3 : r->latency_ms < 10 ? 2 : 1, r->latency_ms, cost(a, r));
+		out = arena_printf(a, "%s, %.*f ms%s", out,
+			r->latency_ms < 1            ? 3
+				: r->latency_ms < 10 ? 2
+						     : 1,
+			r->latency_ms, cost(a, r));
 	else if (r->cause)
 		out = arena_printf(a, "%s: %s", out, r->cause);
 	if (r->actual && !text_is(r->actual, platform))
 		out = arena_printf(a, "%s; it ran on %s", out, r->actual);
 	const char *qualifiers = row_qualifiers(a, r, QUALIFY_ALL & ~QUALIFY_DEVICE);
-	const char *device = text_is(r->engine, "null") && !text_is(platform, "null") ? "the null engine stood in: nothing was computed" : row_qualifiers(a, r, QUALIFY_DEVICE);
+	const char *device = text_is(r->engine, "null") && !text_is(platform, "null")
+		? "the null engine stood in: nothing was computed"
+		: row_qualifiers(a, r, QUALIFY_DEVICE);
 	if (qualifiers || device)
-		out = arena_printf(a, "%s (%s%s%s)", out, qualifiers ? qualifiers : "", qualifiers && device ? ", " : "", device ? device : "");
+		out = arena_printf(a, "%s (%s%s%s)", out, qualifiers ? qualifiers : "", qualifiers && device ? ", " : "",
+			device ? device : "");
 	return out;
 }

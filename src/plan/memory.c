@@ -15,9 +15,9 @@ struct asking {
 	const struct checkpoint *c;
 	const struct question *q;
 	const struct target *target;
-	const char *golden;                  // where inputs come from: named, or of the folder itself; NULL: they are synthetic
+	const char *golden; // where inputs come from: named, or of the folder itself; NULL: they are synthetic
 	struct machine machine;
-	double deadline_ms;                  // no more is looked for then
+	double deadline_ms; // no more is looked for then
 };
 
 // With `layers` of the model; 0: all. UNSUPPORTED when it has fewer.
@@ -107,9 +107,11 @@ static const char *offer(struct asking *x, struct arena *a, const char *options)
 			out = arena_printf(a, "; --layers %lld would need %s", (long long)layers, needed(x, a, &p));
 	}
 	const char *with = options && *options ? arena_printf(a, "%s,%s", options, smaller) : smaller;
-	if (!(options && strstr(options, "precision=")) && backend_check_options(route_backend(r), route_provider(r), smaller, NULL) == STATUS_OK && fits(x, x->q->layers, with, &p))
-		out = arena_printf(a, "%s%s --options %s %s%s", out, *out ? "," : ";", smaller, *out ? "" : "would need ",
-			needed(x, a, &p));
+	if (!(options && strstr(options, "precision=")) &&
+		backend_check_options(route_backend(r), route_provider(r), smaller, NULL) == STATUS_OK &&
+		fits(x, x->q->layers, with, &p))
+		out = arena_printf(
+			a, "%s%s --options %s %s%s", out, *out ? "," : ";", smaller, *out ? "" : "would need ", needed(x, a, &p));
 	return arena_printf(a, "%s; --force tries it all the same", out);
 }
 
@@ -128,7 +130,8 @@ static void refuse(struct plan_memory *out, enum verdict why, const char *words)
 	out->refused = words;
 }
 
-void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
+void plan_memory(
+	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
 {
 	const double begin = clock_ms(), timeout_s = plan_timeout_s(q);
 	struct asking x = { .q = q, .target = t, .deadline_ms = begin + timeout_s * 1000 };

@@ -135,7 +135,7 @@ static bool is_marked(const char *path)
 	struct shard shard = { 0 };
 	struct weight *weights;
 	size_t count;
-	struct error ignored = { 0 };        // not a safetensors file
+	struct error ignored = { 0 }; // not a safetensors file
 
 	bool marked = text_ends(path, ".safetensors") &&
 		safetensors_open(&a, path, &shard, &weights, &count, &ignored) == STATUS_OK && shard.synthetic;
@@ -143,8 +143,8 @@ static bool is_marked(const char *path)
 	return marked;
 }
 
-// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse. What assay
-// writes names a handful of files; of a graph that names thousands none is opened.
+// Of a user's .onnx file: how many bytes, and are they those that assay made up? What cannot be read is the engine's to refuse.
+// What assay writes names a handful of files; of a graph that names thousands none is opened.
 static void look_into(struct plan_model *m)
 {
 	struct arena passing = { 0 };
@@ -154,7 +154,8 @@ static void look_into(struct plan_model *m)
 	const uint8_t *map;
 	size_t nbytes, count;
 
-	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK && outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
+	if (file_map(&passing, m->path, &map, &nbytes, &ignored) == STATUS_OK &&
+		outline_weights(&weights, map, nbytes, &ignored) == STATUS_OK) {
 		m->weight_bytes = weights.nbytes;
 		m->shortened = weights.layers > 0;
 		model_files(m->path, &passing, &files, &count);
@@ -166,14 +167,17 @@ static void look_into(struct plan_model *m)
 
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
-	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
+	struct plan_model m = {
+		.model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true
+	};
 	struct error why = { 0 };
 	struct checkpoint c;
 
 	if (q->golden && q->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
 	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
-		return error_set(err, STATUS_BAD_INPUT, "--golden has the shapes of the file: no batch, length or size of images can be asked for");
+		return error_set(err, STATUS_BAD_INPUT,
+			"--golden has the shapes of the file: no batch, length or size of images can be asked for");
 	// One that cannot be read is the caller's mistake, told before anything is a row.
 	enum status s = q->golden ? golden_check(q->golden, err) : STATUS_OK;
 	if (s != STATUS_OK)
@@ -203,8 +207,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	return STATUS_OK;
 }
 
-enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
-	struct error *err)
+enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
+	void *context, struct error *err)
 {
 	struct digest_watch watch = { .progress = progress, .context = context };
 	char *identity = arena_alloc(a, 65), *fingerprint = arena_alloc(a, 65);
@@ -216,7 +220,7 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 	if (m->identity && text_is(fingerprint, m->fingerprint))
 		return STATUS_OK;
 	if (!m->refused && (s = model_identity(identity, m->hub.path, &watch, err))) {
-		m->identity = digest_unknown(a);         // what it was before says nothing of it now
+		m->identity = digest_unknown(a); // what it was before says nothing of it now
 		m->fingerprint = NULL;
 		return s;
 	}
@@ -251,7 +255,8 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	if (m->refused)
 		return STATUS_OK;
 	if (m->path || !m->makes_weights) {
-		cache_trim(cache_limit, &removed, NULL);         // of what earlier cells left; a cache that is only readable is good enough
+		cache_trim(
+			cache_limit, &removed, NULL); // of what earlier cells left; a cache that is only readable is good enough
 		return STATUS_OK;
 	}
 	options.progress = progress;
@@ -292,8 +297,10 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.synthetic = m->synthetic,
 		.is_static = q->is_static,
 		.is_dynamic = q->is_dynamic,
-		.no_fallback = q->no_fallback, .allow_fallback = q->allow_fallback,
-		.no_explain = q->no_explain, .profile = q->profile,
+		.no_fallback = q->no_fallback,
+		.allow_fallback = q->allow_fallback,
+		.no_explain = q->no_explain,
+		.profile = q->profile,
 		.timeout_s = plan_timeout_s(q),
 		.quiet_wait_s = q->quiet_wait_s,
 		.memory_bytes = q->memory_bytes,
@@ -325,9 +332,10 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, refused_identity(m, a));
 	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
-	hash_add_text(&h, arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
-				  (long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
-				  (unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
+	hash_add_text(&h,
+		arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
+			(long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
+			(unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
 	if (c->new_tokens > 0)
 		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
 	if (c->is_dynamic)
@@ -398,8 +406,8 @@ static const char *const *with_all(struct arena *a, const char *const *words, si
 	return out;
 }
 
-enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count, const char *options,
-	struct error *err)
+enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
+	const char *options, struct error *err)
 {
 	static const char *const cpu = "cpu";
 	if (word_count == 0) {
@@ -468,7 +476,7 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 			json_array_foreach(devices, n, d)
 			{
 				const char *name = json_string_value(json_object_get(d, "name"));
-				if (json_is_true(json_object_get(d, "compiles_only")))       // taken only when it is asked for by name
+				if (json_is_true(json_object_get(d, "compiles_only"))) // taken only when it is asked for by name
 					continue;
 				if (!device || text_is(name, t->platform->routes[0].device))
 					device = name;
@@ -508,7 +516,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 	r->tried = c->platform;
 	r->attempt = c->attempt > 0 ? c->attempt : 1;
 	r->fallback_of = c->attempt > 1 ? c->fallback_of : ROW_NONE;
-	if (c->fallback_reason)              // else what the child said of what its platform left
+	if (c->fallback_reason) // else what the child said of what its platform left
 		r->fallback_reason = c->fallback_reason;
 	r->revision = m->hub.revision;
 	r->verdict = verdict_word(v);
@@ -538,8 +546,8 @@ static enum status hold_against(struct row *r, struct store *store, struct arena
 	return s;
 }
 
-enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
+enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q,
+	const struct plan_memory *memory, const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
 {
 	*task = (struct plan_task){ .model = m, .target = t, .question = q, .memory = memory, .row = ROW_NONE };
 	plan_cell(&task->cell, m, t, q);
@@ -550,13 +558,14 @@ enum status plan_begin(struct plan_task *task, const struct plan_model *m, const
 	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
 }
 
-enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_measure(
+	const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	const struct plan_model *m = task->model;
 	const struct target *t = task->target;
 	const struct plan_memory *memory = task->memory;
 	const struct cell *c = &task->cell;
-	struct cell planned = *c;               // with the time that planning took
+	struct cell planned = *c; // with the time that planning took
 	enum status s = STATUS_OK;
 
 	if (memory)
@@ -575,7 +584,8 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 		return s;
 	fill_row(&out->row, m, c, task->question, out->verdict, task->key);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
-		out->row.hint = arena_printf(a, "`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
+		out->row.hint = arena_printf(a,
+			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = task->row;
@@ -586,7 +596,8 @@ enum status plan_measure(const struct plan_task *task, const struct cell_watch *
 	return STATUS_OK;
 }
 
-enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_finish(
+	const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err)
 {
 	enum status s = STATUS_OK;
 
@@ -597,8 +608,9 @@ enum status plan_finish(const struct plan_task *task, struct store *store, struc
 	return s == STATUS_OK && store ? store_finished(store, out, err) : s;
 }
 
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q,
+	const struct plan_memory *memory, const struct plan_try *try, struct store *store, const struct cell_watch *watch,
+	struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct plan_task task;
 	enum status s = plan_begin(&task, m, t, q, memory, try, store, a, err);

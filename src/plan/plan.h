@@ -18,44 +18,44 @@
 #include "run/cell.h"
 #include "store/store.h"
 
-struct question {                            // zero is the default of every member
+struct question { // zero is the default of every member
 	int64_t batch, sequence, runs, layers;
-	int64_t prompt_tokens, new_tokens;   // generate; new_tokens 0: one forward pass
-	uint64_t seed;                       // of inputs and of synthetic weights
-	bool synthetic;                      // random weights where there are none
+	int64_t prompt_tokens, new_tokens; // generate; new_tokens 0: one forward pass
+	uint64_t seed;                     // of inputs and of synthetic weights
+	bool synthetic;                    // random weights where there are none
 	bool is_static;
-	bool is_dynamic;                     // none of the platform's forms with fixed shapes
-	bool no_fallback;                    // a node that runs elsewhere makes the cell unsupported
-	bool allow_fallback;                 // the platform may take no node at all
-	bool no_explain;                     // leave placement out: a cell before has told it
-	bool no_conform;                     // leave type_conformance empty
-	double timeout_s;                    // 0: 600; of a cell, planning included
-	double quiet_wait_s;                 // 0: do not wait for a calm machine
+	bool is_dynamic;     // none of the platform's forms with fixed shapes
+	bool no_fallback;    // a node that runs elsewhere makes the cell unsupported
+	bool allow_fallback; // the platform may take no node at all
+	bool no_explain;     // leave placement out: a cell before has told it
+	bool no_conform;     // leave type_conformance empty
+	double timeout_s;    // 0: 600; of a cell, planning included
+	double quiet_wait_s; // 0: do not wait for a calm machine
 	int64_t memory_bytes;
-	bool force;                          // try what does not fit
-	bool fallback;                       // what gives nothing goes to the next platform: fallback.h
+	bool force;    // try what does not fit
+	bool fallback; // what gives nothing goes to the next platform: fallback.h
 	const char *golden;
-	bool profile;                        // how long each node takes; roofline of the machine
-	struct variant variant;              // precision, threads, scenario, ...
+	bool profile;           // how long each node takes; roofline of the machine
+	struct variant variant; // precision, threads, scenario, ...
 };
 
 struct plan_model {
 	struct hub_model hub;
-	const char *model;                   // as asked
-	const char *path;                    // folder or .onnx file; NULL until plan_weights, and for a refused model
-	bool synthetic;                      // the weights are, as their file says, or will be
-	bool makes_weights;                  // plan_weights makes them in the cache
-	uint64_t synthetic_bytes;            // their size; 0: none or unknown
-	uint64_t weight_bytes;               // of real weights
-	int64_t layers;                      // of the question
-	bool shortened;                      // those are fewer than the configuration says
-	const char *identity;                // of real weights and of an .onnx file: model_identity; NULL until plan_identify
-	const char *fingerprint;             // of its files then
-	const char *config_hash;             // of the configuration; NULL for an .onnx file and for a damaged one
-	const char *model_type, *architecture, *head;        // NULL where unknown
-	bool takes_images, takes_tokens;     // what a size or a length means something to; of an .onnx file nobody knows: both
-	enum status refused;                 // STATUS_OK: the cells can run
-	const char *cause;                   // of the refusal
+	const char *model;        // as asked
+	const char *path;         // folder or .onnx file; NULL until plan_weights, and for a refused model
+	bool synthetic;           // the weights are, as their file says, or will be
+	bool makes_weights;       // plan_weights makes them in the cache
+	uint64_t synthetic_bytes; // their size; 0: none or unknown
+	uint64_t weight_bytes;    // of real weights
+	int64_t layers;           // of the question
+	bool shortened;           // those are fewer than the configuration says
+	const char *identity;     // of real weights and of an .onnx file: model_identity; NULL until plan_identify
+	const char *fingerprint;  // of its files then
+	const char *config_hash;  // of the configuration; NULL for an .onnx file and for a damaged one
+	const char *model_type, *architecture, *head; // NULL where unknown
+	bool takes_images, takes_tokens; // what a size or a length means something to; of an .onnx file nobody knows: both
+	enum status refused;             // STATUS_OK: the cells can run
+	const char *cause;               // of the refusal
 };
 
 // Opens what hub_find found, a folder or a published configuration. BAD_INPUT for an .onnx file, which is no checkpoint.
@@ -65,25 +65,27 @@ enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub,
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
-// What the model is, by the contents of its files: reads those that nobody has read since they changed; asked again, only what has
-// changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has what the file system says of its files. `progress` and
-// `context` as in struct digest_watch; INTERRUPTED when it stops. On failure nobody knows what it is, and no key of its cells equals another.
-enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total), void *context,
-	struct error *err);
+// What the model is, by the contents of its files: reads those that nobody has read since they changed; asked again, only what
+// has changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has
+// what the file system says of its files. `progress` and `context` as in struct digest_watch; INTERRUPTED when it stops. On
+// failure nobody knows what it is, and no key of its cells equals another.
+enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
+	void *context, struct error *err);
 
 // The same, but what goes wrong with one model is a refusal in *m, and a row of each of its cells. INTERRUPTED only.
 enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
 struct plan_memory {
-	uint64_t predicted_bytes;            // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
-	uint64_t anonymous_bytes;            // of it
-	const char *refused;                 // NULL, or why it is not tried and what would fit; in the arena given
+	uint64_t predicted_bytes; // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
+	uint64_t anonymous_bytes; // of it
+	const char *refused;      // NULL, or why it is not tried and what would fit; in the arena given
 	enum verdict refused_as;
-	double took_ms;                      // of the cell's timeout
+	double took_ms; // of the cell's timeout
 };
 // Within the question's timeout; a single drawing, which takes some seconds at most, is not interrupted.
-void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
+void plan_memory(
+	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
 
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
 // to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
@@ -97,21 +99,23 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 
 // A try in a chain of fallbacks. The first has the key of its cell; a further one its own, which knows what was asked first.
 struct plan_try {
-	const char *requested;               // the platform that was asked for
-	int64_t number;                      // 1: the first
-	int64_t fallback_of;                 // the first one's row; ROW_NONE
-	const char *reason;                  // why it is made; NULL: the first
+	const char *requested; // the platform that was asked for
+	int64_t number;        // 1: the first
+	int64_t fallback_of;   // the first one's row; ROW_NONE
+	const char *reason;    // why it is made; NULL: the first
 	const char *key, *first_key;
 };
 void plan_try_cell(struct cell *c, const struct plan_try *t);
 const char *plan_try_key(const struct plan_model *m, const struct cell *c, const struct plan_try *t, struct arena *a);
 
-// One cell to the end. `memory` may be NULL: nothing was predicted. `try` may be NULL: the first. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	const struct plan_try *try, struct store *store, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+// One cell to the end. `memory` may be NULL: nothing was predicted. `try` may be NULL: the first. `store` may be NULL. An error
+// is assay's own (the store, a lost program), not the cell's.
+enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q,
+	const struct plan_memory *memory, const struct plan_try *try, struct store *store, const struct cell_watch *watch,
+	struct arena *a, struct cell_result *out, struct error *err);
 
-// The same in three steps, for callers that run cells side by side: the first and the last write to the store, the one between does not know
-// it and may run in a thread of its own. What was given to plan_begin is kept by its address.
+// The same in three steps, for callers that run cells side by side: the first and the last write to the store, the one between
+// does not know it and may run in a thread of its own. What was given to plan_begin is kept by its address.
 struct plan_task {
 	const struct plan_model *model;
 	const struct target *target;
@@ -121,12 +125,15 @@ struct plan_task {
 	const char *key;
 	int64_t row;
 };
-enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q, const struct plan_memory *memory,
-	const struct plan_try *try, struct store *store, struct arena *a, struct error *err);
-enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
-enum status plan_finish(const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err);
+enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q,
+	const struct plan_memory *memory, const struct plan_try *try, struct store *store, struct arena *a, struct error *err);
+enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out,
+	struct error *err);
+enum status plan_finish(
+	const struct plan_task *task, struct store *store, struct arena *a, struct cell_result *out, struct error *err);
 
-// "cpu,openvino" as parsed words -> targets; none: {"cpu"}; "all": the eight. `options`: the user's, over each platform's; may be NULL.
+// "cpu,openvino" as parsed words -> targets; none: {"cpu"}; "all": the eight. `options`: the user's, over each platform's; may be
+// NULL.
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
 	const char *options, struct error *err);
 
@@ -140,14 +147,14 @@ json_t *plan_json(const struct cell_result *r);
 // detect.c: {"machine": {...}, "platforms": [...]} of `detect --json`, and its second half alone. One probe child an engine,
 // all at once; no engine is loaded here.
 json_t *detect_all(void);
-json_t *detect_some(const char *const *names, size_t count);         // of platforms by name, each in the table; 0: all
+json_t *detect_some(const char *const *names, size_t count); // of platforms by name, each in the table; 0: all
 // Without the facts of single devices. With targets only what they need is asked: their platforms, with `fallback` those of their
 // chains too, each route only until one has a device; without, everything.
 json_t *detect_platforms(const struct target *targets, size_t count, bool fallback);
 // How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
 enum status detect_bandwidth(json_t **out, struct error *err);
 
-double plan_timeout_s(const struct question *q);     // what was asked for, or 600
+double plan_timeout_s(const struct question *q); // what was asked for, or 600
 
 // $ASSAY_CACHE_LIMIT in GiB, else 20 GiB.
 uint64_t plan_cache_limit(void);

@@ -20,21 +20,30 @@ static const json_t *device_facts(const struct target *t, const json_t *platform
 	const json_t *p, *d;
 	size_t i, k;
 
-	json_array_foreach(platforms, i, p)
-		if (text_is(json_string_value(json_object_get(p, "name")), t->platform->name))
-			json_array_foreach(json_object_get(p, "devices"), k, d)
-				if (text_is(json_string_value(json_object_get(d, "name")), t->device))
-					return d;
+	json_array_foreach(platforms, i, p) if (text_is(json_string_value(json_object_get(p, "name")), t->platform->name))
+		json_array_foreach(json_object_get(p, "devices"), k,
+			d) if (text_is(json_string_value(json_object_get(d, "name")), t->device)) return d;
 	return NULL;
 }
 
 // Of a provider on a device that is hardware.
 static void of_provider(struct schedule_device *out, const char *provider, const char *device, const char *options)
 {
-	static const struct { const char *provider; enum schedule_kind kind; const char *family; } rows[] = {
-		{ "cpu", SCHEDULE_PROCESSOR, "" }, { "xnnpack", SCHEDULE_PROCESSOR, "" }, { "wasm", SCHEDULE_PROCESSOR, "" },
-		{ "cuda", SCHEDULE_GPU, "nvidia" }, { "tensorrt", SCHEDULE_GPU, "nvidia" }, { "tensorrt-rtx", SCHEDULE_GPU, "nvidia" },
-		{ "migraphx", SCHEDULE_GPU, "amd" }, { "mlx", SCHEDULE_GPU, "" }, { "webgpu", SCHEDULE_GPU, "" }, { "qnn", SCHEDULE_OTHER, "qnn" },
+	static const struct {
+		const char *provider;
+		enum schedule_kind kind;
+		const char *family;
+	} rows[] = {
+		{ "cpu", SCHEDULE_PROCESSOR, "" },
+		{ "xnnpack", SCHEDULE_PROCESSOR, "" },
+		{ "wasm", SCHEDULE_PROCESSOR, "" },
+		{ "cuda", SCHEDULE_GPU, "nvidia" },
+		{ "tensorrt", SCHEDULE_GPU, "nvidia" },
+		{ "tensorrt-rtx", SCHEDULE_GPU, "nvidia" },
+		{ "migraphx", SCHEDULE_GPU, "amd" },
+		{ "mlx", SCHEDULE_GPU, "" },
+		{ "webgpu", SCHEDULE_GPU, "" },
+		{ "qnn", SCHEDULE_OTHER, "qnn" },
 		{ "null", SCHEDULE_OTHER, "null" },
 	};
 
@@ -42,7 +51,7 @@ static void of_provider(struct schedule_device *out, const char *provider, const
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (text_is(rows[i].provider, provider))
 			set(out, rows[i].kind, rows[i].family, device);
-	if (text_is(provider, "coreml"))                             // it may use the GPU beside the neural engine, and says nothing of it
+	if (text_is(provider, "coreml")) // it may use the GPU beside the neural engine, and says nothing of it
 		set(out, SCHEDULE_GPU, "", NULL);
 	if (text_is(provider, "webnn") && !(options && (strstr(options, "=gpu") || strstr(options, "=npu"))))
 		set(out, SCHEDULE_PROCESSOR, "", NULL);
@@ -51,7 +60,7 @@ static void of_provider(struct schedule_device *out, const char *provider, const
 	if (text_is(device, "CPU"))
 		set(out, SCHEDULE_PROCESSOR, "", NULL);
 	else if (text_starts(device, "GPU"))
-		set(out, SCHEDULE_GPU, "", NULL);                    // its numbers are not those of others
+		set(out, SCHEDULE_GPU, "", NULL); // its numbers are not those of others
 	else if (text_starts(device, "NPU"))
 		set(out, SCHEDULE_OTHER, "npu", NULL);
 }
@@ -67,7 +76,11 @@ void schedule_device_of(struct schedule_device *out, const struct target *t, con
 	if (platform_is_stand_in(t->platform)) {
 		const char *name = t->platform->name;
 
-		of_provider(out, text_is(name, "rocm") ? "migraphx" : text_is(name, "mps") ? "coreml" : name, text_is(name, "openvino") ? "CPU" : "0", NULL);
+		of_provider(out,
+			text_is(name, "rocm")          ? "migraphx"
+				: text_is(name, "mps") ? "coreml"
+						       : name,
+			text_is(name, "openvino") ? "CPU" : "0", NULL);
 		return;
 	}
 	if (json_is_true(json_object_get(facts, "emulated")) || json_is_true(json_object_get(facts, "compiles_only"))) {
@@ -80,7 +93,8 @@ void schedule_device_of(struct schedule_device *out, const struct target *t, con
 	}
 	of_provider(out, t->route->provider, t->device, t->options);
 	// A browser that was not asked may have an adapter in software.
-	if (out->kind == SCHEDULE_GPU && text_is(t->route->provider, "webgpu") && !json_is_boolean(json_object_get(facts, "emulated")))
+	if (out->kind == SCHEDULE_GPU && text_is(t->route->provider, "webgpu") &&
+		!json_is_boolean(json_object_get(facts, "emulated")))
 		set(out, SCHEDULE_ANY, "", NULL);
 }
 

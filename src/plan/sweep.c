@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_gain = 0.05;       // less throughput than this above the batch before is not worth a larger batch
+static const double least_gain = 0.05; // less throughput than this above the batch before is not worth a larger batch
 
 static size_t without_doubles(int64_t *out, const struct sweep_numbers *list)
 {
@@ -66,7 +66,8 @@ static const char *label_of(struct arena *a, const struct sweep_axes *all, const
 	if (all->precision.count > 1)
 		out = arena_printf(a, "%s", q->variant.precision);
 	if (all->threads.count > 1)
-		out = arena_printf(a, "%s%s%lld thread%s", out, *out ? ", " : "", (long long)q->variant.threads, q->variant.threads == 1 ? "" : "s");
+		out = arena_printf(a, "%s%s%lld thread%s", out, *out ? ", " : "", (long long)q->variant.threads,
+			q->variant.threads == 1 ? "" : "s");
 	if (all->image_size.count > 1)
 		out = arena_printf(a, "%s%simage %lld", out, *out ? ", " : "", (long long)q->variant.image_size);
 	if (all->sequence.count > 1)
@@ -119,7 +120,8 @@ void sweep_cells(struct sweep_cell **out, size_t *count, const char **left_out, 
 
 size_t sweep_most(const struct sweep_axes *axes)
 {
-	const size_t counts[] = { axes->precision.count, axes->threads.count, axes->image_size.count, axes->sequence.count, axes->batch.count };
+	const size_t counts[] = { axes->precision.count, axes->threads.count, axes->image_size.count, axes->sequence.count,
+		axes->batch.count };
 	size_t most = 0;
 
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -141,7 +143,8 @@ const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, e
 	const struct sweep_series before = *s;
 
 	if (tight || v == VERDICT_NO_MEMORY || v == VERDICT_TIMEOUT)
-		return arena_printf(a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
+		return arena_printf(
+			a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
 	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN };
 	if (verdict_ran(v))
 		s->per_s = per_s(r);

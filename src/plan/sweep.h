@@ -6,8 +6,14 @@
 
 #include "plan/plan.h"
 
-struct sweep_numbers { const int64_t *items; size_t count; };
-struct sweep_words { const char *const *items; size_t count; };
+struct sweep_numbers {
+	const int64_t *items;
+	size_t count;
+};
+struct sweep_words {
+	const char *const *items;
+	size_t count;
+};
 
 // As typed; an empty list leaves what the base question says. Doubles count once.
 struct sweep_axes {
@@ -17,20 +23,23 @@ struct sweep_axes {
 
 struct sweep_cell {
 	struct question question;
-	size_t series;                       // cells that differ in nothing but the batch have the same one
-	const char *label;                   // of the axes with several values: "8 threads, batch 4"; "" where there are none
+	size_t series;     // cells that differ in nothing but the batch have the same one
+	const char *label; // of the axes with several values: "8 threads, batch 4"; "" where there are none
 };
 
-// The product, in this order: precision, threads, image size, sequence, and innermost the batch, from small to large. The others keep the
-// order in which they were typed. An axis that means nothing to the model (images to one that takes none) is left out: *left_out
-// names it, else NULL.
+// The product, in this order: precision, threads, image size, sequence, and innermost the batch, from small to large. The others
+// keep the order in which they were typed. An axis that means nothing to the model (images to one that takes none) is left out:
+// *left_out names it, else NULL.
 void sweep_cells(struct sweep_cell **out, size_t *count, const char **left_out, struct arena *a, const struct sweep_axes *axes,
 	const struct question *base, const struct plan_model *m);
 // How many values the axis with the most has: above 1 it is a sweep.
 size_t sweep_most(const struct sweep_axes *axes);
 
 // A series of batches while it is run, smallest first; all zero before the first.
-struct sweep_series { int64_t batch; double per_s; };
+struct sweep_series {
+	int64_t batch;
+	double per_s;
+};
 
 // After the cell of `batch` ended so: NULL, or why larger ones are not worth asking:
 //   "stopped at batch 8: +2.1 %"          batch over median time gained less than 5 % over the batch before

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apple's chips: what sysctl and the registry of devices say. Elsewhere only that Core ML is a part of macOS, and an Apple chip under
-// Linux is named. The reading is apart from the asking, so that it is tested where it cannot be asked.
+// Apple's chips: what sysctl and the registry of devices say. Elsewhere only that Core ML is a part of macOS, and an Apple chip
+// under Linux is named. The reading is apart from the asking, so that it is tested where it cannot be asked.
 #include "platform/facts.h"
 
 #include <stdlib.h>
@@ -25,10 +25,18 @@ static int64_t registry_number(const char *text, const char *key)
 void facts_apple_texts(json_t *facts, struct arena *a, const char *sysctl, const char *ioreg)
 {
 	const struct sysfs s = { a, "" };
-	static const struct { const char *key, *name; } numbers[] = {
-		{ "hw.memsize", "memory_bytes" }, { "hw.physicalcpu", "cores" }, { "hw.perflevel0.physicalcpu", "performance_cores" },
-		{ "hw.perflevel1.physicalcpu", "efficiency_cores" }, { "hw.perflevel0.l2cachesize", "l2_bytes" }, { "hw.optional.arm.FEAT_FP16", "fp16" },
-		{ "hw.optional.arm.FEAT_BF16", "bf16" }, { "hw.optional.arm.FEAT_I8MM", "i8mm" }, { "hw.optional.arm.FEAT_SME", "sme" },
+	static const struct {
+		const char *key, *name;
+	} numbers[] = {
+		{ "hw.memsize", "memory_bytes" },
+		{ "hw.physicalcpu", "cores" },
+		{ "hw.perflevel0.physicalcpu", "performance_cores" },
+		{ "hw.perflevel1.physicalcpu", "efficiency_cores" },
+		{ "hw.perflevel0.l2cachesize", "l2_bytes" },
+		{ "hw.optional.arm.FEAT_FP16", "fp16" },
+		{ "hw.optional.arm.FEAT_BF16", "bf16" },
+		{ "hw.optional.arm.FEAT_I8MM", "i8mm" },
+		{ "hw.optional.arm.FEAT_SME", "sme" },
 		{ "hw.optional.arm.FEAT_SME2", "sme2" },
 	};
 	const char *chip = sysfs_value(&s, sysctl, "machdep.cpu.brand_string"), *word;
@@ -42,7 +50,8 @@ void facts_apple_texts(json_t *facts, struct arena *a, const char *sysctl, const
 	facts_number(facts, "gpu_cores", gpu_cores > 0 ? gpu_cores : -1);
 	// Every chip of Apple for the Mac has a neural engine; an Intel Mac has none.
 	if (chip)
-		json_object_set_new(facts, "neural_engine", json_boolean(text_starts(chip, "Apple M") || text_starts(chip, "Apple A")));
+		json_object_set_new(
+			facts, "neural_engine", json_boolean(text_starts(chip, "Apple M") || text_starts(chip, "Apple A")));
 	if (chip && !text_starts(chip, "Apple"))
 		facts_finding(facts, "this is an Intel Mac (%s): Core ML has no neural engine here", chip);
 	else if (chip && gpu_cores <= 0)
@@ -53,9 +62,10 @@ void facts_apple_texts(json_t *facts, struct arena *a, const char *sysctl, const
 static const char *ask_sysctl(struct arena *a)
 {
 	static const char *const texts[] = { "machdep.cpu.brand_string", "hw.model" };
-	static const char *const numbers[] = { "hw.memsize", "hw.physicalcpu", "hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu",
-		"hw.perflevel0.l2cachesize", "hw.optional.arm.FEAT_FP16", "hw.optional.arm.FEAT_BF16", "hw.optional.arm.FEAT_I8MM",
-		"hw.optional.arm.FEAT_SME", "hw.optional.arm.FEAT_SME2" };
+	static const char *const numbers[] = { "hw.memsize", "hw.physicalcpu", "hw.perflevel0.physicalcpu",
+		"hw.perflevel1.physicalcpu", "hw.perflevel0.l2cachesize", "hw.optional.arm.FEAT_FP16",
+		"hw.optional.arm.FEAT_BF16", "hw.optional.arm.FEAT_I8MM", "hw.optional.arm.FEAT_SME",
+		"hw.optional.arm.FEAT_SME2" };
 	struct text t = { 0 };
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads live through the whole measurement and touch their own part first, so that its pages lie where they run; a barrier
-// begins and ends each repetition. A repetition lasts from the first thread's start to the last one's end: where CPUs are shared, a
-// thread may wake up when others are done.
+// begins and ends each repetition. A repetition lasts from the first thread's start to the last one's end: where CPUs are shared,
+// a thread may wake up when others are done.
 #include "platform/bandwidth.h"
 
 #include <pthread.h>
@@ -16,10 +16,10 @@ struct job {
 	enum bandwidth_kernel kernel;
 	int threads;
 	struct worker *workers;
-	double *a, *b, *c;                   // BANDWIDTH_READ: a alone
-	size_t each;                         // elements a thread
+	double *a, *b, *c; // BANDWIDTH_READ: a alone
+	size_t each;       // elements a thread
 	double seconds;
-	pthread_mutex_t gate;                // held until every thread is there
+	pthread_mutex_t gate; // held until every thread is there
 	bool abandoned;
 	pthread_barrier_t barrier;
 	bool stop;
@@ -29,7 +29,7 @@ struct worker {
 	struct job *job;
 	int number;
 	double start, end;
-	double sum;                          // kept, so that nothing can be left out
+	double sum; // kept, so that nothing can be left out
 	pthread_t thread;
 };
 
@@ -52,7 +52,7 @@ BARE static void triad(double *restrict a, const double *restrict b, const doubl
 
 BARE double bandwidth_read(const void *data, size_t nbytes)
 {
-	enum { ROWS = 8, WORDS = 8, AHEAD = 16 };                // a cache line of 64 bytes is 8 words; it is asked for 16 lines ahead
+	enum { ROWS = 8, WORDS = 8, AHEAD = 16 }; // a cache line of 64 bytes is 8 words; it is asked for 16 lines ahead
 	const uint64_t *words = data;
 	const size_t count = nbytes / sizeof *words, row = count / ROWS / WORDS * WORDS;
 	uint64_t sum[ROWS][WORDS] = { 0 }, all = 0;
@@ -140,10 +140,12 @@ static enum status run(struct job *j, struct worker *workers, struct error *err)
 	for (int i = 0; i < started; i++)
 		pthread_join(workers[i].thread, NULL);
 	pthread_mutex_destroy(&j->gate);
-	return j->abandoned ? error_set(err, STATUS_FAILED, "only %d of %d threads could be started", started, j->threads) : STATUS_OK;
+	return j->abandoned ? error_set(err, STATUS_FAILED, "only %d of %d threads could be started", started, j->threads)
+			    : STATUS_OK;
 }
 
-enum status bandwidth_measure(struct bandwidth *out, enum bandwidth_kernel kernel, int threads, uint64_t nbytes, double seconds, struct error *err)
+enum status bandwidth_measure(
+	struct bandwidth *out, enum bandwidth_kernel kernel, int threads, uint64_t nbytes, double seconds, struct error *err)
 {
 	const size_t arrays = kernel == BANDWIDTH_TRIAD ? 3 : 1;
 	struct job j = { .kernel = kernel, .threads = threads, .seconds = seconds, .out = out };
@@ -153,7 +155,8 @@ enum status bandwidth_measure(struct bandwidth *out, enum bandwidth_kernel kerne
 
 	*out = (struct bandwidth){ .threads = threads };
 	if (threads < 1 || nbytes / arrays / 8 / (size_t)threads < 16)
-		return error_set(err, STATUS_BAD_INPUT, "bandwidth: at least one thread and 128 bytes an array for it are wanted");
+		return error_set(
+			err, STATUS_BAD_INPUT, "bandwidth: at least one thread and 128 bytes an array for it are wanted");
 	j.each = nbytes / arrays / 8 / (size_t)threads / 16 * 16;
 	const size_t each_array = j.each * (size_t)threads * 8, whole = (each_array + 4095) / 4096 * 4096;
 	j.workers = workers = calloc((size_t)threads, sizeof *workers);
@@ -163,7 +166,8 @@ enum status bandwidth_measure(struct bandwidth *out, enum bandwidth_kernel kerne
 		j.c = aligned_alloc(4096, whole);
 	}
 	if (!workers || !j.a || (arrays > 1 && (!j.b || !j.c)) || pthread_barrier_init(&j.barrier, NULL, (unsigned)threads)) {
-		st = error_set(err, STATUS_NO_MEMORY, "%llu bytes for measuring bandwidth cannot be had", (unsigned long long)nbytes);
+		st = error_set(
+			err, STATUS_NO_MEMORY, "%llu bytes for measuring bandwidth cannot be had", (unsigned long long)nbytes);
 	} else {
 		for (int i = 0; i < threads; i++)
 			workers[i] = (struct worker){ .job = &j, .number = i };

@@ -19,15 +19,41 @@ const char *cpu_arm_name(long implementer, long part)
 		long implementer, part;
 		const char *name;
 	} names[] = {
-		{ 0x41, 0xd03, "Cortex-A53" }, { 0x41, 0xd04, "Cortex-A35" }, { 0x41, 0xd05, "Cortex-A55" }, { 0x41, 0xd07, "Cortex-A57" },
-		{ 0x41, 0xd08, "Cortex-A72" }, { 0x41, 0xd09, "Cortex-A73" }, { 0x41, 0xd0a, "Cortex-A75" }, { 0x41, 0xd0b, "Cortex-A76" },
-		{ 0x41, 0xd0c, "Neoverse N1" }, { 0x41, 0xd0d, "Cortex-A77" }, { 0x41, 0xd40, "Neoverse V1" }, { 0x41, 0xd41, "Cortex-A78" },
-		{ 0x41, 0xd42, "Cortex-A78AE" }, { 0x41, 0xd44, "Cortex-X1" }, { 0x41, 0xd46, "Cortex-A510" }, { 0x41, 0xd47, "Cortex-A710" },
-		{ 0x41, 0xd48, "Cortex-X2" }, { 0x41, 0xd49, "Neoverse N2" }, { 0x41, 0xd4a, "Neoverse E1" }, { 0x41, 0xd4b, "Cortex-A78C" },
-		{ 0x41, 0xd4d, "Cortex-A715" }, { 0x41, 0xd4e, "Cortex-X3" }, { 0x41, 0xd4f, "Neoverse V2" }, { 0x41, 0xd80, "Cortex-A520" },
-		{ 0x41, 0xd81, "Cortex-A720" }, { 0x41, 0xd82, "Cortex-X4" }, { 0x41, 0xd84, "Neoverse V3" }, { 0x41, 0xd85, "Cortex-X925" },
-		{ 0x41, 0xd87, "Cortex-A725" }, { 0x41, 0xd8e, "Neoverse N3" }, { 0x46, 0x001, "A64FX" }, { 0x48, 0xd01, "Kunpeng 920" },
-		{ 0x51, 0x001, "Oryon" }, { 0xc0, 0xac3, "Ampere-1" }, { 0xc0, 0xac4, "Ampere-1a" },
+		{ 0x41, 0xd03, "Cortex-A53" },
+		{ 0x41, 0xd04, "Cortex-A35" },
+		{ 0x41, 0xd05, "Cortex-A55" },
+		{ 0x41, 0xd07, "Cortex-A57" },
+		{ 0x41, 0xd08, "Cortex-A72" },
+		{ 0x41, 0xd09, "Cortex-A73" },
+		{ 0x41, 0xd0a, "Cortex-A75" },
+		{ 0x41, 0xd0b, "Cortex-A76" },
+		{ 0x41, 0xd0c, "Neoverse N1" },
+		{ 0x41, 0xd0d, "Cortex-A77" },
+		{ 0x41, 0xd40, "Neoverse V1" },
+		{ 0x41, 0xd41, "Cortex-A78" },
+		{ 0x41, 0xd42, "Cortex-A78AE" },
+		{ 0x41, 0xd44, "Cortex-X1" },
+		{ 0x41, 0xd46, "Cortex-A510" },
+		{ 0x41, 0xd47, "Cortex-A710" },
+		{ 0x41, 0xd48, "Cortex-X2" },
+		{ 0x41, 0xd49, "Neoverse N2" },
+		{ 0x41, 0xd4a, "Neoverse E1" },
+		{ 0x41, 0xd4b, "Cortex-A78C" },
+		{ 0x41, 0xd4d, "Cortex-A715" },
+		{ 0x41, 0xd4e, "Cortex-X3" },
+		{ 0x41, 0xd4f, "Neoverse V2" },
+		{ 0x41, 0xd80, "Cortex-A520" },
+		{ 0x41, 0xd81, "Cortex-A720" },
+		{ 0x41, 0xd82, "Cortex-X4" },
+		{ 0x41, 0xd84, "Neoverse V3" },
+		{ 0x41, 0xd85, "Cortex-X925" },
+		{ 0x41, 0xd87, "Cortex-A725" },
+		{ 0x41, 0xd8e, "Neoverse N3" },
+		{ 0x46, 0x001, "A64FX" },
+		{ 0x48, 0xd01, "Kunpeng 920" },
+		{ 0x51, 0x001, "Oryon" },
+		{ 0xc0, 0xac3, "Ampere-1" },
+		{ 0xc0, 0xac4, "Ampere-1a" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -75,13 +101,18 @@ static json_t *find_caches(const struct sysfs *s)
 	const size_t count = sysfs_list(s, CPU "/cpu0/cache", "index", true, &names);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *folder = arena_printf(s->arena, CPU "/cpu0/cache/%s", names[i]), *size = sysfs_line(s, "%s/size", folder);
+		const char *folder = arena_printf(s->arena, CPU "/cpu0/cache/%s", names[i]),
+			   *size = sysfs_line(s, "%s/size", folder);
 		const char *type = sysfs_line(s, "%s/type", folder), *shared = sysfs_line(s, "%s/shared_cpu_list", folder);
 		const int64_t level = sysfs_number(s, -1, "%s/level", folder);
 
 		if (level < 0 || !type)
 			continue;
-		json_t *one = json_pack("{s:s}", "name", arena_printf(s->arena, "L%d%s", (int)level, type[0] == 'D' ? "d" : type[0] == 'I' ? "i" : ""));
+		json_t *one = json_pack("{s:s}", "name",
+			arena_printf(s->arena, "L%d%s", (int)level,
+				type[0] == 'D'           ? "d"
+					: type[0] == 'I' ? "i"
+							 : ""));
 		facts_number(one, "bytes", size ? size_of(size) : -1);
 		facts_number(one, "line_bytes", sysfs_number(s, -1, "%s/coherency_line_size", folder));
 		facts_number(one, "ways", sysfs_number(s, -1, "%s/ways_of_associativity", folder));
@@ -128,8 +159,10 @@ static json_t *find_frequency(const struct sysfs *s)
 
 	for (size_t i = 0; i < count; i++) {
 		const char *folder = arena_printf(s->arena, CPU "/cpufreq/%s", names[i]);
-		const int64_t low = sysfs_number(s, -1, "%s/cpuinfo_min_freq", folder), high = sysfs_number(s, -1, "%s/cpuinfo_max_freq", folder);
-		const int64_t from = sysfs_number(s, -1, "%s/scaling_min_freq", folder), to = sysfs_number(s, -1, "%s/scaling_max_freq", folder);
+		const int64_t low = sysfs_number(s, -1, "%s/cpuinfo_min_freq", folder),
+			      high = sysfs_number(s, -1, "%s/cpuinfo_max_freq", folder);
+		const int64_t from = sysfs_number(s, -1, "%s/scaling_min_freq", folder),
+			      to = sysfs_number(s, -1, "%s/scaling_max_freq", folder);
 		const int64_t sure = sysfs_number(s, -1, "%s/base_frequency", folder);
 
 		least = low >= 0 && (least < 0 || low < least) ? low : least;
@@ -149,10 +182,12 @@ static json_t *find_frequency(const struct sysfs *s)
 	facts_number(out, "base_khz", base);
 	facts_number(out, "allowed_min_khz", allowed_least);
 	facts_number(out, "allowed_max_khz", allowed_most);
-	const int64_t no_turbo = sysfs_number(s, -1, CPU "/intel_pstate/no_turbo"), boost = sysfs_number(s, -1, CPU "/cpufreq/boost");
+	const int64_t no_turbo = sysfs_number(s, -1, CPU "/intel_pstate/no_turbo"),
+		      boost = sysfs_number(s, -1, CPU "/cpufreq/boost");
 	if (no_turbo >= 0 || boost >= 0)
 		json_object_set_new(out, "turbo", json_boolean(no_turbo >= 0 ? !no_turbo : boost));
-	const char *idle = sysfs_line(s, CPU "/cpuidle/current_driver"), *idle_governor = sysfs_line(s, CPU "/cpuidle/current_governor");
+	const char *idle = sysfs_line(s, CPU "/cpuidle/current_driver"),
+		   *idle_governor = sysfs_line(s, CPU "/cpuidle/current_governor");
 	facts_text(out, "idle_driver", text_is(idle, "none") ? NULL : idle);
 	facts_text(out, "idle_governor", idle_governor ? idle_governor : sysfs_line(s, CPU "/cpuidle/current_governor_ro"));
 	return out;
@@ -193,8 +228,9 @@ static json_t *find_kinds(const struct sysfs *s)
 
 static const char *word_of_path(const char *text)
 {
-	static const char *const marks[][2] = { { "kubepods", "kubernetes" }, { "/docker", "docker" }, { "libpod", "podman" }, { "/lxc", "lxc" },
-		{ "/machine.slice/machine-", "systemd-nspawn" }, { "containerd", "containerd" }, { "garden", "garden" } };
+	static const char *const marks[][2] = { { "kubepods", "kubernetes" }, { "/docker", "docker" }, { "libpod", "podman" },
+		{ "/lxc", "lxc" }, { "/machine.slice/machine-", "systemd-nspawn" }, { "containerd", "containerd" },
+		{ "garden", "garden" } };
 
 	for (size_t i = 0; text && i < sizeof marks / sizeof *marks; i++)
 		if (strstr(text, marks[i][0]))
@@ -225,7 +261,8 @@ static json_t *find_container(const struct sysfs *s)
 		while (line > mounts && line[-1] != '\n')
 			line--;
 		if ((word = word_of_path(arena_strndup(s->arena, line, (size_t)(at - line)))))
-			return json_pack("{s:s, s:s}", "kind", word, "why", "the mount of the control groups in /proc/self/mountinfo");
+			return json_pack(
+				"{s:s, s:s}", "kind", word, "why", "the mount of the control groups in /proc/self/mountinfo");
 		at = strstr(at + 1, " - cgroup");
 	}
 	return NULL;
@@ -264,7 +301,8 @@ json_t *facts_cpu(const struct facts_source *source)
 		json_object_set_new(out, "threads_share_cores", json_boolean(text_is(active, "1")));
 	facts_text(out, "smt_control", sysfs_line(s, CPU "/smt/control"));
 	const char *microcode = host_cpuinfo(s->root, "microcode", text, sizeof text);
-	facts_text(out, "microcode", *microcode ? arena_strdup(s->arena, microcode) : sysfs_line(s, CPU "/cpu0/microcode/version"));
+	facts_text(
+		out, "microcode", *microcode ? arena_strdup(s->arena, microcode) : sysfs_line(s, CPU "/cpu0/microcode/version"));
 	facts_text(out, "isolated_cpus", sysfs_line(s, CPU "/isolated"));
 	facts_text(out, "huge_pages", sysfs_line(s, "/sys/kernel/mm/transparent_hugepage/enabled"));
 	facts_text(out, "firmware_vendor", sysfs_line(s, "/sys/class/dmi/id/sys_vendor"));
@@ -272,14 +310,19 @@ json_t *facts_cpu(const struct facts_source *source)
 	facts_text(out, "board", sysfs_line(s, "/proc/device-tree/model"));
 	facts_text(out, "hypervisor", m ? m->hypervisor : NULL);
 	if (!json_object_get(frequency, "governor") && m && m->hypervisor)
-		facts_finding(out, "the hypervisor hides how the clock is governed: frequency, turbo and throttling cannot be known here");
-	else if (json_object_get(frequency, "governor") && !text_is(json_string_value(json_object_get(frequency, "governor")), "performance"))
-		facts_finding(out, "the frequency governor is %s: times vary more than with performance", json_string_value(json_object_get(frequency, "governor")));
+		facts_finding(out,
+			"the hypervisor hides how the clock is governed: frequency, turbo and throttling cannot be known here");
+	else if (json_object_get(frequency, "governor") &&
+		!text_is(json_string_value(json_object_get(frequency, "governor")), "performance"))
+		facts_finding(out, "the frequency governor is %s: times vary more than with performance",
+			json_string_value(json_object_get(frequency, "governor")));
 	facts_add(out, "frequency", frequency);
 	facts_add(out, "container", find_container(s));
 	facts_add(out, "limits", find_limits(s));
 	const json_t *quota = json_object_get(json_object_get(out, "limits"), "cpu_quota");
 	if (quota)
-		facts_finding(out, "a control group allows %.2f CPUs: a process that uses more is stopped for the rest of each period", json_real_value(quota));
+		facts_finding(out,
+			"a control group allows %.2f CPUs: a process that uses more is stopped for the rest of each period",
+			json_real_value(quota));
 	return out;
 }

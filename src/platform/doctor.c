@@ -14,10 +14,10 @@
 
 // A file of a route: found by library_find(build, pattern), or, without a build, as the loader finds a soname.
 static const struct part {
-	const char *engine, *provider;       // provider NULL: all of the engine's
-	const char *device;                  // NULL, or a pattern of the devices that need it
+	const char *engine, *provider; // provider NULL: all of the engine's
+	const char *device;            // NULL, or a pattern of the devices that need it
 	const char *build, *pattern;
-	const char *setup;                   // what brings it: a word for `assay setup`; NULL: the soname's bringer
+	const char *setup; // what brings it: a word for `assay setup`; NULL: the soname's bringer
 } parts[] = {
 	{ "ort", "cpu", NULL, "onnxruntime", "libonnxruntime.so*", "cpu" },
 	{ "ort", "qnn", NULL, "onnxruntime", "libonnxruntime.so*", "cpu" },
@@ -51,9 +51,20 @@ static const struct part {
 };
 
 // Groups of deps.lock by what a person asks for.
-static const struct { const char *word, *groups; } setups[] = {
-	{ "cpu", "base" }, { "openvino", "base" }, { "qnn", "base qnn" }, { "webgpu", "base webgpu web" }, { "webnn", "base web" }, { "web", "base web" },
-	{ "cuda", "base cuda" }, { "tensorrt", "base cuda" }, { "rocm", "base rocm" }, { "npu", "base" }, { "xnnpack", "base" },
+static const struct {
+	const char *word, *groups;
+} setups[] = {
+	{ "cpu", "base" },
+	{ "openvino", "base" },
+	{ "qnn", "base qnn" },
+	{ "webgpu", "base webgpu web" },
+	{ "webnn", "base web" },
+	{ "web", "base web" },
+	{ "cuda", "base cuda" },
+	{ "tensorrt", "base cuda" },
+	{ "rocm", "base rocm" },
+	{ "npu", "base" },
+	{ "xnnpack", "base" },
 };
 
 const char *doctor_groups(const char *platform)
@@ -78,7 +89,8 @@ void checkup_add(struct checkup *c, enum check_state state, const char *name, co
 	if (c->count == CHECKS_MOST)
 		return;
 	va_start(ap, format);
-	c->check[c->count++] = (struct check){ state, name, arena_vprintf(c->arena, format, ap), fix ? arena_strdup(c->arena, fix) : NULL };
+	c->check[c->count++] =
+		(struct check){ state, name, arena_vprintf(c->arena, format, ap), fix ? arena_strdup(c->arena, fix) : NULL };
 	va_end(ap);
 }
 
@@ -112,7 +124,8 @@ static void check_search_path(struct checkup *c)
 		size_t n = strcspn(at, ":");
 		const char *folder = arena_strndup(c->arena, at, n);
 		if (n && !file_is_dir(folder)) {
-			checkup_add(c, CHECK_BAD, "search path", "correct ASSAY_ENGINE_PATH, or: unset ASSAY_ENGINE_PATH", "ASSAY_ENGINE_PATH names %s, which is no folder", folder);
+			checkup_add(c, CHECK_BAD, "search path", "correct ASSAY_ENGINE_PATH, or: unset ASSAY_ENGINE_PATH",
+				"ASSAY_ENGINE_PATH names %s, which is no folder", folder);
 			absent++;
 		}
 		at += n + (at[n] == ':');
@@ -146,7 +159,8 @@ static const char *const *opened_first(struct arena *a, const struct part *p)
 	for (const char *line = text_get(&path); *line;) {
 		size_t n = strcspn(line, "\n");
 		glob_t found;
-		if (n > 2 && line[0] == '+' && !glob(arena_printf(a, "%.*s/nvidia/*/lib", (int)n - 2, line + 2), 0, NULL, &found)) {
+		if (n > 2 && line[0] == '+' &&
+			!glob(arena_printf(a, "%.*s/nvidia/*/lib", (int)n - 2, line + 2), 0, NULL, &found)) {
 			for (size_t i = 0; i < found.gl_pathc && count < MOST; i++)
 				folders[count++] = arena_strdup(a, found.gl_pathv[i]);
 			globfree(&found);
@@ -182,7 +196,8 @@ static bool check_version(struct checkup *c, const struct part *p, const char *p
 	const char *version = NULL, *dot;
 	int64_t major = 1, minor;
 
-	if (!text_is(p->engine, "ort") || !text_starts(base_of(path), "libonnxruntime.so") || elf_open(&elf, c->arena, path, &err))
+	if (!text_is(p->engine, "ort") || !text_starts(base_of(path), "libonnxruntime.so") ||
+		elf_open(&elf, c->arena, path, &err))
 		return true;
 	for (size_t i = 0; i < elf.version_count; i++)
 		if (text_starts(elf.versions[i], "VERS_"))
@@ -196,7 +211,8 @@ static bool check_version(struct checkup *c, const struct part *p, const char *p
 		return true;
 	}
 	if (major != 1 || minor < ORT_OLDEST_API) {
-		checkup_add(c, CHECK_BAD, "version", arena_printf(c->arena, "run: assay setup %s, or take %s away", p->setup, path),
+		checkup_add(c, CHECK_BAD, "version",
+			arena_printf(c->arena, "run: assay setup %s, or take %s away", p->setup, path),
 			"%s is ONNX Runtime %s; understood is 1.%d and newer", base_of(path), version, ORT_OLDEST_API);
 		return false;
 	}
@@ -222,7 +238,8 @@ static void check_chain(struct checkup *c, const struct part *p, const char *pat
 	}
 	for (size_t i = 0; i < chain.gap_count; i++) {
 		const char *bringer = chain.gaps[i].bringer;
-		checkup_add(c, CHECK_BAD, "chain", bringer ? bringer : setup_fix(c->arena, p->setup, true), "%s", chain.gaps[i].sentence);
+		checkup_add(c, CHECK_BAD, "chain", bringer ? bringer : setup_fix(c->arena, p->setup, true), "%s",
+			chain.gaps[i].sentence);
 		c->hopeless = true;
 	}
 	if (!chain.gap_count)

@@ -7,13 +7,13 @@
 
 #include "platform/platform.h"
 
-enum check_state { CHECK_OK, CHECK_BAD, CHECK_NONE };        // NONE: not applicable here, or not asked any more
+enum check_state { CHECK_OK, CHECK_BAD, CHECK_NONE }; // NONE: not applicable here, or not asked any more
 
 struct check {
 	enum check_state state;
-	const char *name;                    // "library", "chain", "device"
-	const char *text;                    // one line: the fact, or what is wrong
-	const char *fix;                     // what to do; NULL: nothing, or not known
+	const char *name; // "library", "chain", "device"
+	const char *text; // one line: the fact, or what is wrong
+	const char *fix;  // what to do; NULL: nothing, or not known
 };
 
 enum { CHECKS_MOST = 96 };
@@ -21,11 +21,11 @@ struct checkup {
 	struct arena *arena;
 	struct check check[CHECKS_MOST];
 	size_t count;
-	bool hopeless;                       // a library is missing or cannot be opened: running would only say so again
-	bool works;                          // set by the proving run alone
+	bool hopeless; // a library is missing or cannot be opened: running would only say so again
+	bool works;    // set by the proving run alone
 };
 
-const char *check_word(enum check_state s);                  // "ok" "bad" "none"
+const char *check_word(enum check_state s); // "ok" "bad" "none"
 void checkup_add(struct checkup *c, enum check_state state, const char *name, const char *fix, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 // What to do about what is bad, each remedy once, in the order of the checks; NULL: none is known.

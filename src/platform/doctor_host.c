@@ -17,17 +17,24 @@
 #include "platform/elf.h"
 
 static const struct node {
-	const char *engine, *provider, *device;      // device NULL, or a pattern
+	const char *engine, *provider, *device; // device NULL, or a pattern
 	const char *pattern, *what;
-	const char *fix;                             // where there is none
+	const char *fix; // where there is none
 } nodes[] = {
-	{ "ort", "cuda", NULL, "/dev/nvidiactl", "NVIDIA's driver", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
-	{ "ort", "cuda", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
-	{ "ort", "tensorrt", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs", "install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
-	{ "ort", "migraphx", NULL, "/dev/kfd", "AMD's compute driver", "load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
-	{ "ort", "migraphx", NULL, "/dev/dri/renderD*", "AMD GPUs", "load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
-	{ "openvino", "openvino", "GPU*", "/dev/dri/renderD*", "Intel GPUs", "load the driver i915 or xe; in a container, start it with --device /dev/dri" },
-	{ "openvino", "openvino", "NPU*", "/dev/accel/accel*", "Intel NPUs", "load the driver intel_vpu; in a container, start it with --device /dev/accel" },
+	{ "ort", "cuda", NULL, "/dev/nvidiactl", "NVIDIA's driver",
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "cuda", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs",
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "tensorrt", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs",
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+	{ "ort", "migraphx", NULL, "/dev/kfd", "AMD's compute driver",
+		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+	{ "ort", "migraphx", NULL, "/dev/dri/renderD*", "AMD GPUs",
+		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+	{ "openvino", "openvino", "GPU*", "/dev/dri/renderD*", "Intel GPUs",
+		"load the driver i915 or xe; in a container, start it with --device /dev/dri" },
+	{ "openvino", "openvino", "NPU*", "/dev/accel/accel*", "Intel NPUs",
+		"load the driver intel_vpu; in a container, start it with --device /dev/accel" },
 	{ "ort", "webgpu", NULL, "/dev/dri/renderD*", "GPUs", NULL },
 };
 
@@ -36,7 +43,8 @@ static const char *group_name(struct arena *a, gid_t gid)
 	struct group g, *found = NULL;
 	char buffer[4096];
 
-	return !getgrgid_r(gid, &g, buffer, sizeof buffer, &found) && found ? arena_strdup(a, g.gr_name) : arena_printf(a, "%u", (unsigned)gid);
+	return !getgrgid_r(gid, &g, buffer, sizeof buffer, &found) && found ? arena_strdup(a, g.gr_name)
+									    : arena_printf(a, "%u", (unsigned)gid);
 }
 
 // access() as root says yes to everything, so the mode is not looked at for it: root may.
@@ -56,10 +64,12 @@ static void check_node(struct checkup *c, const char *path)
 	const char *group = group_name(c->arena, st.st_gid);
 	bool by_group = (st.st_mode & 060) == 060 && st.st_gid != 0;
 	checkup_add(c, CHECK_BAD, "device",
-		by_group ? arena_printf(c->arena, "add the user to group %s: usermod -aG %s $USER, then log in again", group, group)
+		by_group ? arena_printf(
+				   c->arena, "add the user to group %s: usermod -aG %s $USER, then log in again", group, group)
 			 : arena_printf(c->arena, "give access to it: chmod a+rw %s, or a udev rule that does", path),
-		"%s: %s (mode %04o, owner %u, group %s; this process is user %u)", path, code == EACCES || code == EPERM ? "no permission" : strerror(code),
-		(unsigned)st.st_mode & 07777, (unsigned)st.st_uid, group, (unsigned)geteuid());
+		"%s: %s (mode %04o, owner %u, group %s; this process is user %u)", path,
+		code == EACCES || code == EPERM ? "no permission" : strerror(code), (unsigned)st.st_mode & 07777,
+		(unsigned)st.st_uid, group, (unsigned)geteuid());
 }
 
 void doctor_devices(struct checkup *c, const struct target *t, const char *root)
@@ -70,12 +80,13 @@ void doctor_devices(struct checkup *c, const struct target *t, const char *root)
 	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
 		const struct node *n = &nodes[i];
 		glob_t found;
-		if (!text_is(n->engine, t->route->engine) || !text_is(n->provider, t->route->provider) || (n->device && fnmatch(n->device, device, 0)))
+		if (!text_is(n->engine, t->route->engine) || !text_is(n->provider, t->route->provider) ||
+			(n->device && fnmatch(n->device, device, 0)))
 			continue;
 		looked++;
 		if (glob(arena_printf(c->arena, "%s%s", root, n->pattern), 0, NULL, &found)) {
-			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device", n->fix, "%s is missing (%s)%s", n->pattern, n->what,
-				n->fix ? "" : ": only a software adapter can serve");
+			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device", n->fix, "%s is missing (%s)%s", n->pattern,
+				n->what, n->fix ? "" : ": only a software adapter can serve");
 			continue;
 		}
 		for (size_t k = 0; k < found.gl_pathc; k++)
@@ -98,7 +109,8 @@ void doctor_environment(struct checkup *c, const struct target *t)
 		for (size_t i = 0; set && i < sizeof hiding / sizeof *hiding; i++)
 			hides |= text_is(set, hiding[i]);
 		if (hides)
-			checkup_add(c, CHECK_BAD, "environment", arena_printf(c->arena, "unset %s", name), "%s=%s hides every device", name, *set ? set : "\"\"");
+			checkup_add(c, CHECK_BAD, "environment", arena_printf(c->arena, "unset %s", name),
+				"%s=%s hides every device", name, *set ? set : "\"\"");
 		else if (set)
 			checkup_add(c, CHECK_OK, "environment", NULL, "%s=%s chooses among the devices", name, set);
 		any |= set != NULL;
@@ -108,10 +120,12 @@ void doctor_environment(struct checkup *c, const struct target *t)
 		checkup_add(c, CHECK_OK, "environment", NULL, "nothing hides a device (%s)", t->platform->environment);
 }
 
-// SwiftShader of a browser, where the engine takes it from when Vulkan has no driver: beside the engines' folders, or a distribution's.
+// SwiftShader of a browser, where the engine takes it from when Vulkan has no driver: beside the engines' folders, or a
+// distribution's.
 static const char *find_swiftshader(struct arena *a, const char *root)
 {
-	static const char *const places[] = { "/usr/lib/chromium", "/usr/lib/chromium-browser", "/usr/lib64/chromium-browser", "/opt/google/chrome", "/opt/chromium.org/chromium" };
+	static const char *const places[] = { "/usr/lib/chromium", "/usr/lib/chromium-browser", "/usr/lib64/chromium-browser",
+		"/opt/google/chrome", "/opt/chromium.org/chromium" };
 	const char *found = NULL;
 	struct text path = { 0 };
 	glob_t all;
@@ -119,7 +133,9 @@ static const char *find_swiftshader(struct arena *a, const char *root)
 	library_search_path(&path);
 	for (const char *line = text_get(&path); *line && !found;) {
 		size_t n = strcspn(line, "\n");
-		if (n > 2 && line[0] == '+' && !glob(arena_printf(a, "%.*s/../browsers/*/vk_swiftshader_icd.json", (int)n - 2, line + 2), 0, NULL, &all)) {
+		if (n > 2 && line[0] == '+' &&
+			!glob(arena_printf(a, "%.*s/../browsers/*/vk_swiftshader_icd.json", (int)n - 2, line + 2), 0, NULL,
+				&all)) {
 			found = arena_strdup(a, all.gl_pathv[0]);
 			globfree(&all);
 		}
@@ -148,16 +164,22 @@ void doctor_vulkan(struct checkup *c, const char *root)
 	}
 	if (usable)
 		return;
-	const char *named = getenv("VK_DRIVER_FILES") ? "VK_DRIVER_FILES" : getenv("VK_ICD_FILENAMES") ? "VK_ICD_FILENAMES" : NULL;
+	const char *named = getenv("VK_DRIVER_FILES") ? "VK_DRIVER_FILES"
+		: getenv("VK_ICD_FILENAMES")          ? "VK_ICD_FILENAMES"
+						      : NULL;
 	const char *software = named ? NULL : find_swiftshader(c->arena, root);
 
 	if (software) {
-		checkup_add(c, CHECK_NONE, "vulkan", NULL, "no driver of a GPU is installed; SwiftShader of a browser can serve (%s)", software);
+		checkup_add(c, CHECK_NONE, "vulkan", NULL,
+			"no driver of a GPU is installed; SwiftShader of a browser can serve (%s)", software);
 		return;
 	}
-	checkup_add(c, CHECK_BAD, "vulkan", named ? arena_printf(c->arena, "unset %s, or correct it", named)
-		: "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's); for a software adapter: apt-get install chromium",
-		"no Vulkan driver%s%s%s", named ? ": " : " is installed: no file in vulkan/icd.d", named ? named : "", named ? " names none that is here" : "");
+	checkup_add(c, CHECK_BAD, "vulkan",
+		named ? arena_printf(c->arena, "unset %s, or correct it", named)
+		      : "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's); for a software adapter: apt-get "
+			"install chromium",
+		"no Vulkan driver%s%s%s", named ? ": " : " is installed: no file in vulkan/icd.d", named ? named : "",
+		named ? " names none that is here" : "");
 }
 
 // A program that is a script starts one that is not looked at here.
@@ -171,7 +193,8 @@ static bool check_browser(struct checkup *c, const struct browser *b)
 		return true;
 	}
 	for (size_t i = 0; i < chain.gap_count; i++)
-		checkup_add(c, CHECK_BAD, "browser", chain.gaps[i].bringer, "%s cannot start: %s", b->path, chain.gaps[i].sentence);
+		checkup_add(
+			c, CHECK_BAD, "browser", chain.gaps[i].bringer, "%s cannot start: %s", b->path, chain.gaps[i].sentence);
 	if (!chain.gap_count)
 		checkup_add(c, CHECK_OK, "browser", NULL, "%s: %zu libraries, all here", b->path, chain.path_count);
 	return !chain.gap_count;
@@ -196,8 +219,15 @@ void doctor_browsers(struct checkup *c, const struct target *t)
 	}
 	c->hopeless |= !usable;
 	if (!seen && browser_unwanted())
-		checkup_add(c, CHECK_BAD, "browser", "unset ASSAY_BROWSER_PATH", "ASSAY_BROWSER_PATH=none: browsers are not looked for");
+		checkup_add(c, CHECK_BAD, "browser", "unset ASSAY_BROWSER_PATH",
+			"ASSAY_BROWSER_PATH=none: browsers are not looked for");
 	else if (!seen)
-		checkup_add(c, CHECK_BAD, "browser", webnn ? "run: assay setup webnn" : firefox ? "apt-get install firefox-esr" : "apt-get install chromium",
-			"no %s is in PATH, in ASSAY_BROWSER_PATH or beside the engines", firefox ? "Firefox" : webnn ? "Chromium with WebNN" : "Chromium");
+		checkup_add(c, CHECK_BAD, "browser",
+			webnn             ? "run: assay setup webnn"
+				: firefox ? "apt-get install firefox-esr"
+					  : "apt-get install chromium",
+			"no %s is in PATH, in ASSAY_BROWSER_PATH or beside the engines",
+			firefox         ? "Firefox"
+				: webnn ? "Chromium with WebNN"
+					: "Chromium");
 }

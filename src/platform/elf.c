@@ -17,21 +17,29 @@
 #define OWN_MACHINE EM_NONE
 #endif
 
-enum { ENTRIES_MOST = 4096, NAME_MOST = 4096 };      // of each list, of each string; real libraries have dozens
+enum { ENTRIES_MOST = 4096, NAME_MOST = 4096 }; // of each list, of each string; real libraries have dozens
 
 struct file {
 	const char *name;
 	const uint8_t *bytes;
 	size_t nbytes;
 	Elf64_Ehdr head;
-	uint64_t strings, strings_size;      // offset of the string table in the file
+	uint64_t strings, strings_size; // offset of the string table in the file
 };
 
 const char *elf_machine(unsigned e_machine)
 {
-	static const struct { unsigned id; const char *name; } machines[] = {
-		{ EM_X86_64, "x86-64" }, { EM_AARCH64, "AArch64" }, { EM_386, "32-bit x86" }, { EM_ARM, "32-bit ARM" },
-		{ EM_RISCV, "RISC-V" }, { EM_PPC64, "PowerPC 64" }, { EM_S390, "S/390" },
+	static const struct {
+		unsigned id;
+		const char *name;
+	} machines[] = {
+		{ EM_X86_64, "x86-64" },
+		{ EM_AARCH64, "AArch64" },
+		{ EM_386, "32-bit x86" },
+		{ EM_ARM, "32-bit ARM" },
+		{ EM_RISCV, "RISC-V" },
+		{ EM_PPC64, "PowerPC 64" },
+		{ EM_S390, "S/390" },
 	};
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
 		if (machines[i].id == e_machine)
@@ -85,7 +93,8 @@ static const char *string(const struct file *f, struct arena *a, uint64_t at)
 
 static enum status cut_off(const struct file *f, const char *what, struct error *err)
 {
-	return error_set(err, STATUS_BAD_INPUT, "%s: damaged or cut off: its %s lies beyond its end (%zu bytes); fetch it again", f->name, what, f->nbytes);
+	return error_set(err, STATUS_BAD_INPUT, "%s: damaged or cut off: its %s lies beyond its end (%zu bytes); fetch it again",
+		f->name, what, f->nbytes);
 }
 
 static enum status check_head(struct file *f, struct error *err)
@@ -108,17 +117,21 @@ static enum status check_head(struct file *f, struct error *err)
 		if (!program_header(f, i, &p))
 			return cut_off(f, "program header", err);
 		if (p.p_type == PT_LOAD && !inside(f, p.p_offset, p.p_filesz))
-			needs = p.p_offset + p.p_filesz < p.p_offset ? UINT64_MAX : p.p_offset + p.p_filesz > needs ? p.p_offset + p.p_filesz : needs;
+			needs = p.p_offset + p.p_filesz < p.p_offset ? UINT64_MAX
+				: p.p_offset + p.p_filesz > needs    ? p.p_offset + p.p_filesz
+								     : needs;
 	}
 	if (needs)
-		return error_set(err, STATUS_BAD_INPUT, "%s: damaged or cut off: it has %zu bytes, and its headers speak of %llu; fetch it again",
-			f->name, f->nbytes, (unsigned long long)needs);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: damaged or cut off: it has %zu bytes, and its headers speak of %llu; fetch it again", f->name,
+			f->nbytes, (unsigned long long)needs);
 	return STATUS_OK;
 }
 
 // ---- versions -----------------------------------------------------------------------------------------------------------
 
-static enum status read_wanted(struct elf *out, const struct file *f, struct arena *a, uint64_t at, uint64_t count, struct error *err)
+static enum status read_wanted(
+	struct elf *out, const struct file *f, struct arena *a, uint64_t at, uint64_t count, struct error *err)
 {
 	size_t room = 0;
 
@@ -141,7 +154,8 @@ static enum status read_wanted(struct elf *out, const struct file *f, struct are
 					out->wanted = more;
 					room = room * 2 + 16;
 				}
-				out->wanted[out->wanted_count++] = (struct elf_version){ soname, version, aux.vna_flags & VER_FLG_WEAK };
+				out->wanted[out->wanted_count++] =
+					(struct elf_version){ soname, version, aux.vna_flags & VER_FLG_WEAK };
 			}
 			if (!aux.vna_next)
 				break;
@@ -154,7 +168,8 @@ static enum status read_wanted(struct elf *out, const struct file *f, struct are
 	return STATUS_OK;
 }
 
-static enum status read_versions(struct elf *out, const struct file *f, struct arena *a, uint64_t at, uint64_t count, struct error *err)
+static enum status read_versions(
+	struct elf *out, const struct file *f, struct arena *a, uint64_t at, uint64_t count, struct error *err)
 {
 	size_t most = count < ENTRIES_MOST ? (size_t)count : ENTRIES_MOST;
 
@@ -178,7 +193,9 @@ static enum status read_versions(struct elf *out, const struct file *f, struct a
 
 // ---- the dynamic section ------------------------------------------------------------------------------------------------
 
-struct dynamic { uint64_t at, count; };
+struct dynamic {
+	uint64_t at, count;
+};
 
 static bool entry(const struct file *f, const struct dynamic *d, uint64_t i, Elf64_Dyn *out)
 {

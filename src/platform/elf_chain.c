@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // elf.h: the chain of a library. Folders in the loader's order: those that the caller opens first, RPATH (of a file without
-// RUNPATH, and of the library that loaded it), LD_LIBRARY_PATH, RUNPATH, ld.so.cache, the system's. What is not done: hwcaps folders, LD_PRELOAD, audit.
+// RUNPATH, and of the library that loaded it), LD_LIBRARY_PATH, RUNPATH, ld.so.cache, the system's. What is not done: hwcaps
+// folders, LD_PRELOAD, audit.
 #include "platform/elf.h"
 
 #include <glob.h>
@@ -19,33 +20,44 @@ enum { FILES_MOST = 512, GAPS_MOST = 256 };
 #define MULTIARCH "x86_64-linux-gnu"
 #endif
 
-static const char *const system_folders[] = { "/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib", NULL };
+static const char *const system_folders[] = { "/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib",
+	"/usr/lib", NULL };
 // Where vendors put libraries without telling the loader: looked at only to say so.
-static const char *const vendor_folders[] = { "/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/opt/rocm*/lib", "/opt/intel/*/lib", "/usr/local/lib", NULL };
+static const char *const vendor_folders[] = { "/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/opt/rocm*/lib",
+	"/opt/intel/*/lib", "/usr/local/lib", NULL };
 
 struct found {
 	const char *soname, *path;
 	struct elf elf;
-	size_t parent;                       // who loaded it first; itself for the library that was asked for
+	size_t parent; // who loaded it first; itself for the library that was asked for
 };
 
 struct walk {
 	struct arena *arena;
 	const char *root;
 	const char *const *folders;
-	const uint8_t *cache;                // /etc/ld.so.cache
+	const uint8_t *cache; // /etc/ld.so.cache
 	size_t cache_nbytes;
 	struct found file[FILES_MOST];
 	size_t count;
 	struct elf_gap gap[GAPS_MOST];
 	size_t gap_count;
-	const char *refused;                 // why a file of that name was passed over
+	const char *refused; // why a file of that name was passed over
 };
 
 // ---- ld.so.cache --------------------------------------------------------------------------------------------------------
 
-struct cache_head { char magic[20]; uint32_t entries, strings; uint8_t flags, padding[3]; uint32_t extension, unused[3]; };
-struct cache_entry { int32_t flags; uint32_t key, value, os; uint64_t hwcap; };
+struct cache_head {
+	char magic[20];
+	uint32_t entries, strings;
+	uint8_t flags, padding[3];
+	uint32_t extension, unused[3];
+};
+struct cache_entry {
+	int32_t flags;
+	uint32_t key, value, os;
+	uint64_t hwcap;
+};
 
 // The i-th entry's name and path, strings ended within the file; false behind the last.
 static bool cache_get(const struct walk *w, size_t i, const char **name, const char **path)
@@ -58,7 +70,8 @@ static bool cache_get(const struct walk *w, size_t i, const char **name, const c
 	if (w->cache_nbytes < sizeof head)
 		return false;
 	memcpy(&head, w->cache, sizeof head);
-	if (memcmp(head.magic, magic, sizeof head.magic) || i >= head.entries || at > w->cache_nbytes || sizeof e > w->cache_nbytes - at)
+	if (memcmp(head.magic, magic, sizeof head.magic) || i >= head.entries || at > w->cache_nbytes ||
+		sizeof e > w->cache_nbytes - at)
 		return false;
 	memcpy(&e, w->cache + at, sizeof e);
 	*name = *path = "";
@@ -149,7 +162,7 @@ static const char *look(struct walk *w, size_t owner, const char *soname, struct
 {
 	const char *path = in_folders(w, "", w->folders, soname, out);
 
-	if (strchr(soname, '/'))                             // a path is taken as one
+	if (strchr(soname, '/')) // a path is taken as one
 		return take(w, soname, out) ? soname : NULL;
 	if (!path && owner != SIZE_MAX && !w->file[owner].elf.runpath) {
 		for (size_t i = owner;; i = w->file[i].parent) {
@@ -211,7 +224,9 @@ static const char *other_version(struct walk *w, size_t owner, const char *sonam
 		for (const char *at = lists[k]; at && *at && !found;) {
 			size_t n = strcspn(at, ":");
 			if (n)
-				found = glob_one(w->arena, arena_printf(w->arena, "%s/%.*s*", expand(w->arena, at, n, k ? w->file[owner].path : ""), (int)stem, soname));
+				found = glob_one(w->arena,
+					arena_printf(w->arena, "%s/%.*s*", expand(w->arena, at, n, k ? w->file[owner].path : ""),
+						(int)stem, soname));
 			at += n + (at[n] == ':');
 		}
 	}
@@ -235,7 +250,8 @@ static void add_gap(struct walk *w, struct elf_gap gap)
 static void missing(struct walk *w, size_t owner, const char *soname)
 {
 	struct text t = { 0 };
-	const char *bringer = soname_bringer(w->arena, soname), *wanted_by = owner == SIZE_MAX ? NULL : w->file[owner].path, *other = NULL, *unused = NULL;
+	const char *bringer = soname_bringer(w->arena, soname), *wanted_by = owner == SIZE_MAX ? NULL : w->file[owner].path,
+		   *other = NULL, *unused = NULL;
 
 	if (w->refused)
 		text_addf(&t, "%s cannot be used: %s", soname, w->refused);
@@ -251,7 +267,11 @@ static void missing(struct walk *w, size_t owner, const char *soname)
 	} else if (!w->refused && (other = other_version(w, owner, soname))) {
 		text_addf(&t, "; found is another version, %s", other);
 	}
-	add_gap(w, (struct elf_gap){ .soname = soname, .wanted_by = wanted_by, .sentence = arena_strdup(w->arena, text_get(&t)), .bringer = bringer });
+	add_gap(w,
+		(struct elf_gap){ .soname = soname,
+			.wanted_by = wanted_by,
+			.sentence = arena_strdup(w->arena, text_get(&t)),
+			.bringer = bringer });
 	text_done(&t);
 }
 
@@ -285,8 +305,8 @@ static void check_versions(struct walk *w, size_t owner, const struct found *of)
 			continue;
 		for (size_t k = 0; k < e->wanted_count; k++)
 			if (!strcmp(e->wanted[k].soname, of->soname) && family_of(e->wanted[k].version) == family &&
-				!strncmp(e->wanted[k].version, version, family) && strverscmp(e->wanted[k].version, version) > 0 &&
-				!has_version(&of->elf, e->wanted[k].version))
+				!strncmp(e->wanted[k].version, version, family) &&
+				strverscmp(e->wanted[k].version, version) > 0 && !has_version(&of->elf, e->wanted[k].version))
 				highest = false;
 		for (size_t k = 0; k < of->elf.version_count; k++)
 			if (family_of(of->elf.versions[k]) == family && !strncmp(of->elf.versions[k], version, family) &&
@@ -294,15 +314,19 @@ static void check_versions(struct walk *w, size_t owner, const struct found *of)
 				best = of->elf.versions[k];
 		if (!highest)
 			continue;
-		add_gap(w, (struct elf_gap){
-			.soname = of->soname,
-			.wanted_by = w->file[owner].path,
-			.version = version,
-			.sentence = best ? arena_printf(w->arena, "%s here has %s at most, and %s needs %s", of->path, best, base_of(w->file[owner].path), version)
-			                 : arena_printf(w->arena, "%s here has no %s, which %s needs", of->path, version, base_of(w->file[owner].path)),
-			.bringer = text_starts(version, "GLIBC_") ? "use a newer release of this system, or an older one of the library"
-				: soname_bringer(w->arena, of->soname),
-		});
+		add_gap(w,
+			(struct elf_gap){
+				.soname = of->soname,
+				.wanted_by = w->file[owner].path,
+				.version = version,
+				.sentence = best ? arena_printf(w->arena, "%s here has %s at most, and %s needs %s", of->path,
+							   best, base_of(w->file[owner].path), version)
+						 : arena_printf(w->arena, "%s here has no %s, which %s needs", of->path, version,
+							   base_of(w->file[owner].path)),
+				.bringer = text_starts(version, "GLIBC_")
+					? "use a newer release of this system, or an older one of the library"
+					: soname_bringer(w->arena, of->soname),
+			});
 	}
 }
 
@@ -320,7 +344,8 @@ static void add(struct walk *w, const char *soname, const char *path, const stru
 {
 	if (w->count == FILES_MOST)
 		return;
-	w->file[w->count] = (struct found){ elf->soname ? elf->soname : soname, path, *elf, parent == SIZE_MAX ? w->count : parent };
+	w->file[w->count] =
+		(struct found){ elf->soname ? elf->soname : soname, path, *elf, parent == SIZE_MAX ? w->count : parent };
 	w->count++;
 }
 

@@ -8,18 +8,29 @@ static const struct {
 	const char *platform;
 	json_t *(*facts)(const struct facts_source *source);
 } makers[] = {
-	{ "cpu", facts_cpu },         { "cuda", facts_nvidia },   { "rocm", facts_amd },     { "mps", facts_apple },
-	{ "openvino", facts_intel },  { "qnn", facts_qualcomm },  { "webgpu", facts_webgpu }, { "webnn", facts_webnn },
+	{ "cpu", facts_cpu },
+	{ "cuda", facts_nvidia },
+	{ "rocm", facts_amd },
+	{ "mps", facts_apple },
+	{ "openvino", facts_intel },
+	{ "qnn", facts_qualcomm },
+	{ "webgpu", facts_webgpu },
+	{ "webnn", facts_webnn },
 };
 
 static const struct {
 	const char *name, *platform;
 	json_t *(*ask)(void);
 } drivers[] = {
-	{ "nvml", "cuda", ask_nvml }, { "hip", "rocm", ask_hip }, { "amdsmi", "rocm", ask_amdsmi }, { "vulkan", "webgpu", ask_vulkan },
+	{ "nvml", "cuda", ask_nvml },
+	{ "hip", "rocm", ask_hip },
+	{ "amdsmi", "rocm", ask_amdsmi },
+	{ "vulkan", "webgpu", ask_vulkan },
 };
 
-static const struct { const char *platform, *driver; } counters[] = { { "cuda", "nvml" }, { "tensorrt", "nvml" }, { "tensorrt-rtx", "nvml" } };
+static const struct {
+	const char *platform, *driver;
+} counters[] = { { "cuda", "nvml" }, { "tensorrt", "nvml" }, { "tensorrt-rtx", "nvml" } };
 
 json_t *facts_of(const char *platform, const struct facts_source *source)
 {

@@ -12,7 +12,7 @@
 
 struct facts_source {
 	struct sysfs files;
-	const json_t *drivers;               // what driver_ask gave, by the driver's name: {"nvml": {...}}; NULL: nothing was asked
+	const json_t *drivers; // what driver_ask gave, by the driver's name: {"nvml": {...}}; NULL: nothing was asked
 	const struct machine *machine;
 };
 
@@ -30,8 +30,9 @@ json_t *facts_webnn(const struct facts_source *source);
 
 // Vendors' libraries that can be asked, by name; NULL behind the last.
 const char *driver_name(size_t i);
-const char *driver_platform(size_t i);                       // whose facts it is for
-// Loads the library and asks it. Only ever in a child. {"error": "..."} when it cannot be loaded or does not answer; NULL: no such driver.
+const char *driver_platform(size_t i); // whose facts it is for
+// Loads the library and asks it. Only ever in a child. {"error": "..."} when it cannot be loaded or does not answer; NULL: no
+// such driver.
 json_t *driver_ask(const char *name);
 // The driver that counts the memory in use on the platform's devices ("gpus" of its answer); NULL: nobody does.
 const char *driver_counting(const char *platform);
@@ -45,7 +46,8 @@ json_t *ask_vulkan(void);
 enum { PCI_NVIDIA = 0x10de, PCI_AMD = 0x1002, PCI_INTEL = 0x8086 };
 json_t *facts_pci(const struct sysfs *s, unsigned vendor);
 
-// libraries.c: the newest file of each pattern in the folders of the engines, the loader and `more` (a glob list, may be NULL), as
+// libraries.c: the newest file of each pattern in the folders of the engines, the loader and `more` (a glob list, may be NULL),
+// as
 // {"libcudart.so": {"path", "version"}}. `names`: "libcudart.so libcudnn.so".
 json_t *facts_libraries(const struct sysfs *s, const char *names, const char *more);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vendors' libraries as files: where they lie and which version their names say. Nothing is opened here; whether a library loads is
-// doctor's question.
+// Vendors' libraries as files: where they lie and which version their names say. Nothing is opened here; whether a library loads
+// is doctor's question.
 #include "platform/facts.h"
 
 #include <glob.h>
@@ -42,7 +42,8 @@ static const char *file_name(const char *path)
 static const char *full_version(struct arena *a, const char *path, const char *name)
 {
 	char *real = realpath(path, NULL);
-	const char *full = real && text_starts(file_name(real), name) ? file_name(real) : file_name(path), *version = full + strlen(name);
+	const char *full = real && text_starts(file_name(real), name) ? file_name(real) : file_name(path),
+		   *version = full + strlen(name);
 	const char *out = *version == '.' && version[1] ? arena_strdup(a, version + 1) : NULL;
 
 	free(real);
@@ -61,7 +62,7 @@ static void look(struct arena *a, const char *root, const char *folder, size_t f
 		const char *path = found.gl_pathv[i] + strlen(root), *rest = file_name(path) + strlen(name);
 
 		if (*rest && *rest != '.')
-			continue;                                // libcublasLt.so is not libcublas.so
+			continue; // libcublasLt.so is not libcublas.so
 		if (!best || strverscmp(file_name(path), file_name(best)) > 0)
 			best = arena_strdup(a, path);
 	}
@@ -75,8 +76,9 @@ static void look(struct arena *a, const char *root, const char *folder, size_t f
 
 json_t *facts_libraries(const struct sysfs *s, const char *names, const char *more)
 {
-	const char *folders = *s->root ? "/usr/local/lib\n/usr/lib/x86_64-linux-gnu\n/usr/lib/aarch64-linux-gnu\n/usr/lib64\n/usr/lib\n"
-	                               : engine_folders(s->arena);
+	const char *folders = *s->root
+		? "/usr/local/lib\n/usr/lib/x86_64-linux-gnu\n/usr/lib/aarch64-linux-gnu\n/usr/lib64\n/usr/lib\n"
+		: engine_folders(s->arena);
 	json_t *out = json_object();
 
 	folders = arena_printf(s->arena, "%s%s%s", folders, more ? more : "", more ? "\n" : "");

@@ -37,8 +37,8 @@ static char *read_text(struct arena *a, const char *root, const char *path)
 // Instruction sets that decide how fast a model runs, in the order in which they are told.
 static const char *const known_features[] = { "sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw",
 	"avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16",
-	"amx_fp16", "neon", "asimd", "asimdhp", "asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme", "avx_vnni_int8", "amx_complex",
-	"svebf16", "svei8mm", "sme2" };
+	"amx_fp16", "neon", "asimd", "asimdhp", "asimddp", "asimdfhm", "sve", "sve2", "bf16", "i8mm", "sme", "avx_vnni_int8",
+	"amx_complex", "svebf16", "svei8mm", "sme2" };
 
 static bool has_word(const char *list, const char *word)
 {
@@ -116,7 +116,8 @@ static void count_cpus(struct machine *m, struct arena *a, const char *root)
 	}
 	for (size_t i = 0; cores && !numbered && i < count; i++) {
 		const char *folder = arena_printf(a, "/sys/devices/system/cpu/cpu%zu/topology", i);
-		const int64_t package = sysfs_number(&files, -1, "%s/physical_package_id", folder), core = sysfs_number(&files, -1, "%s/core_id", folder);
+		const int64_t package = sysfs_number(&files, -1, "%s/physical_package_id", folder),
+			      core = sysfs_number(&files, -1, "%s/core_id", folder);
 
 		if (core >= 0)
 			cores[i] = (struct core){ package >= 0 ? (long)package : 0, (long)core };
@@ -265,9 +266,9 @@ static const char *make_id(const struct machine *m, struct arena *a)
 	hash_add_text(&h, m->cpu_model);
 	hash_add_text(&h, m->features);
 	hash_add_text(&h, m->hypervisor ? m->hypervisor : "");
-	hash_add_text(
-		&h, arena_printf(a, "%d %d %d %lld %lld %lld %lld", m->sockets, m->cores, m->threads, (long long)m->l1d_bytes,
-			    (long long)m->l2_bytes, (long long)m->l3_bytes, (long long)((m->memory_bytes + (1 << 29)) >> 30)));
+	hash_add_text(&h,
+		arena_printf(a, "%d %d %d %lld %lld %lld %lld", m->sockets, m->cores, m->threads, (long long)m->l1d_bytes,
+			(long long)m->l2_bytes, (long long)m->l3_bytes, (long long)((m->memory_bytes + (1 << 29)) >> 30)));
 	hash_hex(&h, hex);
 	hex[16] = 0;
 	return hex;

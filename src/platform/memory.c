@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each engine does with memory, as data: found by measuring, never computed from anything else.
 //
-// How: cells on x86-64 Linux 6.18 with AVX-512, VmHWM and RssAnon of the child after opening and after two runs, batch and sequence
-// varied so that weights and what nodes make come apart (MiB; "makes" is graph_memory.peak_nbytes):
+// How: cells on x86-64 Linux 6.18 with AVX-512, VmHWM and RssAnon of the child after opening and after two runs, batch and
+// sequence varied so that weights and what nodes make come apart (MiB; "makes" is graph_memory.peak_nbytes):
 //
 //   engine              model                     weights  makes   anonymous: opened, run   mapped   largest resident set
 //   ONNX Runtime 1.31.1 bert-base 1x128 f32          416     30        427    463              111      574
@@ -14,7 +14,8 @@
 //                       whisper-tiny 1x3000, 128     144    107                391              102      493
 //                       detr-resnet-50 800x1333      159    158        257    574               22      596
 //                       Qwen2-0.5B 8 layers float16  487    149       1038   1195               78     1577
-//                       Qwen2-0.5B 16 and 24 tokens, converted to float32: 2144     1975     2487; int4: 554, 451, 587; but for the head: 473, 1316, 1417
+//                       Qwen2-0.5B 16 and 24 tokens, converted to float32: 2144     1975     2487; int4: 554, 451, 587; but for
+//                       the head: 473, 1316, 1417
 //   OpenVINO 2026.4.1   bert-base 1x128 f32          416     30        315    484              469      954
 //                       bert-base 8x512              416    954        315   1514              467     1982
 //                       vit-base 1                   330      8        224    368              382      751
@@ -29,16 +30,29 @@
 //
 // So: both copy every weight that is multiplied with into a layout of their own. ONNX Runtime then lets go of the mapped original
 // and, one after the other, of what it had folded (a float32 copy of 16-bit weights), so that the largest of them exists twice
-// for a moment; OpenVINO keeps the mapped pages, and the folded copies beside the packed ones. ONNX Runtime's arena keeps the pieces of
-// the first run beside the one block that it plans for the second: up to twice what is alive at one time, but for the outputs. Both keep a
-// convolution's weight beside the one that they make by folding the scale behind it in (90 MiB of detr's).
+// for a moment; OpenVINO keeps the mapped pages, and the folded copies beside the packed ones. ONNX Runtime's arena keeps the
+// pieces of the first run beside the one block that it plans for the second: up to twice what is alive at one time, but for the
+// outputs. Both keep a convolution's weight beside the one that they make by folding the scale behind it in (90 MiB of detr's).
 #include "platform/platform.h"
 
 #include "base/text.h"
 
 static const struct platform_memory engines[] = {
-	{ .engine = "ort", .provider = "cpu", .opened_mib = 12, .mapped_mib = 21, .made = 1.9, .given = 1, .frees_packed = true, .folded_slack = 0.035 },
-	{ .engine = "openvino", .provider = "openvino", .opened_mib = 32, .mapped_mib = 51, .made = 0.95, .given = 0.95, .widens_half_tables = true },
+	{ .engine = "ort",
+		.provider = "cpu",
+		.opened_mib = 12,
+		.mapped_mib = 21,
+		.made = 1.9,
+		.given = 1,
+		.frees_packed = true,
+		.folded_slack = 0.035 },
+	{ .engine = "openvino",
+		.provider = "openvino",
+		.opened_mib = 32,
+		.mapped_mib = 51,
+		.made = 0.95,
+		.given = 0.95,
+		.widens_half_tables = true },
 };
 
 const struct platform_memory *platform_memory(const struct route *r)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA cards: on the PCI bus, in the kernel's driver (/proc/driver/nvidia), as device files, through NVML; the CUDA libraries that lie
-// here; and what hides a card. NVML needs no CUDA context, so asking it disturbs nobody; it is loaded in a probe child all the same.
+// NVIDIA cards: on the PCI bus, in the kernel's driver (/proc/driver/nvidia), as device files, through NVML; the CUDA libraries
+// that lie here; and what hides a card. NVML needs no CUDA context, so asking it disturbs nobody; it is loaded in a probe child
+// all the same.
 #include "platform/facts.h"
 
 #include <dlfcn.h>
@@ -11,7 +12,9 @@
 // ---- NVML, in a child ---------------------------------------------------------------------------------------------------
 
 typedef void *nvml_device;
-struct nvml_memory { unsigned long long total, free, used; };
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
 
 struct nvml {
 	int (*start)(void);
@@ -82,8 +85,12 @@ static json_t *nvml_gpu(const struct nvml *n, unsigned i)
 	if (n->mig && !n->mig(d, &number, &pending))
 		json_object_set_new(out, "mig", json_boolean(number));
 	if (n->compute_mode && !n->compute_mode(d, &number))
-		facts_text(out, "compute_mode", number == 0 ? "default" : number == 2 ? "prohibited" : number == 3 ? "exclusive process" : "exclusive");
-	if (n->slowdown && !n->slowdown(d, &reasons) && reasons & ~1ULL)              // bit 0: idle
+		facts_text(out, "compute_mode",
+			number == 0           ? "default"
+				: number == 2 ? "prohibited"
+				: number == 3 ? "exclusive process"
+					      : "exclusive");
+	if (n->slowdown && !n->slowdown(d, &reasons) && reasons & ~1ULL) // bit 0: idle
 		json_object_set_new(out, "slowdown_reasons", json_sprintf("0x%llx", reasons));
 	return out;
 }
@@ -124,7 +131,8 @@ json_t *ask_nvml(void)
 	FIND(stop, "nvmlShutdown");
 #undef FIND
 	if (!n.start || !n.count || !n.device)
-		return json_pack("{s:s}", "error", "libnvidia-ml.so.1 lacks nvmlInit_v2, nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2");
+		return json_pack("{s:s}", "error",
+			"libnvidia-ml.so.1 lacks nvmlInit_v2, nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2");
 	code = n.start();
 	if (code)
 		return nvml_error(&n, "nvmlInit", code);
@@ -177,7 +185,8 @@ static size_t mark_hidden(json_t *gpus)
 
 	json_array_foreach(gpus, i, gpu)
 	{
-		const bool visible = !list || is_visible(list, i, json_array_size(gpus), json_string_value(json_object_get(gpu, "uuid")));
+		const bool visible =
+			!list || is_visible(list, i, json_array_size(gpus), json_string_value(json_object_get(gpu, "uuid")));
 
 		json_object_set_new(gpu, "visible", json_boolean(visible));
 		hidden += !visible;
@@ -209,7 +218,8 @@ static json_t *kernel_gpus(const struct sysfs *s)
 	const size_t count = sysfs_list(s, "/proc/driver/nvidia/gpus", "", false, &names);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *text = sysfs_text(s, "/proc/driver/nvidia/gpus/%s/information", names[i]), *uuid = sysfs_value(s, text, "GPU UUID");
+		const char *text = sysfs_text(s, "/proc/driver/nvidia/gpus/%s/information", names[i]),
+			   *uuid = sysfs_value(s, text, "GPU UUID");
 		json_t *one = json_pack("{s:s}", "address", names[i]);
 
 		facts_text(one, "name", sysfs_value(s, text, "Model"));
@@ -240,41 +250,48 @@ static bool has_device(const json_t *files, const char *path)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(files, i, one)
-		if (text_is(json_string_value(json_object_get(one, "path")), path))
-			return true;
+	json_array_foreach(files, i, one) if (text_is(json_string_value(json_object_get(one, "path")), path)) return true;
 	return false;
 }
 
 static void find_causes(json_t *out, const json_t *cards, const json_t *files)
 {
 	const json_t *nvml = json_object_get(out, "nvml"), *one;
-	const char *failed = json_string_value(json_object_get(nvml, "error")), *driver = json_string_value(json_object_get(out, "kernel_driver"));
+	const char *failed = json_string_value(json_object_get(nvml, "error")),
+		   *driver = json_string_value(json_object_get(out, "kernel_driver"));
 	const json_t *card = json_array_get(cards, 0);
 	const char *bound = json_string_value(json_object_get(card, "driver"));
 	size_t i;
 
 	if (card && !driver)
-		facts_cause(out, "an NVIDIA card (%s) is on the PCI bus at %s, but NVIDIA's kernel driver is not loaded (%s%s): install the driver",
-			json_string_value(json_object_get(card, json_object_get(card, "name") ? "name" : "id")), json_string_value(json_object_get(card, "address")),
-			bound ? "it is bound to " : "it is bound to none", bound ? bound : "");
+		facts_cause(out,
+			"an NVIDIA card (%s) is on the PCI bus at %s, but NVIDIA's kernel driver is not loaded (%s%s): install "
+			"the driver",
+			json_string_value(json_object_get(card, json_object_get(card, "name") ? "name" : "id")),
+			json_string_value(json_object_get(card, "address")), bound ? "it is bound to " : "it is bound to none",
+			bound ? bound : "");
 	else if (driver && !has_device(files, "/dev/nvidiactl"))
-		facts_cause(out, "NVIDIA's kernel driver %s is loaded, but /dev/nvidiactl is not here: in a container, pass the card in (--gpus all); else run nvidia-modprobe", driver);
+		facts_cause(out,
+			"NVIDIA's kernel driver %s is loaded, but /dev/nvidiactl is not here: in a container, pass the card in "
+			"(--gpus all); else run nvidia-modprobe",
+			driver);
 	else if (driver && failed)
 		facts_cause(out, "NVIDIA's kernel driver %s is loaded, but NVML does not answer: %s", driver, failed);
-	json_array_foreach(files, i, one)
-		if (!json_is_true(json_object_get(one, "usable")))
-			facts_cause(out, "%s: %s", json_string_value(json_object_get(one, "path")), json_string_value(json_object_get(one, "reason")));
+	json_array_foreach(files, i, one) if (!json_is_true(json_object_get(one, "usable"))) facts_cause(out, "%s: %s",
+		json_string_value(json_object_get(one, "path")), json_string_value(json_object_get(one, "reason")));
 	// A library of CUDA 13 needs a driver that speaks it.
 	const char *speaks = json_string_value(json_object_get(nvml, "cuda"));
-	const char *runtime = json_string_value(json_object_get(json_object_get(json_object_get(out, "libraries"), "libcudart.so"), "version"));
+	const char *runtime =
+		json_string_value(json_object_get(json_object_get(json_object_get(out, "libraries"), "libcudart.so"), "version"));
 	if (speaks && runtime && strtol(speaks, NULL, 10) < strtol(runtime, NULL, 10))
-		facts_cause(out, "the driver supports CUDA %s, but the CUDA runtime here is %s: a newer driver is wanted", speaks, runtime);
+		facts_cause(out, "the driver supports CUDA %s, but the CUDA runtime here is %s: a newer driver is wanted", speaks,
+			runtime);
 }
 
 json_t *facts_nvidia(const struct facts_source *source)
 {
-	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", NULL };
+	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
+		"NVIDIA_DRIVER_CAPABILITIES", NULL };
 	const struct sysfs *s = &source->files;
 	json_t *out = json_object(), *cards = facts_pci(s, PCI_NVIDIA), *files = device_files(s), *gpus = kernel_gpus(s);
 	json_t *nvml = json_deep_copy(json_object_get(source->drivers, "nvml")), *asked = json_object_get(nvml, "gpus");
@@ -290,13 +307,19 @@ json_t *facts_nvidia(const struct facts_source *source)
 	hidden = mark_hidden(gpus);
 	facts_environment(out, variables);
 	facts_text(out, "kernel_driver", kernel_driver(s));
-	facts_add(out, "libraries", facts_libraries(s, "libcuda.so libnvidia-ml.so libcudart.so libcublas.so libcublasLt.so libcufft.so libcurand.so libcudnn.so "
-		"libnvinfer.so libnvonnxparser.so", "/usr/local/cuda/lib64\n/usr/local/cuda/targets/*/lib\n/usr/lib/wsl/lib"));
+	facts_add(out, "libraries",
+		facts_libraries(s,
+			"libcuda.so libnvidia-ml.so libcudart.so libcublas.so libcublasLt.so libcufft.so libcurand.so "
+			"libcudnn.so "
+			"libnvinfer.so libnvonnxparser.so",
+			"/usr/local/cuda/lib64\n/usr/local/cuda/targets/*/lib\n/usr/lib/wsl/lib"));
 	facts_add(out, "nvml", nvml);
 	if (count && hidden == count)
-		facts_cause(out, "CUDA_VISIBLE_DEVICES=%s hides %s", getenv("CUDA_VISIBLE_DEVICES"), count == 1 ? "the only card" : "every card");
+		facts_cause(out, "CUDA_VISIBLE_DEVICES=%s hides %s", getenv("CUDA_VISIBLE_DEVICES"),
+			count == 1 ? "the only card" : "every card");
 	else if (hidden)
-		facts_finding(out, "CUDA_VISIBLE_DEVICES=%s hides %zu of %zu cards", getenv("CUDA_VISIBLE_DEVICES"), hidden, count);
+		facts_finding(
+			out, "CUDA_VISIBLE_DEVICES=%s hides %zu of %zu cards", getenv("CUDA_VISIBLE_DEVICES"), hidden, count);
 	find_causes(out, cards, files);
 	if (!count && !json_array_size(cards) && !json_array_size(files))
 		facts_cause(out, "no NVIDIA card: none on the PCI bus, no kernel driver, no device file");

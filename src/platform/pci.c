@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphics cards and accelerators on the PCI bus, by sysfs: a card is there whether or not it has a driver. Each device's `uevent` says
-// PCI_CLASS=30000, PCI_ID=10DE:2684, PCI_SLOT_NAME=0000:01:00.0 and, when one is bound, DRIVER=nvidia.
+// Graphics cards and accelerators on the PCI bus, by sysfs: a card is there whether or not it has a driver. Each device's
+// `uevent` says PCI_CLASS=30000, PCI_ID=10DE:2684, PCI_SLOT_NAME=0000:01:00.0 and, when one is bound, DRIVER=nvidia.
 #include "platform/facts.h"
 
 #include <stdio.h>
@@ -22,7 +22,8 @@ static const char *find_name(const struct sysfs *s, unsigned vendor, unsigned de
 			line[strcspn(line, "\n")] = 0;
 			if (*line != '\t' && *line != '#' && *line)
 				inside = strtoul(line, NULL, 16) == vendor;
-			else if (inside && line[0] == '\t' && line[1] != '\t' && strlen(line) > 7 && strtoul(line + 1, NULL, 16) == device)
+			else if (inside && line[0] == '\t' && line[1] != '\t' && strlen(line) > 7 &&
+				strtoul(line + 1, NULL, 16) == device)
 				name = arena_strdup(s->arena, line + 7);
 		}
 		if (f)
@@ -39,7 +40,8 @@ json_t *facts_pci(const struct sysfs *s, unsigned vendor)
 
 	for (size_t i = 0; i < count; i++) {
 		const char *event = sysfs_text(s, "/sys/bus/pci/devices/%s/uevent", names[i]);
-		const char *id = sysfs_value(s, event, "PCI_ID"), *class_text = sysfs_value(s, event, "PCI_CLASS"), *driver = sysfs_value(s, event, "DRIVER");
+		const char *id = sysfs_value(s, event, "PCI_ID"), *class_text = sysfs_value(s, event, "PCI_CLASS"),
+			   *driver = sysfs_value(s, event, "DRIVER");
 		char *colon;
 
 		if (!id || !class_text)
@@ -48,7 +50,10 @@ json_t *facts_pci(const struct sysfs *s, unsigned vendor)
 		const unsigned long device = *colon == ':' ? strtoul(colon + 1, NULL, 16) : 0;
 		if (its_vendor != vendor || (kind >> 16 != 0x03 && kind >> 16 != 0x12))
 			continue;
-		json_t *one = json_pack("{s:s, s:s}", "address", names[i], "kind", kind >> 16 == 0x12 ? "accelerator" : kind >> 8 == 0x0302 ? "3D" : "display");
+		json_t *one = json_pack("{s:s, s:s}", "address", names[i], "kind",
+			kind >> 16 == 0x12            ? "accelerator"
+				: kind >> 8 == 0x0302 ? "3D"
+						      : "display");
 		json_object_set_new(one, "id", json_sprintf("%04lx:%04lx", its_vendor, device));
 		json_object_set_new(one, "driver", driver && *driver ? json_string(driver) : json_null());
 		facts_text(one, "name", find_name(s, (unsigned)its_vendor, (unsigned)device));

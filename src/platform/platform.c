@@ -20,20 +20,43 @@
 
 #include "base/text.h"
 
-#define CHOSEN_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN }
-#define GELU_OP_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN }
-#define STATIC_FORM { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN }
-#define STATIC_GELU_OP { LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN }
-// WGSL allows sin and cos an absolute error of 2^-11 within +-pi and any beyond (https://www.w3.org/TR/WGSL/#floating-point-accuracy).
-#define STATIC_SINE_TABLES { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, false, true }
-#define SINE_TABLES { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, false, true }
-#define STATIC_INDEX32 { LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, true }
+#define CHOSEN_FORM \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN \
+	}
+#define GELU_OP_FORM \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN \
+	}
+#define STATIC_FORM \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN \
+	}
+#define STATIC_GELU_OP \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN \
+	}
+// WGSL allows sin and cos an absolute error of 2^-11 within +-pi and any beyond
+// (https://www.w3.org/TR/WGSL/#floating-point-accuracy).
+#define STATIC_SINE_TABLES \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, false, true \
+	}
+#define SINE_TABLES \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, false, true \
+	}
+#define STATIC_INDEX32 \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, true \
+	}
 
 static const struct platform platforms[] = {
 	{
 		.name = "cpu",
 		.summary = "the processor, by ONNX Runtime; the processor of a browser, by WebAssembly",
-		.routes = { { "ort", "cpu", "CPU", "CPU", NULL }, { "browser", "wasm", "chromium firefox remote", "chromium", NULL } },
+		.routes = { { "ort", "cpu", "CPU", "CPU", NULL },
+			{ "browser", "wasm", "chromium firefox remote", "chromium", NULL } },
 		.reference = "openvino",
 		.forms = { CHOSEN_FORM },
 		.form_count = 1,
@@ -73,7 +96,8 @@ static const struct platform platforms[] = {
 		.summary = "Intel's runtime for CPUs, GPUs and NPUs",
 		.routes = { { "openvino", "openvino", NULL, "CPU", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { CHOSEN_FORM }, // a plain cache: its GroupQueryAttention is right for one row only and leaves softcap out (2026.4)
+		.forms = { CHOSEN_FORM }, // a plain cache: its GroupQueryAttention is right for one row only and leaves softcap
+					  // out (2026.4)
 		.form_count = 1,
 		.fallback = { "cpu" },
 	},
@@ -98,7 +122,8 @@ static const struct platform platforms[] = {
 	{
 		.name = "webgpu",
 		.summary = "WebGPU, natively or in a browser",
-		.routes = { { "ort", "webgpu", "native", "native", NULL }, { "ort", "webgpu-virtual", "virtual", "virtual", NULL },
+		.routes = { { "ort", "webgpu", "native", "native", NULL },
+			{ "ort", "webgpu-virtual", "virtual", "virtual", NULL },
 			{ "browser", "webgpu", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
 		.forms = { STATIC_SINE_TABLES, SINE_TABLES },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qualcomm's chips: the kernel's description of the chip, the way to its DSP (FastRPC), and, on x86-64, that what QNN has there is an
-// emulator of the HTP.
+// Qualcomm's chips: the kernel's description of the chip, the way to its DSP (FastRPC), and, on x86-64, that what QNN has there
+// is an emulator of the HTP.
 #include "platform/facts.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ json_t *facts_qualcomm(const struct facts_source *source)
 	const struct sysfs *s = &source->files;
 	json_t *out = json_object(), *files = json_array(), *one;
 	const char *family = sysfs_line(s, "/sys/devices/soc0/family"), *machine = sysfs_line(s, "/sys/devices/soc0/machine");
-	const char *board = sysfs_text(s, "/proc/device-tree/model"), *architecture = source->machine ? source->machine->architecture : NULL;
+	const char *board = sysfs_text(s, "/proc/device-tree/model"),
+		   *architecture = source->machine ? source->machine->architecture : NULL;
 	const bool here = family && (strstr(family, "Snapdragon") || strstr(family, "Qualcomm"));
 	const char **names;
 	const size_t count = sysfs_list(s, "/dev", "fastrpc-", false, &names);
@@ -29,9 +30,11 @@ json_t *facts_qualcomm(const struct facts_source *source)
 		facts_text(out, "revision", sysfs_line(s, "/sys/devices/soc0/revision"));
 		facts_text(out, "board", board);
 		if (!count)
-			facts_cause(out, "a Qualcomm chip (%s) is here, but no /dev/fastrpc-*: the DSP cannot be reached", machine ? machine : family);
+			facts_cause(out, "a Qualcomm chip (%s) is here, but no /dev/fastrpc-*: the DSP cannot be reached",
+				machine ? machine : family);
 	} else if (text_is(architecture, "x86_64")) {
-		facts_finding(out, "no Qualcomm chip: on x86-64 QNN emulates the HTP; every device is EMULATED and its times mean nothing");
+		facts_finding(out,
+			"no Qualcomm chip: on x86-64 QNN emulates the HTP; every device is EMULATED and its times mean nothing");
 	} else {
 		facts_cause(out, "no Qualcomm chip: /sys/devices/soc0 names none");
 	}

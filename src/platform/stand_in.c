@@ -20,8 +20,8 @@ static struct {
 	pthread_mutex_t mutex;
 	bool done;
 	struct platform rows[ROWS_MOST];
-	char words[WORDS_MOST];              // the variable, cut into texts
-	size_t count;                        // of stand-ins
+	char words[WORDS_MOST]; // the variable, cut into texts
+	size_t count;           // of stand-ins
 	struct error err;
 } made = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 

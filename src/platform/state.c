@@ -46,7 +46,7 @@ static void read_times(struct state_sample *out, const struct sysfs *s)
 	for (size_t i = 0; i < 8; i++, at = end) {
 		n[i] = strtod(at, &end);
 		if (end == at && i < 7)
-			return;                                  // steal came last, with Linux 2.6.11
+			return; // steal came last, with Linux 2.6.11
 	}
 	out->busy_s = (n[0] + n[1] + n[2] + n[5] + n[6]) / tick;
 	out->steal_s = n[7] / tick;
@@ -63,13 +63,16 @@ static double hottest(const struct sysfs *s)
 	const size_t monitor_count = sysfs_list(s, "/sys/class/hwmon", "hwmon", true, &monitors);
 
 	for (size_t i = 0; i < monitor_count; i++) {
-		const char *folder = arena_printf(s->arena, "/sys/class/hwmon/%s", monitors[i]), *name = sysfs_line(s, "%s/name", folder);
+		const char *folder = arena_printf(s->arena, "/sys/class/hwmon/%s", monitors[i]),
+			   *name = sysfs_line(s, "%s/name", folder);
 
 		if (!name || !*name || !strstr(drivers, arena_printf(s->arena, " %s ", name)))
 			continue;
 		const size_t input_count = sysfs_list(s, folder, "temp", false, &inputs);
 		for (size_t k = 0; k < input_count; k++) {
-			const int64_t milli = text_ends(inputs[k], "_input") ? sysfs_number(s, INT64_MIN, "%s/%s", folder, inputs[k]) : INT64_MIN;
+			const int64_t milli = text_ends(inputs[k], "_input")
+				? sysfs_number(s, INT64_MIN, "%s/%s", folder, inputs[k])
+				: INT64_MIN;
 
 			if (milli > -100000 && !((double)milli / 1000 <= most))
 				most = (double)milli / 1000;
@@ -82,8 +85,8 @@ static double hottest(const struct sysfs *s)
 		const char *type = sysfs_line(s, "/sys/class/thermal/%s/type", zones[i]);
 		const int64_t milli = sysfs_number(s, INT64_MIN, "/sys/class/thermal/%s/temp", zones[i]);
 
-		if (type && (strstr(type, "cpu") || strstr(type, "CPU") || strstr(type, "pkg") || strstr(type, "soc")) && milli > -100000 &&
-			!((double)milli / 1000 <= most))
+		if (type && (strstr(type, "cpu") || strstr(type, "CPU") || strstr(type, "pkg") || strstr(type, "soc")) &&
+			milli > -100000 && !((double)milli / 1000 <= most))
 			most = (double)milli / 1000;
 	}
 	return most;
@@ -106,7 +109,8 @@ static void read_clocks(struct state_sample *out, const struct sysfs *s)
 			known++;
 		}
 		if (core >= 0 || package >= 0)
-			out->thermal_events = (out->thermal_events < 0 ? 0 : out->thermal_events) + (core > 0 ? core : 0) + (package > 0 ? package : 0);
+			out->thermal_events = (out->thermal_events < 0 ? 0 : out->thermal_events) + (core > 0 ? core : 0) +
+				(package > 0 ? package : 0);
 		if (governor && *governor && !out->governor)
 			out->governor = governor;
 		else if (governor && *governor && !strstr(out->governor, governor))
@@ -118,11 +122,17 @@ static void read_clocks(struct state_sample *out, const struct sysfs *s)
 void state_read(struct state_sample *out, struct arena *a, const char *root)
 {
 	const struct sysfs s = { a, root };
-	const char *load = sysfs_line(&s, "/proc/loadavg"), *pressure = sysfs_line(&s, "/proc/pressure/cpu"), *memory = sysfs_text(&s, "/proc/meminfo");
+	const char *load = sysfs_line(&s, "/proc/loadavg"), *pressure = sysfs_line(&s, "/proc/pressure/cpu"),
+		   *memory = sysfs_text(&s, "/proc/meminfo");
 	const char *recent = pressure ? strstr(pressure, "avg10=") : NULL, *available = sysfs_value(&s, memory, "MemAvailable");
 
-	*out = (struct state_sample){ .at_s = now_s(), .own_s = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN), .busy_s = NAN, .steal_s = NAN,
-		.load = load && *load ? strtod(load, NULL) : NAN, .pressure = recent ? strtod(recent + strlen("avg10="), NULL) : NAN, .thermal_events = -1,
+	*out = (struct state_sample){ .at_s = now_s(),
+		.own_s = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN),
+		.busy_s = NAN,
+		.steal_s = NAN,
+		.load = load && *load ? strtod(load, NULL) : NAN,
+		.pressure = recent ? strtod(recent + strlen("avg10="), NULL) : NAN,
+		.thermal_events = -1,
 		.memory_available_bytes = available && *available ? strtoll(available, NULL, 10) * 1024 : -1 };
 	read_times(out, &s);
 	out->temperature_c = hottest(&s);
@@ -132,7 +142,8 @@ void state_read(struct state_sample *out, struct arena *a, const char *root)
 
 double state_others(const struct state_sample *before, const struct state_sample *after)
 {
-	const double seconds = after->at_s - before->at_s, others = after->busy_s - before->busy_s - (after->own_s - before->own_s);
+	const double seconds = after->at_s - before->at_s,
+		     others = after->busy_s - before->busy_s - (after->own_s - before->own_s);
 
 	if (!(seconds > 0) || isnan(others))
 		return NAN;
@@ -163,7 +174,8 @@ void state_wait(struct calm *out, double limit_s, const volatile sig_atomic_t *s
 		state_read(&after, &a, "");
 		out->others = state_others(&before, &after);
 		// What cannot be known is not called calm.
-		const bool good = out->others <= allowed(after.cpus) && after.thermal_events == before.thermal_events && after.throttled_us == before.throttled_us;
+		const bool good = out->others <= allowed(after.cpus) && after.thermal_events == before.thermal_events &&
+			after.throttled_us == before.throttled_us;
 		in_a_row = good ? in_a_row + 1 : 0;
 		out->calm = in_a_row == 2;
 		arena_done(&a);
@@ -193,7 +205,8 @@ static void add_pair(json_t *o, const char *key, double x, double y, double step
 json_t *state_json(const struct state_sample *before, const struct state_sample *after, const struct calm *calm)
 {
 	json_t *out = json_object(), *disturbed = json_array();
-	const double seconds = after->at_s - before->at_s, others = state_others(before, after), steal = seconds > 0 ? (after->steal_s - before->steal_s) / seconds : NAN;
+	const double seconds = after->at_s - before->at_s, others = state_others(before, after),
+		     steal = seconds > 0 ? (after->steal_s - before->steal_s) / seconds : NAN;
 	const double throttled_ms = (double)(after->throttled_us - before->throttled_us) / 1000;
 
 	facts_text(out, "governor", after->governor);
@@ -216,7 +229,9 @@ json_t *state_json(const struct state_sample *before, const struct state_sample 
 	if (steal > 0.02)
 		json_array_append_new(disturbed, json_sprintf("the hypervisor took %.2f CPUs away", steal));
 	if (after->thermal_events > before->thermal_events)
-		json_array_append_new(disturbed, json_sprintf("heat slowed cores down %lld times", (long long)(after->thermal_events - before->thermal_events)));
+		json_array_append_new(disturbed,
+			json_sprintf("heat slowed cores down %lld times",
+				(long long)(after->thermal_events - before->thermal_events)));
 	if (throttled_ms > 0)
 		json_array_append_new(disturbed, json_sprintf("a control group's quota stopped it for %.0f ms", throttled_ms));
 	json_object_set_new(out, "disturbed", disturbed);

@@ -148,11 +148,14 @@ json_t *sysfs_device(const struct sysfs *s, const char *path)
 	if (!access(file, R_OK | W_OK))
 		return json_pack("{s:s, s:b}", "path", path, "usable", 1);
 	// Whose group would be allowed?
-	if (errno != EACCES || !(info.st_mode & S_IWGRP) || getgrgid_r(info.st_gid, &group, buffer, sizeof buffer, &found) || !found)
-		return json_pack("{s:s, s:b, s:s}", "path", path, "usable", 0, "reason", errno == EACCES ? "not permitted" : strerror(errno));
+	if (errno != EACCES || !(info.st_mode & S_IWGRP) || getgrgid_r(info.st_gid, &group, buffer, sizeof buffer, &found) ||
+		!found)
+		return json_pack("{s:s, s:b, s:s}", "path", path, "usable", 0, "reason",
+			errno == EACCES ? "not permitted" : strerror(errno));
 	json_t *out = json_pack("{s:s, s:b}", "path", path, "usable", 0);
-	json_object_set_new(out, "reason", json_sprintf("not permitted: group %s may; add this user to it (usermod -aG %s USER) and log in again",
-		group.gr_name, group.gr_name));
+	json_object_set_new(out, "reason",
+		json_sprintf("not permitted: group %s may; add this user to it (usermod -aG %s USER) and log in again",
+			group.gr_name, group.gr_name));
 	return out;
 }
 

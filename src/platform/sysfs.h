@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what the kernel tells about the machine in small files, below a root that a test may bring. What cannot be read is NULL or
-// -1: it is never guessed.
+// Reading what the kernel tells about the machine in small files, below a root that a test may bring. What cannot be read is NULL
+// or -1: it is never guessed.
 #ifndef ASSAY_PLATFORM_SYSFS_H
 #define ASSAY_PLATFORM_SYSFS_H
 
@@ -11,7 +11,7 @@
 
 struct sysfs {
 	struct arena *arena;
-	const char *root;                    // "" is this machine
+	const char *root; // "" is this machine
 };
 
 // The whole file (at most 64 KiB), without white space at its end; NULL when it is not there or not permitted.
@@ -22,7 +22,8 @@ char *sysfs_line(const struct sysfs *s, const char *format, ...) __attribute__((
 int64_t sysfs_number(const struct sysfs *s, int64_t otherwise, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // The value of a line "KEY value", "KEY: value" or "KEY=value" in a text that was read; NULL when it has none.
 const char *sysfs_value(const struct sysfs *s, const char *text, const char *key);
-// Names in a folder that begin with `prefix` (and, with `numbered`, go on with a number and nothing else), "card2" before "card10".
+// Names in a folder that begin with `prefix` (and, with `numbered`, go on with a number and nothing else), "card2" before
+// "card10".
 size_t sysfs_list(const struct sysfs *s, const char *folder, const char *prefix, bool numbered, const char ***out);
 bool sysfs_exists(const struct sysfs *s, const char *path);
 // A device file as {"path", "usable", "reason"}: may this process open it for reading and writing? NULL when it is not there.

@@ -24,7 +24,8 @@ static json_t *words_json(const char *words)
 static void add_options(json_t *out, const struct option *options, const char *of)
 {
 	for (const struct option *o = options; o && o->name; o++)
-		json_array_append_new(out, json_pack("{s:s, s:s?, s:s, s:s}", "name", o->name, "default", o->value, "help", o->help, "of", of));
+		json_array_append_new(
+			out, json_pack("{s:s, s:s?, s:s, s:s}", "name", o->name, "default", o->value, "help", o->help, "of", of));
 }
 
 static json_t *route_json(const struct route *r)
@@ -36,8 +37,8 @@ static json_t *route_json(const struct route *r)
 	add_options(options, b->options, b->name);
 	if (p->options != b->options)
 		add_options(options, p->options, p->name);
-	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s?, s:o}", "engine", r->engine, "provider", p->name, "build", p->build, "devices",
-		words_json(r->devices), "device", r->device, "defaults", r->options, "options", options);
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s?, s:o}", "engine", r->engine, "provider", p->name, "build", p->build,
+		"devices", words_json(r->devices), "device", r->device, "defaults", r->options, "options", options);
 }
 
 static json_t *one_json(const struct platform *p)
@@ -55,9 +56,10 @@ static json_t *one_json(const struct platform *p)
 		is_static &= p->forms[i].is_static;
 	}
 	arena_done(&a);
-	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:b, s:b, s:s?, s:o}", "name", p->name, "summary", p->summary, "extra",
-		(p->flags & PLATFORM_EXTRA) != 0, "stand_in", (int)platform_is_stand_in(p), "routes", routes, "fallback", fallback, "forms", forms,
-		"fixed_shapes", (int)is_static, "shares_cache", p->cache == CACHE_SHARED, "judged_by", p->reference, "environment", words_json(p->environment));
+	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:b, s:b, s:s?, s:o}", "name", p->name, "summary", p->summary,
+		"extra", (p->flags & PLATFORM_EXTRA) != 0, "stand_in", (int)platform_is_stand_in(p), "routes", routes, "fallback",
+		fallback, "forms", forms, "fixed_shapes", (int)is_static, "shares_cache", p->cache == CACHE_SHARED, "judged_by",
+		p->reference, "environment", words_json(p->environment));
 }
 
 json_t *platform_table_json(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What WebGPU and WebNN stand on: the Vulkan loader, its drivers and adapters, and the browsers that are installed. No browser is
-// started: a version is read from the files that come with it. What a browser's own adapter can do is asked by the browser engine.
+// started: a version is read from the files that come with it. What a browser's own adapter can do is asked by the browser
+// engine.
 #include "platform/facts.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ json_t *ask_vulkan(void)
 		json_object_set_new(out, "error", json_string(err.text));
 	for (size_t i = 0; i < count; i++) {
 		const struct vulkan_adapter *v = &adapters[i];
-		json_t *one = json_pack("{s:s, s:s, s:b, s:s}", "name", v->name, "type", v->type, "software", (int)v->software, "api_version", v->api_version);
+		json_t *one = json_pack("{s:s, s:s, s:b, s:s}", "name", v->name, "type", v->type, "software", (int)v->software,
+			"api_version", v->api_version);
 
 		facts_text(one, "driver", v->driver);
 		json_object_set_new(one, "id", json_sprintf("%04x:%04x", v->vendor_id, v->device_id));
@@ -40,9 +42,9 @@ json_t *ask_vulkan(void)
 // ---- browsers -----------------------------------------------------------------------------------------------------------
 
 struct browser {
-	const char *kind;                    // "chromium", "firefox"
-	const char *name, *package;          // program; Debian's package
-	const char *folder;                  // where its files lie: NULL when that says nothing
+	const char *kind;           // "chromium", "firefox"
+	const char *name, *package; // program; Debian's package
+	const char *folder;         // where its files lie: NULL when that says nothing
 };
 
 static const struct browser browsers[] = {
@@ -104,9 +106,7 @@ static bool has_file(const json_t *found, const char *file)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(found, i, one)
-		if (text_is(json_string_value(json_object_get(one, "file")), file))
-			return true;
+	json_array_foreach(found, i, one) if (text_is(json_string_value(json_object_get(one, "file")), file)) return true;
 	return false;
 }
 
@@ -155,7 +155,8 @@ static json_t *manifests(const struct sysfs *s)
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		json_t *one = json_pack("{s:s}", "path", text_starts(list[i].path, s->root) ? list[i].path + strlen(s->root) : list[i].path);
+		json_t *one = json_pack(
+			"{s:s}", "path", text_starts(list[i].path, s->root) ? list[i].path + strlen(s->root) : list[i].path);
 
 		facts_text(one, "library", list[i].library);
 		facts_text(one, "api_version", list[i].api_version);
@@ -168,15 +169,15 @@ static json_t *manifests(const struct sysfs *s)
 
 json_t *facts_webgpu(const struct facts_source *source)
 {
-	static const char *const variables[] = { "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT", NULL };
+	static const char *const variables[] = { "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES",
+		"VK_LOADER_DRIVERS_SELECT", NULL };
 	const struct sysfs *s = &source->files;
 	json_t *out = json_object(), *vulkan = json_deep_copy(json_object_get(source->drivers, "vulkan"));
 	const json_t *adapters = json_object_get(vulkan, "adapters"), *one;
 	const char *failed = json_string_value(json_object_get(vulkan, "error"));
 	size_t i, hardware = 0;
 
-	json_array_foreach(adapters, i, one)
-		hardware += !json_is_true(json_object_get(one, "software"));
+	json_array_foreach(adapters, i, one) hardware += !json_is_true(json_object_get(one, "software"));
 	if (failed)
 		facts_finding(out, "Vulkan: %s", failed);
 	else if (json_array_size(adapters) && !hardware)

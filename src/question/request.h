@@ -17,40 +17,40 @@
 // but ranges for int8-static, over so many inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`,
 // `form`: of a reference, the platform whose graph form of that index is built; NULL: the platform's own first. `dequantised`: of
 // a reference, the precision's weights in float32 arithmetic (enum dequantise).
-#define REQUEST_LIST(X)                                                                                                   \
-	X(TEXT, path)                                                                                                     \
-	X(TEXT, platform)                                                                                                 \
-	X(TEXT, device)                                                                                                   \
-	X(TEXT, options)                                                                                                  \
-	X(TEXT, golden)                                                                                                   \
-	X(TEXT, outputs_path)                                                                                             \
-	X(TEXT, reference_name)                                                                                           \
-	X(TEXT, reference_tokens)                                                                                         \
-	X(TEXT, form_of)                                                                                                  \
-	X(INTEGER, form)                                                                                                  \
-	X(INTEGER, dequantised)                                                                                           \
-	X(TEXT, calibration)                                                                                              \
-	X(INTEGER, calibrate)                                                                                             \
-	X(INTEGER, batch)                                                                                                 \
-	X(INTEGER, sequence)                                                                                              \
-	X(INTEGER, runs)                                                                                                  \
-	X(INTEGER, prompt_tokens)                                                                                         \
-	X(INTEGER, new_tokens)                                                                                            \
-	X(INTEGER, layers)                                                                                                \
-	X(INTEGER, seed)                                                                                                  \
-	X(INTEGER, second_bytes)                                                                                          \
-	X(INTEGER, force)                                                                                                 \
-	X(INTEGER, memory_bytes)                                                                                          \
-	X(INTEGER, is_dynamic)                                                                                            \
-	X(INTEGER, is_static)                                                                                             \
-	X(INTEGER, no_fallback)                                                                                           \
-	X(INTEGER, no_explain)                                                                                            \
+#define REQUEST_LIST(X) \
+	X(TEXT, path) \
+	X(TEXT, platform) \
+	X(TEXT, device) \
+	X(TEXT, options) \
+	X(TEXT, golden) \
+	X(TEXT, outputs_path) \
+	X(TEXT, reference_name) \
+	X(TEXT, reference_tokens) \
+	X(TEXT, form_of) \
+	X(INTEGER, form) \
+	X(INTEGER, dequantised) \
+	X(TEXT, calibration) \
+	X(INTEGER, calibrate) \
+	X(INTEGER, batch) \
+	X(INTEGER, sequence) \
+	X(INTEGER, runs) \
+	X(INTEGER, prompt_tokens) \
+	X(INTEGER, new_tokens) \
+	X(INTEGER, layers) \
+	X(INTEGER, seed) \
+	X(INTEGER, second_bytes) \
+	X(INTEGER, force) \
+	X(INTEGER, memory_bytes) \
+	X(INTEGER, is_dynamic) \
+	X(INTEGER, is_static) \
+	X(INTEGER, no_fallback) \
+	X(INTEGER, no_explain) \
 	X(INTEGER, profile)
 
 enum dequantise {
 	DEQUANTISE_NOTHING,
-	DEQUANTISE_WEIGHTS,                  // activations stay float32: where the engine quantises them in its own way
-	DEQUANTISE_ALL,                      // int8 activations too, rounded as the graph of the precision rounds them
+	DEQUANTISE_WEIGHTS, // activations stay float32: where the engine quantises them in its own way
+	DEQUANTISE_ALL,     // int8 activations too, rounded as the graph of the precision rounds them
 };
 
 struct request {
@@ -62,7 +62,7 @@ struct request {
 	struct variant variant;
 };
 
-char *request_text(struct arena *a, const struct request *r);       // one line
+char *request_text(struct arena *a, const struct request *r); // one line
 enum status request_parse(struct request *out, struct arena *a, const char *text, size_t length, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row to JSON and back, generated from ROW_LIST: a new field needs nothing here. JSON knows no NaN and no infinity, so a
-// real that is not finite is null. In text that is not UTF-8, which the name of a folder may be, the bad bytes are escapes (base/visible.h).
+// real that is not finite is null. In text that is not UTF-8, which the name of a folder may be, the bad bytes are escapes
+// (base/visible.h).
 #include "question/row.h"
 
 #include <math.h>
@@ -36,7 +37,8 @@ bool row_took_none(const struct row *r)
 	if (row_left_none(r))
 		return true;
 	// What was folded into other nodes before ran nowhere.
-	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0 : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
+	return r->nodes_elsewhere != ROW_NONE ? r->nodes_elsewhere > 0
+					      : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }
 
 double row_per_s(const struct row *r)
@@ -157,9 +159,9 @@ enum status row_from_json(struct row *r, struct arena *a, const json_t *object, 
 
 	if (!json_is_object(object))
 		return error_set(err, STATUS_BAD_INPUT, "a row is not a JSON object");
-#define X(kind, name, meaning)                                                                                            \
-	value = json_object_get(object, #name);                                                                           \
-	if (value && !take_##kind(&r->name, a, value))                                                                    \
+#define X(kind, name, meaning) \
+	value = json_object_get(object, #name); \
+	if (value && !take_##kind(&r->name, a, value)) \
 		return error_set(err, STATUS_BAD_INPUT, "row: \"%s\" is not of the kind %s", #name, #kind);
 	ROW_LIST(X)
 #undef X

@@ -44,14 +44,16 @@
 	X(REAL, fallback_factor, "latency here over the latency last measured on the platform that was asked for") \
 	X(INTEGER, fallback_against, "the row with that latency") \
 	X(BOOLEAN, fallback_allowed, \
-		"--allow-fallback: where no node ran on the platform asked for, the outputs count all the same; `actual` says where") \
+		"--allow-fallback: where no node ran on the platform asked for, the outputs count all the same; `actual` says " \
+		"where") \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null") \
 	X(TEXT, golden_file, "name of the golden file that judged; null: no such file") \
 	X(TEXT, golden_sha256, "of that file's contents") \
 	X(TEXT, golden_case, "the case that assay ships with these very bytes, made by transformers; null: another file") \
 	X(TEXT, golden_word, "who made it, by the file's own word, which nobody has checked") \
 	X(TEXT, graph_verdict, \
-		"of a reduced precision: right, wrong or unjudged, of the same form of the graph in float32 by float32's bound; null: the row is of float32") \
+		"of a reduced precision: right, wrong or unjudged, of the same form of the graph in float32 by float32's " \
+		"bound; null: the row is of float32") \
 	X(TEXT, graph_reference, "what that graph in float32 was judged by") \
 	X(REAL, graph_max_abs_error, "its largest absolute error") \
 	X(REAL, graph_nmse, "its normalised mean squared error") \
@@ -62,23 +64,29 @@
 	X(REAL, arithmetic_nmse, "normalised mean squared error against that") \
 	X(REAL, arithmetic_cosine, "cosine similarity to that") \
 	X(TEXT, type_conformance, \
-		"cases of this type that assay ships that pass on this platform, as passed/cases: float32 models, whatever precision the row has") \
+		"cases of this type that assay ships that pass on this platform, as passed/cases: float32 models, whatever " \
+		"precision the row has") \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows") \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says") \
 	X(INTEGER, layers, "layers asked for by --layers, or that the .onnx file says it was cut to; null: all") \
 	X(TEXT, weights_dtype, \
-		"type of most weight bytes in the files of the model, whatever they were converted to (precision, converted_bytes)") \
+		"type of most weight bytes in the files of the model, whatever they were converted to (precision, " \
+		"converted_bytes)") \
 	X(TEXT, compute_dtype, \
-		"what the engine computes in: what its provider or its nodes say, else the type of the graph's outputs; of an .onnx file that holds quantised operators it says so; 'f32 and int8': products of integers, the rest in f32; null: of a reduced precision nobody says it") \
+		"what the engine computes in: what its provider or its nodes say, else the type of the graph's outputs; of an " \
+		".onnx file that holds quantised operators it says so; 'f32 and int8': products of integers, the rest in f32; " \
+		"null: of a reduced precision nobody says it") \
 	X(TEXT, precision_by, "who makes the precision: graph (as drawn), engine (an option); null: nothing was asked") \
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration") \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache") \
 	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache") \
 	X(REAL, against_float32, \
-		"of a reduced precision: latency over the last one of the same question in float32; a ratio of two rows, which claims nothing by itself") \
+		"of a reduced precision: latency over the last one of the same question in float32; a ratio of two rows, which " \
+		"claims nothing by itself") \
 	X(INTEGER, against_float32_row, "the row with that latency; null: it was not measured here before") \
 	X(TEXT, against_float32_claim, \
-		"slower, faster, same, cannot tell: of all rows of this question in the two precisions, each a process, as `assay compare` decides it") \
+		"slower, faster, same, cannot tell: of all rows of this question in the two precisions, each a process, as " \
+		"`assay compare` decides it") \
 	X(TEXT, against_float32_why, "processes on each side, and the ratio with its 99 % interval where it has one") \
 	X(REAL, perplexity, \
 		"of a causal language model on the input tokens of the judged run; those are random but for a golden file's") \
@@ -88,9 +96,11 @@
 	X(INTEGER, batch, "batch size; null: nothing in a user's graph names it, and throughput_per_s is null too") \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none") \
 	X(INTEGER, asked_sequence, \
-		"the usual length, where an emulated device was given a shorter one because no length was asked for; null: as asked") \
+		"the usual length, where an emulated device was given a shorter one because no length was asked for; null: as " \
+		"asked") \
 	X(REAL, padding, \
-		"share of the tokens of the judged run that are padding, which its attention mask says; null: it takes no such mask") \
+		"share of the tokens of the judged run that are padding, which its attention mask says; null: it takes no such " \
+		"mask") \
 	VARIANT_LIST(X) \
 	X(TEXT, task, "generate; null: one forward pass") \
 	X(INTEGER, prompt_tokens, "tokens that go in before the first new one; of an encoder-decoder the source's") \
@@ -124,32 +134,42 @@
 	X(REAL, latency_max_ms, "slowest warm run") \
 	X(REAL, latency_p90_ms, "90th percentile; null below 64 samples: n too small") \
 	X(REAL, latency_low_ms, \
-		"lower end of the 95 % interval of the median: order statistics of the timed runs, exact for independent runs of any distribution; it says nothing of another process; null below 6 runs") \
+		"lower end of the 95 % interval of the median: order statistics of the timed runs, exact for independent runs " \
+		"of any distribution; it says nothing of another process; null below 6 runs") \
 	X(REAL, latency_high_ms, "its upper end") \
 	X(REAL, latency_p95_ms, "95th percentile; null below 130 samples") \
 	X(REAL, latency_p99_ms, "99th percentile; null below 662 samples") \
 	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean; outliers show in it") \
 	X(REAL, throughput_per_s, \
-		"inputs answered in a second: batch times timed runs over the sum of their times, a mean that one slow run lowers, unlike batch over the median latency_ms; of a scenario as it defines it") \
+		"inputs answered in a second: batch times timed runs over the sum of their times, a mean that one slow run " \
+		"lowers, unlike batch over the median latency_ms; of a scenario as it defines it") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells") \
 	X(REAL, clock_overhead_us, \
 		"median time between two looks at the clock with nothing between them; it is in every latency") \
 	X(REAL, harness_overhead_us, \
-		"what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and the way to the next run (in none); of a generation: for a token, between two runs of the engine (inputs prepared, the token chosen over the vocabulary, the cache kept), all of it in token_ms") \
+		"what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and " \
+		"the way to the next run (in none); of a generation: for a token, between two runs of the engine (inputs " \
+		"prepared, the token chosen over the vocabulary, the cache kept), all of it in token_ms") \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim") \
 	X(INTEGER, samples, "timed warm runs") \
 	X(TEXT, stability, \
-		"stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 % of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs") \
+		"stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 " \
+		"% of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs") \
 	X(TEXT, stability_why, \
-		"which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes did; null: stable, or too few runs") \
+		"which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes " \
+		"did; null: stable, or too few runs") \
 	X(REAL, peak_anonymous_mib, \
-		"peak of the anonymous memory of all processes of the cell, private (RssAnon) and shared, sampled at 100 Hz over load, first run and one extra run; mapped files are not in it") \
+		"peak of the anonymous memory of all processes of the cell, private (RssAnon) and shared, sampled at 100 Hz " \
+		"over load, first run and one extra run; mapped files are not in it") \
 	X(REAL, peak_pss_mib, \
-		"largest proportional set size (anonymous memory, and mapped files by share) seen at the end of a phase; what peaked in between is not in it, so it may be below peak_anonymous_mib") \
+		"largest proportional set size (anonymous memory, and mapped files by share) seen at the end of a phase; what " \
+		"peaked in between is not in it, so it may be below peak_anonymous_mib") \
 	X(REAL, peak_resident_mib, \
-		"high-water mark of the resident set up to the extra run (VmHWM), as the kernel keeps it: anonymous memory, mapped weights and libraries, all counted whole") \
+		"high-water mark of the resident set up to the extra run (VmHWM), as the kernel keeps it: anonymous memory, " \
+		"mapped weights and libraries, all counted whole") \
 	X(REAL, device_memory_mib, \
-		"largest memory in use on the devices of the vendor at the ends of load, first run and the extra run, less what was in use before; null: nobody counts it") \
+		"largest memory in use on the devices of the vendor at the ends of load, first run and the extra run, less " \
+		"what was in use before; null: nobody counts it") \
 	X(REAL, leak_mib_per_cycle, "slope of anonymous memory after close over the cycles") \
 	X(REAL, leak_low_mib, "lower end of its 95 % interval") \
 	X(REAL, leak_high_mib, "its upper end") \
@@ -172,10 +192,12 @@
 	X(REAL, bandwidth_gb_s, "memory bandwidth measured in the same run; of a profile") \
 	X(REAL, roofline_share, "time that these two allow over the time it took; of a profile") \
 	X(JSON, profile, \
-		"of a profile: profiled runs and how long they took, how much of that its nodes make up, how the roofs were measured") \
+		"of a profile: profiled runs and how long they took, how much of that its nodes make up, how the roofs were " \
+		"measured") \
 	X(TEXT, placement_note, "how placement was learned, or why it was not") \
 	X(REAL, max_abs_error, \
-		"largest absolute error over all outputs; of a reduced precision this and the next are its loss: against golden outputs or float32") \
+		"largest absolute error over all outputs; of a reduced precision this and the next are its loss: against " \
+		"golden outputs or float32") \
 	X(REAL, max_rel_error, "largest relative error where the reference is not near zero") \
 	X(REAL, nmse, "normalised mean squared error, the worst output's") \
 	X(REAL, cosine, "cosine similarity, the worst output's") \
@@ -184,7 +206,8 @@
 	X(TEXT, worst, "output and index of the worst element, with both values") \
 	X(INTEGER, left_out, "values that no figure is about: the reference masks them, or they are about padding") \
 	X(TEXT, not_judged, \
-		"outputs that the reference does not hold, of which only that they are finite was looked at; and those whose comparison says nothing, with the reason in brackets") \
+		"outputs that the reference does not hold, of which only that they are finite was looked at; and those whose " \
+		"comparison says nothing, with the reason in brackets") \
 	X(TEXT, bound_by, "the figure that came nearest to its bound, of which output, and how near: it decided") \
 	X(TEXT, bound, "what counted as right") \
 	X(TEXT, output_shape, "shape of the first output") \
@@ -193,12 +216,14 @@
 	X(TEXT, model_sha256, "of the names and contents of the model's files, the same on every platform; null: not known") \
 	X(TEXT, inputs_hash, "SHA-256 of the inputs") \
 	X(TEXT, inputs_note, \
-		"which integers an .onnx file's inputs were given, and whether the table that they index was found; null: assay drew the graph, or inputs come from a file") \
+		"which integers an .onnx file's inputs were given, and whether the table that they index was found; null: " \
+		"assay drew the graph, or inputs come from a file") \
 	X(TEXT, source, "null: measured by assay; else the tool whose result was imported, which assay did not measure") \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key") \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error") \
 	X(JSON, machine_state, \
-		"while the cell's child lived: governor, load, CPUs that others used, heat, what held it back; before and after") \
+		"while the cell's child lived: governor, load, CPUs that others used, heat, what held it back; before and " \
+		"after") \
 	X(TEXT, started_at, "UTC, ISO 8601") \
 	X(REAL, wall_ms, "the whole cell, as the parent saw it")
 
@@ -213,15 +238,15 @@ struct row {
 #undef X
 };
 
-void row_init(struct row *r);                                        // every field absent
-// The engine had folded every node into constants on the processor before the platform was asked for any: nothing was left that it could
-// have computed. Of `cpu` that is an answer like any other.
+void row_init(struct row *r); // every field absent
+// The engine had folded every node into constants on the processor before the platform was asked for any: nothing was left that
+// it could have computed. Of `cpu` that is an answer like any other.
 bool row_left_none(const struct row *r);
 // No node ran on the platform that was asked for: known, not guessed. False where placement is not known.
 bool row_took_none(const struct row *r);
 // Inputs a second as measured; of a generation: tokens; else batch over the median latency. NaN where it has no time.
 double row_per_s(const struct row *r);
-json_t *row_to_json(const struct row *r);                            // all keys, null where absent
+json_t *row_to_json(const struct row *r); // all keys, null where absent
 // Takes over the keys that `object` has; text is copied into `a`. A key of the wrong type is an error; unknown keys are ignored.
 enum status row_from_json(struct row *r, struct arena *a, const json_t *object, struct error *err);
 

@@ -10,12 +10,14 @@
 
 bool row_is_right_on(const struct row *r, const char *platform)
 {
-	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->source == NULL && r->actual != NULL && text_is(r->actual, platform);
+	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->source == NULL && r->actual != NULL &&
+		text_is(r->actual, platform);
 }
 
 bool row_counts(const struct row *r)
 {
-	return row_is_right_on(r, r->requested) && r->engine != NULL && (!text_is(r->engine, "null") || text_is(r->requested, "null"));
+	return row_is_right_on(r, r->requested) && r->engine != NULL &&
+		(!text_is(r->engine, "null") || text_is(r->requested, "null"));
 }
 
 bool row_runs_on(const struct row *r, const char *platform)
@@ -47,14 +49,17 @@ static const char *shape_words(struct arena *a, const struct row *r)
 {
 	if (!row_is_brief(r))
 		return NULL;
-	return arena_printf(a, "%lld token%s of the usual %lld", (long long)r->sequence, r->sequence == 1 ? "" : "s", (long long)r->asked_sequence);
+	return arena_printf(a, "%lld token%s of the usual %lld", (long long)r->sequence, r->sequence == 1 ? "" : "s",
+		(long long)r->asked_sequence);
 }
 
 static const char *layers_words(struct arena *a, const struct row *r)
 {
 	if (!row_is_shortened(r))
 		return NULL;
-	return r->layers != ROW_NONE && r->layers > 0 ? arena_printf(a, "%lld layer%s", (long long)r->layers, r->layers == 1 ? "" : "s") : "fewer layers";
+	return r->layers != ROW_NONE && r->layers > 0
+		? arena_printf(a, "%lld layer%s", (long long)r->layers, r->layers == 1 ? "" : "s")
+		: "fewer layers";
 }
 
 // A file in 16 bits that is computed in 16 bits is the model as published; one in 32 bits is not.
@@ -65,7 +70,9 @@ static const char *precision_words(struct arena *a, const struct row *r)
 
 	if (r->precision != NULL && precision_is_reduced(precision_find(r->precision)))
 		return r->precision;
-	return is_half && !text_is(r->weights_dtype, "f16") && !text_is(r->weights_dtype, "bf16") ? arena_printf(a, "computed in %s", in) : NULL;
+	return is_half && !text_is(r->weights_dtype, "f16") && !text_is(r->weights_dtype, "bf16")
+		? arena_printf(a, "computed in %s", in)
+		: NULL;
 }
 
 const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
@@ -75,7 +82,10 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
 		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
 		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,
-		!(which & QUALIFY_DEVICE) ? NULL : text_is(r->engine, "null") ? "nothing computed" : r->emulated == 1 ? "emulated" : NULL,
+		!(which & QUALIFY_DEVICE)            ? NULL
+			: text_is(r->engine, "null") ? "nothing computed"
+			: r->emulated == 1           ? "emulated"
+						     : NULL,
 		which & QUALIFY_SOURCE && r->source != NULL ? arena_printf(a, "measured by %s, not by assay", r->source) : NULL,
 	};
 	const char *out = NULL;
@@ -101,7 +111,8 @@ const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t 
 			continue;
 		if (alike == count)
 			return words[i];
-		out = arena_printf(a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words[i]);
+		out = arena_printf(
+			a, "%s%s%zu of %zu: %s", out != NULL ? out : "", out != NULL ? "; " : "", alike, count, words[i]);
 	}
 	return out;
 }

@@ -9,15 +9,18 @@
 #include "base/arena.h"
 #include "question/row.h"
 
-// Measured by assay and judged right, with outputs from `platform`. Not yet whether anything was computed: the null engine may have answered.
+// Measured by assay and judged right, with outputs from `platform`. Not yet whether anything was computed: the null engine may
+// have answered.
 bool row_is_right_on(const struct row *r, const char *platform);
-// The same of the platform that was asked for, by an engine that computes. The null engine counts only where platform null was asked for.
+// The same of the platform that was asked for, by an engine that computes. The null engine counts only where platform null was
+// asked for.
 bool row_counts(const struct row *r);
 // The model ran on `platform`: right there, by an engine that computes. The null engine never does, by its own name neither.
 bool row_runs_on(const struct row *r, const char *platform);
 
-bool row_is_shortened(const struct row *r);                          // fewer layers than the model has
-// Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to compare with theirs.
+bool row_is_shortened(const struct row *r); // fewer layers than the model has
+// Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to
+// compare with theirs.
 bool row_is_brief(const struct row *r);
 // It counts, and it is the whole model with inputs of the length that was asked for, on hardware: `success` of hardware_results.
 bool row_is_success(const struct row *r);
@@ -26,16 +29,16 @@ int64_t row_question_sequence(const struct row *r);
 
 // What makes a row something else than the whole trained model, as published, on hardware.
 enum {
-	QUALIFY_LAYERS = 1,                  // "2 layers"
-	QUALIFY_WEIGHTS = 2,                 // "synthetic weights"
-	QUALIFY_PRECISION = 4,               // "int4-weights", "computed in f16"
-	QUALIFY_DEVICE = 8,                  // "emulated", "nothing computed"
-	QUALIFY_SOURCE = 16,                 // "measured by llama-bench, not by assay"
-	QUALIFY_SHAPE = 32,                  // "16 tokens of the usual 128"
+	QUALIFY_LAYERS = 1,    // "2 layers"
+	QUALIFY_WEIGHTS = 2,   // "synthetic weights"
+	QUALIFY_PRECISION = 4, // "int4-weights", "computed in f16"
+	QUALIFY_DEVICE = 8,    // "emulated", "nothing computed"
+	QUALIFY_SOURCE = 16,   // "measured by llama-bench, not by assay"
+	QUALIFY_SHAPE = 32,    // "16 tokens of the usual 128"
 	QUALIFY_ALL = 63,
 };
-// Of those in `which`: "2 layers, synthetic weights, 16 tokens of the usual 128, emulated", in `a`; NULL where nothing qualifies. No latency, throughput or verdict of
-// a row is shown without these words beside it.
+// Of those in `which`: "2 layers, synthetic weights, 16 tokens of the usual 128, emulated", in `a`; NULL where nothing qualifies.
+// No latency, throughput or verdict of a row is shown without these words beside it.
 const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which);
 
 // Of several rows, of what row_qualifiers said of each (NULL: nothing): the words of all where they are the same, else "2 of 3:
@@ -48,7 +51,9 @@ const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *o
 // row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief and row_is_success as conditions, never null; `o` is the
 // prefix of the columns: "", "r.".
 #define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
-#define ROW_COUNTS_SQL(o) "(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), FALSE))"
+#define ROW_COUNTS_SQL(o) \
+	"(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), " \
+			     "FALSE))"
 #define ROW_EMULATED_SQL(o) "COALESCE(" o "emulated, FALSE)"
 #define ROW_SHORTENED_SQL(o) "COALESCE(" o "shortened, " o "layers > 0, FALSE)"
 #define ROW_BRIEF_SQL(o) "(" o "asked_sequence IS NOT NULL AND " o "asked_sequence IS DISTINCT FROM " o "sequence)"

@@ -36,10 +36,10 @@ static void hash_REAL(struct hash *h, double x)
 
 void variant_hash(struct hash *h, const struct variant *v)
 {
-#define X(kind, name, meaning)                                                                                            \
-	if (is_set_##kind(v->name)) {                                                                                     \
-		hash_add_text(h, #name);                                                                                  \
-		hash_##kind(h, v->name);                                                                                  \
+#define X(kind, name, meaning) \
+	if (is_set_##kind(v->name)) { \
+		hash_add_text(h, #name); \
+		hash_##kind(h, v->name); \
 	}
 	VARIANT_LIST(X)
 #undef X

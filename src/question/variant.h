@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a question may vary beside model, platform and shape, and how it is to be measured. One list gives the members of struct
-// question, struct cell and the request to the child, their part of a cell's key, and columns of the row. Zero and NULL mean the default.
+// question, struct cell and the request to the child, their part of a cell's key, and columns of the row. Zero and NULL mean the
+// default.
 #ifndef ASSAY_QUESTION_VARIANT_H
 #define ASSAY_QUESTION_VARIANT_H
 
@@ -14,9 +15,11 @@
 // kind, name, meaning. TEXT, INTEGER or REAL.
 #define VARIANT_LIST(X) \
 	X(TEXT, precision, \
-		"precision that was asked for: a word of PRECISION_LIST; null: weights as they are stored, arithmetic in float32") \
+		"precision that was asked for: a word of PRECISION_LIST; null: weights as they are stored, arithmetic in " \
+		"float32") \
 	X(TEXT, max_loss, \
-		"what the outputs may lose against float32, or what else judges them: cosine, top1, perplexity, nmse, each with its limit; null: whatever it loses, the row says it") \
+		"what the outputs may lose against float32, or what else judges them: cosine, top1, perplexity, nmse, each " \
+		"with its limit; null: whatever it loses, the row says it") \
 	X(INTEGER, threads, "threads asked of the engine; null: its default") \
 	X(INTEGER, image_size, "height and width of images in pixels; null: what the configuration says, or there are none") \
 	X(TEXT, effort, "how long it may be measured: rapid, quick or normal; null: as --runs says, or normal") \

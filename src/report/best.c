@@ -36,15 +36,21 @@ static struct report_value timed_by(const struct report_cell *c, struct report_v
 // ---- latency -----------------------------------------------------------------------------------------------------
 
 static const struct report_column latency_columns[] = {
-	{ "model", "model", false }, { "variant", "asked", false }, { "best", "best", false }, { "latency_ms", "median", true }, { "times_cpu", "against cpu", true },
+	{ "model", "model", false },
+	{ "variant", "asked", false },
+	{ "best", "best", false },
+	{ "latency_ms", "median", true },
+	{ "times_cpu", "against cpu", true },
 	{ "interval", "how sure", false },
 };
 
 static void best_latency(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency",
-		"Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: cpu's time over this one's, with the 99\u00a0% interval "
-		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer than 6 processes a side claim nothing.",
+		"Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: "
+		"cpu's time over this one's, with the 99\u00a0% interval "
+		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer "
+		"than 6 processes a side claim nothing.",
 		latency_columns, sizeof latency_columns / sizeof *latency_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {
@@ -84,8 +90,13 @@ static void best_latency(struct summary *out, struct arena *a)
 // ---- throughput --------------------------------------------------------------------------------------------------
 
 static const struct report_column throughput_columns[] = {
-	{ "model", "model", false }, { "variant", "asked", false }, { "best", "best", false }, { "per_s", "per second", true }, { "cpu_per_s", "best of cpu", true },
-	{ "times_cpu", "against cpu", true }, { "interval", "how sure", false },
+	{ "model", "model", false },
+	{ "variant", "asked", false },
+	{ "best", "best", false },
+	{ "per_s", "per second", true },
+	{ "cpu_per_s", "best of cpu", true },
+	{ "times_cpu", "against cpu", true },
+	{ "interval", "how sure", false },
 };
 
 // Whatever batch, threads and precision give the most: of right answers only.
@@ -93,7 +104,8 @@ static void best_throughput(struct summary *out, struct arena *a)
 {
 	const unsigned but = BUT_PLATFORM | BUT_BATCH | BUT_THREADS | BUT_PRECISION;
 	struct report_section *s = section_add(out, a, "best_throughput", "Best hardware for throughput",
-		"Inputs answered in a second (of generation: tokens), over every batch, number of threads and precision that was measured and found right.",
+		"Inputs answered in a second (of generation: tokens), over every batch, number of threads and precision that was "
+		"measured and found right.",
 		throughput_columns, sizeof throughput_columns / sizeof *throughput_columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -135,13 +147,19 @@ static void best_throughput(struct summary *out, struct arena *a)
 // ---- memory ------------------------------------------------------------------------------------------------------
 
 static const struct report_column memory_columns[] = {
-	{ "model", "model", false }, { "variant", "asked", false }, { "least", "least", false }, { "peak_mib", "peak", true }, { "cpu_peak_mib", "cpu's peak", true },
+	{ "model", "model", false },
+	{ "variant", "asked", false },
+	{ "least", "least", false },
+	{ "peak_mib", "peak", true },
+	{ "cpu_peak_mib", "cpu's peak", true },
 	{ "of_cpu", "of cpu's", true },
 };
 
 static void best_memory(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "best_memory", "Best hardware for memory", "Lowest peak of the child process, mapped weights included, of good answers. One figure a row: it has no interval.",
+	struct report_section *s = section_add(out, a, "best_memory", "Best hardware for memory",
+		"Lowest peak of the child process, mapped weights included, of good answers. One figure a row: it has no "
+		"interval.",
 		memory_columns, sizeof memory_columns / sizeof *memory_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {
@@ -157,7 +175,9 @@ static void best_memory(struct summary *out, struct arena *a)
 		}
 		if (measured < 2)
 			continue;
-		double peak = report_peak_mib(&best->row), cpu_peak = cpu != NULL && cpu->is_good && report_same_length(best, cpu) ? report_peak_mib(&cpu->row) : (double)NAN;
+		double peak = report_peak_mib(&best->row),
+		       cpu_peak = cpu != NULL && cpu->is_good && report_same_length(best, cpu) ? report_peak_mib(&cpu->row)
+											       : (double)NAN;
 		struct report_value *v = section_row(s);
 		model_words(v, l);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
@@ -170,14 +190,21 @@ static void best_memory(struct summary *out, struct arena *a)
 // ---- cost --------------------------------------------------------------------------------------------------------
 
 static const struct report_column cost_columns[] = {
-	{ "model", "model", false }, { "variant", "asked", false }, { "platform", "on", false }, { "per_million", "a million inferences", true }, { "of_cpu", "of cpu's", true },
+	{ "model", "model", false },
+	{ "variant", "asked", false },
+	{ "platform", "on", false },
+	{ "per_million", "a million inferences", true },
+	{ "of_cpu", "of cpu's", true },
 	{ "cheapest", "", false },
 };
 
 static void best_cost(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "best_cost", "Cost", "Price of an hour over inferences (of generation: tokens) in an hour, with the machine busy all the time; prices are those that were typed: "
-		"nothing else is counted.", cost_columns, sizeof cost_columns / sizeof *cost_columns, out->cell_count);
+	struct report_section *s = section_add(out, a, "best_cost", "Cost",
+		"Price of an hour over inferences (of generation: tokens) in an hour, with the machine busy all the time; prices "
+		"are those that were typed: "
+		"nothing else is counted.",
+		cost_columns, sizeof cost_columns / sizeof *cost_columns, out->cell_count);
 
 	for (size_t i = 0; i < out->line_count && out->options.price_count > 0; i++) {
 		const struct report_cell *best = NULL, *cpu = cpu_of(out, &out->lines[i]);
@@ -199,8 +226,12 @@ static void best_cost(struct summary *out, struct arena *a)
 							   out->options.currency),
 						cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL, a);
-				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu) ? value_times(a, cost / report_cost(out, cpu)) : value_text(NULL);
-				v[5] = value_text(c != best ? NULL : report_is_unstable(c) ? "cheapest, by an unstable time" : "cheapest");
+				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu)
+					? value_times(a, cost / report_cost(out, cpu))
+					: value_text(NULL);
+				v[5] = value_text(c != best             ? NULL
+						: report_is_unstable(c) ? "cheapest, by an unstable time"
+									: "cheapest");
 			}
 		}
 	}
@@ -209,11 +240,21 @@ static void best_cost(struct summary *out, struct arena *a)
 // ---- by architecture ---------------------------------------------------------------------------------------------
 
 static const struct report_column architecture_columns[] = {
-	{ "architecture", "architecture", false }, { "platform", "on", false }, { "times_cpu", "against cpu", true }, { "lowest", "lowest", true }, { "highest", "highest", true },
-	{ "lines", "questions", true }, { "claim", "how sure", false }, { "best", "", false },
+	{ "architecture", "architecture", false },
+	{ "platform", "on", false },
+	{ "times_cpu", "against cpu", true },
+	{ "lowest", "lowest", true },
+	{ "highest", "highest", true },
+	{ "lines", "questions", true },
+	{ "claim", "how sure", false },
+	{ "best", "", false },
 };
 
-struct sum { double logs, low, high; size_t lines, claimed, slower; const char *qualifiers; };
+struct sum {
+	double logs, low, high;
+	size_t lines, claimed, slower;
+	const char *qualifiers;
+};
 
 static struct sum sum_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
@@ -238,8 +279,10 @@ static struct sum sum_of(const struct summary *s, const char *architecture, cons
 
 static void best_architecture(struct summary *out, struct arena *a)
 {
-	struct report_section *s = section_add(out, a, "best_by_architecture", "Best hardware by architecture", "Against cpu: the geometric mean, over the questions that both answered, of cpu's time over this one's. "
-		"It mixes different models; lowest and highest show by how much they differ. cpu itself is 1.", architecture_columns, sizeof architecture_columns / sizeof *architecture_columns,
+	struct report_section *s = section_add(out, a, "best_by_architecture", "Best hardware by architecture",
+		"Against cpu: the geometric mean, over the questions that both answered, of cpu's time over this one's. "
+		"It mixes different models; lowest and highest show by how much they differ. cpu itself is 1.",
+		architecture_columns, sizeof architecture_columns / sizeof *architecture_columns,
 		out->line_count * (out->column_count + 1));
 
 	for (size_t i = 0; i < out->line_count; i++) {
@@ -264,7 +307,9 @@ static void best_architecture(struct summary *out, struct arena *a)
 			v[3] = value_times(a, x.low);
 			v[4] = value_times(a, x.high);
 			v[5] = value_noted(value_count(a, (int64_t)x.lines), x.qualifiers);
-			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu with 99\u00a0%% confidence", x.claimed, x.lines) : "no claim: too few processes, or too near");
+			v[6] = value_text(x.claimed > 0 ? arena_printf(a, "%zu of %zu differ from cpu with 99\u00a0%% confidence",
+								  x.claimed, x.lines)
+							: "no claim: too few processes, or too near");
 			v[7] = value_text(mean < 1 ? x.slower > 0 ? "cpu takes less" : NULL : mean == most ? "lowest" : NULL);
 		}
 	}

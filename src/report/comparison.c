@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons of two sides for the report: the latest answer to each question, put into words once. html_comparison.c, md.c and
+// Comparisons of two sides for the report: the latest answer to each question, put into words once. html/comparison.c, md.c and
 // json.c write them down.
 #include <math.h>
 
@@ -9,8 +9,9 @@
 
 static bool same_question(const struct store_comparison *x, const struct store_comparison *y)
 {
-	return text_is(x->preset, y->preset) && text_is(x->model, y->model) && text_is(x->side_a, y->side_a) && text_is(x->side_b, y->side_b) &&
-		text_is(x->metric, y->metric) && x->layers == y->layers && x->batch == y->batch && x->sequence == y->sequence && x->synthetic == y->synthetic;
+	return text_is(x->preset, y->preset) && text_is(x->model, y->model) && text_is(x->side_a, y->side_a) &&
+		text_is(x->side_b, y->side_b) && text_is(x->metric, y->metric) && x->layers == y->layers &&
+		x->batch == y->batch && x->sequence == y->sequence && x->synthetic == y->synthetic;
 }
 
 // Lines of one question that was asked again are told apart by their numbers; a failed try hides no older answer.
@@ -48,7 +49,8 @@ static const char *interval_of(struct arena *a, const struct store_comparison *c
 
 static const char *where_of(struct arena *a, const struct store_comparison *c)
 {
-	const char *x = c->device_a && *c->device_a ? c->device_a : c->requested_a, *y = c->device_b && *c->device_b ? c->device_b : c->requested_b;
+	const char *x = c->device_a && *c->device_a ? c->device_a : c->requested_a,
+		   *y = c->device_b && *c->device_b ? c->device_b : c->requested_b;
 
 	if (!x || !y || text_is(x, y))
 		return x ? x : y;
@@ -84,9 +86,10 @@ static void put_into_words(struct report_comparison *r, struct arena *a)
 // Of which files its model was is what its rows know.
 static enum status take_files(struct store *s, struct report_comparison *items, size_t count, struct error *err)
 {
-	static const char sql[] =
-		"SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT id, unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]),"
-		" TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM comparison) c JOIN result r ON r.id = c.cell GROUP BY c.id ORDER BY c.id";
+	static const char sql[] = "SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT id, "
+				  "unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]),"
+				  " TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM comparison) c JOIN result r ON r.id = c.cell "
+				  "GROUP BY c.id ORDER BY c.id";
 	struct table t;
 	enum status st = count > 0 ? store_query(s, sql, &t, err) : STATUS_OK;
 

@@ -7,7 +7,8 @@
 //   excellent  4 and more        good  1.5 to 4        moderate  1.1 to 1.5        baseline  0.9 to 1.1, and cpu itself
 //   poor       below 0.9         varies  some questions below 0.9 and some above 1.1
 //   n/a        nothing was timed, cpu did not answer the same, or the device is emulated, whose time says nothing
-// optimizations: lines of `comparison` on that platform whose 99 % interval called one side faster, for a model of that architecture.
+// optimizations: lines of `comparison` on that platform whose 99 % interval called one side faster, for a model of that
+// architecture.
 #include <math.h>
 
 #include "report/gather.h"
@@ -31,8 +32,8 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
-		if (!text_is(c->platform, platform) || !text_is(s->lines[c->line].architecture, architecture) || c->is_running || c->is_stand_in
-			|| !verdict_answers(c->verdict) || c->is_foreign)
+		if (!text_is(c->platform, platform) || !text_is(s->lines[c->line].architecture, architecture) || c->is_running ||
+			c->is_stand_in || !verdict_answers(c->verdict) || c->is_foreign)
 			continue;
 		cells[p.rows++] = c;
 		bool is_null = report_computes_nothing(c);
@@ -43,7 +44,8 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		if (c->is_good && is_null) {
 			continue;
 		} else if (c->is_good) {
-			report_add_once(p.examples, &p.example_count, report_qualified(a, report_model_name(c->row.model), c->qualifiers));
+			report_add_once(p.examples, &p.example_count,
+				report_qualified(a, report_model_name(c->row.model), c->qualifiers));
 		} else if (p.cause == NULL) {
 			p.cause = c->cause != NULL ? c->cause : verdict_sentence(c->verdict);
 			p.verdict = report_verdict_word(c);
@@ -71,7 +73,11 @@ static const char *word_of(const struct pair *p)
 		return "n/a";
 	if (p->low < poor && p->high > moderate)
 		return "varies";
-	return mean >= excellent ? "excellent" : mean >= good ? "good" : mean >= moderate ? "moderate" : mean >= poor ? "baseline" : "poor";
+	return mean >= excellent   ? "excellent"
+		: mean >= good     ? "good"
+		: mean >= moderate ? "moderate"
+		: mean >= poor     ? "baseline"
+				   : "poor";
 }
 
 static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
@@ -84,8 +90,8 @@ static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
 	if (is_cpu)
 		out = arena_printf(a, "%s; what the others are held against", out);
 	else if (p->timed > 0)
-		out = arena_printf(a, "%s; %.2f times the speed of cpu, geometric mean over %zu question%s (%.2f to %.2f)", out, exp(p->logs / (double)p->timed), p->timed,
-			p->timed == 1 ? "" : "s", p->low, p->high);
+		out = arena_printf(a, "%s; %.2f times the speed of cpu, geometric mean over %zu question%s (%.2f to %.2f)", out,
+			exp(p->logs / (double)p->timed), p->timed, p->timed == 1 ? "" : "s", p->low, p->high);
 	else if (p->is_emulated)
 		out = arena_printf(a, "%s; emulated: its times say nothing about the hardware", out);
 	else if (p->good > 0)
@@ -111,10 +117,13 @@ static json_t *optimizations_of(const struct summary *s, const char *architectur
 		const struct report_comparison *r = &s->comparisons[i];
 		const struct store_comparison *c = &r->line;
 		bool b_faster = text_is(c->verdict, "faster"), a_faster = text_is(c->verdict, "slower");
-		if ((!a_faster && !b_faster) || !text_is(c->requested_a, platform) || !text_is(c->requested_b, platform) || !is_of(s, c->model, architecture))
+		if ((!a_faster && !b_faster) || !text_is(c->requested_a, platform) || !text_is(c->requested_b, platform) ||
+			!is_of(s, c->model, architecture))
 			continue;
-		json_array_append_new(out, json_string(arena_printf(a, "%s: %s takes %.0f %% less %s than %s (%s, ratio %s)", r->name, b_faster ? c->side_b : c->side_a,
-			100 * (1 - (b_faster ? c->ratio : 1 / c->ratio)), c->metric, b_faster ? c->side_a : c->side_b, r->model, r->interval)));
+		json_array_append_new(out,
+			json_string(arena_printf(a, "%s: %s takes %.0f %% less %s than %s (%s, ratio %s)", r->name,
+				b_faster ? c->side_b : c->side_a, 100 * (1 - (b_faster ? c->ratio : 1 / c->ratio)), c->metric,
+				b_faster ? c->side_a : c->side_b, r->model, r->interval)));
 	}
 	return out;
 }

@@ -17,8 +17,16 @@ static bool same_list(const char *const *x, size_t x_count, const char *const *y
 static int rank_of(const struct report_failure *f)
 {
 	static const int ranks[VERDICT_COUNT] = {
-		[VERDICT_WRONG] = 0, [VERDICT_CRASHED] = 1, [VERDICT_FAILED] = 2, [VERDICT_NO_MEMORY] = 3, [VERDICT_TIMEOUT] = 4,
-		[VERDICT_LOSSY] = 5, [VERDICT_FELL_BACK] = 6, [VERDICT_UNSUPPORTED] = 7, [VERDICT_UNAVAILABLE] = 8, [VERDICT_NOT_ASKED] = 9,
+		[VERDICT_WRONG] = 0,
+		[VERDICT_CRASHED] = 1,
+		[VERDICT_FAILED] = 2,
+		[VERDICT_NO_MEMORY] = 3,
+		[VERDICT_TIMEOUT] = 4,
+		[VERDICT_LOSSY] = 5,
+		[VERDICT_FELL_BACK] = 6,
+		[VERDICT_UNSUPPORTED] = 7,
+		[VERDICT_UNAVAILABLE] = 8,
+		[VERDICT_NOT_ASKED] = 9,
 		[VERDICT_INTERRUPTED] = 10,
 	};
 
@@ -29,7 +37,8 @@ static int by_rank(const void *x, const void *y)
 {
 	const struct report_failure *f = x, *g = y;
 
-	return rank_of(f) != rank_of(g) ? rank_of(f) - rank_of(g) : (g->model_count > f->model_count) - (g->model_count < f->model_count);
+	return rank_of(f) != rank_of(g) ? rank_of(f) - rank_of(g)
+					: (g->model_count > f->model_count) - (g->model_count < f->model_count);
 }
 
 // First by model and cause, collecting platforms; then models that fail alike on the same platforms become one entry.
@@ -43,12 +52,18 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 		size_t k = 0;
 		if (!c->is_failure)
 			continue;
-		while (k < count && !(f[k].verdict == c->verdict && f[k].is_elsewhere == c->is_elsewhere && f[k].is_stand_in == c->is_stand_in && text_is(f[k].cause, c->cause)
-			&& text_is(f[k].models[0], report_model_name(c->row.model))))
+		while (k < count &&
+			!(f[k].verdict == c->verdict && f[k].is_elsewhere == c->is_elsewhere &&
+				f[k].is_stand_in == c->is_stand_in && text_is(f[k].cause, c->cause) &&
+				text_is(f[k].models[0], report_model_name(c->row.model))))
 			k++;
 		if (k == count) {
-			f[count++] = (struct report_failure){ .cause = c->cause, .verdict = c->verdict, .is_elsewhere = c->is_elsewhere, .is_stand_in = c->is_stand_in,
-				.models = ARENA_ARRAY(a, out->line_count, const char *), .platforms = ARENA_ARRAY(a, out->column_count, const char *),
+			f[count++] = (struct report_failure){ .cause = c->cause,
+				.verdict = c->verdict,
+				.is_elsewhere = c->is_elsewhere,
+				.is_stand_in = c->is_stand_in,
+				.models = ARENA_ARRAY(a, out->line_count, const char *),
+				.platforms = ARENA_ARRAY(a, out->column_count, const char *),
 				.cells = ARENA_ARRAY(a, out->cell_count, const struct report_cell *) };
 			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
 		}
@@ -57,8 +72,10 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t k = 0;
-		while (k < out->failure_count && !(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere && f[k].is_stand_in == f[i].is_stand_in && text_is(f[k].cause, f[i].cause)
-			&& same_list(f[k].platforms, f[k].platform_count, f[i].platforms, f[i].platform_count)))
+		while (k < out->failure_count &&
+			!(f[k].verdict == f[i].verdict && f[k].is_elsewhere == f[i].is_elsewhere &&
+				f[k].is_stand_in == f[i].is_stand_in && text_is(f[k].cause, f[i].cause) &&
+				same_list(f[k].platforms, f[k].platform_count, f[i].platforms, f[i].platform_count)))
 			k++;
 		if (k == out->failure_count) {
 			f[out->failure_count++] = f[i];

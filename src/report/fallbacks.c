@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran instead of what was asked for: chains of fallbacks with every try, silent fallbacks, and cells of which only a part ran
-// on the platform.
+// What ran instead of what was asked for: chains of fallbacks with every try, silent fallbacks, and cells of which only a part
+// ran on the platform.
 #include "question/standing.h"
 #include "base/json.h"
 #include "report/gather.h"
@@ -27,7 +27,8 @@ static const char *cost_of(struct arena *a, const struct row *r)
 
 	if (!(x > 0))
 		return "";
-	return arena_printf(a, ", %.2f times %s the last of %s%s", x >= 1 ? x : 1 / x, x >= 1 ? "as slow as" : "as fast as", r->requested,
+	return arena_printf(a, ", %.2f times %s the last of %s%s", x >= 1 ? x : 1 / x, x >= 1 ? "as slow as" : "as fast as",
+		r->requested,
 		r->fallback_against != ROW_NONE ? arena_printf(a, " (row %lld)", (long long)r->fallback_against) : "");
 }
 
@@ -59,7 +60,9 @@ static struct report_fallback *add(struct summary *out, struct arena *a, struct 
 {
 	struct report_fallback *f = &out->fallbacks[out->fallback_count++];
 
-	*f = (struct report_fallback){ .cell = c, .chain = chain_of(a, c->row.requested), .tries = ARENA_ARRAY(a, most + 1, struct report_try) };
+	*f = (struct report_fallback){
+		.cell = c, .chain = chain_of(a, c->row.requested), .tries = ARENA_ARRAY(a, most + 1, struct report_try)
+	};
 	c->fallback = f;
 	return f;
 }
@@ -84,7 +87,8 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 {
 	static const char sql[] =
 		"SELECT * FROM result WHERE id IN (SELECT id FROM (SELECT id, fallback_of, attempt FROM result"
-		" WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN ") QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt"
+		" WHERE fallback_of IN (SELECT id FROM " REPORT_CHOSEN
+		") QUALIFY row_number() OVER (PARTITION BY fallback_of, attempt"
 		" ORDER BY CASE WHEN state = 'running' OR verdict IN " VERDICT_NO_ANSWER_SQL " THEN 1 ELSE 0 END, id DESC) = 1)"
 		" ORDER BY id DESC LIMIT %d) ORDER BY fallback_of, attempt";
 	struct arena *a = &s->arena;
@@ -108,8 +112,9 @@ enum status summary_take_fallbacks(struct store *s, struct summary *out, struct 
 		y->is_running = y->row.verdict == NULL;
 		y->verdict = y->is_running ? VERDICT_COUNT : verdict_find(y->row.verdict);
 		if (y->verdict == VERDICT_COUNT && !y->is_running)
-			return error_set(err, STATUS_BAD_INPUT, "row %lld has the verdict '%s', which this assay does not know: use a newer one", (long long)y->row.row,
-				y->row.verdict);
+			return error_set(err, STATUS_BAD_INPUT,
+				"row %lld has the verdict '%s', which this assay does not know: use a newer one",
+				(long long)y->row.row, y->row.verdict);
 		bool there = y->row.actual == NULL || text_is(y->row.actual, y->platform);
 		if (y->verdict == VERDICT_WRONG || (!y->is_running && verdict_exit_code(y->verdict) == 0 && there))
 			f->answer = y;
@@ -135,11 +140,15 @@ static const char *refused_words(struct arena *a, const char *text)
 	const char *out = "";
 	size_t i;
 
-	json_array_foreach(list, i, item) {
-		const char *op = json_string_value(json_object_get(item, "op")), *dtype = json_string_value(json_object_get(item, "dtype"));
+	json_array_foreach(list, i, item)
+	{
+		const char *op = json_string_value(json_object_get(item, "op")),
+			   *dtype = json_string_value(json_object_get(item, "dtype"));
 		const char *reason = json_string_value(json_object_get(item, "reason"));
-		out = arena_printf(a, "%s%s%s%s%s (%lld)%s%s", out, *out ? "; " : "", op != NULL ? op : "?", dtype != NULL ? " " : "", dtype != NULL ? dtype : "",
-			(long long)json_integer_value(json_object_get(item, "count")), reason != NULL ? ": " : "", reason != NULL ? reason : "");
+		out = arena_printf(a, "%s%s%s%s%s (%lld)%s%s", out, *out ? "; " : "", op != NULL ? op : "?",
+			dtype != NULL ? " " : "", dtype != NULL ? dtype : "",
+			(long long)json_integer_value(json_object_get(item, "count")), reason != NULL ? ": " : "",
+			reason != NULL ? reason : "");
 	}
 	json_decref(list);
 	return *out ? out : "the engine does not say which";
@@ -152,7 +161,9 @@ void summary_gather_partials(struct summary *out, struct arena *a)
 		const struct row *r = &out->cells[i].row;
 		if (r->nodes_elsewhere == ROW_NONE || r->nodes_elsewhere <= 0)
 			continue;
-		out->partials[out->partial_count++] = (struct report_partial){ &out->cells[i], arena_printf(a, "%lld of %lld", (long long)r->nodes_elsewhere,
-			(long long)(r->nodes != ROW_NONE ? r->nodes : r->nodes_elsewhere)), refused_words(a, r->refused) };
+		out->partials[out->partial_count++] = (struct report_partial){ &out->cells[i],
+			arena_printf(a, "%lld of %lld", (long long)r->nodes_elsewhere,
+				(long long)(r->nodes != ROW_NONE ? r->nodes : r->nodes_elsewhere)),
+			refused_words(a, r->refused) };
 	}
 }

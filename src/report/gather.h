@@ -12,23 +12,23 @@ enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000, REPO
 // Ids of the questions that it takes: a temporary table that take_cells makes, there while the store is being read.
 #define REPORT_CHOSEN "report_chosen"
 
-void summary_place_cells(struct summary *out, struct arena *a);                       // lines.c: lines and columns
-void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a);   // the fastest of a line
+void summary_place_cells(struct summary *out, struct arena *a);                      // lines.c: lines and columns
+void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a); // the fastest of a line
 void summary_count_models(struct summary *out, struct arena *a);
-void summary_gather_failures(struct summary *out, struct arena *a);                   // failures.c
-enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err);   // fallbacks.c
+void summary_gather_failures(struct summary *out, struct arena *a);                          // failures.c
+enum status summary_take_fallbacks(struct store *s, struct summary *out, struct error *err); // fallbacks.c
 void summary_gather_partials(struct summary *out, struct arena *a);
-enum status summary_take_processes(struct store *s, struct summary *out, struct error *err);   // speed.c
+enum status summary_take_processes(struct store *s, struct summary *out, struct error *err); // speed.c
 // Tables, in the order in which they are shown; each adds none where there is nothing to say.
-void summary_gather_best(struct summary *out, struct arena *a);                       // best.c
-void summary_gather_performance(struct summary *out, struct arena *a);                // performance.c
-void summary_gather_precision(struct summary *out, struct arena *a);                  // precision.c
-void summary_gather_sweeps(struct summary *out, struct arena *a);                     // sweeps.c
-void summary_gather_scenarios(struct summary *out, struct arena *a);                  // sweeps.c
+void summary_gather_best(struct summary *out, struct arena *a);        // best.c
+void summary_gather_performance(struct summary *out, struct arena *a); // performance.c
+void summary_gather_precision(struct summary *out, struct arena *a);   // precision.c
+void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps.c
+void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c
 void summary_gather_generation(struct summary *out, struct arena *a);
-void summary_gather_memory(struct summary *out, struct arena *a);                     // memory.c
-void summary_gather_forecasts(struct summary *out, struct arena *a);                  // forecasts.c
-void summary_gather_notes(struct summary *out, struct arena *a);                      // notes.c
+void summary_gather_memory(struct summary *out, struct arena *a);    // memory.c
+void summary_gather_forecasts(struct summary *out, struct arena *a); // forecasts.c
+void summary_gather_notes(struct summary *out, struct arena *a);     // notes.c
 
 // A list without doubles; its owner has room for the item.
 void report_add_once(const char **list, size_t *count, const char *item);
@@ -44,9 +44,10 @@ const char *report_files_words(struct arena *a, const struct summary *s, const c
 // "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the
 // usual; NULL: nothing.
 const char *report_asked_beside(struct arena *a, const struct store_question *q);
-// Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine by its own name).
+// Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine
+// by its own name).
 bool report_is_ranked(const struct report_cell *c);
-bool report_computes_nothing(const struct report_cell *c);           // the null engine, also asked for by its name
+bool report_computes_nothing(const struct report_cell *c); // the null engine, also asked for by its name
 // Inputs of the same length ran: times and memory of other lengths are never compared, though they stand in one line.
 bool report_same_length(const struct report_cell *x, const struct report_cell *y);
 // "f32"; NULL where it is not known, or nothing was computed.
@@ -54,8 +55,9 @@ const char *report_computed_in(const struct row *r);
 bool report_is_unstable(const struct report_cell *c);
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);
-bool report_is_plain(const struct report_cell *c);                                    // one forward pass after the other: no scenario, no generation
-struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
+bool report_is_plain(const struct report_cell *c); // one forward pass after the other: no scenario, no generation
+struct report_speed report_speed_against(
+	const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is
 // claimed. A bootstrap: some milliseconds where both have several processes. report_claimed: of a speed that is known already.
 int report_claimed(const struct report_speed *s);
@@ -64,7 +66,7 @@ int report_decided(const struct summary *s, const struct report_cell *c, const s
 const char *report_rank_words(const struct report_cell *c);
 // "1.05 to 1.20 (99 %), 6 and 6 processes: faster", "one process each: no claim"; NULL.
 const char *report_speed_words(struct arena *a, const struct report_speed *s);
-const char *report_line_words(struct arena *a, const struct report_line *l);          // variant and warning
-const char *report_spread(struct arena *a, const struct row *r);                      // "11 runs, 12.1 ms to 13.0 ms, unstable"; NULL
+const char *report_line_words(struct arena *a, const struct report_line *l); // variant and warning
+const char *report_spread(struct arena *a, const struct row *r);             // "11 runs, 12.1 ms to 13.0 ms, unstable"; NULL
 
 #endif

@@ -22,13 +22,26 @@ static const char *esc(struct arena *a, const char *s)
 	visible_add_lines(&lines, s != NULL ? s : "");
 	for (s = text_get(&lines); *s != '\0'; s++) {
 		switch (*s) {
-		case '<': text_add(&out, "&lt;"); break;
-		case '>': text_add(&out, "&gt;"); break;
-		case '&': text_add(&out, "&amp;"); break;
-		case '"': text_add(&out, "&quot;"); break;
-		case '\n': text_add(&out, "&#10;"); break;
-		case '\t': text_add(&out, "&#9;"); break;
-		default: text_add_bytes(&out, s, 1);
+		case '<':
+			text_add(&out, "&lt;");
+			break;
+		case '>':
+			text_add(&out, "&gt;");
+			break;
+		case '&':
+			text_add(&out, "&amp;");
+			break;
+		case '"':
+			text_add(&out, "&quot;");
+			break;
+		case '\n':
+			text_add(&out, "&#10;");
+			break;
+		case '\t':
+			text_add(&out, "&#9;");
+			break;
+		default:
+			text_add_bytes(&out, s, 1);
 		}
 	}
 	const char *copy = arena_strdup(a, text_get(&out));
@@ -44,13 +57,28 @@ static enum outcome outcome_of(const struct report_cell *c)
 	if (c->is_running || c->is_foreign || c->is_stand_in)
 		return SKIPPED;
 	switch (c->verdict) {
-	case VERDICT_RIGHT: return report_computes_nothing(c) ? SKIPPED : c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
-	case VERDICT_FELL_BACK: return FAILURE;
-	case VERDICT_UNJUDGED: return c->is_elsewhere && c->row.fallback_allowed != 1 ? FAILURE : SKIPPED;
-	case VERDICT_WRONG: case VERDICT_LOSSY: case VERDICT_FAILED: return FAILURE;
-	case VERDICT_CRASHED: case VERDICT_TIMEOUT: case VERDICT_NOT_ASKED: case VERDICT_INTERRUPTED: return ERROR;
-	case VERDICT_COMPILES: case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NO_MEMORY: return SKIPPED;
-	case VERDICT_COUNT: break;
+	case VERDICT_RIGHT:
+		return report_computes_nothing(c) ? SKIPPED : c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
+	case VERDICT_FELL_BACK:
+		return FAILURE;
+	case VERDICT_UNJUDGED:
+		return c->is_elsewhere && c->row.fallback_allowed != 1 ? FAILURE : SKIPPED;
+	case VERDICT_WRONG:
+	case VERDICT_LOSSY:
+	case VERDICT_FAILED:
+		return FAILURE;
+	case VERDICT_CRASHED:
+	case VERDICT_TIMEOUT:
+	case VERDICT_NOT_ASKED:
+	case VERDICT_INTERRUPTED:
+		return ERROR;
+	case VERDICT_COMPILES:
+	case VERDICT_UNAVAILABLE:
+	case VERDICT_UNSUPPORTED:
+	case VERDICT_NO_MEMORY:
+		return SKIPPED;
+	case VERDICT_COUNT:
+		break;
 	}
 	return ERROR;
 }
@@ -76,7 +104,8 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 	if (c->agreement != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->agreement));
 	if (c->is_elsewhere && c->row.fallback_allowed == 1)
-		text_addf(out, "&#10;ran on %s instead of %s, allowed by --allow-fallback", esc(a, c->row.actual), esc(a, c->row.requested));
+		text_addf(out, "&#10;ran on %s instead of %s, allowed by --allow-fallback", esc(a, c->row.actual),
+			esc(a, c->row.requested));
 	if (c->is_elsewhere && c->cause != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->cause));
 	if (c->verdict == VERDICT_UNJUDGED && !c->is_foreign)
@@ -104,7 +133,11 @@ static void test_case(const struct summary *s, const struct report_cell *c, stru
 		text_addf(out, "      <skipped message=\"%s: %s\"/>\n", word, esc(a, cause));
 	else if (o != PASSED)
 		text_addf(out, "      <%s type=\"%s\" message=\"%s: %s\">%s</%s>\n", tags[o], word, word, esc(a, cause),
-			esc(a, c->row.worst != NULL ? c->row.worst : c->row.raw_error != NULL ? c->row.raw_error : cause), tags[o]);
+			esc(a,
+				c->row.worst != NULL               ? c->row.worst
+					: c->row.raw_error != NULL ? c->row.raw_error
+								   : cause),
+			tags[o]);
 	facts(c, a, out);
 	if (o != PASSED && c->row.stderr_tail != NULL && *c->row.stderr_tail != '\0')
 		text_addf(out, "      <system-err>%s</system-err>\n", esc(a, c->row.stderr_tail));
@@ -123,7 +156,8 @@ static void counts(const struct summary *s, const char *platform, struct text *o
 		time += seconds(&s->cells[i]);
 		all++;
 	}
-	text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\"", all, n[FAILURE], n[ERROR], n[SKIPPED], time);
+	text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\"", all, n[FAILURE], n[ERROR],
+		n[SKIPPED], time);
 }
 
 void report_junit(const struct summary *s, struct arena *a, struct text *out)

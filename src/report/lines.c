@@ -35,7 +35,7 @@ static const char *scenario_of(const char *word)
 
 static bool same_real(double x, double y)
 {
-	return x == y || (!(x > 0) && !(y > 0));             // 0 and NaN: not asked
+	return x == y || (!(x > 0) && !(y > 0)); // 0 and NaN: not asked
 }
 
 static bool same_number(int64_t x, int64_t y)
@@ -77,7 +77,7 @@ static struct variant variant_of_row(const struct row *r)
 
 static bool same_asked(const struct variant *v, const struct row *r)
 {
-#define X(how, member, sql) && same_##how(v->member, r->member)
+#define X(how, member, sql) &&same_##how(v->member, r->member)
 	return true SAME_VARIANT_LIST(X);
 #undef X
 }
@@ -87,7 +87,7 @@ const char *report_computed_in(const struct row *r)
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
-#define X(how, member, sql) && same_##how(x->member, y->member)
+#define X(how, member, sql) &&same_##how(x->member, y->member)
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
 	return true SAME_GRAPH_LIST(X);
@@ -103,7 +103,10 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 {
 	const char *golden = q->cell.golden, *name = golden != NULL ? strrchr(golden, '/') : NULL;
 	const char *const words[] = {
-		q->cell.is_static ? "fixed shapes" : q->cell.is_dynamic ? "open shapes" : NULL, q->own_options,
+		q->cell.is_static            ? "fixed shapes"
+			: q->cell.is_dynamic ? "open shapes"
+					     : NULL,
+		q->own_options,
 		q->cell.seed != 0 ? arena_printf(a, "seed %llu", (unsigned long long)q->cell.seed) : NULL,
 		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
 		q->cell.variant.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.variant.max_loss) : NULL,
@@ -125,8 +128,8 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) &&
-		same_asked(&l->asked, r) && text_is(l->source, r->source) && same_graph_and_options(l->question, &c->question) &&
+		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) && same_asked(&l->asked, r) &&
+		text_is(l->source, r->source) && same_graph_and_options(l->question, &c->question) &&
 		same_judged(l->question, &c->question);
 }
 
@@ -175,14 +178,15 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "batch %lld asked, not known", (long long)asked->batch);
 	if (l->sequence != ROW_NONE)
 		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
-	if (l->new_tokens > 0 && l->source != NULL)          // other tools time the whole test
+	if (l->new_tokens > 0 && l->source != NULL) // other tools time the whole test
 		out = arena_printf(a, "%s%stime of all %lld generated", out, *out ? ", " : "", (long long)l->new_tokens);
 	else if (l->new_tokens != ROW_NONE && l->source == NULL)
 		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
 	if (l->asked.image_size > 0)
 		out = arena_printf(a, "%s, images of %lld pixels", out, (long long)l->asked.image_size);
 	if (with_options && (l->asked.precision != NULL || l->compute_dtype != NULL))
-		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
+		out = arena_printf(
+			a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
 	if (l->asked.threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");
 	if (l->asked.scenario != NULL)
@@ -199,7 +203,7 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
 	if (beside != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
-	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL)           // its file names it at best
+	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL) // its file names it at best
 		out = arena_printf(a, "%s%smachine %s", out, *out ? ", " : "", l->machine);
 	else if (l->source == NULL && s->own_machine_count > 1)
 		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
@@ -212,7 +216,8 @@ static const char *own_words(struct arena *a, const struct report_line *l, const
 
 	if (in == NULL || text_is(in, l->compute_dtype) || row_qualifiers(a, &c->row, QUALIFY_PRECISION) != NULL)
 		return c->own_qualifiers;
-	return arena_printf(a, "computed in %s%s%s", in, c->own_qualifiers != NULL ? ", " : "", c->own_qualifiers != NULL ? c->own_qualifiers : "");
+	return arena_printf(a, "computed in %s%s%s", in, c->own_qualifiers != NULL ? ", " : "",
+		c->own_qualifiers != NULL ? c->own_qualifiers : "");
 }
 
 static const char *warning_of(struct arena *a, const struct report_line *l)
@@ -302,7 +307,8 @@ void summary_place_cells(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
 		// Two answers of one line and column differ in something that has no place in a line: each has its own.
-		while (c->line < out->line_count && (!fits_line(&out->lines[c->line], c) || out->lines[c->line].cell[c->column] != 0))
+		while (c->line < out->line_count &&
+			(!fits_line(&out->lines[c->line], c) || out->lines[c->line].cell[c->column] != 0))
 			c->line++;
 		struct report_line *l = &out->lines[c->line];
 		if (c->line == out->line_count) {
@@ -331,7 +337,8 @@ void summary_place_cells(struct summary *out, struct arena *a)
 // which computes nothing, nor the time of a shorter input than its line's.
 bool report_is_ranked(const struct report_cell *c)
 {
-	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 && !report_computes_nothing(c);
+	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 &&
+		!report_computes_nothing(c);
 }
 
 bool report_computes_nothing(const struct report_cell *c)
@@ -404,7 +411,7 @@ static struct report_cell *find_best(struct summary *out, const struct report_li
 		if (decided[k] > 0 && changes < timed) {
 			best = c;
 			changes++;
-			k = 0;                               // those passed before are compared with this one
+			k = 0; // those passed before are compared with this one
 		} else {
 			k++;
 		}
@@ -458,8 +465,11 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 
 const char *report_rank_words(const struct report_cell *c)
 {
-	return c->is_fastest ? c->is_decided ? "fastest by several processes" : "lowest median" : c->is_near_fastest ? "near the lowest"
-		: !c->is_untold ? NULL : report_is_unstable(c) ? "unstable: no claim" : "no claim: another is unstable";
+	return c->is_fastest            ? c->is_decided ? "fastest by several processes" : "lowest median"
+		: c->is_near_fastest    ? "near the lowest"
+		: !c->is_untold         ? NULL
+		: report_is_unstable(c) ? "unstable: no claim"
+					: "no claim: another is unstable";
 }
 
 // ---- models ------------------------------------------------------------------------------------------------------
@@ -494,10 +504,14 @@ static enum report_model standing_of(const struct report_cell *c)
 	if (c->is_running || !verdict_answers(c->verdict))
 		return REPORT_MODEL_UNANSWERED;
 	switch (c->verdict) {
-	case VERDICT_UNJUDGED: return c->is_elsewhere ? REPORT_MODEL_FAILS : REPORT_MODEL_UNJUDGED;
-	case VERDICT_COMPILES: return REPORT_MODEL_COMPILES;
-	case VERDICT_UNAVAILABLE: return REPORT_MODEL_ABSENT;
-	default: return REPORT_MODEL_FAILS;
+	case VERDICT_UNJUDGED:
+		return c->is_elsewhere ? REPORT_MODEL_FAILS : REPORT_MODEL_UNJUDGED;
+	case VERDICT_COMPILES:
+		return REPORT_MODEL_COMPILES;
+	case VERDICT_UNAVAILABLE:
+		return REPORT_MODEL_ABSENT;
+	default:
+		return REPORT_MODEL_FAILS;
 	}
 }
 

@@ -69,7 +69,8 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 	text_add(out, "\n");
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *l = &s->lines[i];
-		text_addf(out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
+		text_addf(out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "",
+			esc(a, l->warning));
 		for (size_t k = 0; k < s->column_count; k++) {
 			text_add(out, " ");
 			if (l->cell[k] != 0)
@@ -80,7 +81,9 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 		}
 		text_add(out, "\n");
 	}
-	text_add(out, "\nLatency is the median of the warm runs. Memory is the peak of the child process, mapped weights included.\n\n");
+	text_add(out,
+		"\nLatency is the median of the warm runs. Memory is the peak of the child process, mapped weights "
+		"included.\n\n");
 }
 
 static void failures_md(const struct summary *s, struct arena *a, struct text *out)
@@ -93,8 +96,9 @@ static void failures_md(const struct summary *s, struct arena *a, struct text *o
 	text_add(out, "| models | on | verdict | cause |\n| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
-		text_addf(out, "| %s%s | %s | %s | %s |\n", list(a, f->models, f->model_count), f->qualifiers != NULL ? esc(a, arena_printf(a, " (%s)", f->qualifiers)) : "", list(a, f->platforms, f->platform_count), report_failure_word(f),
-			esc(a, f->cause));
+		text_addf(out, "| %s%s | %s | %s | %s |\n", list(a, f->models, f->model_count),
+			f->qualifiers != NULL ? esc(a, arena_printf(a, " (%s)", f->qualifiers)) : "",
+			list(a, f->platforms, f->platform_count), report_failure_word(f), esc(a, f->cause));
 	}
 	text_add(out, "\n");
 }
@@ -105,7 +109,9 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 		text_add(out, "## Fallbacks\n\n| model | asked for | chain | tries | got |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->fallback_count; i++) {
 		const struct report_fallback *f = &s->fallbacks[i];
-		text_addf(out, "| %s | %s | %s | %s%s%s", esc(a, report_qualified(a, report_model_name(f->cell->row.model), f->cell->qualifiers)), esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
+		text_addf(out, "| %s | %s | %s | %s%s%s",
+			esc(a, report_qualified(a, report_model_name(f->cell->row.model), f->cell->qualifiers)),
+			esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
 			f->cell->cause != NULL ? ": " : "", esc(a, f->cell->cause));
 		for (size_t k = 0; k < f->try_count; k++)
 			text_addf(out, "; %s", esc(a, report_try_words(a, &f->tries[k])));
@@ -113,10 +119,15 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 	}
 	text_add(out, s->fallback_count > 0 ? "\n" : "");
 	if (s->partial_count > 0)
-		text_add(out, "## Ran only in part on the platform\n\n| model | on | nodes elsewhere | which |\n| --- | --- | --- | --- |\n");
+		text_add(out,
+			"## Ran only in part on the platform\n\n| model | on | nodes elsewhere | which |\n| --- | --- | --- | "
+			"--- |\n");
 	for (size_t i = 0; i < s->partial_count; i++)
-		text_addf(out, "| %s | %s | %s | %s |\n", esc(a, report_qualified(a, report_model_name(s->partials[i].cell->row.model), s->partials[i].cell->qualifiers)), esc(a, s->partials[i].cell->platform), s->partials[i].nodes,
-			esc(a, s->partials[i].ops));
+		text_addf(out, "| %s | %s | %s | %s |\n",
+			esc(a,
+				report_qualified(
+					a, report_model_name(s->partials[i].cell->row.model), s->partials[i].cell->qualifiers)),
+			esc(a, s->partials[i].cell->platform), s->partials[i].nodes, esc(a, s->partials[i].ops));
 	text_add(out, s->partial_count > 0 ? "\n" : "");
 }
 
@@ -130,12 +141,17 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		if (isnan(r->latency_ms))
 			continue;
 		if (!begun)
-			text_add(out, "## Times and errors\n\n| model | on | load | first run | warm runs | p90 | samples | max abs error | cosine | nodes | type conformance (float32) |\n"
+			text_add(out,
+				"## Times and errors\n\n| model | on | load | first run | warm runs | p90 | samples | max abs "
+				"error | cosine | nodes | type conformance (float32) |\n"
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
-		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
-		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)), esc(a, report_line_words(a, &s->lines[c->line])), esc(a, report_qualified(a, c->platform, c->own_qualifiers)), load ? load : "",
-			first ? first : "", report_latency(a, r), report_is_unstable(c) ? ", unstable" : "", c->p90 ? c->p90 : "");
+		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms),
+			   *error = report_error(a, r->max_abs_error), *nodes = report_placement(a, r);
+		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)),
+			esc(a, report_line_words(a, &s->lines[c->line])),
+			esc(a, report_qualified(a, c->platform, c->own_qualifiers)), load ? load : "", first ? first : "",
+			report_latency(a, r), report_is_unstable(c) ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);
 		text_addf(out, " | %s | ", error ? error : "");
@@ -163,7 +179,8 @@ static void section_md(const struct report_section *t, struct arena *a, struct t
 		for (size_t k = 0; k < t->column_count; k++) {
 			const struct report_value *v = &t->values[i * t->column_count + k];
 			const char *mark = v->is_warning ? "**" : "";
-			text_addf(out, "%s %s%s%s", k == 0 ? "|" : "", v->text != NULL ? mark : "", esc(a, v->text), v->text != NULL ? mark : "");
+			text_addf(out, "%s %s%s%s", k == 0 ? "|" : "", v->text != NULL ? mark : "", esc(a, v->text),
+				v->text != NULL ? mark : "");
 			if (v->note != NULL)
 				text_addf(out, v->text != NULL ? " (%s)" : "%s", esc(a, v->note));
 			text_add(out, " |");
@@ -176,14 +193,19 @@ static void section_md(const struct report_section *t, struct arena *a, struct t
 static void comparisons_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->comparison_count > 0)
-		text_add(out, "## Comparisons\n\nTwo sides of one question, in alternation, each time in a process of its own. B/A is B's time over A's with its 99 % interval; faster and slower are said\n"
-			"only when the interval leaves out 1, the ratio is off by more than 2 % and there are six processes a side.\n\n"
-			"| comparison | model | in | time of | A | B | B/A (99 %) | answer | claimed before | notes |\n| --- | --- | --- | --- | ---: | ---: | --- | --- | --- | --- |\n");
+		text_add(out,
+			"## Comparisons\n\nTwo sides of one question, in alternation, each time in a process of its own. B/A is "
+			"B's time over A's with its 99 % interval; faster and slower are said\n"
+			"only when the interval leaves out 1, the ratio is off by more than 2 % and there are six processes a "
+			"side.\n\n"
+			"| comparison | model | in | time of | A | B | B/A (99 %) | answer | claimed before | notes |\n| --- | "
+			"--- | --- | --- | ---: | ---: | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->comparison_count; i++) {
 		const struct report_comparison *r = &s->comparisons[i];
-		text_addf(out, "| %s | %s | %s | %s | %s (%s) | %s (%s) | %s | %s | %s | %s |\n", esc(a, r->name), esc(a, r->model), esc(a, r->where), esc(a, r->line.metric),
-			r->a_ms ? r->a_ms : "", esc(a, r->line.side_a), r->b_ms ? r->b_ms : "", esc(a, r->line.side_b), r->interval ? r->interval : "", esc(a, r->answer),
-			esc(a, r->line.claim), esc(a, r->notes));
+		text_addf(out, "| %s | %s | %s | %s | %s (%s) | %s (%s) | %s | %s | %s | %s |\n", esc(a, r->name),
+			esc(a, r->model), esc(a, r->where), esc(a, r->line.metric), r->a_ms ? r->a_ms : "",
+			esc(a, r->line.side_a), r->b_ms ? r->b_ms : "", esc(a, r->line.side_b), r->interval ? r->interval : "",
+			esc(a, r->answer), esc(a, r->line.claim), esc(a, r->notes));
 	}
 	if (s->comparison_count > 0)
 		text_add(out, "\n");
@@ -209,8 +231,9 @@ static void machine_md(const struct summary *s, struct arena *a, struct text *ou
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
 		if (p->is_available)
-			text_addf(out, "| %s | %s | %s %s: %s%s%s |\n", esc(a, p->name), p->is_emulated ? "emulated" : "yes", esc(a, report_engine_name(p->engine)), esc(a, p->engine_version),
-				esc(a, p->device), p->capabilities ? "; " : "", esc(a, p->capabilities));
+			text_addf(out, "| %s | %s | %s %s: %s%s%s |\n", esc(a, p->name), p->is_emulated ? "emulated" : "yes",
+				esc(a, report_engine_name(p->engine)), esc(a, p->engine_version), esc(a, p->device),
+				p->capabilities ? "; " : "", esc(a, p->capabilities));
 		else
 			text_addf(out, "| %s | no | %s |\n", esc(a, p->name), esc(a, p->reason));
 	}
@@ -247,11 +270,14 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "- %s\n", s->notes[i]);
 	text_add(out, s->note_count > 0 ? "\n" : "");
 	machine_md(s, a, out);
-	text_add(out, "## How it was measured\n\nEach cell ran in a process of its own. Load, first run and warm runs are timed apart; percentiles need enough samples (90th: 64) or have none.\n");
+	text_add(out,
+		"## How it was measured\n\nEach cell ran in a process of its own. Load, first run and warm runs are timed apart; "
+		"percentiles need enough samples (90th: 64) or have none.\n");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "Memory: %s.\n", esc(a, s->methods[i]));
 	text_add(out, "\nThe commands that made the rows:\n\n");
 	for (size_t i = 0; i < s->run_count; i++)
 		text_addf(out, "    %s\n", visible_copy(a, s->runs[i].command != NULL ? s->runs[i].command : "(not known)"));
-	text_addf(out, "\nassay %s, %s; %lld rows in the database, %zu shown (the latest of every question).\n", s->version, s->made_at, (long long)s->rows, s->cell_count);
+	text_addf(out, "\nassay %s, %s; %lld rows in the database, %zu shown (the latest of every question).\n", s->version,
+		s->made_at, (long long)s->rows, s->cell_count);
 }

@@ -6,7 +6,8 @@
 
 void summary_gather_notes(struct summary *out, struct arena *a)
 {
-	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0, foreign = 0, predicted = 0;
+	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0,
+	       foreign = 0, predicted = 0;
 	const char **n = out->notes = ARENA_ARRAY(a, 20, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -23,23 +24,42 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		shared_graph += out->cells[i].agreement != NULL && !text_is(r->reference, "golden");
 		unjudged += out->cells[i].verdict == VERDICT_UNJUDGED;
 		unknown += r->nodes_on_platform == ROW_NONE;
-		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE && r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
+		split += r->nodes_on_platform != ROW_NONE && r->nodes != ROW_NONE &&
+			r->nodes_on_platform + (r->nodes_fused == ROW_NONE ? 0 : r->nodes_fused) < r->nodes;
 	}
-#define NOTE(count, ...) if ((count) > 0) n[out->note_count++] = arena_printf(a, __VA_ARGS__)
+#define NOTE(count, ...) \
+	if ((count) > 0) \
+	n[out->note_count++] = arena_printf(a, __VA_ARGS__)
 	NOTE(out->questions - (int64_t)out->cell_count,
-		"The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the others.",
+		"The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the "
+		"others.",
 		(long long)out->questions, out->cell_count);
-	NOTE(out->synthetic, "%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their times and memory are those of the architecture; their outputs mean nothing.",
+	NOTE(out->synthetic,
+		"%zu of %zu cells ran, or would run, with synthetic weights: seeded random numbers of the right shapes. Their "
+		"times and memory are those of the architecture; their outputs mean nothing.",
 		out->synthetic, out->cell_count);
-	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.", shortened, out->cell_count);
-	NOTE(emulated, "%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the hardware.", emulated, out->cell_count);
-	NOTE(foreign, "%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and has no place among the fastest.", foreign, out->cell_count);
+	NOTE(shortened, "%zu of %zu cells have fewer layers than the model: their times and memory are not the model's.",
+		shortened, out->cell_count);
+	NOTE(emulated,
+		"%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the "
+		"hardware.",
+		emulated, out->cell_count);
+	NOTE(foreign,
+		"%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and "
+		"has no place among the fastest.",
+		foreign, out->cell_count);
 	NOTE(predicted, "%zu of %zu cells were not tried: that they do not fit is a prediction.", predicted, out->cell_count);
-	NOTE(shared_graph, "%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); only \"agrees with transformers' outputs\" compares with the original implementation.",
+	NOTE(shared_graph,
+		"%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); "
+		"only \"agrees with transformers' outputs\" compares with the original implementation.",
 		shared_graph, timed);
 	NOTE(unjudged, "%zu of %zu cells that ran had nothing to be compared with (unjudged).", unjudged, timed);
-	NOTE(unstable, "%zu of %zu cells that ran had unstable times: their runs drifted, scattered or had outliers; each row says which, with the limit.", unstable, timed);
-	NOTE(split, "In %zu of %zu cells that ran, some nodes ran elsewhere than on the platform that was asked for.", split, timed);
+	NOTE(unstable,
+		"%zu of %zu cells that ran had unstable times: their runs drifted, scattered or had outliers; each row says "
+		"which, with the limit.",
+		unstable, timed);
+	NOTE(split, "In %zu of %zu cells that ran, some nodes ran elsewhere than on the platform that was asked for.", split,
+		timed);
 	NOTE(unknown, "In %zu of %zu cells that ran it is not known where every node ran.", unknown, timed);
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
 		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");

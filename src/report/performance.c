@@ -8,7 +8,13 @@
 
 enum { EXTREMES = 5 };
 
-struct group { size_t cells, models, timed_with_cpu, unstable; int64_t samples; const char *qualifiers; double sum, logs; const struct report_cell *fastest, *slowest; };
+struct group {
+	size_t cells, models, timed_with_cpu, unstable;
+	int64_t samples;
+	const char *qualifiers;
+	double sum, logs;
+	const struct report_cell *fastest, *slowest;
+};
 
 static bool counts(const struct report_cell *c)
 {
@@ -24,10 +30,13 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
 		bool seen = false;
-		if (!counts(c) || (platform != NULL && !text_is(c->platform, platform)) || (architecture != NULL && !text_is(s->lines[c->line].architecture, architecture)))
+		if (!counts(c) || (platform != NULL && !text_is(c->platform, platform)) ||
+			(architecture != NULL && !text_is(s->lines[c->line].architecture, architecture)))
 			continue;
 		for (size_t k = 0; k < i; k++)
-			seen = seen || (counts(&s->cells[k]) && text_is(s->cells[k].row.model, c->row.model) && (platform == NULL || text_is(s->cells[k].platform, platform)));
+			seen = seen ||
+				(counts(&s->cells[k]) && text_is(s->cells[k].row.model, c->row.model) &&
+					(platform == NULL || text_is(s->cells[k].platform, platform)));
 		g.models += !seen;
 		cells[g.cells++] = c;
 		g.sum += c->row.latency_ms;
@@ -45,11 +54,20 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 }
 
 static const struct report_column columns[] = {
-	{ "platform", "on", false }, { "architecture", "architecture", false }, { "cells", "cells", true }, { "models", "models", true }, { "samples", "timed runs", true },
-	{ "average_ms", "average", true }, { "min_ms", "least", true }, { "max_ms", "largest", true }, { "times_cpu", "against cpu", true }, { "marks", "", false },
+	{ "platform", "on", false },
+	{ "architecture", "architecture", false },
+	{ "cells", "cells", true },
+	{ "models", "models", true },
+	{ "samples", "timed runs", true },
+	{ "average_ms", "average", true },
+	{ "min_ms", "least", true },
+	{ "max_ms", "largest", true },
+	{ "times_cpu", "against cpu", true },
+	{ "marks", "", false },
 };
 
-static void row_of(struct report_section *s, const struct group *g, const char *platform, const char *architecture, struct arena *a)
+static void row_of(
+	struct report_section *s, const struct group *g, const char *platform, const char *architecture, struct arena *a)
 {
 	struct report_value *v = section_row(s);
 	const char *marks = g->models > 1 ? "mixes models" : NULL;
@@ -64,24 +82,33 @@ static void row_of(struct report_section *s, const struct group *g, const char *
 	v[3] = value_count(a, (int64_t)g->models);
 	v[4] = value_count(a, g->samples);
 	v[5] = value_ms(a, g->sum / (double)g->cells);
-	v[6] = value_noted(value_ms(a, g->fastest->row.latency_ms), report_qualified(a, report_model_name(g->fastest->row.model), g->fastest->qualifiers));
-	v[7] = value_noted(value_ms(a, g->slowest->row.latency_ms), report_qualified(a, report_model_name(g->slowest->row.model), g->slowest->qualifiers));
+	v[6] = value_noted(value_ms(a, g->fastest->row.latency_ms),
+		report_qualified(a, report_model_name(g->fastest->row.model), g->fastest->qualifiers));
+	v[7] = value_noted(value_ms(a, g->slowest->row.latency_ms),
+		report_qualified(a, report_model_name(g->slowest->row.model), g->slowest->qualifiers));
 	if (g->timed_with_cpu > 0) {
 		double mean = exp(g->logs / (double)g->timed_with_cpu);
-		v[8] = value_noted(value_times(a, mean), arena_printf(a, "over %zu question%s", g->timed_with_cpu, g->timed_with_cpu == 1 ? "" : "s"));
+		v[8] = value_noted(value_times(a, mean),
+			arena_printf(a, "over %zu question%s", g->timed_with_cpu, g->timed_with_cpu == 1 ? "" : "s"));
 	}
 	v[9] = value_text(marks);
 }
 
 static int by_time(const void *x, const void *y)
 {
-	double p = (*(const struct report_cell *const *)x)->row.latency_ms, q = (*(const struct report_cell *const *)y)->row.latency_ms;
+	double p = (*(const struct report_cell *const *)x)->row.latency_ms,
+	       q = (*(const struct report_cell *const *)y)->row.latency_ms;
 
 	return (p > q) - (p < q);
 }
 
 static const struct report_column extreme_columns[] = {
-	{ "which", "", false }, { "model", "model", false }, { "variant", "asked", false }, { "platform", "on", false }, { "latency_ms", "median", true }, { "spread", "runs and spread", false },
+	{ "which", "", false },
+	{ "model", "model", false },
+	{ "variant", "asked", false },
+	{ "platform", "on", false },
+	{ "latency_ms", "median", true },
+	{ "spread", "runs and spread", false },
 };
 
 static void extremes(struct summary *out, struct arena *a)
@@ -94,7 +121,8 @@ static void extremes(struct summary *out, struct arena *a)
 			all[n++] = &out->cells[i];
 	if (n < 2)
 		return;
-	struct report_section *s = section_add(out, a, "performance_extremes", "Fastest and slowest", NULL, extreme_columns, sizeof extreme_columns / sizeof *extreme_columns, n);
+	struct report_section *s = section_add(out, a, "performance_extremes", "Fastest and slowest", NULL, extreme_columns,
+		sizeof extreme_columns / sizeof *extreme_columns, n);
 	qsort(all, n, sizeof *all, by_time);
 	for (size_t i = 0; i < n; i++) {
 		size_t half = n / 2 < EXTREMES ? n / 2 : EXTREMES;
@@ -105,23 +133,28 @@ static void extremes(struct summary *out, struct arena *a)
 		v[1] = value_text(report_model_name(all[i]->row.model));
 		v[2] = value_noted(value_text(out->lines[all[i]->line].variant), out->lines[all[i]->line].warning);
 		v[3] = value_text(report_qualified(a, all[i]->platform, all[i]->own_qualifiers));
-		v[4] = report_is_unstable(all[i]) ? value_flagged(value_ms(a, all[i]->row.latency_ms)) : value_ms(a, all[i]->row.latency_ms);
+		v[4] = report_is_unstable(all[i]) ? value_flagged(value_ms(a, all[i]->row.latency_ms))
+						  : value_ms(a, all[i]->row.latency_ms);
 		v[5] = value_text(report_spread(a, &all[i]->row));
 	}
 }
 
 void summary_gather_performance(struct summary *out, struct arena *a)
 {
-	const char *hint = "Averages are of medians, over different models, batches and lengths: not what a platform is worth. Against cpu is a geometric mean over the questions that both answered. "
+	const char *hint =
+		"Averages are of medians, over different models, batches and lengths: not what a platform is worth. Against cpu "
+		"is a geometric mean over the questions that both answered. "
 		"Left out: emulated devices, foreign rows, scenarios and generated tokens, which have tables of their own.";
-	struct report_section *s = section_add(out, a, "performance_by_platform", "Times by hardware", hint, columns, sizeof columns / sizeof *columns, out->column_count);
+	struct report_section *s = section_add(out, a, "performance_by_platform", "Times by hardware", hint, columns,
+		sizeof columns / sizeof *columns, out->column_count);
 
 	for (size_t k = 0; k < out->column_count; k++) {
 		struct group g = group_of(out, out->columns[k], NULL, a);
 		if (g.cells > 0)
 			row_of(s, &g, out->columns[k], NULL, a);
 	}
-	s = section_add(out, a, "performance_by_architecture", "Times by architecture and hardware", NULL, columns, sizeof columns / sizeof *columns, out->column_count * out->line_count);
+	s = section_add(out, a, "performance_by_architecture", "Times by architecture and hardware", NULL, columns,
+		sizeof columns / sizeof *columns, out->column_count * out->line_count);
 	for (size_t i = 0; i < out->line_count; i++) {
 		const char *architecture = out->lines[i].architecture;
 		bool seen = architecture == NULL;

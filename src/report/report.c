@@ -8,7 +8,9 @@
 #include "base/visible.h"
 #include "report/summary.h"
 
-static const struct { const char *word, *ending; } formats[] = {
+static const struct {
+	const char *word, *ending;
+} formats[] = {
 #define X(code, word, ending, what) { word, ending },
 	REPORT_FORMAT_LIST(X)
 #undef X
@@ -36,7 +38,9 @@ enum report_format report_format_of_file(const char *path)
 	for (size_t i = 0; path != NULL && i < REPORT_FORMAT_COUNT; i++)
 		if (formats[i].ending != NULL && text_ends(path, formats[i].ending))
 			return (enum report_format)i;
-	return path != NULL && text_ends(path, ".htm") ? REPORT_HTML : path != NULL && text_ends(path, ".yml") ? REPORT_YAML : REPORT_MD;
+	return path != NULL && text_ends(path, ".htm")    ? REPORT_HTML
+		: path != NULL && text_ends(path, ".yml") ? REPORT_YAML
+							  : REPORT_MD;
 }
 
 enum status report_prices(struct arena *a, const char *const *items, size_t count, struct report_options *out, struct error *err)
@@ -48,17 +52,22 @@ enum status report_prices(struct arena *a, const char *const *items, size_t coun
 		const char *sign = strchr(items[i], '='), *word;
 		char *end;
 		if (sign == NULL || sign == items[i])
-			return error_set(err, STATUS_BAD_INPUT, "'%s' is no price: PLATFORM=PRICE_PER_HOUR, as cpu=0.20 or cpu=0.20EUR", items[i]);
-		prices[i] = (struct report_price){ arena_strndup(a, items[i], (size_t)(sign - items[i])), strtod(sign + 1, &end) };
+			return error_set(err, STATUS_BAD_INPUT,
+				"'%s' is no price: PLATFORM=PRICE_PER_HOUR, as cpu=0.20 or cpu=0.20EUR", items[i]);
+		prices[i] =
+			(struct report_price){ arena_strndup(a, items[i], (size_t)(sign - items[i])), strtod(sign + 1, &end) };
 		if (end == sign + 1 || !(prices[i].per_hour >= 0 && prices[i].per_hour < 1e9))
-			return error_set(err, STATUS_BAD_INPUT, "'%s' is no price of an hour: a number that is not negative", sign + 1);
+			return error_set(
+				err, STATUS_BAD_INPUT, "'%s' is no price of an hour: a number that is not negative", sign + 1);
 		const char *name = arena_strndup(a, prices[i].platform, strcspn(prices[i].platform, ":"));
 		if (platform_find(name) == NULL)
-			return error_set(err, STATUS_BAD_INPUT, "there is no platform '%s' to have a price; `assay platforms` lists them", name);
+			return error_set(err, STATUS_BAD_INPUT,
+				"there is no platform '%s' to have a price; `assay platforms` lists them", name);
 		for (word = end; *word == ' '; word++)
 			;
 		if (*word != '\0' && *currency != '\0' && !text_is(word, currency))
-			return error_set(err, STATUS_BAD_INPUT, "prices in two currencies, %s and %s, cannot be compared", currency, word);
+			return error_set(
+				err, STATUS_BAD_INPUT, "prices in two currencies, %s and %s, cannot be compared", currency, word);
 		if (*word != '\0')
 			currency = arena_strdup(a, word);
 	}
@@ -85,7 +94,8 @@ static enum status add_json(json_t *json, bool as_yaml, struct text *out, struct
 	return STATUS_OK;
 }
 
-enum status report_write_with(struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err)
+enum status report_write_with(
+	struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err)
 {
 	struct report_options asked = options != NULL ? *options : (struct report_options){ 0 };
 	struct summary summary;
@@ -95,12 +105,22 @@ enum status report_write_with(struct store *s, enum report_format format, const 
 	if (status != STATUS_OK)
 		return status;
 	switch (format) {
-	case REPORT_MD: report_md(&summary, &s->arena, out); return STATUS_OK;
-	case REPORT_HTML: return report_html(&summary, &s->arena, out, err);
-	case REPORT_JUNIT: report_junit(&summary, &s->arena, out); return STATUS_OK;
-	case REPORT_JSON: case REPORT_YAML: return add_json(report_json(&summary), format == REPORT_YAML, out, err);
-	case REPORT_MATRIX: case REPORT_MATRIX_YAML: return add_json(report_compatibility(&summary, &s->arena), format == REPORT_MATRIX_YAML, out, err);
-	case REPORT_FORMAT_COUNT: break;
+	case REPORT_MD:
+		report_md(&summary, &s->arena, out);
+		return STATUS_OK;
+	case REPORT_HTML:
+		return report_html(&summary, &s->arena, out, err);
+	case REPORT_JUNIT:
+		report_junit(&summary, &s->arena, out);
+		return STATUS_OK;
+	case REPORT_JSON:
+	case REPORT_YAML:
+		return add_json(report_json(&summary), format == REPORT_YAML, out, err);
+	case REPORT_MATRIX:
+	case REPORT_MATRIX_YAML:
+		return add_json(report_compatibility(&summary, &s->arena), format == REPORT_MATRIX_YAML, out, err);
+	case REPORT_FORMAT_COUNT:
+		break;
 	}
 	return error_set(err, STATUS_BAD_INPUT, "there is no such report format");
 }

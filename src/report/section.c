@@ -13,8 +13,13 @@ struct report_section *section_add(struct summary *out, struct arena *a, const c
 	struct report_section *s = ARENA_ARRAY(a, 1, struct report_section);
 
 	if (out->section_count == REPORT_SECTIONS)
-		abort();                     // a constant that has to grow with the program
-	*s = (struct report_section){ .id = id, .title = title, .hint = hint, .columns = columns, .column_count = column_count, .room = room,
+		abort(); // a constant that has to grow with the program
+	*s = (struct report_section){ .id = id,
+		.title = title,
+		.hint = hint,
+		.columns = columns,
+		.column_count = column_count,
+		.room = room,
 		.values = ARENA_ARRAY(a, room * column_count + 1, struct report_value) };
 	out->sections[out->section_count++] = s;
 	return s;
@@ -23,7 +28,7 @@ struct report_section *section_add(struct summary *out, struct arena *a, const c
 struct report_value *section_row(struct report_section *s)
 {
 	if (s->row_count == s->room)
-		abort();                     // the gathering code counted wrong
+		abort(); // the gathering code counted wrong
 	return &s->values[s->row_count++ * s->column_count];
 }
 
@@ -59,7 +64,9 @@ struct report_value value_per_s(struct arena *a, double per_s)
 
 struct report_value value_count(struct arena *a, int64_t n)
 {
-	return n == ROW_NONE ? (struct report_value){ 0 } : (struct report_value){ .text = arena_printf(a, "%lld", (long long)n), .kind = REPORT_INTEGER, .integer = n };
+	return n == ROW_NONE
+		? (struct report_value){ 0 }
+		: (struct report_value){ .text = arena_printf(a, "%lld", (long long)n), .kind = REPORT_INTEGER, .integer = n };
 }
 
 struct report_value value_noted(struct report_value v, const char *note)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many times as fast: the rows of one question are processes with samples, and two questions are compared by stats/compare.c.
-// Rows were not taken in alternation, so a machine that drifted counts as a difference; where a line of `comparison` answers the same
-// with interleaved processes, that line is taken. With one process a side nothing is claimed.
+// Rows were not taken in alternation, so a machine that drifted counts as a difference; where a line of `comparison` answers the
+// same with interleaved processes, that line is taken. With one process a side nothing is claimed.
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "report/gather.h"
 
-enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 };      // of a question; the newest. Bounds what a report takes from a large database
+enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 }; // of a question; the newest. Bounds what a report takes from a large database
 
 static size_t take_samples(struct arena *a, const char *list, struct compare_process *p)
 {
@@ -17,7 +17,8 @@ static size_t take_samples(struct arena *a, const char *list, struct compare_pro
 	double *ms = ARENA_ARRAY(a, json_array_size(values) + 1, double);
 	size_t i, n = 0;
 
-	json_array_foreach(values, i, v) {
+	json_array_foreach(values, i, v)
+	{
 		double x = json_number_value(v);
 		if (x > 0)
 			ms[n++] = x;
@@ -33,12 +34,14 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	struct arena *a = &s->arena;
 	// clang-format off: the SQL is laid out by hand
 	const char *sql = arena_printf(a,
-		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL
-		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
-		" GROUP BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
-		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
-		" SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM p JOIN sample s ON s.cell = p.id"
-		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN ") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
+		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL(
+			"r.") " AND r.scenario IS NULL"
+			      " GROUP BY " QUESTION_SQL ", r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
+			      " p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
+			      " SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM p JOIN "
+			      "sample s ON s.cell = p.id"
+			      " WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
+			      ") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
 		PROCESSES_MOST, out->open_shapes, SAMPLES_MOST);
 	// clang-format on
 	struct table t;
@@ -48,7 +51,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 		return status;
 	for (size_t i = 0, c = 0; i < t.row_count; i++) {
 		int64_t latest = table_integer(&t, i, "latest");
-		while (c < out->cell_count && out->cells[c].row.row < latest)            // both are in the order of row numbers
+		while (c < out->cell_count && out->cells[c].row.row < latest) // both are in the order of row numbers
 			c++;
 		if (c == out->cell_count)
 			break;
@@ -67,7 +70,8 @@ static const char *claim_of(struct arena *a, const struct report_speed *s, enum 
 	if (s->processes <= 1 && s->other_processes <= 1)
 		return "one process each: no claim";
 	if (s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST)
-		return arena_printf(a, "%zu and %zu processes: too few for a claim (%d)", s->processes, s->other_processes, COMPARE_LEAST);
+		return arena_printf(
+			a, "%zu and %zu processes: too few for a claim (%d)", s->processes, s->other_processes, COMPARE_LEAST);
 	// compare.c speaks of B, the other side, against A, this one.
 	return v == COMPARE_SLOWER ? "faster" : v == COMPARE_FASTER ? "slower" : compare_word(v);
 }
@@ -79,7 +83,8 @@ static bool is_of_files(const struct report_comparison *c, const struct row *r)
 }
 
 // A line of `comparison` between just these two; NULL: there is none. *swapped: its A is the other one.
-static const struct store_comparison *paired(const struct summary *s, const struct report_cell *c, const struct report_cell *other, bool *swapped)
+static const struct store_comparison *paired(
+	const struct summary *s, const struct report_cell *c, const struct report_cell *other, bool *swapped)
 {
 	const struct store_comparison *found = NULL;
 
@@ -87,14 +92,16 @@ static const struct store_comparison *paired(const struct summary *s, const stru
 		const struct store_comparison *l = &s->comparisons[i].line;
 		bool ab = text_is(l->requested_a, c->row.requested) && text_is(l->requested_b, other->row.requested);
 		bool ba = text_is(l->requested_b, c->row.requested) && text_is(l->requested_a, other->row.requested);
-		// The side's name is the platform's and a device's, and nothing else was asked for: no option, shape, precision or threads.
+		// The side's name is the platform's and a device's, and nothing else was asked for: no option, shape, precision
+		// or threads.
 		bool plain = l->side_a && l->side_b && !strchr(l->side_a, ' ') && !strchr(l->side_b, ' ');
-		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence && l->layers == c->row.layers
-			&& (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
+		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence &&
+			l->layers == c->row.layers && (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
 		alike = alike && is_of_files(&s->comparisons[i], &c->row) && is_of_files(&s->comparisons[i], &other->row);
-		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike || !text_is(l->metric, "latency_ms") || !(l->ratio > 0)
-			|| c->row.precision != NULL || c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE
-			|| c->question.own_options != NULL || c->question.cell.is_static || c->question.cell.is_dynamic)
+		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike ||
+			!text_is(l->metric, "latency_ms") || !(l->ratio > 0) || c->row.precision != NULL ||
+			c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE || c->question.own_options != NULL ||
+			c->question.cell.is_static || c->question.cell.is_dynamic)
 			continue;
 		found = l;
 		*swapped = ba;
@@ -112,11 +119,12 @@ static const char *arithmetic_of(struct arena *a, const struct row *r, const str
 	return arena_printf(a, "%s against %s", in, other_in);
 }
 
-struct report_speed report_speed_against(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a)
+struct report_speed report_speed_against(
+	const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a)
 {
 	struct report_speed out = { .times = (double)NAN, .low = (double)NAN, .high = (double)NAN };
 	struct comparison x = { .low = (double)NAN, .high = (double)NAN };
-	struct error ignored = { 0 };        // what cannot be compared has no interval
+	struct error ignored = { 0 }; // what cannot be compared has no interval
 	enum compare_verdict v = COMPARE_CANNOT_TELL;
 	bool swapped = false;
 	const struct store_comparison *l;
@@ -136,8 +144,9 @@ struct report_speed report_speed_against(const struct summary *s, const struct r
 		v = compare_find(l->verdict);
 		if (swapped)
 			v = v == COMPARE_FASTER ? COMPARE_SLOWER : v == COMPARE_SLOWER ? COMPARE_FASTER : v;
-	} else if (c->process_count > 0 && other->process_count > 0 && c->process_count + other->process_count > 2
-		&& compare_unpaired(c->processes, c->process_count, other->processes, other->process_count, 1, &x, &ignored) == STATUS_OK) {
+	} else if (c->process_count > 0 && other->process_count > 0 && c->process_count + other->process_count > 2 &&
+		compare_unpaired(c->processes, c->process_count, other->processes, other->process_count, 1, &x, &ignored) ==
+			STATUS_OK) {
 		out.times = x.ratio;
 		out.low = x.low;
 		out.high = x.high;
@@ -170,7 +179,8 @@ const char *report_speed_words(struct arena *a, const struct report_speed *s)
 	if (isnan(s->times))
 		return NULL;
 	if (!isnan(s->low) && !isnan(s->high))
-		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes, s->other_processes, s->is_paired ? " in alternation" : "",
+		out = arena_printf(a, "%.2f to %.2f (99 %%), %zu and %zu processes%s: %s", s->low, s->high, s->processes,
+			s->other_processes, s->is_paired ? " in alternation" : "",
 			s->processes < COMPARE_LEAST || s->other_processes < COMPARE_LEAST ? "too few for a claim" : s->claim);
 	return arena_join(a, s->arithmetic, "; ", out);
 }

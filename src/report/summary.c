@@ -49,10 +49,10 @@ static void take_standing(struct report_cell *c)
 	c->is_good = row_counts(r);
 	c->is_foreign = r->source != NULL;
 	c->is_stand_in = answered && !c->is_foreign && text_is(r->engine, "null") && !text_is(r->requested, "null");
-	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in
-		&& (c->verdict == VERDICT_FELL_BACK || (r->actual != NULL && !text_is(r->actual, r->requested)));
-	c->is_failure = !c->is_good && !c->is_running && !c->is_foreign && c->verdict != VERDICT_COMPILES
-		&& (c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
+	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in &&
+		(c->verdict == VERDICT_FELL_BACK || (r->actual != NULL && !text_is(r->actual, r->requested)));
+	c->is_failure = !c->is_good && !c->is_running && !c->is_foreign && c->verdict != VERDICT_COMPILES &&
+		(c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
 }
 
 static double values_of(const char *shape)
@@ -61,8 +61,7 @@ static double values_of(const char *shape)
 	double out = json_array_size(list) > 0 ? 1 : 0;
 	size_t i;
 
-	json_array_foreach(list, i, n)
-		out *= json_number_value(n);
+	json_array_foreach(list, i, n) out *= json_number_value(n);
 	json_decref(list);
 	return out;
 }
@@ -71,7 +70,8 @@ static double values_of(const char *shape)
 // half of the first output's.
 static const char *agreement_of(struct arena *a, const struct row *r)
 {
-	const char *out = text_is(r->reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(r, a)) : "engines agree";
+	const char *out =
+		text_is(r->reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(r, a)) : "engines agree";
 
 	if (r->not_judged != NULL)
 		out = arena_printf(a, "%s, not judged: %s", out, r->not_judged);
@@ -84,9 +84,9 @@ static const char *agreement_of(struct arena *a, const struct row *r)
 static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL
-		", FALSE), 'id': r.id}).id AS id"
-		QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
+		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict "
+		"IN " VERDICT_NO_ANSWER_SQL ", FALSE), 'id': r.id}).id AS id" QUESTION_FROM_SQL
+		" WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
@@ -129,8 +129,10 @@ static enum status check_names(const struct summary *out, struct error *err)
 		const struct report_cell *c = &out->cells[i];
 		size_t k = 0;
 		if (is_long(c))
-			return error_set(err, STATUS_BAD_INPUT, "row %lld has a name of more than %d characters", (long long)c->row.row, REPORT_NAME);
-		while (k < count && !(text_is(seen[k]->row.requested, c->row.requested) && text_is(seen[k]->asked_device, c->asked_device)))
+			return error_set(err, STATUS_BAD_INPUT, "row %lld has a name of more than %d characters",
+				(long long)c->row.row, REPORT_NAME);
+		while (k < count &&
+			!(text_is(seen[k]->row.requested, c->row.requested) && text_is(seen[k]->asked_device, c->asked_device)))
 			k++;
 		if (k == REPORT_COLUMNS)
 			return error_set(err, STATUS_BAD_INPUT,
@@ -144,9 +146,8 @@ static enum status check_names(const struct summary *out, struct error *err)
 
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
 {
-	static const char sql[] =
-		"SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN (SELECT id FROM " REPORT_CHOSEN
-		") ORDER BY r.id";
+	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN "
+				  "(SELECT id FROM " REPORT_CHOSEN ") ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t, asked;
 	enum status status = choose(s, out, err);
@@ -154,7 +155,8 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	if (status == STATUS_OK)
 		status = store_query(s, sql, &t, err);
 	if (status == STATUS_OK)
-		status = store_query(s, "SELECT * FROM cell WHERE id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY id", &asked, err);
+		status = store_query(
+			s, "SELECT * FROM cell WHERE id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY id", &asked, err);
 	if (status != STATUS_OK)
 		return status;
 	out->cell_count = t.row_count;
@@ -171,7 +173,8 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		c->is_running = c->row.verdict == NULL;
 		c->verdict = c->is_running ? VERDICT_COUNT : verdict_find(c->row.verdict);
 		if (!c->is_running && c->verdict == VERDICT_COUNT)
-			return error_set(err, STATUS_BAD_INPUT, "row %lld has the verdict '%s', which this assay does not know: use a newer one",
+			return error_set(err, STATUS_BAD_INPUT,
+				"row %lld has the verdict '%s', which this assay does not know: use a newer one",
 				(long long)c->row.row, c->row.verdict);
 		take_standing(c);
 		c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
@@ -192,8 +195,10 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	struct table t;
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
-			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, max(id) AS last"
-			" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
+			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, "
+			"max(id) AS last"
+			" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS "
+			"NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
 			" ON o.machine = machine.id ORDER BY is_foreign, r.last DESC LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
@@ -205,11 +210,20 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	for (size_t i = 0; i < t.row_count; i++) {
 		out->machines[i] = (struct report_machine){
 			.is_foreign = text_is(table_get(&t, i, "is_foreign"), "true"),
-			.id = table_get(&t, i, "id"), .cpu_model = table_get(&t, i, "cpu_model"), .architecture = table_get(&t, i, "architecture"),
-			.os = table_get(&t, i, "os"), .kernel = table_get(&t, i, "kernel"), .features = table_get(&t, i, "features"),
-			.hypervisor = table_get(&t, i, "hypervisor"), .cores = table_integer(&t, i, "cores"), .threads = table_integer(&t, i, "threads"),
-			.usable_cpus = table_integer(&t, i, "usable_cpus"), .memory_bytes = table_integer(&t, i, "memory_bytes"),
-			.memory_limit_bytes = table_integer(&t, i, "memory_limit_bytes"), .l2_bytes = table_integer(&t, i, "l2_bytes"), .l3_bytes = table_integer(&t, i, "l3_bytes"),
+			.id = table_get(&t, i, "id"),
+			.cpu_model = table_get(&t, i, "cpu_model"),
+			.architecture = table_get(&t, i, "architecture"),
+			.os = table_get(&t, i, "os"),
+			.kernel = table_get(&t, i, "kernel"),
+			.features = table_get(&t, i, "features"),
+			.hypervisor = table_get(&t, i, "hypervisor"),
+			.cores = table_integer(&t, i, "cores"),
+			.threads = table_integer(&t, i, "threads"),
+			.usable_cpus = table_integer(&t, i, "usable_cpus"),
+			.memory_bytes = table_integer(&t, i, "memory_bytes"),
+			.memory_limit_bytes = table_integer(&t, i, "memory_limit_bytes"),
+			.l2_bytes = table_integer(&t, i, "l2_bytes"),
+			.l3_bytes = table_integer(&t, i, "l3_bytes"),
 		};
 		out->own_machine_count += !out->machines[i].is_foreign;
 	}
@@ -223,12 +237,16 @@ static const char *capabilities_of(struct arena *a, const char *devices, bool *e
 	const char *out = NULL;
 	size_t i, real = 0;
 
-	json_array_foreach(list, i, d) {
-		const char *name = json_string_value(json_object_get(d, "name")), *features = json_string_value(json_object_get(d, "features"));
-		bool is_emulated = json_is_true(json_object_get(d, "emulated")), compiles = json_is_true(json_object_get(d, "compiles_only"));
+	json_array_foreach(list, i, d)
+	{
+		const char *name = json_string_value(json_object_get(d, "name")),
+			   *features = json_string_value(json_object_get(d, "features"));
+		bool is_emulated = json_is_true(json_object_get(d, "emulated")),
+		     compiles = json_is_true(json_object_get(d, "compiles_only"));
 		real += !is_emulated && !compiles;
-		out = arena_printf(a, "%s%s%s%s%s%s%s", out ? out : "", out ? "; " : "", name ? name : "?", is_emulated ? " (emulated)" : "", compiles ? " (compiles only)" : "",
-			features && *features ? ": " : "", features ? features : "");
+		out = arena_printf(a, "%s%s%s%s%s%s%s", out ? out : "", out ? "; " : "", name ? name : "?",
+			is_emulated ? " (emulated)" : "", compiles ? " (compiles only)" : "", features && *features ? ": " : "",
+			features ? features : "");
 	}
 	*emulated = json_array_size(list) > 0 && real == 0;
 	json_decref(list);
@@ -240,7 +258,8 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 	struct table t;
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
-			"SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id LIMIT %d",
+			"SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id "
+			"LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
 
@@ -251,10 +270,17 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 	for (size_t i = 0; i < t.row_count; i++) {
 		bool emulated = false;
 		const char *capabilities = capabilities_of(&s->arena, table_get(&t, i, "devices"), &emulated);
-		out->platforms[i] = (struct report_platform){ .capabilities = capabilities, .is_emulated = emulated,
-			.name = table_get(&t, i, "platform"), .reason = table_get(&t, i, "reason"), .engine = table_get(&t, i, "engine"),
-			.engine_version = table_get(&t, i, "engine_version"), .library = table_get(&t, i, "library"), .device = table_get(&t, i, "device"),
-			.at = table_get(&t, i, "detected_at"), .is_available = text_is(table_get(&t, i, "available"), "true"),
+		out->platforms[i] = (struct report_platform){
+			.capabilities = capabilities,
+			.is_emulated = emulated,
+			.name = table_get(&t, i, "platform"),
+			.reason = table_get(&t, i, "reason"),
+			.engine = table_get(&t, i, "engine"),
+			.engine_version = table_get(&t, i, "engine_version"),
+			.library = table_get(&t, i, "library"),
+			.device = table_get(&t, i, "device"),
+			.at = table_get(&t, i, "detected_at"),
+			.is_available = text_is(table_get(&t, i, "available"), "true"),
 		};
 	}
 	return STATUS_OK;
@@ -275,8 +301,11 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	out->runs = ARENA_ARRAY(&s->arena, t.row_count + 1, struct report_run);
 	out->run_count = t.row_count;
 	for (size_t i = 0; i < t.row_count; i++)
-		out->runs[i] = (struct report_run){ .id = table_integer(&t, i, "id"), .command = table_get(&t, i, "command"),
-			.version = table_get(&t, i, "program_version"), .started_at = table_get(&t, i, "started"), .cells = table_integer(&t, i, "cells") };
+		out->runs[i] = (struct report_run){ .id = table_integer(&t, i, "id"),
+			.command = table_get(&t, i, "command"),
+			.version = table_get(&t, i, "program_version"),
+			.started_at = table_get(&t, i, "started"),
+			.cells = table_integer(&t, i, "cells") };
 	return STATUS_OK;
 }
 

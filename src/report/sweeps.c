@@ -6,15 +6,24 @@
 #include "stats/crossover.h"
 #include "report/gather.h"
 
-static const struct axis { unsigned but; const char *word; } axes[] = {
-	{ BUT_BATCH, "batch" }, { BUT_SEQUENCE, "sequence" }, { BUT_THREADS, "threads" }, { BUT_IMAGE, "image size" },
+static const struct axis {
+	unsigned but;
+	const char *word;
+} axes[] = {
+	{ BUT_BATCH, "batch" },
+	{ BUT_SEQUENCE, "sequence" },
+	{ BUT_THREADS, "threads" },
+	{ BUT_IMAGE, "image size" },
 };
 
 static int64_t value_of(const struct report_cell *c, unsigned axis)
 {
 	const struct row *r = &c->row;
 
-	return axis == BUT_BATCH ? r->batch : axis == BUT_SEQUENCE ? r->sequence : axis == BUT_THREADS ? r->threads : r->image_size;
+	return axis == BUT_BATCH       ? r->batch
+		: axis == BUT_SEQUENCE ? r->sequence
+		: axis == BUT_THREADS  ? r->threads
+				       : r->image_size;
 }
 
 static bool is_point(const struct report_cell *c, unsigned axis)
@@ -52,15 +61,28 @@ static bool are_ranked(const struct report_cell **points, size_t n)
 }
 
 static const struct report_column columns[] = {
-	{ "axis", "varied", false }, { "model", "model", false }, { "platform", "on", false }, { "value", "value", true }, { "latency_ms", "median", true },
-	{ "per_s", "inputs per second", true }, { "gain", "gain on the one before", true }, { "marks", "", false },
+	{ "axis", "varied", false },
+	{ "model", "model", false },
+	{ "platform", "on", false },
+	{ "value", "value", true },
+	{ "latency_ms", "median", true },
+	{ "per_s", "inputs per second", true },
+	{ "gain", "gain on the one before", true },
+	{ "marks", "", false },
 };
 
 static const struct report_column crossover_columns[] = {
-	{ "model", "model", false }, { "platform", "median of", false }, { "other", "below that of", false }, { "after", "between batch", true }, { "batch", "and", true }, { "times", "there", true }, { "claim", "how sure", false },
+	{ "model", "model", false },
+	{ "platform", "median of", false },
+	{ "other", "below that of", false },
+	{ "after", "between batch", true },
+	{ "batch", "and", true },
+	{ "times", "there", true },
+	{ "claim", "how sure", false },
 };
 
-static void sweep(struct summary *out, const struct axis *axis, const struct report_cell **points, size_t n, struct report_section *s, struct arena *a)
+static void sweep(struct summary *out, const struct axis *axis, const struct report_cell **points, size_t n,
+	struct report_section *s, struct arena *a)
 {
 	double before = (double)NAN;
 
@@ -75,7 +97,9 @@ static void sweep(struct summary *out, const struct axis *axis, const struct rep
 		v[4] = value_noted(value_ms(a, c->row.latency_ms), report_spread(a, &c->row));
 		v[5] = value_per_s(a, per_s);
 		v[6] = value_real(arena_printf(a, "%+.0f\u00a0%%", gain * 100), gain);
-		v[7] = value_text(report_is_unstable(c) ? "unstable" : axis->but == BUT_BATCH && gain < 0.05 ? "gains less than 5\u00a0%" : NULL);
+		v[7] = value_text(report_is_unstable(c)                 ? "unstable"
+				: axis->but == BUT_BATCH && gain < 0.05 ? "gains less than 5\u00a0%"
+									: NULL);
 		before = per_s;
 	}
 }
@@ -100,7 +124,8 @@ static const struct report_cell *at_batch(const struct report_cell **points, siz
 }
 
 // Where the median of the first platform falls below the other's, and stays there as far as was measured.
-static void crossover(struct summary *out, const struct report_cell **x, size_t nx, const struct report_cell **y, size_t ny, struct report_section *s, struct arena *a)
+static void crossover(struct summary *out, const struct report_cell **x, size_t nx, const struct report_cell **y, size_t ny,
+	struct report_section *s, struct arena *a)
 {
 	const struct crossover_side sides[2] = { side_of(a, x, nx), side_of(a, y, ny) };
 	struct crossover found;
@@ -123,11 +148,18 @@ static void crossover(struct summary *out, const struct report_cell **x, size_t 
 
 void summary_gather_sweeps(struct summary *out, struct arena *a)
 {
-	const struct report_cell **points = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *), **other = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
-	struct report_section *s = section_add(out, a, "sweeps", "Sweeps", "Questions that differ in one number. A batch that gains less than 5\u00a0% over the one before is not worth its latency.",
+	const struct report_cell **points = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *),
+				 **other = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
+	struct report_section *s = section_add(out, a, "sweeps", "Sweeps",
+		"Questions that differ in one number. A batch that gains less than 5\u00a0% over the one before is not worth its "
+		"latency.",
 		columns, sizeof columns / sizeof *columns, out->cell_count * (sizeof axes / sizeof *axes));
-	struct report_section *x = section_add(out, a, "crossover", "Where the medians of two platforms cross", "Above at the first of these batches, below at the second and as far as was measured: 95\u00a0% intervals of the medians that do not overlap. Whether that is a difference of the platforms stands under how sure. Nothing is said of batches in between.",
-		crossover_columns, sizeof crossover_columns / sizeof *crossover_columns, out->cell_count * (out->column_count + 1));
+	struct report_section *x = section_add(out, a, "crossover", "Where the medians of two platforms cross",
+		"Above at the first of these batches, below at the second and as far as was measured: 95\u00a0% intervals of the "
+		"medians that do not overlap. Whether that is a difference of the platforms stands under how sure. Nothing is "
+		"said of batches in between.",
+		crossover_columns, sizeof crossover_columns / sizeof *crossover_columns,
+		out->cell_count * (out->column_count + 1));
 
 	for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {
 		for (size_t i = 0; i < out->cell_count; i++) {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct web_asset {
-	const char *name;            // base name: "uPlot.iife.min.js"
-	const char *data;            // zero-terminated; the zero is not counted
+	const char *name; // base name: "uPlot.iife.min.js"
+	const char *data; // zero-terminated; the zero is not counted
 	size_t size;
 };
 

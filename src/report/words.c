@@ -59,23 +59,29 @@ const char *report_join(struct arena *a, const char *const *items, size_t count,
 	const char *out = "";
 
 	for (size_t i = 0; i < count; i++)
-		out = i == 0 ? items[0] : i + 1 == count && *last != '\0' ? arena_printf(a, "%s %s %s", out, last, items[i]) : arena_printf(a, "%s, %s", out, items[i]);
+		out = i == 0                              ? items[0]
+			: i + 1 == count && *last != '\0' ? arena_printf(a, "%s %s %s", out, last, items[i])
+							  : arena_printf(a, "%s, %s", out, items[i]);
 	return out;
 }
 
 double report_peak_mib(const struct row *r)
 {
-	return fmax(fmax(r->peak_pss_mib, r->peak_resident_mib), r->peak_anonymous_mib);         // fmax takes the other one when one is NaN
+	return fmax(
+		fmax(r->peak_pss_mib, r->peak_resident_mib), r->peak_anonymous_mib); // fmax takes the other one when one is NaN
 }
 
 const char *report_ratio(struct arena *a, const struct row *r)
 {
-	return isnan(r->predicted_mib) || !(r->peak_resident_mib > 0) ? NULL : arena_printf(a, "%.2f", r->predicted_mib / r->peak_resident_mib);
+	return isnan(r->predicted_mib) || !(r->peak_resident_mib > 0)
+		? NULL
+		: arena_printf(a, "%.2f", r->predicted_mib / r->peak_resident_mib);
 }
 
 const char *report_latency(struct arena *a, const struct row *r)
 {
-	const char *low = report_ms(a, r->latency_min_ms), *high = report_ms(a, r->latency_max_ms), *out = report_ms(a, r->latency_ms);
+	const char *low = report_ms(a, r->latency_min_ms), *high = report_ms(a, r->latency_max_ms),
+		   *out = report_ms(a, r->latency_ms);
 
 	if (out == NULL)
 		return NULL;
@@ -86,8 +92,10 @@ const char *report_latency(struct arena *a, const struct row *r)
 
 const char *report_spread(struct arena *a, const struct row *r)
 {
-	const char *least = report_ms(a, r->latency_min_ms), *most = report_ms(a, r->latency_max_ms), *low = report_ms(a, r->latency_low_ms), *high = report_ms(a, r->latency_high_ms);
-	const char *out = r->samples != ROW_NONE ? arena_printf(a, "%lld run%s", (long long)r->samples, r->samples == 1 ? "" : "s") : NULL;
+	const char *least = report_ms(a, r->latency_min_ms), *most = report_ms(a, r->latency_max_ms),
+		   *low = report_ms(a, r->latency_low_ms), *high = report_ms(a, r->latency_high_ms);
+	const char *out =
+		r->samples != ROW_NONE ? arena_printf(a, "%lld run%s", (long long)r->samples, r->samples == 1 ? "" : "s") : NULL;
 
 	if (least != NULL && most != NULL)
 		out = arena_printf(a, "%s%s%s to %s", out ? out : "", out ? ", " : "", least, most);
@@ -101,7 +109,8 @@ const char *report_spread(struct arena *a, const struct row *r)
 double report_cost(const struct summary *s, const struct report_cell *c)
 {
 	for (size_t i = 0; i < s->options.price_count; i++)
-		if (text_is(s->options.prices[i].platform, c->platform) || text_is(s->options.prices[i].platform, c->row.requested))
+		if (text_is(s->options.prices[i].platform, c->platform) ||
+			text_is(s->options.prices[i].platform, c->row.requested))
 			return s->options.prices[i].per_hour / 3600 / row_per_s(&c->row) * 1e6;
 	return (double)NAN;
 }
@@ -113,11 +122,13 @@ const char *report_line_words(struct arena *a, const struct report_line *l)
 
 const char *report_machine_line(struct arena *a, const struct report_machine *m)
 {
-	const char *out = m->cpu_model != NULL ? m->cpu_model : "processor of unknown model", *memory = report_bytes(a, m->memory_bytes);
+	const char *out = m->cpu_model != NULL ? m->cpu_model : "processor of unknown model",
+		   *memory = report_bytes(a, m->memory_bytes);
 
 	if (m->usable_cpus > 0 && m->threads > 0)
 		out = m->usable_cpus == m->threads ? arena_printf(a, "%s, %lld threads", out, (long long)m->threads)
-						   : arena_printf(a, "%s, %lld of %lld threads usable", out, (long long)m->usable_cpus, (long long)m->threads);
+						   : arena_printf(a, "%s, %lld of %lld threads usable", out,
+							     (long long)m->usable_cpus, (long long)m->threads);
 	if (memory != NULL)
 		out = arena_printf(a, "%s, %s of memory", out, memory);
 	if (m->memory_limit_bytes > 0)
@@ -157,7 +168,9 @@ const char *report_placement(struct arena *a, const struct row *r)
 	if (r->nodes != ROW_NONE)
 		out = arena_printf(a, "%s of %lld", out, (long long)r->nodes);
 	out = arena_printf(a, "%s nodes on the platform", out);
-	return r->nodes_fused != ROW_NONE && r->nodes_fused > 0 ? arena_printf(a, "%s, %lld more fused away", out, (long long)r->nodes_fused) : out;
+	return r->nodes_fused != ROW_NONE && r->nodes_fused > 0
+		? arena_printf(a, "%s, %lld more fused away", out, (long long)r->nodes_fused)
+		: out;
 }
 
 const char *report_command(struct arena *a, const struct report_cell *c)
@@ -168,9 +181,20 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 const char *report_verdict_mark(const struct report_cell *c)
 {
 	static const char *const marks[VERDICT_COUNT] = {
-		[VERDICT_RIGHT] = "✓", [VERDICT_WRONG] = "✗", [VERDICT_UNJUDGED] = "○", [VERDICT_FELL_BACK] = "↪", [VERDICT_COMPILES] = "◇", [VERDICT_UNAVAILABLE] = "–",
-		[VERDICT_UNSUPPORTED] = "–", [VERDICT_NO_MEMORY] = "!", [VERDICT_TIMEOUT] = "!", [VERDICT_CRASHED] = "!", [VERDICT_FAILED] = "!",
-		[VERDICT_INTERRUPTED] = "–", [VERDICT_NOT_ASKED] = "–", [VERDICT_LOSSY] = "≈",
+		[VERDICT_RIGHT] = "✓",
+		[VERDICT_WRONG] = "✗",
+		[VERDICT_UNJUDGED] = "○",
+		[VERDICT_FELL_BACK] = "↪",
+		[VERDICT_COMPILES] = "◇",
+		[VERDICT_UNAVAILABLE] = "–",
+		[VERDICT_UNSUPPORTED] = "–",
+		[VERDICT_NO_MEMORY] = "!",
+		[VERDICT_TIMEOUT] = "!",
+		[VERDICT_CRASHED] = "!",
+		[VERDICT_FAILED] = "!",
+		[VERDICT_INTERRUPTED] = "–",
+		[VERDICT_NOT_ASKED] = "–",
+		[VERDICT_LOSSY] = "≈",
 	};
 
 	return c->is_running ? "…" : c->is_foreign ? "○" : c->is_elsewhere || c->is_stand_in ? "↪" : marks[c->verdict];
@@ -186,7 +210,11 @@ static const char *word_of(enum verdict v)
 
 const char *report_verdict_word(const struct report_cell *c)
 {
-	return c->is_running ? "running" : c->is_foreign ? "imported" : c->is_stand_in ? "stood in" : c->is_elsewhere ? "ran elsewhere" : word_of(c->verdict);
+	return c->is_running      ? "running"
+		: c->is_foreign   ? "imported"
+		: c->is_stand_in  ? "stood in"
+		: c->is_elsewhere ? "ran elsewhere"
+				  : word_of(c->verdict);
 }
 
 const char *report_failure_word(const struct report_failure *f)
@@ -203,10 +231,10 @@ const char *report_model_name(const char *model)
 
 	if (model == NULL)
 		return "?";
-	if (*model != '/' && *model != '.' && *model != '~')         // a name of the Hub keeps its owner
+	if (*model != '/' && *model != '.' && *model != '~') // a name of the Hub keeps its owner
 		return model;
 	slash = strrchr(model, '/');
-	if (slash != NULL && text_ends(model, ".onnx"))              // every exporter writes model.onnx: its folder is its name
+	if (slash != NULL && text_ends(model, ".onnx")) // every exporter writes model.onnx: its folder is its name
 		slash = memrchr(model, '/', (size_t)(slash - model));
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : model;
 }
@@ -219,12 +247,15 @@ static const char *count_words(const struct summary *s, size_t asked, struct are
 	if (asked == 1 && runs + other == 0)
 		return "The model does not run here";
 	if (asked == 1)
-		return runs == 1 ? "The model runs here" : s->models[REPORT_MODEL_IN_PART] == 1 ? "Only a part of the model was run here, and runs" : "The model ran here, unjudged";
+		return runs == 1                               ? "The model runs here"
+			: s->models[REPORT_MODEL_IN_PART] == 1 ? "Only a part of the model was run here, and runs"
+							       : "The model ran here, unjudged";
 	if (runs == asked)
 		return arena_printf(a, "All %zu models run here", asked);
 	if (runs > 0)
 		return arena_printf(a, "%zu of %zu models run here", runs, asked);
-	return other == 0 ? arena_printf(a, "None of the %zu models runs here", asked) : arena_printf(a, "None of the %zu models was run whole and found right here", asked);
+	return other == 0 ? arena_printf(a, "None of the %zu models runs here", asked)
+			  : arena_printf(a, "None of the %zu models was run whole and found right here", asked);
 }
 
 static const char *add_count(struct arena *a, const char *out, size_t n, const char *words)
@@ -260,8 +291,10 @@ static const char *nothing_words(const struct summary *s)
 {
 	if (s->cell_count == 0)
 		return "Nothing has been measured yet";
-	return s->models[REPORT_MODEL_UNANSWERED] > 0 ? "Nothing has finished yet" : s->models[REPORT_MODEL_COMPILES] > 0 ? "Nothing ran here; what was asked for compiles"
-		: s->models[REPORT_MODEL_ABSENT] > 0 ? "No model was asked of a platform that is here" : "Nothing here was computed and measured by assay";
+	return s->models[REPORT_MODEL_UNANSWERED] > 0  ? "Nothing has finished yet"
+		: s->models[REPORT_MODEL_COMPILES] > 0 ? "Nothing ran here; what was asked for compiles"
+		: s->models[REPORT_MODEL_ABSENT] > 0   ? "No model was asked of a platform that is here"
+						       : "Nothing here was computed and measured by assay";
 }
 
 const char *report_headline(const struct summary *s, struct arena *a)
@@ -271,16 +304,20 @@ const char *report_headline(const struct summary *s, struct arena *a)
 
 	if (asked == 0)
 		return nothing_words(s);
-	const char *out = report_qualified(a, count_words(s, asked, a), s->model_words[n[REPORT_MODEL_RUNS] > 0 || asked > 1 ? REPORT_MODEL_RUNS : REPORT_MODEL_IN_PART]);
+	const char *out = report_qualified(a, count_words(s, asked, a),
+		s->model_words[n[REPORT_MODEL_RUNS] > 0 || asked > 1 ? REPORT_MODEL_RUNS : REPORT_MODEL_IN_PART]);
 	if (n[REPORT_MODEL_IN_PART] > 0 && asked > 1)
-		out = arena_printf(a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
+		out = arena_printf(
+			a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
 	if (n[REPORT_MODEL_UNJUDGED] > 0 && asked > 1)
 		out = arena_printf(a, "%s, %zu ran unjudged", out, n[REPORT_MODEL_UNJUDGED]);
 	if (s->counts.elsewhere > 0)
-		out = arena_printf(a, "%s, %zu %s elsewhere than asked", out, s->counts.elsewhere, s->counts.elsewhere == 1 ? "cell ran" : "cells ran");
+		out = arena_printf(a, "%s, %zu %s elsewhere than asked", out, s->counts.elsewhere,
+			s->counts.elsewhere == 1 ? "cell ran" : "cells ran");
 	if (wrong > 0)
 		out = arena_printf(a, "%s, and %zu %s wrong", out, wrong, wrong == 1 ? "cell is" : "cells are");
 	if (n[REPORT_MODEL_ABSENT] > 0)
-		out = arena_printf(a, "%s; %zu %s asked only of platforms that are not here", out, n[REPORT_MODEL_ABSENT], n[REPORT_MODEL_ABSENT] == 1 ? "was" : "were");
+		out = arena_printf(a, "%s; %zu %s asked only of platforms that are not here", out, n[REPORT_MODEL_ABSENT],
+			n[REPORT_MODEL_ABSENT] == 1 ? "was" : "were");
 	return out;
 }

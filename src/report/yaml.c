@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as YAML in block style. Every text and key stands in double quotes with JSON's escapes, so that no text is taken for a number,
-// a date or a "no"; a real number always has a point, because YAML 1.1 readers take 1e-06 for a text. It has no other forms: no
-// anchors, no tags, no folded texts.
+// JSON as YAML in block style. Every text and key stands in double quotes with JSON's escapes, so that no text is taken for a
+// number, a date or a "no"; a real number always has a point, because YAML 1.1 readers take 1e-06 for a text. It has no other
+// forms: no anchors, no tags, no folded texts.
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@ static bool is_plain(uint32_t c)
 static void quoted(const char *s, size_t length, struct text *out)
 {
 	text_add(out, "\"");
-	for (size_t i = 0; i < length; ) {
+	for (size_t i = 0; i < length;) {
 		uint32_t c;
-		size_t n = visible_utf8(s + i, length - i, &c);             // never 0: jansson has checked the text
+		size_t n = visible_utf8(s + i, length - i, &c); // never 0: jansson has checked the text
 		if (c == '"' || c == '\\')
 			text_addf(out, "\\%c", (int)c);
 		else if (is_plain(c))
@@ -72,7 +72,8 @@ static void write_value(const json_t *v, int depth, struct text *out)
 	case JSON_OBJECT:
 		if (json_object_size(v) == 0)
 			text_add(out, "{}\n");
-		json_object_foreach((json_t *)v, key, item) {
+		json_object_foreach((json_t *)v, key, item)
+		{
 			begin_line(depth, out);
 			quoted(key, strlen(key), out);
 			text_add(out, ":");
@@ -82,18 +83,31 @@ static void write_value(const json_t *v, int depth, struct text *out)
 	case JSON_ARRAY:
 		if (json_array_size(v) == 0)
 			text_add(out, "[]\n");
-		json_array_foreach(v, i, item) {
+		json_array_foreach(v, i, item)
+		{
 			begin_line(depth, out);
 			text_add(out, "-");
 			nested(item, depth, out);
 		}
 		return;
-	case JSON_STRING: quoted(json_string_value(v), json_string_length(v), out); break;
-	case JSON_INTEGER: text_addf(out, "%lld", (long long)json_integer_value(v)); break;
-	case JSON_REAL: real(json_real_value(v), out); break;
-	case JSON_TRUE: text_add(out, "true"); break;
-	case JSON_FALSE: text_add(out, "false"); break;
-	case JSON_NULL: text_add(out, "null"); break;
+	case JSON_STRING:
+		quoted(json_string_value(v), json_string_length(v), out);
+		break;
+	case JSON_INTEGER:
+		text_addf(out, "%lld", (long long)json_integer_value(v));
+		break;
+	case JSON_REAL:
+		real(json_real_value(v), out);
+		break;
+	case JSON_TRUE:
+		text_add(out, "true");
+		break;
+	case JSON_FALSE:
+		text_add(out, "false");
+		break;
+	case JSON_NULL:
+		text_add(out, "null");
+		break;
 	}
 	text_add(out, "\n");
 }

@@ -52,8 +52,9 @@ static const char *identity_of(const struct cell *c, struct arena *a)
 
 const char *cell_key(const struct cell *c, struct arena *a)
 {
-	const char *golden = reference_golden(c, a), *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
-		golden ? file_digest_key(a, golden) : "" };
+	const char *golden = reference_golden(c, a),
+		   *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
+			   golden ? file_digest_key(a, golden) : "" };
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
 
@@ -137,14 +138,19 @@ static const char *why_unstable(const struct stats_stability *s, double others, 
 	struct text t = { 0 };
 
 	if (!s->windows_agree)
-		text_addf(&t, "%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart (limit 5 %%)",
-			s->is_drift ? "drift" : "scatter", s->size, s->median[0], s->median[1], s->median[2], 100 * (s->apart - 1));
+		text_addf(&t,
+			"%s: the medians of the last three windows of %zu runs are %.4g, %.4g and %.4g ms, %.1f %% apart (limit "
+			"5 %%)",
+			s->is_drift ? "drift" : "scatter", s->size, s->median[0], s->median[1], s->median[2],
+			100 * (s->apart - 1));
 	if (!s->spread_is_small)
-		text_addf(&t, "%sspread: the middle half of the runs spans %.0f %% of the median (limit %.0f %%)", t.length ? "; " : "", 100 * s->spread,
-			100 * STATS_STABLE_SPREAD);
+		text_addf(&t, "%sspread: the middle half of the runs spans %.0f %% of the median (limit %.0f %%)",
+			t.length ? "; " : "", 100 * s->spread, 100 * STATS_STABLE_SPREAD);
 	if (!s->tail_is_short)
-		text_addf(&t, "%stail: the coefficient of variation is %.0f %% (limit %.0f %%), the slowest run took %.3g times the median", t.length ? "; " : "",
-			100 * s->cv, 100 * STATS_STABLE_CV, s->slowest);
+		text_addf(&t,
+			"%stail: the coefficient of variation is %.0f %% (limit %.0f %%), the slowest run took %.3g times the "
+			"median",
+			t.length ? "; " : "", 100 * s->cv, 100 * STATS_STABLE_CV, s->slowest);
 	if (others >= 0.1)
 		text_addf(&t, "; other processes used %.1f CPUs meanwhile", others);
 	else if (others >= 0)
@@ -195,7 +201,8 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 	if (h->memory_beside) {
 		r->peak_anonymous_mib = h->anonymous_mib;
 		r->peak_resident_mib = (double)NAN;
-		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first run and the extra run; peaks between them are not seen";
+		r->memory_sampling = "sum over the child and the browser's processes, smaps_rollup at the ends of load, first "
+				     "run and the extra run; peaks between them are not seen";
 		return;
 	}
 	r->memory_sampling = arena_printf(a,
@@ -247,12 +254,14 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 	struct cause cause;
 	bool found;
 
-	if (!said || (out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
-		out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_CRASHED))
+	if (!said ||
+		(out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
+			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_CRASHED))
 		return;
 	found = cause_find(&cause, a, engine, provider, said);
 	// A process that died has said why to standard error, if at all.
-	if (!found && out->verdict == VERDICT_CRASHED && (found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
+	if (!found && out->verdict == VERDICT_CRASHED &&
+		(found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
 		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
 	if (!found)
 		return;
@@ -274,10 +283,12 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 	if (c->allow_fallback || out->verdict == VERDICT_WRONG || !verdict_ran(out->verdict) || !row_took_none(r))
 		return;
 	out->verdict = VERDICT_FELL_BACK;
-	r->cause = arena_printf(a, "%s%s%s", r->fallback_reason ? r->fallback_reason : arena_printf(a, "%s took none of the graph", c->platform), unjudged ? "; " : "",
-		unjudged ? unjudged : "");
-	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the chain, "
-		"`assay doctor` looks for what the platform lacks";
+	r->cause = arena_printf(a, "%s%s%s",
+		r->fallback_reason ? r->fallback_reason : arena_printf(a, "%s took none of the graph", c->platform),
+		unjudged ? "; " : "", unjudged ? unjudged : "");
+	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the "
+		  "chain, "
+		  "`assay doctor` looks for what the platform lacks";
 }
 
 // An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
@@ -302,7 +313,8 @@ static void check_files(
 	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
 		return;
 	not_asked(out,
-		"the model's files were changed while it was measured: which of their contents an answer would be of is not known",
+		"the model's files were changed while it was measured: which of their contents an answer would be of is not "
+		"known",
 		a);
 	out->row.model_sha256 = NULL;
 }
@@ -328,7 +340,8 @@ static void check_golden(const char *golden, const char *stamp, struct cell_resu
 			text_is(now, out->row.golden_sha256)))
 		return;
 	not_asked(out,
-		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is not known",
+		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is "
+		"not known",
 		a);
 }
 
@@ -350,7 +363,8 @@ static void drop_json(void *json)
 	json_decref(json);
 }
 
-static const char *state_text(struct arena *a, const struct state_sample *before, const struct state_sample *after, const struct calm *calm)
+static const char *state_text(
+	struct arena *a, const struct state_sample *before, const struct state_sample *after, const struct calm *calm)
 {
 	json_t *json = state_json(before, after, calm);
 	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -391,7 +405,8 @@ static enum status not_started(const struct cell *c, const char *golden, const c
 	return STATUS_OK;
 }
 
-enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+enum status cell_run(
+	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
 	// A golden file holds the outputs of one forward pass.
 	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
@@ -418,11 +433,28 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	// A golden file that cannot be read is the caller's mistake, told before anything runs.
 	if ((golden && (st = reference_read_golden(&ref, golden, a, err))) || (st = outputs_place(a, &outputs_path, err)))
 		return st;
-	struct request ask = { .path = c->path, .platform = c->platform, .device = c->device, .options = c->options, .golden = golden,
-		.outputs_path = outputs_path, .batch = c->batch, .sequence = c->sequence, .runs = c->runs, .layers = c->layers, .seed = (int64_t)c->seed,
-		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .memory_bytes = c->memory_bytes, .second_bytes = c->second_bytes,
-		.force = c->force, .is_static = c->is_static, .is_dynamic = c->is_dynamic, .no_fallback = c->no_fallback,
-		.no_explain = c->no_explain, .profile = c->profile, .variant = c->variant };
+	struct request ask = { .path = c->path,
+		.platform = c->platform,
+		.device = c->device,
+		.options = c->options,
+		.golden = golden,
+		.outputs_path = outputs_path,
+		.batch = c->batch,
+		.sequence = c->sequence,
+		.runs = c->runs,
+		.layers = c->layers,
+		.seed = (int64_t)c->seed,
+		.prompt_tokens = c->prompt_tokens,
+		.new_tokens = c->new_tokens,
+		.memory_bytes = c->memory_bytes,
+		.second_bytes = c->second_bytes,
+		.force = c->force,
+		.is_static = c->is_static,
+		.is_dynamic = c->is_dynamic,
+		.no_fallback = c->no_fallback,
+		.no_explain = c->no_explain,
+		.profile = c->profile,
+		.variant = c->variant };
 
 	if (precision_find(c->variant.precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
 		if (watch && watch->phase)
@@ -437,7 +469,8 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 			return STATUS_OK;
 		}
 	}
-	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows another text.
+	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows
+	// another text.
 	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "reference");
@@ -457,7 +490,7 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &why)))
 		return not_started(c, golden, identity, &why, a, out, err);
 	state_read(&after, a, "");
-	scratch_sweep();     // a browser's profile, where the child could not remove it
+	scratch_sweep(); // a browser's profile, where the child could not remove it
 	result.row = heard.row;
 	result.row.machine_state = state_text(a, &before, &after, &calm);
 	result.sample_ms = heard.sample_ms;
@@ -479,10 +512,17 @@ enum status cell_run(const struct cell *c, const struct cell_watch *watch, struc
 		check_compiled(&result, a);
 	struct cell judged = *c;
 	if (result.row.emulated == 1 && judged.sequence <= 0)
-		judged.sequence = heard.sequence;                // a short one was taken: the reference gets the same
+		judged.sequence = heard.sequence; // a short one was taken: the reference gets the same
 	if (result.verdict == VERDICT_RIGHT)
-		st = cell_judge(&(struct judging){ .cell = &judged, .outputs_path = outputs_path, .golden = golden, .calibration = ask.calibration,
-			.form = heard.form, .given = (unsigned)heard.given, .draws = heard.draws, .watch = watch }, &ref, a, &result, err);
+		st = cell_judge(&(struct judging){ .cell = &judged,
+					.outputs_path = outputs_path,
+					.golden = golden,
+					.calibration = ask.calibration,
+					.form = heard.form,
+					.given = (unsigned)heard.given,
+					.draws = heard.draws,
+					.watch = watch },
+			&ref, a, &result, err);
 	unlink(outputs_path);
 	if (st)
 		return st;

@@ -6,10 +6,12 @@
 //   read events from its fd 3, one JSON     {"event":"phase","phase":"build"} ... "load" "first" "warm" "explain"
 //   object a line; sample /proc in the      {"event":"row", ...fields of struct row...}      (may come in pieces; later wins)
 //   untimed phases; kill the group at the   {"event":"samples","ms":[...]}
-//   time or memory limit                    {"event":"placement","nodes":[...]} {"event":"error","status":"unsupported","text":"..."}
+//   time or memory limit                    {"event":"placement","nodes":[...]}
+//   {"event":"error","status":"unsupported","text":"..."}
 //                                           {"event":"profile","nodes":[...]}: the engine's own nodes with their times
 //                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
-//                                           {"event":"form","index":0}: of the platform's graph forms; the float32 graph is judged in it
+//                                           {"event":"form","index":0}: of the platform's graph forms; the float32 graph is
+//                                           judged in it
 //                                           {"event":"compiled"}: for a device that is not here; nothing runs
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
@@ -25,28 +27,31 @@
 // What a caller may watch; every member may be NULL.
 struct cell_watch {
 	void (*phase)(void *context, const char *phase);
-	void (*notice)(void *context, const char *text);     // something that the person must do: open an address in a browser
+	void (*notice)(void *context, const char *text); // something that the person must do: open an address in a browser
 	void *context;
-	volatile sig_atomic_t *stop;         // non-zero: end the child, verdict interrupted
+	volatile sig_atomic_t *stop; // non-zero: end the child, verdict interrupted
 };
 
-// What a row says of a cell's weights: "synthetic", "real" (of a checkpoint), or "as in the file" (of an .onnx file that assay did not fill).
+// What a row says of a cell's weights: "synthetic", "real" (of a checkpoint), or "as in the file" (of an .onnx file that assay
+// did not fill).
 const char *cell_weights_word(const struct cell *c);
-// Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options, precision...
-// Reads every file of the model where c->identity is NULL. Where what one of them contains cannot be known the key is another one at every
-// call, and no row has it.
+// Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options,
+// precision... Reads every file of the model where c->identity is NULL. Where what one of them contains cannot be known the key
+// is another one at every call, and no row has it.
 const char *cell_key(const struct cell *c, struct arena *a);
 
 // Runs the cell in a child, then judges (running a reference cell where needed and not cached). A bad outcome is a verdict,
 // not an error: an error here means that assay itself could not do its work.
-enum status cell_run(const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
+enum status cell_run(
+	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
 // Runs a probe child and returns
 // {"engine","build","verdict","reason","version","library","devices":[{"provider","name","description","emulated",
 // "compiles_only","features","facts"}],"absent":{PROVIDER: REASON}}; never NULL. `reason`: why the whole build is not available.
 json_t *cell_probe(const struct backend *b, const char *build);
 
-// `assay cell --driver NAME` in a child: what a vendor's library says, or {"error": "..."} also when the child crashed or hung; never NULL.
+// `assay cell --driver NAME` in a child: what a vendor's library says, or {"error": "..."} also when the child crashed or hung;
+// never NULL.
 json_t *cell_driver(const char *name);
 
 // The program that children are started from: ASSAY_PROGRAM, else beside or below this library or program.

@@ -9,10 +9,10 @@
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
 //                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
-// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32. Another engine judges it by the
-// bound of the arithmetic that the file itself holds. Golden outputs are of float32, and a bound that reduced arithmetic can keep
-// would hide what else is wrong with the file: what is beyond float32's is a loss, and no verdict. A file of float32 alone is held to
-// float32's.
+// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32. Another engine judges it
+// by the bound of the arithmetic that the file itself holds. Golden outputs are of float32, and a bound that reduced arithmetic
+// can keep would hide what else is wrong with the file: what is beyond float32's is a loss, and no verdict. A file of float32
+// alone is held to float32's.
 #include "run/cell_judge.h"
 
 #include <math.h>
@@ -23,15 +23,15 @@
 #include "run/loss.h"
 #include "platform/platform.h"
 
-// Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly as
-// good: then its best logits must be within the bound.
+// Generated tokens are those of a run without a cache. What computes inexactly may choose otherwise between two that are nearly
+// as good: then its best logits must be within the bound.
 static void check_uncached(struct cell_result *out, const struct answer *x, struct bound bound, struct arena *a)
 {
 	struct row *r = &out->row;
 	double largest = 1;
 
 	if (r->tokens_unlike_uncached <= 0 || (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED))
-		return;                                          // ROW_NONE is below 0
+		return; // ROW_NONE is below 0
 	for (size_t i = 0; i < x->count; i++) {
 		const struct tensor *t = &x->tensors[i];
 		size_t n;
@@ -43,7 +43,8 @@ static void check_uncached(struct cell_result *out, const struct answer *x, stru
 	if (bound.agreement < 1 && r->uncached_max_error <= bound.max_abs * largest)
 		return;
 	out->verdict = VERDICT_WRONG;
-	r->cause = arena_printf(a, "%lld generated tokens are not those of a run without a cache", (long long)r->tokens_unlike_uncached);
+	r->cause = arena_printf(
+		a, "%lld generated tokens are not those of a run without a cache", (long long)r->tokens_unlike_uncached);
 }
 
 static bool stopped(const struct judging *j)
@@ -51,9 +52,12 @@ static bool stopped(const struct judging *j)
 	return j->watch && j->watch->stop && *j->watch->stop;
 }
 
-static enum status ask(const struct judging *j, enum reference_kind kind, const char *tokens, struct arena *a, struct reference *out, struct error *err)
+static enum status ask(const struct judging *j, enum reference_kind kind, const char *tokens, struct arena *a,
+	struct reference *out, struct error *err)
 {
-	struct reference_question q = { .kind = kind, .form = j->form, .golden = j->golden, .tokens = tokens, .calibration = j->calibration };
+	struct reference_question q = {
+		.kind = kind, .form = j->form, .golden = j->golden, .tokens = tokens, .calibration = j->calibration
+	};
 
 	return reference_ask(out, &q, j->cell, j->watch, a, err);
 }
@@ -62,7 +66,8 @@ static enum status ask(const struct judging *j, enum reference_kind kind, const 
 
 static bool quantises(enum precision p)
 {
-	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS || p == PRECISION_INT4_WEIGHTS;
+	return p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS ||
+		p == PRECISION_INT4_WEIGHTS;
 }
 
 static enum activations activations_of(const struct cell *c, const struct route *route)
@@ -81,8 +86,8 @@ static enum activations activations_of(const struct cell *c, const struct route 
 	return ACTIVATIONS_AS_BUILT;
 }
 
-static enum verdict judge_graph(const struct reference *golden, const struct reference *graph, const struct reference *second, struct arena *a, struct row *r,
-	const char **why)
+static enum verdict judge_graph(const struct reference *golden, const struct reference *graph, const struct reference *second,
+	struct arena *a, struct row *r, const char **why)
 {
 	const struct reference *by = golden->name ? golden : second;
 	struct row figures;
@@ -109,7 +114,9 @@ static enum verdict judge_arithmetic(const struct reference *by, const struct an
 
 	row_init(&figures);
 	v = reference_judge(by, x, bound, a, &figures, checks);
-	*why = figures.cause ? arena_printf(a, "its arithmetic, against %s: %s", by->name ? by->name : "the same weights in float32", figures.cause) : NULL;
+	*why = figures.cause ? arena_printf(a, "its arithmetic, against %s: %s",
+				       by->name ? by->name : "the same weights in float32", figures.cause)
+			     : NULL;
 	r->arithmetic_reference = figures.reference;
 	r->arithmetic_max_abs_error = figures.max_abs_error;
 	r->arithmetic_nmse = figures.nmse;
@@ -150,7 +157,9 @@ static void conclude(
 {
 	out->row.graph_verdict = verdict_word(graph);
 	out->row.arithmetic_verdict = verdict_word(arithmetic);
-	out->verdict = graph == VERDICT_WRONG || arithmetic == VERDICT_WRONG ? VERDICT_WRONG : graph != VERDICT_RIGHT ? graph : arithmetic;
+	out->verdict = graph == VERDICT_WRONG || arithmetic == VERDICT_WRONG ? VERDICT_WRONG
+		: graph != VERDICT_RIGHT                                     ? graph
+									     : arithmetic;
 	if (out->verdict == graph && graph != VERDICT_RIGHT)
 		out->row.cause = graph_why;
 	else if (out->verdict != VERDICT_RIGHT)
@@ -169,10 +178,10 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 		return;
 	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s",
 				    out->row.cause ? out->row.cause : "the outputs are drawn anew in each run")
-		: loss_beyond(&limits, &out->row, a, &known);
+			  : loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;
-		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNSUPPORTED;          // an exit code that a gate sees
+		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNSUPPORTED; // an exit code that a gate sees
 	}
 }
 
@@ -190,7 +199,8 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	if (graph.name && !golden.name && !stopped(j) && (st = ask(j, REFERENCE_SECOND, NULL, a, &second, err)))
 		return st;
 	arithmetic = graph;
-	if (quantises(precision_find(j->cell->variant.precision)) && !stopped(j) && (st = ask(j, REFERENCE_ARITHMETIC, tokens, a, &arithmetic, err)))
+	if (quantises(precision_find(j->cell->variant.precision)) && !stopped(j) &&
+		(st = ask(j, REFERENCE_ARITHMETIC, tokens, a, &arithmetic, err)))
 		return st;
 	if (stopped(j)) {
 		out->row.cause = "judge: stopped from outside";
@@ -206,7 +216,11 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 
 // ---- one ----------------------------------------------------------------------------------------------------------------
 
-static const struct { unsigned of; enum precision precision; const char *words; } given_arithmetic[] = {
+static const struct {
+	unsigned of;
+	enum precision precision;
+	const char *words;
+} given_arithmetic[] = {
 	{ OUTLINE_F16, PRECISION_FLOAT16, "float16" },
 	{ OUTLINE_BF16, PRECISION_BFLOAT16, "bfloat16" },
 	{ OUTLINE_WEIGHTS, PRECISION_INT8_WEIGHTS, "integer weights" },
@@ -240,8 +254,8 @@ static const char *words_of_given(unsigned given, struct arena *a)
 // A file that draws random numbers is answered by other ones each time. What the authors' library computed in float32 also
 // differs by what the file's arithmetic lost, and how much that may be is not known: numbers that are too far away are then no
 // verdict. Other shapes, types and values that are not finite are.
-static void excuse_loss(const struct judging *j, const struct reference *ref, const struct answer *x, struct arena *a,
-	struct cell_result *out)
+static void excuse_loss(
+	const struct judging *j, const struct reference *ref, const struct answer *x, struct arena *a, struct cell_result *out)
 {
 	struct bound any = { INFINITY, INFINITY, INFINITY, INFINITY, 0 };
 	bool reduced = ref->by == BY_GOLDEN && j->given;
@@ -256,7 +270,8 @@ static void excuse_loss(const struct judging *j, const struct reference *ref, co
 		? arena_printf(a, "not judged: the file draws random numbers (%s), other ones in every engine and every run: %s",
 			  j->draws, out->row.cause)
 		: arena_printf(a,
-			  "not judged: the file computes with %s, and whether that alone takes it so far from the golden outputs is not known: %s",
+			  "not judged: the file computes with %s, and whether that alone takes it so far from the golden outputs "
+			  "is not known: %s",
 			  words_of_given(j->given, a), out->row.cause);
 }
 
@@ -282,8 +297,8 @@ static enum status ask_third(const struct judging *j, const struct reference *re
 	return STATUS_OK;
 }
 
-static enum status judge_once(const struct judging *j, struct reference *ref, const struct answer *x,
-	struct bound bound, struct arena *a, struct cell_result *out, struct error *err)
+static enum status judge_once(const struct judging *j, struct reference *ref, const struct answer *x, struct bound bound,
+	struct arena *a, struct cell_result *out, struct error *err)
 {
 	enum status st;
 
@@ -300,7 +315,8 @@ static enum status judge_once(const struct judging *j, struct reference *ref, co
 		bound = bound_for(DTYPE_F32);
 	out->verdict = reference_judge(ref, x, bound, a, &out->row, &out->checks);
 	if (j->given && !is_golden && out->row.bound)
-		out->row.bound = arena_printf(a, "of the file's own arithmetic (%s): %s", words_of_given(j->given, a), out->row.bound);
+		out->row.bound =
+			arena_printf(a, "of the file's own arithmetic (%s): %s", words_of_given(j->given, a), out->row.bound);
 	excuse_loss(j, ref, x, a, out);
 	return ask_third(j, ref, x, bound, a, out, err);
 }
@@ -316,7 +332,8 @@ static enum dtype compute_of(const char *word)
 	return dtype_find(first);
 }
 
-enum status cell_judge(const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
+enum status cell_judge(
+	const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct row *r = &out->row;
 	enum precision p = precision_find(j->cell->variant.precision);
@@ -337,8 +354,8 @@ enum status cell_judge(const struct judging *j, struct reference *ref, struct ar
 	if (j->watch && j->watch->phase)
 		j->watch->phase(j->watch->context, "judge");
 	bool twice = !j->given && (precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16);
-	st = twice ? judge_twice(j, ref, bound, &answer, a, out, err) :
-		judge_once(j, ref, &answer, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
+	st = twice ? judge_twice(j, ref, bound, &answer, a, out, err)
+		   : judge_once(j, ref, &answer, j->given ? bound : bound_for(DTYPE_F32), a, out, err);
 	if (!st)
 		check_uncached(out, &answer, bound, a);
 	if (!st)

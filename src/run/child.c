@@ -27,7 +27,7 @@
 
 #define OUTPUT_KEPT ((size_t)16 << 10)
 #define SAMPLE_MS 10.0
-#define END_MS 2000.0                        // the most that a fork bomb may race with us; a control group ends it at once
+#define END_MS 2000.0 // the most that a fork bomb may race with us; a control group ends it at once
 // Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and
 // not with 64 KiB and 24.
 #define STACK_LEAST ((rlim_t)128 << 10)
@@ -55,13 +55,13 @@ struct runner {
 	int pidfd, request_fd, events_fd, output_fd;
 	const char *request;
 	size_t request_left;
-	char *line;                          // what came behind the last newline
+	char *line; // what came behind the last newline
 	size_t line_length, line_capacity;
 	struct text output;
 	enum child_watch watch;
 	struct memory_group group;
 	struct child_memory memory;
-	double started, deadline, silence, next_sample;          // ms; INFINITY: never
+	double started, deadline, silence, next_sample; // ms; INFINITY: never
 	bool killed, exited;
 };
 
@@ -137,7 +137,7 @@ static void limit_memory(struct runner *r)
 	int64_t bytes = r->limits->memory_bytes;
 	bool grouped = memory_group_make(&r->group, bytes);
 
-	prlimit(r->pid, RLIMIT_CORE, &none, NULL);               // a crash is a row, not gigabytes of core file
+	prlimit(r->pid, RLIMIT_CORE, &none, NULL); // a crash is a row, not gigabytes of core file
 	if (grouped && !memory_group_add(&r->group, r->pid)) {
 		memory_group_done(&r->group);
 		grouped = false;
@@ -216,7 +216,7 @@ static void end_child(struct runner *r, enum child_end why)
 		return;
 	r->killed = true;
 	r->report->end = why;
-	// The guard (child_begin.c) last: while it lives, everything that was started is below it, daemons too.
+	// The guard (cell/begin.c) last: while it lives, everything that was started is below it, daemons too.
 	process_end_below(r->pid, END_MS);
 	kill(-r->pid, SIGKILL);
 	memory_group_kill(&r->group);
@@ -230,7 +230,7 @@ static void send_request(struct runner *r)
 		r->request += n;
 		r->request_left -= (size_t)n;
 	} else if (errno != EINTR && errno != EAGAIN) {
-		r->request_left = 0;                             // it is gone; its end will be told
+		r->request_left = 0; // it is gone; its end will be told
 	}
 }
 
@@ -331,8 +331,10 @@ static void loop(struct runner *r)
 	sigfillset(&all);
 	while (!has_ended(r)) {
 		struct pollfd fds[4] = {
-			{ .fd = r->request_left ? r->request_fd : -1, .events = POLLOUT }, { .fd = r->output_fd, .events = POLLIN },
-			{ .fd = r->events_fd, .events = POLLIN }, { .fd = r->pidfd, .events = POLLIN },
+			{ .fd = r->request_left ? r->request_fd : -1, .events = POLLOUT },
+			{ .fd = r->output_fd, .events = POLLIN },
+			{ .fd = r->events_fd, .events = POLLIN },
+			{ .fd = r->pidfd, .events = POLLIN },
 		};
 		double now = clock_ms(), wake = INFINITY, wait;
 		struct timespec ts;
@@ -351,7 +353,7 @@ static void loop(struct runner *r)
 			if (samples)
 				wake = earlier(wake, r->next_sample);
 		}
-		if (r->pidfd < 0)                                // a kernel before 5.3
+		if (r->pidfd < 0) // a kernel before 5.3
 			wake = earlier(wake, now + 20);
 		wait = wake - now;
 		wait = wait < 0 ? 0 : wait;
@@ -413,10 +415,20 @@ static void finish(struct runner *r, int64_t oom_kills)
 }
 
 enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
-	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err)
+	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out,
+	struct error *err)
 {
-	struct runner r = { .limits = limits, .on_line = on_line, .context = context, .report = out, .pidfd = -1, .request_fd = -1, .events_fd = -1,
-		.output_fd = -1, .watch = CHILD_WATCH, .deadline = INFINITY, .silence = INFINITY };
+	struct runner r = { .limits = limits,
+		.on_line = on_line,
+		.context = context,
+		.report = out,
+		.pidfd = -1,
+		.request_fd = -1,
+		.events_fd = -1,
+		.output_fd = -1,
+		.watch = CHILD_WATCH,
+		.deadline = INFINITY,
+		.silence = INFINITY };
 	int64_t oom_kills = memory_oom_kills();
 	struct text whole = { 0 };
 	enum status st;

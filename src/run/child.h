@@ -16,17 +16,26 @@
 
 // CHILD_OOM: the kernel killed it for memory. CHILD_SILENT: no line for limits.silence_s. CHILD_REFUSED: on_line did not
 // take a line, or one was longer than CHILD_LINE_LIMIT.
-enum child_end { CHILD_EXITED, CHILD_SIGNALLED, CHILD_TIMEOUT, CHILD_MEMORY, CHILD_OOM, CHILD_STOPPED, CHILD_SILENT, CHILD_REFUSED };
+enum child_end {
+	CHILD_EXITED,
+	CHILD_SIGNALLED,
+	CHILD_TIMEOUT,
+	CHILD_MEMORY,
+	CHILD_OOM,
+	CHILD_STOPPED,
+	CHILD_SILENT,
+	CHILD_REFUSED
+};
 
 struct child_limits {
-	double timeout_s;                    // 0: none
-	double spent_s;                      // of it, before the child was started
-	double silence_s;                    // longest time without a line; 0: none
+	double timeout_s; // 0: none
+	double spent_s;   // of it, before the child was started
+	double silence_s; // longest time without a line; 0: none
 	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
 	// the sampler; 0: none.
 	int64_t memory_bytes;
-	int64_t mapped_bytes;                // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
-	volatile sig_atomic_t *stop;         // may be NULL
+	int64_t mapped_bytes;        // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
+	volatile sig_atomic_t *stop; // may be NULL
 };
 
 // What on_line answers: how the child is watched until its next line.
@@ -38,12 +47,12 @@ enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE };
 
 struct child_report {
 	enum child_end end;
-	int code;                            // exit code or signal
-	struct text output;                  // end of standard output and error together, valid UTF-8
+	int code;           // exit code or signal
+	struct text output; // end of standard output and error together, valid UTF-8
 	// Of all its processes, private and shared, over the sampled phases; NaN when there was no sample.
 	double peak_anonymous_mib;
 	double wall_ms;
-	const char *memory_limit_by;         // "cgroup", "rlimit_data+sampler", "sampler", NULL
+	const char *memory_limit_by; // "cgroup", "rlimit_data+sampler", "sampler", NULL
 };
 
 // Runs argv (argv[0] the path of a program that calls child_begin first) with `request` on its fd 0, which stays open until the
@@ -51,7 +60,8 @@ struct child_report {
 // be started; it is NOT_ASKED where a limit of this process or machine is why: descriptors, processes, memory, a stack too small
 // for engines.
 enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
-	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out, struct error *err);
+	enum child_watch (*on_line)(void *context, const char *line, size_t length), void *context, struct child_report *out,
+	struct error *err);
 void child_report_done(struct child_report *r);
 
 #endif

@@ -11,9 +11,9 @@
 
 #include "base/process.h"
 
-#define MEMBERS_MS 250.0                     // between two looks at who is below
-#define SHARED_MS 50.0                       // between two looks at what is shared, which is counted page by page
-#define SHARED_STEP (1024.0 * 1024)          // a smaller change is not looked at
+#define MEMBERS_MS 250.0            // between two looks at who is below
+#define SHARED_MS 50.0              // between two looks at what is shared, which is counted page by page
+#define SHARED_STEP (1024.0 * 1024) // a smaller change is not looked at
 
 void child_memory_begin(struct child_memory *m, int64_t top)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a child and everything below it hold in memory that no file stands behind: private pages (RssAnon) and shared ones
 // (process_shared_kib). Read by the parent from /proc, as often as it likes; who is below and what is shared is looked up a few
-// times a second. The guard at the top (child_begin.c) is not counted: it is ours.
+// times a second. The guard at the top (cell/begin.c) is not counted: it is ours.
 #ifndef ASSAY_RUN_CHILD_MEMORY_H
 #define ASSAY_RUN_CHILD_MEMORY_H
 
@@ -14,13 +14,13 @@ struct child_memory {
 	int64_t top;
 	struct child_member {
 		int64_t pid;
-		int status_fd;               // of /proc/PID/status; -1: not opened
-		double resident_shared;      // bytes, of any kind, when `shared` was looked up
-		double shared;               // bytes
+		int status_fd;          // of /proc/PID/status; -1: not opened
+		double resident_shared; // bytes, of any kind, when `shared` was looked up
+		double shared;          // bytes
 		double looked_ms;
 	} members[CHILD_MEMBERS];
 	size_t count;
-	double looked_ms;                    // who is below; 0: never
+	double looked_ms; // who is below; 0: never
 };
 
 void child_memory_begin(struct child_memory *m, int64_t top);

@@ -66,7 +66,9 @@ void golden_describe(struct row *r, const char *path, struct arena *a)
 	safetensors_metadata(path, &metadata, NULL);
 	word = word_of(metadata, a);
 	json_decref(metadata);
-	if (!word && json_file(arena_printf(a, "%.*scase.json", slash ? (int)(slash - path + 1) : 0, path), 1 << 24, &beside, NULL) == STATUS_OK) {
+	if (!word &&
+		json_file(arena_printf(a, "%.*scase.json", slash ? (int)(slash - path + 1) : 0, path), 1 << 24, &beside, NULL) ==
+			STATUS_OK) {
 		word = word_of(beside, a);
 		json_decref(beside);
 	}
@@ -77,5 +79,6 @@ const char *golden_what(const struct row *r, struct arena *a)
 {
 	if (r->golden_case)
 		return arena_printf(a, "transformers' outputs (case %s that assay ships)", r->golden_case);
-	return r->golden_file ? arena_printf(a, "the golden file %s", visible_copy(a, r->golden_file)) : "a golden file whose name is not known";
+	return r->golden_file ? arena_printf(a, "the golden file %s", visible_copy(a, r->golden_file))
+			      : "a golden file whose name is not known";
 }

@@ -25,7 +25,12 @@ static json_t *keep_json(struct heard *h, json_t *json)
 
 void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch)
 {
-	*h = (struct heard){ .arena = a, .watch = watch, .phase = "start", .pss_mib = (double)NAN, .anonymous_mib = (double)NAN, .resident_mib = (double)NAN };
+	*h = (struct heard){ .arena = a,
+		.watch = watch,
+		.phase = "start",
+		.pss_mib = (double)NAN,
+		.anonymous_mib = (double)NAN,
+		.resident_mib = (double)NAN };
 	row_init(&h->row);
 }
 
@@ -77,7 +82,8 @@ static bool hear_error(struct heard *h, const json_t *event)
 		STATUS_LIST(X)
 #undef X
 	};
-	const char *word = json_string_value(json_object_get(event, "status")), *text = json_string_value(json_object_get(event, "text"));
+	const char *word = json_string_value(json_object_get(event, "status")),
+		   *text = json_string_value(json_object_get(event, "text"));
 
 	for (size_t i = 1; word && text && i < sizeof words / sizeof *words; i++) {
 		if (text_is(word, words[i])) {
@@ -114,7 +120,7 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		return hear_samples(h, json_object_get(event, "ms"));
 	if (text_is(name, "memory")) {
 		if (json_is_true(json_object_get(event, "beside")) && !h->memory_beside) {
-			h->memory_beside = true;     // what was told before is of the child alone
+			h->memory_beside = true; // what was told before is of the child alone
 			h->pss_mib = h->anonymous_mib = h->resident_mib = (double)NAN;
 		}
 		larger(&h->pss_mib, json_object_get(event, "pss_kib"));
@@ -191,7 +197,7 @@ enum child_watch heard_line(void *context, const char *line, size_t length)
 	bool known = name && hear_event(h, name, event);
 
 	json_decref(event);
-	if (h->sample_count > samples)                   // of their line only the numbers are kept, in an array that doubles
+	if (h->sample_count > samples) // of their line only the numbers are kept, in an array that doubles
 		h->weight = weight + 4 * sizeof(double) * (h->sample_count - samples);
 	if (!known)
 		h->rubbish = arena_printf(h->arena, "%s: a line that is no event came from the engine's process: '%s'", h->phase,
@@ -220,7 +226,8 @@ static bool lacked_memory(const struct child_report *r)
 
 static const char *gib(struct arena *a, int64_t bytes)
 {
-	return bytes < (int64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)bytes / 0x1p20) : arena_printf(a, "%.2f GiB", (double)bytes / 0x1p30);
+	return bytes < (int64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)bytes / 0x1p20)
+					: arena_printf(a, "%.2f GiB", (double)bytes / 0x1p30);
 }
 
 static enum verdict end_of(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause)
@@ -234,18 +241,21 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		return VERDICT_INTERRUPTED;
 	case CHILD_TIMEOUT:
 	case CHILD_SILENT:
-		*cause = arena_printf(a, "%s: not finished when the limit of %g s was over%s", h->phase, r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s,
-			words);
+		*cause = arena_printf(a, "%s: not finished when the limit of %g s was over%s", h->phase,
+			r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s, words);
 		return VERDICT_TIMEOUT;
 	case CHILD_MEMORY:
 		*cause = arena_printf(a, "%s: anonymous memory went over the limit of %s", h->phase, gib(a, l->memory_bytes));
 		return VERDICT_NO_MEMORY;
 	case CHILD_OOM:
-		*cause = l->memory_bytes > 0 ? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)", h->phase, gib(a, l->memory_bytes),
-			r->memory_limit_by) : arena_printf(a, "%s: the kernel ended it because the machine was out of memory", h->phase);
+		*cause = l->memory_bytes > 0
+			? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)", h->phase, gib(a, l->memory_bytes),
+				  r->memory_limit_by)
+			: arena_printf(a, "%s: the kernel ended it because the machine was out of memory", h->phase);
 		return VERDICT_NO_MEMORY;
 	case CHILD_REFUSED:
-		*cause = arena_printf(a, "%s: a line of more than %zu MiB came from the engine's process", h->phase, CHILD_LINE_LIMIT >> 20);
+		*cause = arena_printf(
+			a, "%s: a line of more than %zu MiB came from the engine's process", h->phase, CHILD_LINE_LIMIT >> 20);
 		return VERDICT_FAILED;
 	case CHILD_SIGNALLED:
 		if (lacked_memory(r))
@@ -261,7 +271,8 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		return VERDICT_NO_MEMORY;
 	}
 	if (!h->done) {
-		*cause = arena_printf(a, "%s: the process ended with exit code %d before it was done%s", h->phase, r->code, words);
+		*cause =
+			arena_printf(a, "%s: the process ended with exit code %d before it was done%s", h->phase, r->code, words);
 		return VERDICT_CRASHED;
 	}
 	return VERDICT_RIGHT;
@@ -272,7 +283,8 @@ static bool is_behind_the_answer(const char *phase)
 	return text_is(phase, "explain") || text_is(phase, "shape") || text_is(phase, "cycles");
 }
 
-enum verdict heard_verdict(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note)
+enum verdict heard_verdict(
+	const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note)
 {
 	enum verdict end;
 
@@ -294,14 +306,15 @@ enum verdict heard_verdict(const struct heard *h, const struct child_report *r, 
 	return end == VERDICT_RIGHT && h->compiled ? VERDICT_COMPILES : end;
 }
 
-enum status hear_child(struct heard *h, const char *const *arguments, const char *request, const struct child_limits *l, struct child_report *r,
-	struct error *err)
+enum status hear_child(struct heard *h, const char *const *arguments, const char *request, const struct child_limits *l,
+	struct child_report *r, struct error *err)
 {
 	const char *argv[8] = { cell_program(h->arena), "cell" };
 	size_t n = 2;
 
 	if (!argv[0])
-		return error_set(err, STATUS_FAILED, "the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
+		return error_set(err, STATUS_FAILED,
+			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
 	while (arguments && *arguments && n < 7)
 		argv[n++] = *arguments++;
 	return child_run((char *const *)(uintptr_t)argv, request, l, heard_line, h, r, err);

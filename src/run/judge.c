@@ -18,9 +18,9 @@
 // right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both
 // are small: that is no verdict.
 //
-// A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value, those
-// are judged by themselves, too, in float32: they may be a hundred times further off (in NMSE) than all are, since what is huge inside of
-// a model is rounded, too.
+// A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value,
+// those are judged by themselves, too, in float32: they may be a hundred times further off (in NMSE) than all are, since what is
+// huge inside of a model is rounded, too.
 #include "run/judge.h"
 
 #include <float.h>
@@ -28,14 +28,16 @@
 
 #define MASKED_AT_MOST (-9000.0)
 #define SMALL 0x1p-10
-#define SMALL_LEAST 0.25                     // of the compared elements
-#define SMALL_NMSE 100                       // times the NMSE of the bound
-#define UNLIKE 0.1                           // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
+#define SMALL_LEAST 0.25 // of the compared elements
+#define SMALL_NMSE 100   // times the NMSE of the bound
+#define UNLIKE 0.1       // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
 
-// What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however low.
+// What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however
+// low.
 static bool stands_for_masked(double r)
 {
-	static const double masks[] = { -10000, -65504, -1e9, -3.3895313892515355e38, -FLT_MAX };        // ..., the lowest bfloat16 and float32
+	static const double masks[] = { -10000, -65504, -1e9, -3.3895313892515355e38,
+		-FLT_MAX }; // ..., the lowest bfloat16 and float32
 
 	for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
 		if (r >= masks[i] && r <= masks[i])
@@ -51,18 +53,19 @@ struct bound bound_for(enum dtype compute)
 	case DTYPE_F16:
 		return (struct bound){ 0.012, 3e-3, 0x1p-12, 0.0012, 0.75 };
 	default:
-		return (struct bound){ 1e-4, 1e-8, 0x1p-21, 1e-5, 1 };               // derived: averages over tokens and lengths of 1
+		return (struct bound){ 1e-4, 1e-8, 0x1p-21, 1e-5, 1 }; // derived: averages over tokens and lengths of 1
 	}
 }
 
-// Arithmetic against the same weights, dequantised, in float32: NMSE (largest error over the largest value) on a trained MiniLM of six layers, which
-// is worse than eleven small models of seeded weights; ONNX Runtime 1.31 on the processor, OpenVINO 2026.4, native WebGPU on SwiftShader.
+// Arithmetic against the same weights, dequantised, in float32: NMSE (largest error over the largest value) on a trained MiniLM
+// of six layers, which is worse than eleven small models of seeded weights; ONNX Runtime 1.31 on the processor, OpenVINO 2026.4,
+// native WebGPU on SwiftShader.
 //   float16                      1.2e-6 (0.0005), 3.0e-6 (0.0008)
 //   bfloat16                     4.3e-5 (0.003); bert-base 1.3e-4
-//   int8-dynamic                 4.2e-3 (0.03), 1.1e-2 (0.04) on WebGPU: an activation that rounds to the next integer moves all that follow
-//   int8-dynamic, by the engine  2.5e-3 (0.025)
-//   int8-static                  7e-14 on 32 tokens, where nothing rounds otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2 (0.09)
-//   int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with its soft caps 1.8e-3 (0.1) where activations may become int8 (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
+//   int8-dynamic                 4.2e-3 (0.03), 1.1e-2 (0.04) on WebGPU: an activation that rounds to the next integer moves all
+//   that follow int8-dynamic, by the engine  2.5e-3 (0.025) int8-static                  7e-14 on 32 tokens, where nothing rounds
+//   otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2 (0.09) int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with
+//   its soft caps 1.8e-3 (0.1) where activations may become int8 (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
 // Where several were seen the bound is five times the worst, where activations are integers twice: more would be the loss of the
 // precision itself.
 static struct bound bound_of_precision(enum precision p, enum activations how)
@@ -73,12 +76,17 @@ static struct bound bound_of_precision(enum precision p, enum activations how)
 	case PRECISION_BFLOAT16:
 		return (struct bound){ 0.05, 1e-3, 0x1p-9, 0.05, 0.75 };
 	case PRECISION_INT8_DYNAMIC:
-		return how == ACTIVATIONS_BY_ENGINE ? (struct bound){ 0.13, 1.3e-2, 0x1p-12, 0.13, 0.75 } : (struct bound){ 0.2, 2.2e-2, 0x1p-12, 0.2, 0.75 };
+		return how == ACTIVATIONS_BY_ENGINE ? (struct bound){ 0.13, 1.3e-2, 0x1p-12, 0.13, 0.75 }
+						    : (struct bound){ 0.2, 2.2e-2, 0x1p-12, 0.2, 0.75 };
 	case PRECISION_INT8_STATIC:
 		return (struct bound){ 0.2, 4.8e-2, 0x1p-12, 0.2, 0.75 };
-	case PRECISION_INT8_WEIGHTS: case PRECISION_INT4_WEIGHTS:
-		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 } : (struct bound){ 0.4, 1.2e-2, 0x1p-12, 0.4, 0.75 };
-	case PRECISION_STORED: case PRECISION_FLOAT32: case PRECISION_COUNT:
+	case PRECISION_INT8_WEIGHTS:
+	case PRECISION_INT4_WEIGHTS:
+		return how == ACTIVATIONS_FLOAT ? (struct bound){ 2e-4, 1e-7, 0x1p-20, 2e-5, 0.95 }
+						: (struct bound){ 0.4, 1.2e-2, 0x1p-12, 0.4, 0.75 };
+	case PRECISION_STORED:
+	case PRECISION_FLOAT32:
+	case PRECISION_COUNT:
 		break;
 	}
 	return (struct bound){ 0, 0, 0, 0, 1 };
@@ -99,8 +107,10 @@ struct bound bound_of(enum precision p, enum dtype compute, enum activations how
 
 const char *bound_text(const struct bound *b, struct arena *a)
 {
-	return arena_printf(a, "max abs %g x max(1, largest reference value), NMSE %g where the root mean square error exceeds %.2g%s", b->max_abs, b->nmse,
-		b->rounding, b->agreement < 1 ? arena_printf(a, "; integers equal in %g %%", 100 * b->agreement) : "");
+	return arena_printf(a,
+		"max abs %g x max(1, largest reference value), NMSE %g where the root mean square error exceeds %.2g%s",
+		b->max_abs, b->nmse, b->rounding,
+		b->agreement < 1 ? arena_printf(a, "; integers equal in %g %%", 100 * b->agreement) : "");
 }
 
 static bool is_integer(enum dtype t)
@@ -118,7 +128,7 @@ static const char *place(const struct tensor *t, size_t flat, char *out, size_t 
 {
 	int64_t index[TENSOR_MAX_RANK] = { 0 };
 
-	for (int k = t->rank - 1; k >= 0 && t->dim[k] > 0; k--) {       // an empty tensor has no place
+	for (int k = t->rank - 1; k >= 0 && t->dim[k] > 0; k--) { // an empty tensor has no place
 		index[k] = (int64_t)(flat % (size_t)t->dim[k]);
 		flat /= (size_t)t->dim[k];
 	}
@@ -163,7 +173,8 @@ static const char *integer_text(struct integer x, struct arena *a)
 	return arena_printf(a, "%s%llu", x.is_negative ? "-" : "", (unsigned long long)x.size);
 }
 
-static void judge_integers(const struct tensor *output, const struct tensor *reference, size_t count, double agreement, struct arena *a, struct check *out)
+static void judge_integers(const struct tensor *output, const struct tensor *reference, size_t count, double agreement,
+	struct arena *a, struct check *out)
 {
 	char where[128];
 	size_t different = 0;
@@ -190,16 +201,16 @@ static void judge_integers(const struct tensor *output, const struct tensor *ref
 	if (count && agreement < 1)
 		out->top1_agreement = equal;
 	if (!out->right)
-		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%s, reference %s); %s", out->name, different,
-			count, place(output, out->worst, where, sizeof where), integer_text(integer_at(output, out->worst), a),
-			integer_text(integer_at(reference, out->worst), a),
+		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%s, reference %s); %s", out->name,
+			different, count, place(output, out->worst, where, sizeof where),
+			integer_text(integer_at(output, out->worst), a), integer_text(integer_at(reference, out->worst), a),
 			agreement < 1 ? arena_printf(a, "%g %% must be equal", 100 * agreement) : "they must be equal");
 }
 
 // Which elements of a tensor are about padding.
 struct padded {
-	const struct tensor *mask;           // NULL: none
-	size_t inner;                        // elements of each place
+	const struct tensor *mask; // NULL: none
+	size_t inner;              // elements of each place
 };
 
 static struct padded padding_of(const struct tensor *t, const struct tensor *mask)
@@ -207,8 +218,8 @@ static struct padded padding_of(const struct tensor *t, const struct tensor *mas
 	struct padded p = { 0 };
 	size_t places;
 
-	if (!mask || mask->rank != 2 || t->rank < 2 || mask->dim[0] != t->dim[0] || mask->dim[1] != t->dim[1] || !tensor_count(2, mask->dim, &places) ||
-	    mask->nbytes < places * dtype_size(mask->dtype))
+	if (!mask || mask->rank != 2 || t->rank < 2 || mask->dim[0] != t->dim[0] || mask->dim[1] != t->dim[1] ||
+		!tensor_count(2, mask->dim, &places) || mask->nbytes < places * dtype_size(mask->dtype))
 		return p;
 	p.inner = 1;
 	for (int k = 2; k < t->rank; k++)
@@ -247,12 +258,12 @@ static double top1(const struct tensor *output, const struct tensor *reference, 
 
 struct sums {
 	double error2, reference2, output2, dot;
-	size_t unmasked, first_unmasked;             // places that the reference masks and the output does not
-	size_t numbers;                              // compared places where both are finite
-	size_t not_finite, first_not_finite;         // where that is not excused
-	size_t output_not_finite;                    // of them: the output is
-	size_t both_not_finite;                      // of them: the reference has the same value
-	size_t small;                                // of `numbers`: below SMALL of the reference's largest value
+	size_t unmasked, first_unmasked;     // places that the reference masks and the output does not
+	size_t numbers;                      // compared places where both are finite
+	size_t not_finite, first_not_finite; // where that is not excused
+	size_t output_not_finite;            // of them: the output is
+	size_t both_not_finite;              // of them: the reference has the same value
+	size_t small;                        // of `numbers`: below SMALL of the reference's largest value
 	double small_error2, small_reference2;
 };
 
@@ -285,8 +296,8 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	return true;
 }
 
-static void add_up(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count, enum judged_by by, struct check *out,
-	struct sums *sum)
+static void add_up(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count,
+	enum judged_by by, struct check *out, struct sums *sum)
 {
 	for (size_t i = 0; i < count; i++) {
 		double r = element(reference, i);
@@ -348,7 +359,8 @@ double judge_perplexity(const struct tensor *logits, const struct tensor *ids, c
 	size_t pairs = 0;
 	double sum = 0;
 
-	if (!logits || !ids || logits->rank != 3 || ids->rank != 2 || ids->dim[0] != logits->dim[0] || ids->dim[1] != logits->dim[1] || (mask && !same_shape(mask, ids)))
+	if (!logits || !ids || logits->rank != 3 || ids->rank != 2 || ids->dim[0] != logits->dim[0] ||
+		ids->dim[1] != logits->dim[1] || (mask && !same_shape(mask, ids)))
 		return (double)NAN;
 	const size_t length = (size_t)ids->dim[1], places = (size_t)ids->dim[0] * length, width = (size_t)logits->dim[2];
 	for (size_t i = 0; i + 1 < places; i++) {
@@ -365,7 +377,8 @@ double judge_perplexity(const struct tensor *logits, const struct tensor *ids, c
 }
 
 // What is wrong with elements one by one, in the order of how much it says; NULL.
-static const char *wrong_elements(const struct tensor *output, const struct tensor *reference, const struct sums *sum, size_t count, struct arena *a, struct check *out)
+static const char *wrong_elements(const struct tensor *output, const struct tensor *reference, const struct sums *sum,
+	size_t count, struct arena *a, struct check *out)
 {
 	char where[128];
 
@@ -382,17 +395,20 @@ static const char *wrong_elements(const struct tensor *output, const struct tens
 	}
 	if (sum->unmasked) {
 		out->decided_by = "mask";
-		return arena_printf(a, "%s: %zu places that the reference masks are not masked, first at %s (%g)", out->name, sum->unmasked,
-			place(output, sum->first_unmasked, where, sizeof where), element(output, sum->first_unmasked));
+		return arena_printf(a, "%s: %zu places that the reference masks are not masked, first at %s (%g)", out->name,
+			sum->unmasked, place(output, sum->first_unmasked, where, sizeof where),
+			element(output, sum->first_unmasked));
 	}
 	return NULL;
 }
 
 // Both figures against their bounds: the nearer one decides.
-static const char *beyond_bound(const struct tensor *output, const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+static const char *beyond_bound(
+	const struct tensor *output, const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
 {
 	double allowed = bound->max_abs * (out->reference_absmax > 1 ? out->reference_absmax : 1);
-	double rms = out->compared ? sqrt(sum->error2 / (double)out->compared) : 0, by_energy = sqrt(out->nmse / bound->nmse), by_rounding = rms / bound->rounding;
+	double rms = out->compared ? sqrt(sum->error2 / (double)out->compared) : 0, by_energy = sqrt(out->nmse / bound->nmse),
+	       by_rounding = rms / bound->rounding;
 	double energy = fmin(by_energy, by_rounding);
 	char where[128];
 
@@ -404,14 +420,16 @@ static const char *beyond_bound(const struct tensor *output, const struct bound 
 	}
 	place(output, out->worst, where, sizeof where);
 	if (out->max_abs_error > allowed)
-		return arena_printf(a, "%s: %.3g off at %s (%.6g, reference %.6g); allowed %.2g", out->name, out->max_abs_error, where, out->worst_value,
-			out->worst_reference, allowed);
+		return arena_printf(a, "%s: %.3g off at %s (%.6g, reference %.6g); allowed %.2g", out->name, out->max_abs_error,
+			where, out->worst_value, out->worst_reference, allowed);
 	if (by_energy > 1 && by_rounding <= 1 && out->nmse >= UNLIKE)
 		out->not_judged = bound->rounding > bound_for(DTYPE_F32).rounding
 			? "its values are no larger than the rounding of the model's inner values in its arithmetic"
 			: "its values are no larger than float32's rounding of the model's inner values";
 	if (energy > 1)
-		return arena_printf(a, "%s: normalised mean squared error %.3g; allowed %.2g (root mean square error %.3g, rounding allows %.2g; worst %.3g off at %s)",
+		return arena_printf(a,
+			"%s: normalised mean squared error %.3g; allowed %.2g (root mean square error %.3g, rounding allows "
+			"%.2g; worst %.3g off at %s)",
 			out->name, out->nmse, bound->nmse, rms, bound->rounding, out->max_abs_error, where);
 	return NULL;
 }
@@ -439,28 +457,34 @@ static const char *beyond_bound_of_small(const struct bound *bound, const struct
 	out->decided_by = "NMSE of small values";
 	out->of_bound = sqrt(nmse / allowed);
 	return arena_printf(a,
-		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed %.2g (root mean square error %.3g)",
+		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed "
+		"%.2g (root mean square error %.3g)",
 		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
 }
 
-void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
-	struct check *out)
+void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound,
+	enum judged_by by, struct arena *a, struct check *out)
 {
 	char where[128], wanted[128];
 	struct sums sum = { 0 };
 	size_t count;
 
-	*out = (struct check){ .name = reference->name, .top1_agreement = (double)NAN, .nmse = (double)NAN, .cosine = (double)NAN, .of_bound = (double)NAN,
+	*out = (struct check){ .name = reference->name,
+		.top1_agreement = (double)NAN,
+		.nmse = (double)NAN,
+		.cosine = (double)NAN,
+		.of_bound = (double)NAN,
 		.decided_by = "shape" };
 	if (!same_shape(output, reference)) {
 		out->max_abs_error = (double)NAN;
 		out->max_rel_error = (double)NAN;
-		out->cause = arena_printf(a, "%s: shape %s, reference %s", out->name, tensor_shape_text(output->rank, output->dim, where, sizeof where),
+		out->cause = arena_printf(a, "%s: shape %s, reference %s", out->name,
+			tensor_shape_text(output->rank, output->dim, where, sizeof where),
 			tensor_shape_text(reference->rank, reference->dim, wanted, sizeof wanted));
 		return;
 	}
 	if (!tensor_count(output->rank, output->dim, &count) || output->nbytes < count * dtype_size(output->dtype) ||
-	    reference->nbytes < count * dtype_size(reference->dtype)) {
+		reference->nbytes < count * dtype_size(reference->dtype)) {
 		out->max_abs_error = (double)NAN;
 		out->cause = arena_printf(a, "%s: holds fewer bytes than its shape %s says", out->name,
 			tensor_shape_text(output->rank, output->dim, where, sizeof where));
@@ -469,7 +493,8 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	if (is_integer(reference->dtype) != is_integer(output->dtype) || !reference->dtype || !output->dtype) {
 		out->decided_by = "type";
 		out->max_abs_error = out->max_rel_error = (double)NAN;
-		out->cause = arena_printf(a, "%s: holds %s, reference %s", out->name, dtype_word(output->dtype), dtype_word(reference->dtype));
+		out->cause = arena_printf(
+			a, "%s: holds %s, reference %s", out->name, dtype_word(output->dtype), dtype_word(reference->dtype));
 		return;
 	}
 	if (is_integer(reference->dtype)) {
@@ -479,9 +504,11 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	struct padded padded = padding_of(reference, padding);
 	add_up(output, reference, &padded, count, by, out, &sum);
 	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
-	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2) : sum.reference2 == sum.output2 ? 1 : 0;
+	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
+		: sum.reference2 == sum.output2             ? 1
+							    : 0;
 	out->top1_agreement = top1(output, reference, &padded, count);
-	if (!sum.numbers)                                        // no figure is about anything
+	if (!sum.numbers) // no figure is about anything
 		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
 	out->cause = wrong_elements(output, reference, &sum, count, a, out);
 	if (!out->cause && !sum.numbers && out->compared) {
@@ -504,7 +531,7 @@ int64_t judge_not_finite(const struct tensor *t)
 	for (size_t i = 0; i < count; i++) {
 		double x = element(t, i);
 
-		n += !isfinite(x) && !(x < 0);           // -inf may be a mask
+		n += !isfinite(x) && !(x < 0); // -inf may be a mask
 	}
 	return n;
 }
@@ -522,7 +549,8 @@ json_t *check_json(const struct check *c, const struct tensor *output)
 	json_object_set_new(object, "name", json_string(c->name));
 	json_object_set_new(object, "right", c->not_judged ? json_null() : json_boolean(c->right));
 	json_object_set_new(object, "dtype", output ? json_string(dtype_word(output->dtype)) : json_null());
-	json_object_set_new(object, "shape", output ? json_string(tensor_shape_text(output->rank, output->dim, where, sizeof where)) : json_null());
+	json_object_set_new(object, "shape",
+		output ? json_string(tensor_shape_text(output->rank, output->dim, where, sizeof where)) : json_null());
 	json_object_set_new(object, "max_abs_error", number(c->max_abs_error));
 	json_object_set_new(object, "max_rel_error", number(c->max_rel_error));
 	json_object_set_new(object, "nmse", number(c->nmse));
@@ -534,8 +562,9 @@ json_t *check_json(const struct check *c, const struct tensor *output)
 	json_object_set_new(object, "decided_by", c->decided_by ? json_string(c->decided_by) : json_null());
 	json_object_set_new(object, "of_bound", number(c->of_bound));
 	json_object_set_new(object, "reference_absmax", number(c->reference_absmax));
-	json_object_set_new(object, "worst_index", output && c->worst_value == c->worst_value ?
-		json_string(place(output, c->worst, where, sizeof where)) : json_null());
+	json_object_set_new(object, "worst_index",
+		output && c->worst_value == c->worst_value ? json_string(place(output, c->worst, where, sizeof where))
+							   : json_null());
 	json_object_set_new(object, "worst_value", number(c->worst_value));
 	json_object_set_new(object, "worst_reference", number(c->worst_reference));
 	json_object_set_new(object, "cause",

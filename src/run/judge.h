@@ -12,20 +12,20 @@
 #include "onnx/precision.h"
 
 struct bound {
-	double max_abs;                      // times max(1, largest absolute value of the reference)
+	double max_abs; // times max(1, largest absolute value of the reference)
 	double nmse;
-	double rounding;                     // root mean square error up to which a large NMSE is rounding: of outputs near zero
-	double derived;                      // instead of max_abs, for outputs that are computed from others (derive.h)
-	double agreement;                    // of integers: the least share that must be equal; 1: all of them
+	double rounding;  // root mean square error up to which a large NMSE is rounding: of outputs near zero
+	double derived;   // instead of max_abs, for outputs that are computed from others (derive.h)
+	double agreement; // of integers: the least share that must be equal; 1: all of them
 };
 // By what the engine computes in, against the same graph in float32; judge.c has the observations behind the numbers.
 struct bound bound_for(enum dtype compute);
 // Of the arithmetic of precision p where the engine computes in `compute`, against reference_arithmetic (reference.h): the same
 // weights, dequantised, in float32. The wider of the two.
 enum activations {
-	ACTIVATIONS_AS_BUILT,                // as the graph says, or allows (accuracy level of MatMulNBits)
-	ACTIVATIONS_BY_ENGINE,               // int8-dynamic: the engine quantises them in its own way
-	ACTIVATIONS_FLOAT,                   // weights alone are integers
+	ACTIVATIONS_AS_BUILT,  // as the graph says, or allows (accuracy level of MatMulNBits)
+	ACTIVATIONS_BY_ENGINE, // int8-dynamic: the engine quantises them in its own way
+	ACTIVATIONS_FLOAT,     // weights alone are integers
 };
 struct bound bound_of(enum precision p, enum dtype compute, enum activations how);
 // Each figure the wider of the two.
@@ -37,38 +37,41 @@ struct check {
 	const char *name;
 	bool right;
 	double max_abs_error, max_rel_error, nmse, cosine;
-	double top1_agreement;               // NaN where the last axis has fewer than 2 elements; of integers the share that is equal
-	int64_t non_finite;                  // in the output; padding and what masks are left out
-	int64_t compared, left_out;          // elements; left out: masked by the reference (judge_tensor)
-	int64_t alike_not_finite;            // neither compared nor left out: not finite here and in the reference (BY_FILE)
+	double top1_agreement;      // NaN where the last axis has fewer than 2 elements; of integers the share that is equal
+	int64_t non_finite;         // in the output; padding and what masks are left out
+	int64_t compared, left_out; // elements; left out: masked by the reference (judge_tensor)
+	int64_t alike_not_finite;   // neither compared nor left out: not finite here and in the reference (BY_FILE)
 	double reference_absmax;
-	size_t worst;                        // flat index
+	size_t worst; // flat index
 	double worst_value, worst_reference;
-	const char *decided_by;              // the figure nearest to its bound: "max abs", "NMSE", "rounding", "NMSE of small values", "integers", "mask", "not finite", "shape"
-	double of_bound;                     // that figure over its bound; above 1: wrong. NaN where there is no such figure
-	const char *cause;                   // NULL when right; in the arena
+	const char *decided_by; // the figure nearest to its bound: "max abs", "NMSE", "rounding", "NMSE of small values",
+				// "integers", "mask", "not finite", "shape"
+	double of_bound;        // that figure over its bound; above 1: wrong. NaN where there is no such figure
+	const char *cause;      // NULL when right; in the arena
 	// Nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures are nobody's.
 	const char *not_judged;
 };
 
 // Who made a reference decides what it can excuse.
 enum judged_by {
-	BY_ENGINE,                           // another run of a graph of ours: a value that is not finite is wrong even where both have it
+	BY_ENGINE, // another run of a graph of ours: a value that is not finite is wrong even where both have it
 	// Another run of a user's file on made-up inputs: the same value that is not finite, in the same place, says nothing.
 	BY_FILE,
-	BY_GOLDEN,                           // outputs of the model's authors' library: the same value that is not finite, in the same place, is right
+	BY_GOLDEN, // outputs of the model's authors' library: the same value that is not finite, in the same place, is right
 };
 
 // Sums in double, in the order of the elements. A different shape, a missing output or a value that is not finite is not right.
 // Places where the reference has exactly a value that stands for "masked" (judge.c lists them) must hold at most -9000, and are
-// left out and counted: -10000 rounds to -9984 in bfloat16. `padding`: an attention mask [batch, seq], integers, or NULL; where it is 0 there is
-// no token, and what an output [batch, seq, ..] holds there is left out and counted too, unless it is NaN: no caller reads it, and engines need not agree on it.
-void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound, enum judged_by by, struct arena *a,
-	struct check *out);
+// left out and counted: -10000 rounds to -9984 in bfloat16. `padding`: an attention mask [batch, seq], integers, or NULL; where
+// it is 0 there is no token, and what an output [batch, seq, ..] holds there is left out and counted too, unless it is NaN: no
+// caller reads it, and engines need not agree on it.
+void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound,
+	enum judged_by by, struct arena *a, struct check *out);
 // NaN and +inf values of an output that nothing can be compared with; no number that a model means, whatever it computes.
 int64_t judge_not_finite(const struct tensor *t);
-// Perplexity: e to the mean, over places i whose successor is one, of -log softmax(logits[i])[ids[i + 1]]. logits: [batch, seq, vocab]; ids and
-// mask: [batch, seq], integers; where the mask (may be NULL) is 0 there is no place. NaN: other shapes, no pair, or an id beyond vocab.
+// Perplexity: e to the mean, over places i whose successor is one, of -log softmax(logits[i])[ids[i + 1]]. logits: [batch, seq,
+// vocab]; ids and mask: [batch, seq], integers; where the mask (may be NULL) is 0 there is no place. NaN: other shapes, no pair,
+// or an id beyond vocab.
 double judge_perplexity(const struct tensor *logits, const struct tensor *ids, const struct tensor *mask);
 json_t *check_json(const struct check *c, const struct tensor *output);
 

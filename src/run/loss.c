@@ -30,14 +30,16 @@ enum status loss_parse(struct loss_limits *out, const char *text, struct error *
 		char *end;
 
 		if (!limit || equals != at + word)
-			return error_set(err, STATUS_BAD_INPUT, "--max-loss %s: WORD=LIMIT is expected at '%s'; words: cosine, top1, perplexity, nmse", text, at);
+			return error_set(err, STATUS_BAD_INPUT,
+				"--max-loss %s: WORD=LIMIT is expected at '%s'; words: cosine, top1, perplexity, nmse", text, at);
 		*limit = strtod(equals + 1, &end);
 		if (*end == '%') {
 			*limit /= 100;
 			end++;
 		}
 		if (end == equals + 1 || !(*limit >= 0) || isinf(*limit) || (*end && *end != ',') || (*end && !end[1]))
-			return error_set(err, STATUS_BAD_INPUT, "--max-loss %s: a limit is a number from 0 on, as 0.01 or 1%%; '%s' is none", text, equals + 1);
+			return error_set(err, STATUS_BAD_INPUT,
+				"--max-loss %s: a limit is a number from 0 on, as 0.01 or 1%%; '%s' is none", text, equals + 1);
 		at = *end ? end + 1 : end;
 	}
 	return STATUS_OK;
@@ -65,7 +67,9 @@ const char *loss_beyond(const struct loss_limits *l, const struct row *r, struct
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].lost > all[i].limit)
-			said = add(a, said, arena_printf(a, "%s is %.4g against %s, allowed %.4g", all[i].what, all[i].lost, against, all[i].limit));
+			said = add(a, said,
+				arena_printf(a, "%s is %.4g against %s, allowed %.4g", all[i].what, all[i].lost, against,
+					all[i].limit));
 	*known = said != NULL;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!isnan(all[i].limit) && isnan(all[i].lost))

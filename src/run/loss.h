@@ -11,7 +11,7 @@
 //     perplexity=5%       perplexity over that of float32, less 1
 //     nmse=1e-3           normalised mean squared error
 struct loss_limits {
-	double cosine, top1, perplexity, nmse;       // NaN: no limit
+	double cosine, top1, perplexity, nmse; // NaN: no limit
 };
 
 // NULL or "": no limits. BAD_INPUT names the word or number, and what there is.

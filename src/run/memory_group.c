@@ -163,8 +163,8 @@ static bool make_in(struct memory_group *g, int version, const char *folder, int
 	char number[32];
 
 	sweep(folder);
-	if (snprintf(g->path, sizeof g->path, "%s/" NAME_PREFIX "%d-%u-%016llx", folder, (int)getpid(), atomic_fetch_add(&counter, 1),
-		(unsigned long long)process_nonce()) >= (int)sizeof g->path)
+	if (snprintf(g->path, sizeof g->path, "%s/" NAME_PREFIX "%d-%u-%016llx", folder, (int)getpid(),
+		    atomic_fetch_add(&counter, 1), (unsigned long long)process_nonce()) >= (int)sizeof g->path)
 		return false;
 	g->version = version;
 	// Where there are no locks, or where a sweeper was quicker, there is no group.
@@ -174,7 +174,8 @@ static bool make_in(struct memory_group *g, int version, const char *folder, int
 			return true;
 		if (write_file(g->path, version == 2 ? "memory.max" : "memory.limit_in_bytes", number)) {
 			// Swap would only turn the limit into a crawl. Kernels without swap accounting lack the file.
-			write_file(g->path, version == 2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes", version == 2 ? "0" : number);
+			write_file(g->path, version == 2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
+				version == 2 ? "0" : number);
 			return true;
 		}
 		rmdir(g->path);
@@ -189,13 +190,14 @@ bool memory_group_make(struct memory_group *g, int64_t bytes)
 	char folder[PATH_SIZE];
 
 	g->path[0] = 0;
-	if (text_is(getenv("ASSAY_CGROUP"), "off"))      // somebody else manages the groups here; also how the other way is tested
+	if (text_is(getenv("ASSAY_CGROUP"), "off")) // somebody else manages the groups here; also how the other way is tested
 		return false;
 	if (own_folder(2, folder) && exists(folder, "cgroup.controllers")) {
 		char *slash;
 
 		if (bytes > 0)
-			write_file(folder, "cgroup.subtree_control", "+memory");         // EBUSY where processes live in it, which is usual
+			write_file(
+				folder, "cgroup.subtree_control", "+memory"); // EBUSY where processes live in it, which is usual
 		if (make_in(g, 2, folder, bytes))
 			return true;
 		slash = strrchr(folder, '/');

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 struct memory_group {
-	char path[4096];                     // "" when there is none
-	int version;                         // 1 or 2
-	int lock;                            // its folder, flock'ed: other programs that see the group know that it is in use
+	char path[4096]; // "" when there is none
+	int version;     // 1 or 2
+	int lock;        // its folder, flock'ed: other programs that see the group know that it is in use
 };
 
 // Makes a group limited to `bytes` (and no swap beside it); 0: without a limit. Also removes the empty groups of dead programs.

@@ -44,9 +44,11 @@ json_t *cell_driver(const char *name)
 // died, came to no end or was not reached is something else.
 static enum verdict answer_of(const struct backend *b, enum verdict v, const char *reason)
 {
-	if (v == VERDICT_RIGHT || v == VERDICT_CRASHED || v == VERDICT_TIMEOUT || v == VERDICT_NO_MEMORY || v == VERDICT_NOT_ASKED)
+	if (v == VERDICT_RIGHT || v == VERDICT_CRASHED || v == VERDICT_TIMEOUT || v == VERDICT_NO_MEMORY ||
+		v == VERDICT_NOT_ASKED)
 		return v;
-	return cause_status(b->name, NULL, reason, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED ? VERDICT_NOT_ASKED : VERDICT_UNAVAILABLE;
+	return cause_status(b->name, NULL, reason, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED ? VERDICT_NOT_ASKED
+											   : VERDICT_UNAVAILABLE;
 }
 
 json_t *cell_probe(const struct backend *b, const char *build)
@@ -79,8 +81,10 @@ json_t *cell_probe(const struct backend *b, const char *build)
 		"library", heard.probe ? json_object_get(heard.probe, "library") : NULL, "devices",
 		devices ? json_incref(devices) : json_array(), "absent", absent ? json_incref(absent) : json_object());
 	arena_done(&a);
-	return result ? result : json_pack("{s:s, s:s, s:s, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "verdict",
-		verdict_word(VERDICT_FAILED), "reason", "its answer is not text", "version", "library", "devices", "absent");
+	return result ? result
+		      : json_pack("{s:s, s:s, s:s, s:s, s:n, s:n, s:[], s:{}}", "engine", b->name, "build", build, "verdict",
+				verdict_word(VERDICT_FAILED), "reason", "its answer is not text", "version", "library", "devices",
+				"absent");
 }
 
 static const char *folder_of(struct arena *a, const char *path)

@@ -75,7 +75,7 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 static const char *judge_name(struct arena *a, const struct target *t)
 {
 	if (text_is(t->platform->name, "openvino"))
-		return "engine:openvino-f32";                    // the engine's own defaults are float32
+		return "engine:openvino-f32"; // the engine's own defaults are float32
 	if (text_is(t->platform->name, "cpu"))
 		return "engine:ort-cpu-unoptimised";
 	return arena_printf(a, "engine:%s", t->platform->name);
@@ -104,15 +104,25 @@ static bool rounds_activations(const struct cell *c)
 }
 
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
-static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q, const struct cell *c,
-	const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
+static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q,
+	const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
 {
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
-	struct request ask = { .path = c->path, .platform = x->target.platform->name, .device = x->target.device, .options = x->target.options,
-		.reference_name = x->name, .golden = q->golden, .batch = c->batch, .sequence = c->sequence, .layers = c->layers,
-		.prompt_tokens = c->prompt_tokens, .new_tokens = c->new_tokens, .reference_tokens = q->tokens, .seed = (int64_t)c->seed,
-		.variant = { .image_size = c->variant.image_size } };        // no precision: a reference computes in float32
+	struct request ask = { .path = c->path,
+		.platform = x->target.platform->name,
+		.device = x->target.device,
+		.options = x->target.options,
+		.reference_name = x->name,
+		.golden = q->golden,
+		.batch = c->batch,
+		.sequence = c->sequence,
+		.layers = c->layers,
+		.prompt_tokens = c->prompt_tokens,
+		.new_tokens = c->new_tokens,
+		.reference_tokens = q->tokens,
+		.seed = (int64_t)c->seed,
+		.variant = { .image_size = c->variant.image_size } }; // no precision: a reference computes in float32
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;
@@ -131,7 +141,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	}
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &read_error);
-	if (st == STATUS_NOT_ASKED) {            // the cell has run: it stays unjudged
+	if (st == STATUS_NOT_ASKED) { // the cell has run: it stays unjudged
 		*why = arena_strdup(a, read_error.text);
 		return STATUS_OK;
 	}
@@ -152,7 +162,8 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	return STATUS_OK;
 }
 
-enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err)
+enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path,
+	const char **why, struct error *err)
 {
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
@@ -173,7 +184,7 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 
 	heard_init(&heard, a, &quiet);
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
-		return st;                       // NOT_ASKED: the cell itself could not be started either
+		return st; // NOT_ASKED: the cell itself could not be started either
 	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
 	if (*path && !hold(a, *path)) {
@@ -190,7 +201,7 @@ static const char unoptimised[] = "cpu:optimisation=none";
 static void targets_of(const struct platform *p, enum reference_kind kind, const char *target[2])
 {
 	const struct platform *processor = platform_find("cpu");
-	bool computes_nothing = p && text_is(p->reference, "null");      // null, and what it stands in for (platform/stand_in.c)
+	bool computes_nothing = p && text_is(p->reference, "null"); // null, and what it stands in for (platform/stand_in.c)
 
 	target[0] = p ? p->reference : NULL;
 	target[1] = NULL;
@@ -200,8 +211,8 @@ static void targets_of(const struct platform *p, enum reference_kind kind, const
 		target[0] = kind == REFERENCE_SECOND ? processor->reference : unoptimised;
 }
 
-enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c, const struct cell_watch *watch, struct arena *a,
-	struct error *err)
+enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c,
+	const struct cell_watch *watch, struct arena *a, struct error *err)
 {
 	const char *target[2];
 
@@ -223,11 +234,13 @@ enum status reference_ask(struct reference *out, const struct reference_question
 			continue;
 		x.name = judge_name(a, &x.target);
 		if (q->kind == REFERENCE_ARITHMETIC)
-			x.name = arena_printf(a, "%s, dequantised weights%s", x.name, rounds_activations(c) ? ", activations rounded alike" : "");
+			x.name = arena_printf(a, "%s, dequantised weights%s", x.name,
+				rounds_activations(c) ? ", activations rounded alike" : "");
 		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))
 			return st;
 		if (why)
-			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, x.name, why) : arena_printf(a, "%s: %s", x.name, why);
+			out->absent = out->absent ? arena_printf(a, "%s; %s: %s", out->absent, x.name, why)
+						  : arena_printf(a, "%s: %s", x.name, why);
 	}
 	if (!out->name && !out->absent)
 		out->absent = "no engine on this machine can judge it";
@@ -243,7 +256,8 @@ const char *reference_tokens(const struct reference *ref, struct arena *a)
 	for (size_t i = 0; ref->name && i < ref->answer.count && !out; i++) {
 		const struct tensor *x = &ref->answer.tensors[i];
 
-		if (!text_is(x->name, "tokens") || x->dtype != DTYPE_I64 || !tensor_count(x->rank, x->dim, &count) || x->nbytes < count * sizeof(int64_t))
+		if (!text_is(x->name, "tokens") || x->dtype != DTYPE_I64 || !tensor_count(x->rank, x->dim, &count) ||
+			x->nbytes < count * sizeof(int64_t))
 			continue;
 		for (size_t k = 0; k < count; k++)
 			text_addf(&t, "%s%lld", k ? " " : "", (long long)((const int64_t *)x->data)[k]);
@@ -261,9 +275,9 @@ static const struct tensor *find_output(const struct answer *x, const char *name
 	return NULL;
 }
 
-// The mask where it says which places of `r` are padding: of outputs [batch, seq, ..] and of the two that name places of the text. Other outputs
-// may have those sizes by chance: a pooled state as wide as the text is long, a cache with as many heads. Of an encoder-decoder the mask is the
-// encoder's, and the decoder may have as many tokens.
+// The mask where it says which places of `r` are padding: of outputs [batch, seq, ..] and of the two that name places of the
+// text. Other outputs may have those sizes by chance: a pooled state as wide as the text is long, a cache with as many heads. Of
+// an encoder-decoder the mask is the encoder's, and the decoder may have as many tokens.
 static const struct tensor *padding_for(const struct tensor *r, const struct tensor *mask, bool has_encoder)
 {
 	if (r->rank == 2 ? !text_ends(r->name, "start_logits") && !text_ends(r->name, "end_logits") : r->rank != 3)
@@ -293,8 +307,8 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 			at[k] = (int64_t)(flat % (size_t)output->dim[k]);
 			flat /= (size_t)output->dim[k];
 		}
-		row->worst = arena_printf(a, "%s%s: %.6g, reference %.6g", c->name, tensor_shape_text(output->rank, at, index, sizeof index),
-			c->worst_value, c->worst_reference);
+		row->worst = arena_printf(a, "%s%s: %.6g, reference %.6g", c->name,
+			tensor_shape_text(output->rank, at, index, sizeof index), c->worst_value, c->worst_reference);
 	}
 	row->max_abs_error = larger(row->max_abs_error, c->max_abs_error);
 	row->max_rel_error = larger(row->max_rel_error, c->max_rel_error);
@@ -345,10 +359,10 @@ static int64_t trivial(const struct check *c, const struct tensor *output, const
 // The figures over all outputs, as they are added up.
 struct total {
 	int64_t compared, left_out;
-	double of_bound;                     // the largest
+	double of_bound; // the largest
 	int64_t alike_not_finite;
-	const char *of_no_token;             // outputs derived from no token
-	const char *idle;                    // outputs whose comparison says nothing, each with why
+	const char *of_no_token; // outputs derived from no token
+	const char *idle;        // outputs whose comparison says nothing, each with why
 	const char *bound_by;
 };
 
@@ -360,8 +374,9 @@ static void add_total(struct total *t, const struct check *c, struct arena *a)
 	if (t->bound_by && !(c->of_bound > t->of_bound) && !isnan(c->of_bound))
 		return;
 	t->of_bound = isnan(c->of_bound) ? INFINITY : c->of_bound;
-	t->bound_by = isnan(c->of_bound) ? arena_printf(a, "%s of %s", c->decided_by, c->name) :
-		arena_printf(a, "%s of %s: %.3g %% of its bound", c->decided_by, c->name, 100 * c->of_bound);
+	t->bound_by = isnan(c->of_bound)
+		? arena_printf(a, "%s of %s", c->decided_by, c->name)
+		: arena_printf(a, "%s of %s: %.3g %% of its bound", c->decided_by, c->name, 100 * c->of_bound);
 }
 
 static enum verdict conclude(struct row *row, const struct total *t, size_t wrong, struct arena *a)
@@ -372,7 +387,8 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
 	if (!wrong && t->alike_not_finite > 0) {
 		row->cause = arena_printf(a,
-			"not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real ones with their outputs (--golden)",
+			"not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real "
+			"ones with their outputs (--golden)",
 			(long long)t->alike_not_finite);
 		return VERDICT_UNJUDGED;
 	}
@@ -380,7 +396,8 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 		row->cause = t->idle ? arena_printf(a, "not judged: %s", t->idle)
 			: t->of_no_token
 			? arena_printf(a,
-				  "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to derive it from",
+				  "not judged: %s: the golden file's attention_mask is 0 everywhere, so no token is left to "
+				  "derive it from",
 				  t->of_no_token)
 			: "not judged: the reference holds no value that could be compared (masked, or the same for every model)";
 		return VERDICT_UNJUDGED;
@@ -408,8 +425,14 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		const struct tensor *r = &ref->answer.tensors[i], *o = find_output(x, r->name);
 		struct bound bound = usual;
 		struct tensor made;
-		struct check check = { .name = r->name, .max_abs_error = (double)NAN, .max_rel_error = (double)NAN, .nmse = (double)NAN,
-			.cosine = (double)NAN, .top1_agreement = (double)NAN, .of_bound = (double)NAN, .decided_by = "absence" };
+		struct check check = { .name = r->name,
+			.max_abs_error = (double)NAN,
+			.max_rel_error = (double)NAN,
+			.nmse = (double)NAN,
+			.cosine = (double)NAN,
+			.top1_agreement = (double)NAN,
+			.of_bound = (double)NAN,
+			.decided_by = "absence" };
 
 		if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
 			total.of_no_token = arena_join(a, total.of_no_token, ", ", r->name);
@@ -425,7 +448,7 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 				&check);
 		else
 			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
-		if (text_is(r->name, "best_logits"))             // of one token each: which place has the largest means nothing
+		if (text_is(r->name, "best_logits")) // of one token each: which place has the largest means nothing
 			check.top1_agreement = (double)NAN;
 		if (checks)
 			json_array_append_new(all, check_json(&check, o));

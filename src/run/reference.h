@@ -3,8 +3,9 @@
 //
 // float32           against golden outputs, else against another engine in float32.
 // reduced           its rounding would hide a wrong graph, so it is judged twice (cell_judge.c):
-//                     the graph        the same form of it in float32 on the processor, by float32's bound, against golden outputs or a second engine
-//                     the arithmetic   the cell's outputs against the same weights, dequantised, in float32
+//                     the graph        the same form of it in float32 on the processor, by float32's bound, against golden
+//                     outputs or a second engine the arithmetic   the cell's outputs against the same weights, dequantised, in
+//                     float32
 //                   Its distance from float32 is a figure and no verdict (loss.h).
 #ifndef ASSAY_RUN_REFERENCE_H
 #define ASSAY_RUN_REFERENCE_H
@@ -15,10 +16,10 @@
 #include "cell/output_file.h"
 
 struct reference {
-	const char *name;                    // "golden", "engine:openvino-f32", "engine:ort-cpu-unoptimised"; NULL: there is none
-	const char *absent;                  // why not, a sentence
+	const char *name;   // "golden", "engine:openvino-f32", "engine:ort-cpu-unoptimised"; NULL: there is none
+	const char *absent; // why not, a sentence
 	enum judged_by by;
-	bool derives;                        // golden: outputs that follow from others may be asked for
+	bool derives; // golden: outputs that follow from others may be asked for
 	struct answer answer;
 };
 
@@ -30,32 +31,33 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 
 // Another run of our graph, in a child or from the cache. What the null engine serves it also judges, for every kind.
 enum reference_kind {
-	REFERENCE_ENGINE,                    // the platform's row names it; else the unoptimised ONNX Runtime on the processor, for other platforms
-	REFERENCE_GRAPH,                     // the cell's form of the graph in float32, unoptimised, on the processor
-	REFERENCE_SECOND,                    // the engine that judges the processor: what judges REFERENCE_GRAPH without golden outputs
-	REFERENCE_ARITHMETIC,                // the cell's form and precision, its weights dequantised, in float32, unoptimised, on the processor
+	REFERENCE_ENGINE, // the platform's row names it; else the unoptimised ONNX Runtime on the processor, for other platforms
+	REFERENCE_GRAPH,  // the cell's form of the graph in float32, unoptimised, on the processor
+	REFERENCE_SECOND, // the engine that judges the processor: what judges REFERENCE_GRAPH without golden outputs
+	REFERENCE_ARITHMETIC, // the cell's form and precision, its weights dequantised, in float32, unoptimised, on the processor
 };
 struct reference_question {
 	enum reference_kind kind;
-	int64_t form;                        // of REFERENCE_GRAPH and _ARITHMETIC: index of the cell's form among its platform's
-	const char *golden;                  // inputs come from this file; NULL: seeded ones
-	const char *tokens;                  // of a generation: what is asked about, as reference_tokens gives it; NULL: what it generates itself
-	const char *calibration;             // of int8-static: the file of ranges
+	int64_t form;       // of REFERENCE_GRAPH and _ARITHMETIC: index of the cell's form among its platform's
+	const char *golden; // inputs come from this file; NULL: seeded ones
+	const char *tokens; // of a generation: what is asked about, as reference_tokens gives it; NULL: what it generates itself
+	const char *calibration; // of int8-static: the file of ranges
 };
 
 // Having none is not an error: out->absent says why.
-enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c, const struct cell_watch *watch, struct arena *a,
-	struct error *err);
+enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c,
+	const struct cell_watch *watch, struct arena *a, struct error *err);
 
 // The reference's generated tokens as text, "12 7 99": what a cell of a reduced precision is asked about. NULL: there are none.
 const char *reference_tokens(const struct reference *ref, struct arena *a);
 
-// Ranges for int8-static, measured in a child by ONNX Runtime on the processor, whatever platform is asked for, or found in the cache: the
-// path of their file. NULL *path: *why says why not.
-enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path, const char **why, struct error *err);
+// Ranges for int8-static, measured in a child by ONNX Runtime on the processor, whatever platform is asked for, or found in the
+// cache: the path of their file. NULL *path: *why says why not.
+enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path,
+	const char **why, struct error *err);
 
-// Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED where there is none or it masks every value. Fills the figures of `row`
-// and *checks (an array of check_json, may be NULL).
+// Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED where there is none or it masks every value. Fills the figures
+// of `row` and *checks (an array of check_json, may be NULL).
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a browser needs to run without a person, and how all of its processes are ended. Its processes stay in our process group, so
-// killing the group ends them; those that outlive the first one come to us as children, because we ask to be their reaper.
+// What a browser needs to run without a person, and how all of its processes are ended. Its processes stay in our process group,
+// so killing the group ends them; those that outlive the first one come to us as children, because we ask to be their reaper.
 #include "serve/launch.h"
 
 #include <dirent.h>
@@ -31,10 +31,19 @@ extern char **environ;
 
 // ---- finding ------------------------------------------------------------------------------------------------------------
 
-static const struct { const char *name; enum browser_kind kind; } known[] = {
-	{ "chromium", BROWSER_CHROMIUM }, { "chromium-browser", BROWSER_CHROMIUM }, { "google-chrome", BROWSER_CHROMIUM },
-	{ "google-chrome-stable", BROWSER_CHROMIUM }, { "chrome", BROWSER_CHROMIUM }, { "microsoft-edge", BROWSER_CHROMIUM },
-	{ "firefox-esr", BROWSER_FIREFOX }, { "firefox", BROWSER_FIREFOX }, { "firefox-bin", BROWSER_FIREFOX },
+static const struct {
+	const char *name;
+	enum browser_kind kind;
+} known[] = {
+	{ "chromium", BROWSER_CHROMIUM },
+	{ "chromium-browser", BROWSER_CHROMIUM },
+	{ "google-chrome", BROWSER_CHROMIUM },
+	{ "google-chrome-stable", BROWSER_CHROMIUM },
+	{ "chrome", BROWSER_CHROMIUM },
+	{ "microsoft-edge", BROWSER_CHROMIUM },
+	{ "firefox-esr", BROWSER_FIREFOX },
+	{ "firefox", BROWSER_FIREFOX },
+	{ "firefox-bin", BROWSER_FIREFOX },
 };
 
 struct finding {
@@ -81,8 +90,11 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 			return;
 	f->device[f->count] = st.st_dev;
 	f->inode[f->count] = st.st_ino;
-	f->items[f->count++] = (struct browser){ .kind = kind, .path = arena_strdup(f->arena, path), .name = arena_strdup(f->arena, name),
-		.identity = arena_printf(f->arena, "%s %lld %lld.%09ld", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) };
+	f->items[f->count++] = (struct browser){ .kind = kind,
+		.path = arena_strdup(f->arena, path),
+		.name = arena_strdup(f->arena, name),
+		.identity = arena_printf(f->arena, "%s %lld %lld.%09ld", path, (long long)st.st_size,
+			(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) };
 }
 
 static void add_folder(struct finding *f, const char *folder)
@@ -126,37 +138,36 @@ size_t browser_find(struct arena *a, const char *const *more, struct browser **o
 
 // ---- starting -----------------------------------------------------------------------------------------------------------
 
-static const char firefox_prefs[] =
-	"user_pref('dom.webgpu.enabled', true);\n"
-	"user_pref('dom.webgpu.workers.enabled', true);\n"
-	"user_pref('gfx.webgpu.ignore-blocklist', true);\n"
-	"user_pref('dom.max_script_run_time', 0);\n"
-	"user_pref('dom.max_chrome_script_run_time', 0);\n"
-	"user_pref('app.update.enabled', false);\n"
-	"user_pref('app.update.auto', false);\n"
-	"user_pref('app.normandy.enabled', false);\n"
-	"user_pref('app.shield.optoutstudies.enabled', false);\n"
-	"user_pref('browser.aboutwelcome.enabled', false);\n"
-	"user_pref('browser.cache.disk.enable', false);\n"
-	"user_pref('browser.newtabpage.enabled', false);\n"
-	"user_pref('browser.safebrowsing.malware.enabled', false);\n"
-	"user_pref('browser.safebrowsing.phishing.enabled', false);\n"
-	"user_pref('browser.sessionstore.resume_from_crash', false);\n"
-	"user_pref('browser.shell.checkDefaultBrowser', false);\n"
-	"user_pref('browser.startup.homepage_override.mstone', 'ignore');\n"
-	"user_pref('browser.tabs.crashReporting.sendReport', false);\n"
-	"user_pref('browser.tabs.unloadOnLowMemory', false);\n"
-	"user_pref('datareporting.healthreport.uploadEnabled', false);\n"
-	"user_pref('datareporting.policy.dataSubmissionEnabled', false);\n"
-	"user_pref('extensions.update.enabled', false);\n"
-	"user_pref('network.captive-portal-service.enabled', false);\n"
-	"user_pref('network.connectivity-service.enabled', false);\n"
-	"user_pref('network.http.response.timeout', 0);\n"
-	"user_pref('network.proxy.type', 0);\n"
-	"user_pref('services.settings.server', 'data:,');\n"
-	"user_pref('toolkit.telemetry.enabled', false);\n"
-	"user_pref('toolkit.startup.max_resumed_crashes', -1);\n"
-	"user_pref('trailhead.firstrun.didSeeAboutWelcome', true);\n";
+static const char firefox_prefs[] = "user_pref('dom.webgpu.enabled', true);\n"
+				    "user_pref('dom.webgpu.workers.enabled', true);\n"
+				    "user_pref('gfx.webgpu.ignore-blocklist', true);\n"
+				    "user_pref('dom.max_script_run_time', 0);\n"
+				    "user_pref('dom.max_chrome_script_run_time', 0);\n"
+				    "user_pref('app.update.enabled', false);\n"
+				    "user_pref('app.update.auto', false);\n"
+				    "user_pref('app.normandy.enabled', false);\n"
+				    "user_pref('app.shield.optoutstudies.enabled', false);\n"
+				    "user_pref('browser.aboutwelcome.enabled', false);\n"
+				    "user_pref('browser.cache.disk.enable', false);\n"
+				    "user_pref('browser.newtabpage.enabled', false);\n"
+				    "user_pref('browser.safebrowsing.malware.enabled', false);\n"
+				    "user_pref('browser.safebrowsing.phishing.enabled', false);\n"
+				    "user_pref('browser.sessionstore.resume_from_crash', false);\n"
+				    "user_pref('browser.shell.checkDefaultBrowser', false);\n"
+				    "user_pref('browser.startup.homepage_override.mstone', 'ignore');\n"
+				    "user_pref('browser.tabs.crashReporting.sendReport', false);\n"
+				    "user_pref('browser.tabs.unloadOnLowMemory', false);\n"
+				    "user_pref('datareporting.healthreport.uploadEnabled', false);\n"
+				    "user_pref('datareporting.policy.dataSubmissionEnabled', false);\n"
+				    "user_pref('extensions.update.enabled', false);\n"
+				    "user_pref('network.captive-portal-service.enabled', false);\n"
+				    "user_pref('network.connectivity-service.enabled', false);\n"
+				    "user_pref('network.http.response.timeout', 0);\n"
+				    "user_pref('network.proxy.type', 0);\n"
+				    "user_pref('services.settings.server', 'data:,');\n"
+				    "user_pref('toolkit.telemetry.enabled', false);\n"
+				    "user_pref('toolkit.startup.max_resumed_crashes', -1);\n"
+				    "user_pref('trailhead.firstrun.didSeeAboutWelcome', true);\n";
 
 struct command {
 	struct arena *arena;
@@ -172,11 +183,12 @@ static void add(struct command *c, const char *argument)
 
 static void chromium_arguments(struct command *c, const char *profile, const struct launch_how *how)
 {
-	static const char *const always[] = { "--headless=new", "--no-first-run", "--no-default-browser-check", "--disable-extensions", "--disable-sync",
-		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-breakpad", "--disable-crash-reporter",
-		"--disable-hang-monitor", "--disable-dev-shm-usage", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
-		"--disable-renderer-backgrounding", "--mute-audio", "--password-store=basic", "--use-mock-keychain", "--no-proxy-server", "--noerrdialogs",
-		"--enable-unsafe-webgpu" };
+	static const char *const always[] = { "--headless=new", "--no-first-run", "--no-default-browser-check",
+		"--disable-extensions", "--disable-sync", "--disable-background-networking", "--disable-component-update",
+		"--disable-default-apps", "--disable-breakpad", "--disable-crash-reporter", "--disable-hang-monitor",
+		"--disable-dev-shm-usage", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+		"--disable-renderer-backgrounding", "--mute-audio", "--password-store=basic", "--use-mock-keychain",
+		"--no-proxy-server", "--noerrdialogs", "--enable-unsafe-webgpu" };
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(c, always[i]);
@@ -185,7 +197,7 @@ static void chromium_arguments(struct command *c, const char *profile, const str
 		add(c, "--use-webgpu-adapter=swiftshader");
 		add(c, "--use-vulkan=swiftshader");
 	}
-	if (geteuid() == 0)                      // its sandbox refuses to work for the super-user
+	if (geteuid() == 0) // its sandbox refuses to work for the super-user
 		add(c, "--no-sandbox");
 	add(c, arena_printf(c->arena, "--user-data-dir=%s", profile));
 }
@@ -209,7 +221,8 @@ static enum status add_start(struct command *c, const char *profile, const char 
 	enum status st = STATUS_OK;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	text_add(&page, "<!doctype html><meta charset=\"utf-8\"><title>assay</title><meta http-equiv=\"refresh\" content=\"0;url=");
+	text_add(&page,
+		"<!doctype html><meta charset=\"utf-8\"><title>assay</title><meta http-equiv=\"refresh\" content=\"0;url=");
 	for (const char *p = url; *p; p++)
 		text_add(&page, *p == '&' ? "&amp;" : (char[]){ *p, 0 });
 	text_add(&page, "\">\n");
@@ -229,8 +242,8 @@ static enum status add_start(struct command *c, const char *profile, const char 
 // What the browser's processes inherit: ours, but everything that is written goes into the profile folder.
 static char **make_environment(struct arena *a, const struct browser *b, const char *profile, const struct launch_how *how)
 {
-	static const char *const replaced[] = { "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_DATA_HOME=", "TMPDIR=", "MOZ_HEADLESS=", "MOZ_CRASHREPORTER_DISABLE=",
-		"LD_PRELOAD=", "ASAN_OPTIONS=" };
+	static const char *const replaced[] = { "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_DATA_HOME=", "TMPDIR=",
+		"MOZ_HEADLESS=", "MOZ_CRASHREPORTER_DISABLE=", "LD_PRELOAD=", "ASAN_OPTIONS=" };
 	size_t n = 0, count = 0;
 	char **out;
 
@@ -238,7 +251,8 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 		n++;
 	out = ARENA_ARRAY(a, n + 12, char *);
 	for (size_t i = 0; i < n; i++) {
-		bool ours = how->software_vulkan && (text_starts(environ[i], "VK_ICD_FILENAMES=") || text_starts(environ[i], "VK_DRIVER_FILES="));
+		bool ours = how->software_vulkan &&
+			(text_starts(environ[i], "VK_ICD_FILENAMES=") || text_starts(environ[i], "VK_DRIVER_FILES="));
 
 		for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
 			ours |= text_starts(environ[i], replaced[k]);
@@ -246,18 +260,20 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 			out[count++] = environ[i];
 	}
 	out[count++] = arena_printf(a, "HOME=%s", profile);
-	if (strlen(profile) < 60)                // the name of a socket in it has room for 108 bytes
+	if (strlen(profile) < 60) // the name of a socket in it has room for 108 bytes
 		out[count++] = arena_printf(a, "TMPDIR=%s", profile);
 	out[count++] = "MOZ_HEADLESS=1";
 	out[count++] = "MOZ_CRASHREPORTER_DISABLE=1";
 	if (how->software_vulkan)
 		out[count++] = arena_printf(a, "VK_ICD_FILENAMES=%s", how->software_vulkan);
 	// A browser that came with libraries of its own has them in lib/.
-	const char *slash = strrchr(b->path, '/'), *own = slash ? arena_printf(a, "%.*s/lib/libnss3.so", (int)(slash - b->path), b->path) : NULL;
+	const char *slash = strrchr(b->path, '/'),
+		   *own = slash ? arena_printf(a, "%.*s/lib/libnss3.so", (int)(slash - b->path), b->path) : NULL;
 	if (own && file_exists(own)) {
 		const char *before = getenv("LD_LIBRARY_PATH");
 
-		out[count++] = arena_printf(a, "LD_LIBRARY_PATH=%.*s/lib%s%s", (int)(slash - b->path), b->path, before && *before ? ":" : "", before ? before : "");
+		out[count++] = arena_printf(a, "LD_LIBRARY_PATH=%.*s/lib%s%s", (int)(slash - b->path), b->path,
+			before && *before ? ":" : "", before ? before : "");
 	}
 	return out;
 }
@@ -301,9 +317,9 @@ static void become(char *const *argv, char *const *environment, int null, int lo
 	dup2(null, 0);
 	dup2(log, 1);
 	dup2(log, 2);
-	syscall(SYS_close_range, 3U, ~0U, 0U);   // the pipe to our own parent among them
+	syscall(SYS_close_range, 3U, ~0U, 0U); // the pipe to our own parent among them
 	for (int fd = 3; fd < 64; fd++)
-		close(fd);                       // a kernel before 5.9
+		close(fd); // a kernel before 5.9
 	execve(argv[0], argv, environment);
 	_exit(127);
 }
@@ -365,8 +381,11 @@ static void last_words(const struct launch *l, struct text *out)
 
 		while (begin && bytes[begin - 1] != '\n')
 			begin--;
-		if (end - begin > 1 && !memmem(bytes + begin, end - begin, "dbus", 4) && !memmem(bytes + begin, end - begin, "/bus/", 5)) {
-			text_addf(out, "%s'%.*s'", lines ? ", before it " : "; it said last: ", (int)(end - begin < 300 ? end - begin : 300), (const char *)bytes + begin);
+		if (end - begin > 1 && !memmem(bytes + begin, end - begin, "dbus", 4) &&
+			!memmem(bytes + begin, end - begin, "/bus/", 5)) {
+			text_addf(out, "%s'%.*s'",
+				lines ? ", before it " : "; it said last: ", (int)(end - begin < 300 ? end - begin : 300),
+				(const char *)bytes + begin);
 			lines++;
 		}
 		end = begin ? begin - 1 : 0;
@@ -387,9 +406,11 @@ enum status launch_alive(struct launch *l, struct error *err)
 	l->pid = 0;
 	last_words(l, &words);
 	if (WIFSIGNALED(how))
-		st = error_set(err, STATUS_FAILED, "%s died of signal %d, %s%s", l->browser->path, WTERMSIG(how), strsignal(WTERMSIG(how)), text_get(&words));
+		st = error_set(err, STATUS_FAILED, "%s died of signal %d, %s%s", l->browser->path, WTERMSIG(how),
+			strsignal(WTERMSIG(how)), text_get(&words));
 	else
-		st = error_set(err, STATUS_FAILED, "%s ended with exit code %d%s", l->browser->path, WEXITSTATUS(how), text_get(&words));
+		st = error_set(
+			err, STATUS_FAILED, "%s ended with exit code %d%s", l->browser->path, WEXITSTATUS(how), text_get(&words));
 	text_done(&words);
 	return st;
 }

@@ -17,26 +17,26 @@ enum browser_kind { BROWSER_CHROMIUM, BROWSER_FIREFOX };
 
 struct browser {
 	enum browser_kind kind;
-	const char *path;                    // as it is started
-	const char *name;                    // of the file: "google-chrome"
-	const char *identity;                // of the file behind the path: it changes with an update
+	const char *path;     // as it is started
+	const char *name;     // of the file: "google-chrome"
+	const char *identity; // of the file behind the path: it changes with an update
 };
 
 // ASSAY_BROWSER_PATH=none: nobody looks for browsers, which takes seconds for each that is there.
 bool browser_unwanted(void);
-// Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends; may
-// be NULL). No file twice. `*out` in `a`.
+// Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends;
+// may be NULL). No file twice. `*out` in `a`.
 size_t browser_find(struct arena *a, const char *const *more, struct browser **out);
 
 struct launch_how {
 	const char *url;
-	const char *software_vulkan;         // a driver's JSON file for Firefox: WebGPU on the processor; NULL: the machine's own drivers
-	bool software;                       // Chromium: its own software adapter
+	const char *software_vulkan; // a driver's JSON file for Firefox: WebGPU on the processor; NULL: the machine's own drivers
+	bool software;               // Chromium: its own software adapter
 };
 
 struct launch {
-	pid_t pid;                           // 0: not running
-	char *profile;                       // the folder; "output.log" in it is what the browser wrote
+	pid_t pid;     // 0: not running
+	char *profile; // the folder; "output.log" in it is what the browser wrote
 	const struct browser *browser;
 };
 
@@ -44,7 +44,7 @@ struct launch {
 enum status launch_start(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err);
 // OK while it runs; else how it ended and what it said last.
 enum status launch_alive(struct launch *l, struct error *err);
-void launch_end(struct launch *l);           // zeroed or ended is fine
+void launch_end(struct launch *l); // zeroed or ended is fine
 // Proportional share of memory of the browser's processes in KiB, anonymous KiB beside it; false when nothing can be read.
 bool launch_memory(const struct launch *l, long long *pss_kib, long long *anonymous_kib);
 

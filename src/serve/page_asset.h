@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 struct page_asset {
-	const char *name;            // "index.html"
-	const char *data;            // zero-terminated; the zero is not counted
+	const char *name; // "index.html"
+	const char *data; // zero-terminated; the zero is not counted
 	size_t size;
 };
 

@@ -135,7 +135,7 @@ void strangers_add(struct strangers *s, const void *connection, int fd)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->count == STRANGERS_MOST) {
-		shutdown(s->items[0].fd, SHUT_RDWR);     // the thread that reads from it closes it
+		shutdown(s->items[0].fd, SHUT_RDWR); // the thread that reads from it closes it
 		take_out(s, 0);
 	}
 	s->items[s->count].connection = connection;

@@ -27,7 +27,7 @@ struct strangers {
 	struct {
 		const void *connection;
 		int fd;
-	} items[STRANGERS_MOST];             // the oldest first
+	} items[STRANGERS_MOST]; // the oldest first
 	size_t count;
 };
 

@@ -40,7 +40,7 @@ enum range range_parse(const char *header, uint64_t nbytes, uint64_t *begin, uin
 		header++;
 	if (*header || (!has_first && !has_last) || (has_first && has_last && last < first))
 		return RANGE_ALL;
-	if (!has_first) {                        // the last so many bytes
+	if (!has_first) { // the last so many bytes
 		if (!last || !nbytes)
 			return RANGE_NONE;
 		*count = last < nbytes ? last : nbytes;
@@ -82,7 +82,7 @@ bool path_parse(const char *path, const char *token, char *kind, size_t kind_siz
 		if (*at == '/' && at[1])
 			at++;
 		else if (*at == '/')
-			return at[1] == 0;       // a folder: "0/"
+			return at[1] == 0; // a folder: "0/"
 	}
 	return true;
 }

@@ -41,7 +41,7 @@ struct file {
 	struct file *next;
 	char *name;
 	struct serve_file how;
-	int readers;                             // serve_remove waits for them
+	int readers; // serve_remove waits for them
 };
 
 struct folder {
@@ -51,13 +51,13 @@ struct folder {
 };
 
 struct page {
-	char instance[64];                       // of the browser that has joined; "" before
+	char instance[64]; // of the browser that has joined; "" before
 	struct text hello, notes, reply;
 	const void *command;
 	size_t command_nbytes;
-	uint64_t number;                         // of the last command
+	uint64_t number; // of the last command
 	bool asked, replied, gone, alone;
-	double beat;                             // when its worker was last heard, ms; 0: never
+	double beat; // when its worker was last heard, ms; 0: never
 	char url[512];
 };
 
@@ -72,15 +72,15 @@ struct serve {
 	char token[33];
 	char origin[300];
 	char *name;
-	unsigned port;                           // ours; 0: it cannot be told
+	unsigned port; // ours; 0: it cannot be told
 	bool own_user, closing;
 };
 
-struct request {                             // of one upload
+struct request { // of one upload
 	struct text body;
 	size_t limit;
 	bool too_large;
-	bool refused;                            // of another name or another page
+	bool refused; // of another name or another page
 };
 
 // ---- waiting ------------------------------------------------------------------------------------------------------------
@@ -111,8 +111,9 @@ static bool hung_up(struct MHD_Connection *c, int ms)
 
 static const char *type_of(const char *name)
 {
-	static const char *const types[][2] = { { ".mjs", "text/javascript" }, { ".js", "text/javascript" }, { ".wasm", "application/wasm" },
-		{ ".html", "text/html; charset=utf-8" }, { ".json", "application/json" }, { ".txt", "text/plain; charset=utf-8" } };
+	static const char *const types[][2] = { { ".mjs", "text/javascript" }, { ".js", "text/javascript" },
+		{ ".wasm", "application/wasm" }, { ".html", "text/html; charset=utf-8" }, { ".json", "application/json" },
+		{ ".txt", "text/plain; charset=utf-8" } };
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (text_ends(name, types[i][0]))
@@ -138,9 +139,13 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, struct MH
 	return queued;
 }
 
-static enum MHD_Result answer_bytes(struct MHD_Connection *c, unsigned code, const void *data, size_t nbytes, const char *type, bool copy)
+static enum MHD_Result answer_bytes(
+	struct MHD_Connection *c, unsigned code, const void *data, size_t nbytes, const char *type, bool copy)
 {
-	return answer(c, code, MHD_create_response_from_buffer(nbytes, (void *)(uintptr_t)data, copy ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT), type);
+	return answer(c, code,
+		MHD_create_response_from_buffer(
+			nbytes, (void *)(uintptr_t)data, copy ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT),
+		type);
 }
 
 static enum MHD_Result answer_words(struct MHD_Connection *c, unsigned code, const char *words)
@@ -152,7 +157,7 @@ static enum MHD_Result answer_words(struct MHD_Connection *c, unsigned code, con
 
 struct reading {
 	struct serve *serve;
-	struct file *file;                       // or a descriptor
+	struct file *file; // or a descriptor
 	int fd;
 	uint64_t begin;
 };
@@ -215,7 +220,8 @@ static enum MHD_Result answer_reading(struct MHD_Connection *c, struct reading *
 	}
 	MHD_add_response_header(response, "Accept-Ranges", "bytes");
 	if (range == RANGE_PART) {
-		snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)begin, (unsigned long long)(begin + count - 1), (unsigned long long)nbytes);
+		snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)begin,
+			(unsigned long long)(begin + count - 1), (unsigned long long)nbytes);
 		MHD_add_response_header(response, "Content-Range", text);
 	}
 	return answer(c, range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, type);
@@ -238,7 +244,8 @@ static enum MHD_Result give_file(struct serve *s, struct MHD_Connection *c, cons
 			f->readers++;
 		}
 	for (struct folder *f = s->folders; f && !r->file && slash && r->fd < 0; f = f->next)
-		if (strlen(f->prefix) == (size_t)(slash - name) && !strncmp(f->prefix, name, (size_t)(slash - name)) && !strchr(slash + 1, '/'))
+		if (strlen(f->prefix) == (size_t)(slash - name) && !strncmp(f->prefix, name, (size_t)(slash - name)) &&
+			!strchr(slash + 1, '/'))
 			r->fd = openat(f->fd, slash + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	pthread_mutex_unlock(&s->lock);
 	if (r->file)
@@ -308,7 +315,8 @@ static enum MHD_Result next_command(struct serve *s, struct page *p, struct MHD_
 	bool closing = s->closing;
 	pthread_mutex_unlock(&s->lock);
 	if (copy)
-		return answer(c, MHD_HTTP_OK, MHD_create_response_from_buffer(nbytes, copy, MHD_RESPMEM_MUST_FREE), "application/octet-stream");
+		return answer(c, MHD_HTTP_OK, MHD_create_response_from_buffer(nbytes, copy, MHD_RESPMEM_MUST_FREE),
+			"application/octet-stream");
 	result = answer_words(c, closing ? MHD_HTTP_GONE : MHD_HTTP_NO_CONTENT, "");
 	return result;
 }
@@ -395,7 +403,8 @@ static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
 {
 	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
 
-	return peer_names_us(host, s->name) && peer_origin_is_ours(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"), host);
+	return peer_names_us(host, s->name) &&
+		peer_origin_is_ours(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"), host);
 }
 
 // A connection that has named the token may wait as long as it likes, and is not closed for others.
@@ -405,8 +414,8 @@ static void trust(struct serve *s, struct MHD_Connection *c)
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
 }
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *c, const char *url, const char *method, const char *version, const char *upload,
-	size_t *upload_size, void **state)
+static enum MHD_Result handle(void *context, struct MHD_Connection *c, const char *url, const char *method, const char *version,
+	const char *upload, size_t *upload_size, void **state)
 {
 	struct serve *s = context;
 	struct request *r = *state;
@@ -437,7 +446,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 	}
 	if (r->refused)
 		return answer_words(c, MHD_HTTP_FORBIDDEN,
-			"this server is asked by its address or the machine's name, and from its own page; the option host names another\n");
+			"this server is asked by its address or the machine's name, and from its own page; the option host names "
+			"another\n");
 	if (!known)
 		return answer_words(c, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
 	if (!posts && strcmp(method, "GET") && strcmp(method, "HEAD"))
@@ -472,7 +482,7 @@ static enum MHD_Result take_connection(void *context, const struct sockaddr *pee
 	(void)size;
 	if (!s->own_user)
 		return MHD_YES;
-	pthread_mutex_lock(&s->lock);            // serve_open holds it until the port is known
+	pthread_mutex_lock(&s->lock); // serve_open holds it until the port is known
 	port = s->port;
 	pthread_mutex_unlock(&s->lock);
 	return port && peer_is_other_user(peer, port) ? MHD_NO : MHD_YES;
@@ -496,14 +506,16 @@ static void notice_connection(void *context, struct MHD_Connection *c, void **st
 static enum status read_address(const char *text, struct sockaddr_storage *out, struct error *err)
 {
 	const char *colon = text ? strrchr(text, ':') : NULL;
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST }, *found = NULL;
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICHOST },
+			*found = NULL;
 	char host[256] = "127.0.0.1";
 	int64_t port = 0;
 	size_t n;
 
 	if (text) {
 		if (!colon || !text_to_int(colon + 1, 0, 65535, &port))
-			return error_set(err, STATUS_BAD_INPUT, "%s is no address: it takes ADDR:PORT, with an address of numbers", text);
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s is no address: it takes ADDR:PORT, with an address of numbers", text);
 		n = (size_t)(colon - text);
 		if (n >= 2 && text[0] == '[' && text[n - 1] == ']') {
 			text++;
@@ -536,7 +548,9 @@ static void name_origin(struct serve *s, const struct sockaddr_storage *address,
 	if (any)
 		gethostname(host, sizeof host - 1);
 	else
-		inet_ntop(address->ss_family, address->ss_family == AF_INET ? (const void *)&four->sin_addr : (const void *)&six->sin6_addr, host, sizeof host);
+		inet_ntop(address->ss_family,
+			address->ss_family == AF_INET ? (const void *)&four->sin_addr : (const void *)&six->sin6_addr, host,
+			sizeof host);
 	snprintf(s->origin, sizeof s->origin, strchr(host, ':') ? "http://[%s]:%u" : "http://%s:%u", host, port);
 }
 
@@ -653,7 +667,7 @@ void serve_add(struct serve *s, const char *name, const struct serve_file *how)
 	f->name = copy_of(name);
 	f->how = *how;
 	pthread_mutex_lock(&s->lock);
-	f->next = s->files;                      // in front: the newest of a name is found first
+	f->next = s->files; // in front: the newest of a name is found first
 	s->files = f;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -683,7 +697,7 @@ void serve_remove(struct serve *s, const char *prefix)
 			continue;
 		}
 		*at = f->next;
-		while (f->readers)                   // what it reads may go away behind this call
+		while (f->readers) // what it reads may go away behind this call
 			wait_ms(s, LOOK_MS);
 		free_file(f);
 		at = &s->files;
@@ -718,7 +732,8 @@ static enum status look(struct serve *s, serve_alive *alive, void *context, stru
 	return st;
 }
 
-enum status serve_hello(struct serve *s, int page, double timeout_s, serve_alive *alive, void *context, const char **hello, struct error *err)
+enum status serve_hello(
+	struct serve *s, int page, double timeout_s, serve_alive *alive, void *context, const char **hello, struct error *err)
 {
 	struct page *p = &s->pages[page];
 	double until = clock_ms() + timeout_s * 1000;
@@ -736,7 +751,8 @@ enum status serve_hello(struct serve *s, int page, double timeout_s, serve_alive
 	return st;
 }
 
-enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context, struct text *reply, struct error *err)
+enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context,
+	struct text *reply, struct error *err)
 {
 	struct page *p = &s->pages[page];
 	enum status st = STATUS_OK;
@@ -760,7 +776,8 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 			looked = clock_ms();
 		}
 		if (!st && p->gone && !p->replied && clock_ms() - gone_since > GONE_MS)
-			st = error_set(err, STATUS_FAILED, "the page was closed or reloaded, or its process died or said nothing for a minute");
+			st = error_set(err, STATUS_FAILED,
+				"the page was closed or reloaded, or its process died or said nothing for a minute");
 		if (!st && !p->replied)
 			wait_ms(s, LOOK_MS);
 	}

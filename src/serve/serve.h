@@ -22,17 +22,17 @@ enum { SERVE_PAGES = 8 };
 struct serve;
 
 struct serve_at {
-	const char *address;                 // "ADDR:PORT", "[ADDR]:PORT" or ":PORT" (loopback); NULL: loopback, any free port
-	const char *name;                    // by which browsers may come too, behind a proxy, say; NULL: none
-	bool own_user;                       // connections of this machine's other users are not taken
+	const char *address; // "ADDR:PORT", "[ADDR]:PORT" or ":PORT" (loopback); NULL: loopback, any free port
+	const char *name;    // by which browsers may come too, behind a proxy, say; NULL: none
+	bool own_user;       // connections of this machine's other users are not taken
 };
 enum status serve_open(struct serve **out, const struct serve_at *at, struct error *err);
-void serve_close(struct serve *s);           // NULL is fine
+void serve_close(struct serve *s); // NULL is fine
 // "http://127.0.0.1:40123/TOKEN/page/0/"; the server's.
 const char *serve_url(struct serve *s, int page);
 
-// Virtual files, by name; the same name again replaces it. `read` gives `nbytes` bytes at `at`; fewer is an error; it is called from
-// several threads at once. Names are copied.
+// Virtual files, by name; the same name again replaces it. `read` gives `nbytes` bytes at `at`; fewer is an error; it is called
+// from several threads at once. Names are copied.
 struct serve_file {
 	uint64_t nbytes;
 	size_t (*read)(const void *context, uint64_t at, void *out, size_t nbytes);
@@ -48,13 +48,15 @@ void serve_remove(struct serve *s, const char *prefix);
 typedef enum status serve_alive(void *context, struct error *err);
 
 // Waits until page K has said what it is: *hello is its JSON, the server's. `timeout_s` 0: for ever.
-enum status serve_hello(struct serve *s, int page, double timeout_s, serve_alive *alive, void *context, const char **hello, struct error *err);
-// Only one browser has this page's address: a second page there is the first one, loaded again (Firefox does that when its process dies).
+enum status serve_hello(
+	struct serve *s, int page, double timeout_s, serve_alive *alive, void *context, const char **hello, struct error *err);
+// Only one browser has this page's address: a second page there is the first one, loaded again (Firefox does that when its
+// process dies).
 void serve_alone(struct serve *s, int page);
 bool serve_has_hello(struct serve *s, int page);
 // One command, one reply. A page that is closed, reloaded or dies is FAILED.
-enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context, struct text *reply,
-	struct error *err);
+enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context,
+	struct text *reply, struct error *err);
 // What pages noted since (errors outside of a command), and forgets it.
 void serve_notes(struct serve *s, int page, struct text *out);
 // A conversation from its beginning, for another browser.

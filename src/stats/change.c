@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // change.h. For a part X before and a part Y behind it, of m and n points:
 //   E(X, Y) = 2/(mn) sum |x - y| - 1/C(m,2) sum |x - x'| - 1/C(n,2) sum |y - y'|,   Q = mn/(m+n) E
-// (equations 5 and 6 of the paper, exponent 1). A change in a segment is where Q is largest over the ends of X and of Y (equation 7). The test
-// permutes the points within the segments that were found so far and asks how often the best change of those is as good (section 3.2).
+// (equations 5 and 6 of the paper, exponent 1). A change in a segment is where Q is largest over the ends of X and of Y (equation
+// 7). The test permutes the points within the segments that were found so far and asks how often the best change of those is as
+// good (section 3.2).
 #include "stats/change.h"
 
 #include <stdlib.h>
@@ -10,14 +11,17 @@
 
 #include "base/hash.h"
 
-struct cut { double q; size_t at; };                         // at 0: there is no room for one
+struct cut {
+	double q;
+	size_t at;
+}; // at 0: there is no room for one
 
 struct search {
 	size_t count;
 	double *permuted;
-	double *before;                                      // before[k * count + j]: distances of point k from those below j, of the segment at work
-	size_t *end;                                         // of the segments, ascending; segment i begins at end[i - 1]
-	struct cut *best;                                    // of each
+	double *before;   // before[k * count + j]: distances of point k from those below j, of the segment at work
+	size_t *end;      // of the segments, ascending; segment i begins at end[i - 1]
+	struct cut *best; // of each
 	size_t segments;
 	uint64_t seed, drawn;
 };
@@ -30,7 +34,7 @@ static double distance(double x, double y)
 static struct cut best_cut(struct search *s, const double *x, size_t count)
 {
 	struct cut best = { 0, 0 };
-	double left = 0;                                     // distances within X
+	double left = 0; // distances within X
 
 	if (count < 2 * CHANGE_SEGMENT)
 		return best;
@@ -55,7 +59,8 @@ static struct cut best_cut(struct search *s, const double *x, size_t count)
 			right += row[k] - row[m];
 			if (b < CHANGE_SEGMENT)
 				continue;
-			double q = a * b / (a + b) * (2 / (a * b) * between - 2 / (a * (a - 1)) * left - 2 / (b * (b - 1)) * right);
+			double q =
+				a * b / (a + b) * (2 / (a * b) * between - 2 / (a * (a - 1)) * left - 2 / (b * (b - 1)) * right);
 			if (q > best.q)
 				best = (struct cut){ q, m };
 		}
@@ -72,7 +77,7 @@ static void permute(struct search *s, const double *x)
 {
 	memcpy(s->permuted, x, s->count * sizeof *x);
 	for (size_t i = 0; i < s->segments; i++)
-		for (size_t begin = segment_begin(s, i), k = s->end[i] - 1; k > begin; k--) {       // Fisher and Yates
+		for (size_t begin = segment_begin(s, i), k = s->end[i] - 1; k > begin; k--) { // Fisher and Yates
 			size_t other = begin + (size_t)(splitmix64(s->seed, s->drawn++) % (k - begin + 1));
 			double t = s->permuted[k];
 

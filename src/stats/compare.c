@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimate is Hodges and Lehmann's of the shift between logarithms: a process counts by its median, and the ratio is the middle
-// of all averages of two pairs (paired) or of all quotients (unpaired). It is nearly as sharp as a mean and one disturbed process
-// does not move it. Of 500 A/A comparisons of 6 pairs, drawn with a drift that both sides share, with noise of 1 to 10 % of each
-// process and with outliers, 0 to 1.4 % were called different by it, and a slow-down of 5 % was found more often than by the ratio of two medians.
+// The estimate is Hodges and Lehmann's of the shift between logarithms: a process counts by its median, and the ratio is the
+// middle of all averages of two pairs (paired) or of all quotients (unpaired). It is nearly as sharp as a mean and one disturbed
+// process does not move it. Of 500 A/A comparisons of 6 pairs, drawn with a drift that both sides share, with noise of 1 to 10 %
+// of each process and with outliers, 0 to 1.4 % were called different by it, and a slow-down of 5 % was found more often than by
+// the ratio of two medians.
 //
-// The interval is a bootstrap over processes (a pair stays a pair): each is drawn with replacement, and its runs are kept as they are. How
-// runs differ within a process is in the spread of the processes' medians already; drawing blocks of runs again in the processes drawn
-// counts it twice (Davison and Hinkley, Bootstrap Methods and Their Application, 1997, section 3.8). In a simulation of five kinds of noise
-// A/A was called different in 4 of 750 comparisons with blocks drawn too and in 5 of 750 without; on what was recorded from the null engine
-// (tests/measure/noise_null.txt) a slow-down of 5 % was found in 305 of 400 and in all. tests/unit/test_compare.c asks the second way again.
-// Six processes are few: percentiles of such a bootstrap are too narrow, since it knows neither that n - 1 are
-// free nor how the tails of few look. So both ends are moved away from the estimate by Student's quantile over the normal one, times
-// sqrt(n / (n - 1)). Of two sides the degrees of freedom are Welch and Satterthwaite's, each side's part of the variance from a bootstrap of
-// that side alone: with those of both sides together, a + b - 2, the 99 % interval of 6 processes against 60 left out the truth in 3.3 to
-// 4.5 % of 600 to 1500 comparisons, with these in 1.4 % of 3000; of six kinds of unlike sides in 0.6 to 1.4 %.
+// The interval is a bootstrap over processes (a pair stays a pair): each is drawn with replacement, and its runs are kept as they
+// are. How runs differ within a process is in the spread of the processes' medians already; drawing blocks of runs again in the
+// processes drawn counts it twice (Davison and Hinkley, Bootstrap Methods and Their Application, 1997, section 3.8). In a
+// simulation of five kinds of noise A/A was called different in 4 of 750 comparisons with blocks drawn too and in 5 of 750
+// without; on what was recorded from the null engine (tests/measure/noise_null.txt) a slow-down of 5 % was found in 305 of 400
+// and in all. tests/unit/test_compare.c asks the second way again. Six processes are few: percentiles of such a bootstrap are too
+// narrow, since it knows neither that n - 1 are free nor how the tails of few look. So both ends are moved away from the estimate
+// by Student's quantile over the normal one, times sqrt(n / (n - 1)). Of two sides the degrees of freedom are Welch and
+// Satterthwaite's, each side's part of the variance from a bootstrap of that side alone: with those of both sides together, a + b
+// - 2, the 99 % interval of 6 processes against 60 left out the truth in 3.3 to 4.5 % of 600 to 1500 comparisons, with these
+// in 1.4 % of 3000; of six kinds of unlike sides in 0.6 to 1.4 %.
 #include "stats/compare.h"
 
 #include <math.h>
@@ -30,7 +32,9 @@ enum { RESAMPLES = 4000, RESAMPLES_OF_SIDE = 1000 };
 static const double smallest_difference = 0.02;
 static const double normal_99 = 2.5758293035489004, normal_95 = 1.9599639845400545;
 
-static const struct { const char *word, *sentence; } verdicts[] = {
+static const struct {
+	const char *word, *sentence;
+} verdicts[] = {
 #define X(code, word, sentence) { word, sentence },
 	COMPARE_LIST(X)
 #undef X
@@ -56,8 +60,8 @@ enum compare_verdict compare_find(const char *word)
 
 // ---- order statistics ----------------------------------------------------------------------------------------------------
 
-// Two-sided quantile of Student's t at 99 or 95 %; exact for 1 and 2 degrees, Cornish and Fisher's expansion from 3 on (there within 4 %,
-// from 5 on within 0.5 %).
+// Two-sided quantile of Student's t at 99 or 95 %; exact for 1 and 2 degrees, Cornish and Fisher's expansion from 3 on (there
+// within 4 %, from 5 on within 0.5 %).
 static double student(double p_two_sided, double freedom)
 {
 	double z = p_two_sided < 0.02 ? normal_99 : normal_95, p = p_two_sided;
@@ -67,7 +71,8 @@ static double student(double p_two_sided, double freedom)
 	if (freedom <= 2)
 		return sqrt(2 / (p * (2 - p)) - 2);
 	double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z, n = freedom;
-	return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) + (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n) +
+	return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+		(3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n) +
 		(79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * n * n * n * n);
 }
 
@@ -78,9 +83,9 @@ struct sides {
 	size_t a_count, b_count;
 	bool is_paired;
 	uint64_t seed, drawn;
-	double *a_own, *b_own;                               // logarithm of each process's median
-	double *a_log, *b_log;                               // of the processes, as drawn
-	double *work;                                        // large enough for all pairs, and for the runs of one process
+	double *a_own, *b_own; // logarithm of each process's median
+	double *a_log, *b_log; // of the processes, as drawn
+	double *work;          // large enough for all pairs, and for the runs of one process
 };
 
 static double estimate(struct sides *s)
@@ -135,8 +140,8 @@ static double variance_of(struct sides *s, double *own, double *drawn_log, size_
 	return squares / (RESAMPLES_OF_SIDE - 1);
 }
 
-// How well the spread is known. Of two sides that is Welch's question: the one that adds most to it decides, so six processes that scatter
-// beside sixty are six.
+// How well the spread is known. Of two sides that is Welch's question: the one that adds most to it decides, so six processes
+// that scatter beside sixty are six.
 static double freedom_of(struct sides *s)
 {
 	double a = (double)s->a_count - 1, b = (double)s->b_count - 1;
@@ -182,7 +187,8 @@ static enum compare_verdict judge(const struct comparison *c)
 	return c->low >= 1 - smallest_difference && c->high <= 1 + smallest_difference ? COMPARE_SAME : COMPARE_CANNOT_TELL;
 }
 
-static enum status check(const struct compare_process *p, size_t count, const char *side, size_t *samples, size_t *most, struct error *err)
+static enum status check(
+	const struct compare_process *p, size_t count, const char *side, size_t *samples, size_t *most, struct error *err)
 {
 	if (!count)
 		return error_set(err, STATUS_BAD_INPUT, "side %s has no process", side);
@@ -192,7 +198,8 @@ static enum status check(const struct compare_process *p, size_t count, const ch
 			return error_set(err, STATUS_BAD_INPUT, "process %zu of side %s has no times", i + 1, side);
 		for (size_t k = 0; k < p[i].count; k++)
 			if (!(p[i].ms[k] > 0) || isinf(p[i].ms[k]))
-				return error_set(err, STATUS_BAD_INPUT, "process %zu of side %s: time %zu is %g ms", i + 1, side, k + 1, p[i].ms[k]);
+				return error_set(err, STATUS_BAD_INPUT, "process %zu of side %s: time %zu is %g ms", i + 1, side,
+					k + 1, p[i].ms[k]);
 		*samples += p[i].count;
 		*most = p[i].count > *most ? p[i].count : *most;
 	}
@@ -218,7 +225,8 @@ static enum status compare(struct sides *s, struct comparison *out, struct error
 	size_t most = 1, pairs = s->a_count * (s->is_paired ? s->a_count + 1 : s->b_count);
 	enum status st;
 
-	if ((st = check(s->a, s->a_count, "A", &c.a_samples, &most, err)) || (st = check(s->b, s->b_count, "B", &c.b_samples, &most, err)))
+	if ((st = check(s->a, s->a_count, "A", &c.a_samples, &most, err)) ||
+		(st = check(s->b, s->b_count, "B", &c.b_samples, &most, err)))
 		return st;
 	s->work = ARENA_ARRAY(&arena, pairs > most ? pairs : most, double);
 	s->a_log = ARENA_ARRAY(&arena, s->a_count, double);
@@ -243,16 +251,16 @@ static enum status compare(struct sides *s, struct comparison *out, struct error
 	return STATUS_OK;
 }
 
-enum status compare_paired(const struct compare_process *a, const struct compare_process *b, size_t count, uint64_t seed, struct comparison *out,
-	struct error *err)
+enum status compare_paired(const struct compare_process *a, const struct compare_process *b, size_t count, uint64_t seed,
+	struct comparison *out, struct error *err)
 {
 	struct sides s = { .a = a, .b = b, .a_count = count, .b_count = count, .is_paired = true, .seed = seed };
 
 	return compare(&s, out, err);
 }
 
-enum status compare_unpaired(const struct compare_process *a, size_t a_count, const struct compare_process *b, size_t b_count, uint64_t seed,
-	struct comparison *out, struct error *err)
+enum status compare_unpaired(const struct compare_process *a, size_t a_count, const struct compare_process *b, size_t b_count,
+	uint64_t seed, struct comparison *out, struct error *err)
 {
 	struct sides s = { .a = a, .b = b, .a_count = a_count, .b_count = b_count, .seed = seed };
 

@@ -46,7 +46,8 @@ static const char *one_stretch(struct arena *a, const struct crossover_side side
 	out = s->first == s->last ? arena_printf(a, "%s at batch %lld", out, (long long)s->first)
 				  : arena_printf(a, "%s from batch %lld to %lld", out, (long long)s->first, (long long)s->last);
 	if (s->first != x->first || s->last != x->last)
-		out = arena_printf(a, "%s; at the others from %lld to %lld it cannot be told", out, (long long)x->first, (long long)x->last);
+		out = arena_printf(
+			a, "%s; at the others from %lld to %lld it cannot be told", out, (long long)x->first, (long long)x->last);
 	return arena_printf(a, "%s%s", out, no_claim);
 }
 
@@ -57,15 +58,16 @@ const char *crossover_sentence(struct arena *a, const struct crossover_side side
 	if (x->common < 2)
 		return NULL;
 	if (x->count == 0)
-		return arena_printf(a, "%s against %s: which has the lower median cannot be told at any batch from %lld to %lld", sides[0].name, sides[1].name,
-			(long long)x->first, (long long)x->last);
+		return arena_printf(a, "%s against %s: which has the lower median cannot be told at any batch from %lld to %lld",
+			sides[0].name, sides[1].name, (long long)x->first, (long long)x->last);
 	if (x->count == 1)
 		return one_stretch(a, sides, x);
 	for (size_t i = 1; i < x->count; i++) {
 		const struct crossover_stretch *before = &x->stretches[i - 1], *now = &x->stretches[i];
 
-		out = arena_printf(a, "%s%sthe median of %s falls below that of %s between batch %lld and %lld", out, i > 1 ? ", " : "", sides[now->lower].name,
-			sides[before->lower].name, (long long)before->last, (long long)now->first);
+		out = arena_printf(a, "%s%sthe median of %s falls below that of %s between batch %lld and %lld", out,
+			i > 1 ? ", " : "", sides[now->lower].name, sides[before->lower].name, (long long)before->last,
+			(long long)now->first);
 	}
 	return arena_printf(a, "%s%s", out, no_claim);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When few queries are enough to claim a percentile, as MLPerf's LoadGen decides it (confidence 99 %, tolerance 0). Of n queries whose
-// share p is fast, the late ones are binomial, and P(at most t late) = I_p(n - t, t + 1): the claim stands when that is at most 1 %.
+// When few queries are enough to claim a percentile, as MLPerf's LoadGen decides it (confidence 99 %, tolerance 0). Of n queries
+// whose share p is fast, the late ones are binomial, and P(at most t late) = I_p(n - t, t + 1): the claim stands when that is at
+// most 1 %.
 #include "stats/early_stop.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ static double fraction(double x, double a, double b)
 	d = 1 / (fabs(d) < tiny ? tiny : d);
 	f = d;
 	for (int m = 1; m < 100000; m++) {
-		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+		       odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
 
 		d = 1 + even * d;
 		c = 1 + even / c;
@@ -46,7 +48,7 @@ double early_stop_beta(double x, double a, double b)
 int64_t early_stop_queries(int64_t late, double p)
 {
 	const double allowed = 1 - EARLY_STOP_CONFIDENCE;
-	int64_t low = 1, high = 2;                               // fast ones: the smallest that pass lies in (low - 1, high]
+	int64_t low = 1, high = 2; // fast ones: the smallest that pass lies in (low - 1, high]
 
 	while (early_stop_beta(p, (double)high, (double)late + 1) > allowed)
 		high *= 2;
@@ -63,7 +65,7 @@ int64_t early_stop_queries(int64_t late, double p)
 
 int64_t early_stop_late(int64_t queries, double p)
 {
-	int64_t low = -1, high = queries;                        // low is allowed, high is not
+	int64_t low = -1, high = queries; // low is allowed, high is not
 
 	while (high - low > 1) {
 		int64_t middle = low + (high - low) / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// forecast.h. Nothing here is tuned to any row: the width of "alike" and the pull towards the law are 1, in units of the spread of
-// the features and of one neighbour.
+// forecast.h. Nothing here is tuned to any row: the width of "alike" and the pull towards the law are 1, in units of the spread
+// of the features and of one neighbour.
 #include "stats/forecast.h"
 
 #include <math.h>
@@ -17,10 +17,22 @@ static const double inside = 0.9, normal_95 = 1.9599639845400545;
 
 enum forecast_mix forecast_mix_of(const char *op)
 {
-	static const struct { const char *op; enum forecast_mix mix; } kinds[] = {
-		{ "MatMul", MIX_PRODUCT }, { "Gemm", MIX_PRODUCT }, { "FusedMatMul", MIX_PRODUCT }, { "MatMulNBits", MIX_PRODUCT }, { "MatMulInteger", MIX_PRODUCT },
-		{ "MultiHeadAttention", MIX_PRODUCT }, { "GroupQueryAttention", MIX_PRODUCT }, { "DynamicQuantizeMatMul", MIX_PRODUCT }, { "MatMulIntegerToFloat", MIX_PRODUCT },
-		{ "Conv", MIX_CONVOLUTION }, { "ConvTranspose", MIX_CONVOLUTION }, { "Softmax", MIX_SOFTMAX },
+	static const struct {
+		const char *op;
+		enum forecast_mix mix;
+	} kinds[] = {
+		{ "MatMul", MIX_PRODUCT },
+		{ "Gemm", MIX_PRODUCT },
+		{ "FusedMatMul", MIX_PRODUCT },
+		{ "MatMulNBits", MIX_PRODUCT },
+		{ "MatMulInteger", MIX_PRODUCT },
+		{ "MultiHeadAttention", MIX_PRODUCT },
+		{ "GroupQueryAttention", MIX_PRODUCT },
+		{ "DynamicQuantizeMatMul", MIX_PRODUCT },
+		{ "MatMulIntegerToFloat", MIX_PRODUCT },
+		{ "Conv", MIX_CONVOLUTION },
+		{ "ConvTranspose", MIX_CONVOLUTION },
+		{ "Softmax", MIX_SOFTMAX },
 	};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -29,13 +41,15 @@ enum forecast_mix forecast_mix_of(const char *op)
 	return MIX_REST;
 }
 
-struct law { double of[TERMS]; };
+struct law {
+	double of[TERMS];
+};
 
 // Everything that a prediction is made from: points of the models that are not left out.
 struct known {
 	const struct forecast_point *points;
 	size_t count;
-	int without, also_without;           // models that are left out; -1: none
+	int without, also_without; // models that are left out; -1: none
 };
 
 static bool is_in(const struct known *k, size_t i)
@@ -128,7 +142,8 @@ static double fit_of(const struct known *k, unsigned set, struct law *out)
 	return squares;
 }
 
-// With three terms every set of them can be tried: the best answer that is nowhere below 0 is the one of least squares under that condition.
+// With three terms every set of them can be tried: the best answer that is nowhere below 0 is the one of least squares under that
+// condition.
 static struct law fit(const struct known *k)
 {
 	struct law best = { { 0 } }, law;
@@ -185,7 +200,10 @@ static void spread_of(const struct known *k, double spread[FEATURES])
 }
 
 // What is learned from the points once, for any number of predictions.
-struct trained { struct law law; double spread[FEATURES]; };
+struct trained {
+	struct law law;
+	double spread[FEATURES];
+};
 
 static struct trained train(const struct known *k)
 {
@@ -195,7 +213,8 @@ static struct trained train(const struct known *k)
 	return t;
 }
 
-static double predict(const struct known *k, const struct trained *t, const struct forecast_point *asked, double *from_law, size_t *nearest)
+static double predict(
+	const struct known *k, const struct trained *t, const struct forecast_point *asked, double *from_law, size_t *nearest)
 {
 	double mine[FEATURES], theirs[FEATURES], weights = 0, left = 0, least = INFINITY;
 
@@ -207,7 +226,9 @@ static double predict(const struct known *k, const struct trained *t, const stru
 			continue;
 		features_of(&k->points[i], theirs);
 		for (int j = 0; j < FEATURES; j++)
-			distance += t->spread[j] > 1e-9 ? (mine[j] - theirs[j]) / t->spread[j] * ((mine[j] - theirs[j]) / t->spread[j]) : 0;
+			distance += t->spread[j] > 1e-9
+				? (mine[j] - theirs[j]) / t->spread[j] * ((mine[j] - theirs[j]) / t->spread[j])
+				: 0;
 		if (distance < least) {
 			least = distance;
 			*nearest = i;
@@ -241,7 +262,8 @@ static double reach(const struct known *k)
 		struct trained t = train(&rest);
 		for (size_t j = i; j < k->count; j++)
 			if (k->points[j].model == k->points[i].model)
-				worst = fmax(worst, fabs(log(k->points[j].ms / predict(&rest, &t, &k->points[j], &unused, &nearest))));
+				worst = fmax(
+					worst, fabs(log(k->points[j].ms / predict(&rest, &t, &k->points[j], &unused, &nearest))));
 		errors[n++] = worst;
 	}
 	size_t wanted = (size_t)ceil(inside * (double)(n + 1));
@@ -294,11 +316,13 @@ static enum status check(const struct known *k, size_t least, struct error *err)
 		if (!is_good(&k->points[i]) || !(k->points[i].ms > 0) || !isfinite(k->points[i].ms) || k->points[i].model < 0)
 			return error_set(err, STATUS_BAD_INPUT, "a row without operations, bytes, nodes or a time");
 	if (models < least)
-		return error_set(err, STATUS_UNSUPPORTED, "too few models to predict from: %zu have a time here, and %zu are needed", models, least);
+		return error_set(err, STATUS_UNSUPPORTED,
+			"too few models to predict from: %zu have a time here, and %zu are needed", models, least);
 	return STATUS_OK;
 }
 
-enum status forecast_make(const struct forecast_point *known, size_t count, const struct forecast_point *asked, struct forecast *out, struct error *err)
+enum status forecast_make(const struct forecast_point *known, size_t count, const struct forecast_point *asked,
+	struct forecast *out, struct error *err)
 {
 	struct known k = { known, count, -1, -1 };
 	enum status s = check(&k, FORECAST_MODELS, err);
@@ -337,7 +361,8 @@ void forecast_judge(struct forecast_proof *out, const double *measured_ms, const
 		out->covered += measured_ms[i] >= made[i].low && measured_ms[i] <= made[i].high;
 		errors[i] = exp(fabs(log(measured_ms[i] / made[i].ms)));
 	}
-	double p = (double)out->covered / n, middle = (p + z * z / (2 * n)) / (1 + z * z / n), half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+	double p = (double)out->covered / n, middle = (p + z * z / (2 * n)) / (1 + z * z / n),
+	       half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
 	out->low = count ? fmax(0, middle - half) : (double)NAN;
 	out->high = count ? fmin(1, middle + half) : (double)NAN;
 	out->worst_error = stats_max(errors, count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics of timed runs, how sure they are, and whether the runs were of one kind. No mean stands for a latency: latencies are
-// skewed, and one page fault moves it. That is what the coefficient of variation is good for: it sees the outliers that medians and
-// quartiles are made not to see, so a row whose runs have them is not called stable.
+// Order statistics of timed runs, how sure they are, and whether the runs were of one kind. No mean stands for a latency:
+// latencies are skewed, and one page fault moves it. That is what the coefficient of variation is good for: it sees the outliers
+// that medians and quartiles are made not to see, so a row whose runs have them is not called stable.
 #include "stats/stats.h"
 
 #include <math.h>
@@ -29,7 +29,10 @@ static double at(const double *samples, size_t count, double p)
 double stats_percentile(const double *samples, size_t count, double p)
 {
 	// Distance of p from the nearer end decides how many samples its order statistic needs.
-	static const struct { double p; size_t floor; } floors[] = { { 50, 11 }, { 90, 64 }, { 95, 130 }, { 99, 662 } };
+	static const struct {
+		double p;
+		size_t floor;
+	} floors[] = { { 50, 11 }, { 90, 64 }, { 95, 130 }, { 99, 662 } };
 	double far = p < 50 ? 100 - p : p;
 	size_t needed = 662;
 
@@ -119,7 +122,8 @@ double stats_cv(const double *samples, size_t count)
 	return count < 2 || !(mean > 0) ? (double)NAN : sqrt(squares / (double)(count - 1)) / mean;
 }
 
-// The largest k with P(fewer than k of n fair coins are heads) <= 2.5 %. Probabilities by their logarithms: 2^-n is no double for large n.
+// The largest k with P(fewer than k of n fair coins are heads) <= 2.5 %. Probabilities by their logarithms: 2^-n is no double for
+// large n.
 size_t stats_median_rank(size_t count)
 {
 	const double n = (double)count, each_side = 0.025;
@@ -161,12 +165,15 @@ static void take_windows(struct stats_stability *s, const double *samples, size_
 	}
 	s->apart = least > 0 ? most / least : (double)NAN;
 	s->windows_agree = most <= least * STATS_STABLE_WITHIN;
-	s->is_drift = (s->median[0] < s->median[1] && s->median[1] < s->median[2]) || (s->median[0] > s->median[1] && s->median[1] > s->median[2]);
+	s->is_drift = (s->median[0] < s->median[1] && s->median[1] < s->median[2]) ||
+		(s->median[0] > s->median[1] && s->median[1] > s->median[2]);
 }
 
 struct stats_stability stats_stability(const double *samples, size_t count)
 {
-	struct stats_stability s = { .size = count < STATS_STABLE_LEAST ? 0 : count / 3, .apart = (double)NAN, .spread = (double)NAN, .cv = (double)NAN };
+	struct stats_stability s = {
+		.size = count < STATS_STABLE_LEAST ? 0 : count / 3, .apart = (double)NAN, .spread = (double)NAN, .cv = (double)NAN
+	};
 	double middle = stats_median(samples, count);
 
 	if (!s.size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of another database of assay into this one: a folder that `assay export` wrote, or the file itself. A run is known again by
-// who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not added again, what it
-// gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds nothing.
+// Rows of another database of assay into this one: a folder that `assay export` wrote, or the file itself. A run is known again
+// by who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not added again,
+// what it gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds nothing.
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,37 +15,44 @@
 
 // How a row comes over: what is selected from source table s (numbers replaced), and which rows. `number`: the column with the
 // number of a cell (of table cell) or an event, by which large tables come over in parts; NULL: at once.
-struct absorbed { const char *table, *select, *where, *number; };
+struct absorbed {
+	const char *table, *select, *where, *number;
+};
 
 #define CELL_OF(column) "(SELECT m.new FROM cell_map m WHERE m.old = s." column ")"
-#define CELLS_OF(column) "(SELECT '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' FROM cell_map m WHERE list_contains(CAST(s." column " AS BIGINT[]), m.old))"
+#define CELLS_OF(column) \
+	"(SELECT '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' FROM cell_map m WHERE " \
+	"list_contains(CAST(s." column " AS BIGINT[]), m.old))"
 #define OF_NEW_EVENT "s.event IN (SELECT old FROM event_map WHERE NOT known)"
 #define EVENT_NEW "(SELECT m.new FROM event_map m WHERE m.old = s.event) AS event, " CELL_OF("cell") " AS cell"
 #define NEXT(table) "(SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (ORDER BY s.id) AS id"
 #define RUN_NEW "(SELECT m.new FROM run_map m WHERE m.old = s.run) AS run"
 
-// Before the rows: which number becomes which. 0 stands for the program that settled dead ones. One row of a map for each number of the
-// source, also where rows stand twice here, as they do where a program of before took in a file that had them twice.
-#define MAP(table, joins)                                                                                                  \
-	"CREATE TEMP TABLE " table "_map AS SELECT old, known, min(new) AS new FROM (SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id,"      \
-	" (SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new"                       \
+// Before the rows: which number becomes which. 0 stands for the program that settled dead ones. One row of a map for each number
+// of the source, also where rows stand twice here, as they do where a program of before took in a file that had them twice.
+#define MAP(table, joins) \
+	"CREATE TEMP TABLE " table \
+	"_map AS SELECT old, known, min(new) AS new FROM (SELECT s.id AS old, k.id IS NOT NULL AS known, COALESCE(k.id," \
+	" (SELECT COALESCE(max(id), 0) FROM main." table \
+	") + row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new" \
 	" FROM source_" table " s " joins ") GROUP BY old, known;"
-static const char maps[] =
-	MAP("import", "LEFT JOIN main.import k ON k.sha256 = s.sha256")
-	MAP("model", "LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name AND k.revision IS NOT DISTINCT FROM s.revision"
-		     " AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type")
-	MAP("run", "LEFT JOIN main.run k ON k.machine IS NOT DISTINCT FROM s.machine AND k.hostname IS NOT DISTINCT FROM s.hostname"
-		   " AND k.pid IS NOT DISTINCT FROM s.pid AND k.start_ticks IS NOT DISTINCT FROM s.start_ticks"
-		   " AND k.boot_id IS NOT DISTINCT FROM s.boot_id AND k.started_at = s.started_at AND k.command IS NOT DISTINCT FROM s.command")
-	"INSERT INTO run_map SELECT 0, true, 0;"
-	MAP("cell", "JOIN run_map r ON r.old = s.run"
-		    " LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id)")
-	MAP("event", "JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell LEFT JOIN main.event k ON k.run = r.new"
-		     " AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at");
+static const char maps[] = MAP("import", "LEFT JOIN main.import k ON k.sha256 = s.sha256") MAP("model",
+	"LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name AND k.revision IS NOT DISTINCT FROM s.revision"
+	" AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type") MAP("run",
+	"LEFT JOIN main.run k ON k.machine IS NOT DISTINCT FROM s.machine AND k.hostname IS NOT DISTINCT FROM s.hostname"
+	" AND k.pid IS NOT DISTINCT FROM s.pid AND k.start_ticks IS NOT DISTINCT FROM s.start_ticks"
+	" AND k.boot_id IS NOT DISTINCT FROM s.boot_id AND k.started_at = s.started_at AND k.command IS NOT DISTINCT FROM "
+	"s.command") "INSERT INTO run_map SELECT 0, true, 0;" MAP("cell",
+	"JOIN run_map r ON r.old = s.run"
+	" LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id)") MAP("event",
+	"JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell LEFT JOIN main.event k ON k.run = r.new"
+	" AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at");
 
-// What there is once in a file of assay: its numbers, and by what the maps and `tables` know a row again. Two such rows would both be
-// taken, and from then on stand twice here.
-static const struct { const char *table, *columns, *words; } keys[] = {
+// What there is once in a file of assay: its numbers, and by what the maps and `tables` know a row again. Two such rows would
+// both be taken, and from then on stand twice here.
+static const struct {
+	const char *table, *columns, *words;
+} keys[] = {
 	{ "machine", "id", "id" },
 	{ "import", "id", "id" },
 	{ "import", "sha256", "sha256" },
@@ -62,25 +69,42 @@ static const struct { const char *table, *columns, *words; } keys[] = {
 
 static const struct absorbed tables[] = {
 	{ "machine", "s.*", "s.id NOT IN (SELECT id FROM main.machine)", NULL },
-	{ "import", "s.* REPLACE ((SELECT m.new FROM import_map m WHERE m.old = s.id) AS id, (SELECT m.new FROM run_map m WHERE m.old = s.run) AS run)",
-	  "s.id IN (SELECT old FROM import_map WHERE NOT known)", NULL },
-	{ "run", "s.* REPLACE ((SELECT m.new FROM run_map m WHERE m.old = s.id) AS id, COALESCE(s.origin_id, s.id) AS origin_id,"
-		 " (SELECT m.new FROM import_map m WHERE m.old = s.import) AS import)", "s.id IN (SELECT old FROM run_map WHERE NOT known)", NULL },
-	{ "model", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.id) AS id)", "s.id IN (SELECT old FROM model_map WHERE NOT known)", NULL },
-	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)", "s.key NOT IN (SELECT key FROM main.artifact)", NULL },
-	{ "cell", "s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW ", " CELL_OF("fallback_of") " AS fallback_of, COALESCE(s.origin_id, s.id) AS origin_id)",
-	  "s.id IN (SELECT old FROM cell_map WHERE NOT known)", "id" },
-	{ "event", "s.* REPLACE ((SELECT m.new FROM event_map m WHERE m.old = s.id) AS id, " RUN_NEW ", " CELL_OF("cell") " AS cell)",
-	  "s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
-	{ "measurement", "s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " CELL_OF("fallback_of") " AS fallback_of, " CELL_OF("fallback_against") " AS fallback_against, "
-			 CELL_OF("against_float32_row") " AS against_float32_row)", OF_NEW_EVENT, "event" },
+	{ "import",
+		"s.* REPLACE ((SELECT m.new FROM import_map m WHERE m.old = s.id) AS id, (SELECT m.new FROM run_map m WHERE "
+		"m.old = s.run) AS run)",
+		"s.id IN (SELECT old FROM import_map WHERE NOT known)", NULL },
+	{ "run",
+		"s.* REPLACE ((SELECT m.new FROM run_map m WHERE m.old = s.id) AS id, COALESCE(s.origin_id, s.id) AS origin_id,"
+		" (SELECT m.new FROM import_map m WHERE m.old = s.import) AS import)",
+		"s.id IN (SELECT old FROM run_map WHERE NOT known)", NULL },
+	{ "model", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.id) AS id)",
+		"s.id IN (SELECT old FROM model_map WHERE NOT known)", NULL },
+	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)",
+		"s.key NOT IN (SELECT key FROM main.artifact)", NULL },
+	{ "cell",
+		"s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW ", " CELL_OF(
+			"fallback_of") " AS fallback_of, COALESCE(s.origin_id, s.id) AS origin_id)",
+		"s.id IN (SELECT old FROM cell_map WHERE NOT known)", "id" },
+	{ "event",
+		"s.* REPLACE ((SELECT m.new FROM event_map m WHERE m.old = s.id) AS id, " RUN_NEW
+		", " CELL_OF("cell") " AS cell)",
+		"s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
+	{ "measurement",
+		"s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " CELL_OF("fallback_of") " AS fallback_of, " CELL_OF(
+			"fallback_against") " AS fallback_against, " CELL_OF("against_float32_row") " AS against_float32_row)",
+		OF_NEW_EVENT, "event" },
 	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "profile_node", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
-	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")", "s.run IN (SELECT old FROM run_map WHERE NOT known)", NULL },
-	{ "comparison", "s.* REPLACE (" NEXT("comparison") ", " RUN_NEW ", " CELLS_OF("rows_a") " AS rows_a, " CELLS_OF("rows_b") " AS rows_b)",
-	  "NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND k.compared_at = s.compared_at AND k.metric = s.metric)", NULL },
+	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")",
+		"s.run IN (SELECT old FROM run_map WHERE NOT known)", NULL },
+	{ "comparison",
+		"s.* REPLACE (" NEXT("comparison") ", " RUN_NEW
+						   ", " CELLS_OF("rows_a") " AS rows_a, " CELLS_OF("rows_b") " AS rows_b)",
+		"NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND "
+		"k.compared_at = s.compared_at AND k.metric = s.metric)",
+		NULL },
 };
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0] };
 
@@ -95,7 +119,9 @@ static enum status exec(struct db *d, struct text *sql, struct error *err)
 // ---- what is there -----------------------------------------------------------------------------------------------
 
 // A table of the other database: where its rows are read from. NULL: it has none of that name.
-struct source { const char *file, *from; };
+struct source {
+	const char *file, *from;
+};
 
 // ", columns = {'id': 'VARCHAR', ...}": a reader of JSON that looks for itself makes times of texts.
 static enum status as_texts(struct db *d, struct arena *a, const char *table, struct text *out, struct error *err)
@@ -131,9 +157,10 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 				"it has no %s.parquet, .csv or .json; `assay export -o FOLDER` writes all tables",
 				tables[i].table);
 		if (!S_ISREG(st.st_mode))
-			return error_set(err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
+			return error_set(
+				err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
 		if (st.st_size == 0 && text_ends(sources[i].file, ".json"))
-			sources[i].file = "";                        // no lines of JSON are a table without rows
+			sources[i].file = ""; // no lines of JSON are a table without rows
 	}
 	return STATUS_OK;
 }
@@ -145,7 +172,10 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 
 	if (*s->file == '\0')
 		return status;
-	text_add(&from, text_ends(s->file, ".parquet") ? "read_parquet(" : text_ends(s->file, ".csv") ? "read_csv(" : "read_json(");
+	text_add(&from,
+		text_ends(s->file, ".parquet")       ? "read_parquet("
+			: text_ends(s->file, ".csv") ? "read_csv("
+						     : "read_json(");
 	sql_add_text(&from, s->file);
 	if (text_ends(s->file, ".csv"))
 		text_add(&from, ", header = true, all_varchar = true");
@@ -161,10 +191,11 @@ static enum status attached_rows(struct db *d, struct arena *a, const char *tabl
 {
 	struct table have;
 	enum status status = db_query(d, a,
-		"SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = ?",
+		"SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = "
+		"?",
 		&(struct db_parameter){ .text = table }, 1, &have, err);
 
-	if (status == STATUS_OK && have.row_count > 0)                       // an older file has fewer
+	if (status == STATUS_OK && have.row_count > 0) // an older file has fewer
 		s->from = arena_printf(a, "source.main.%s", table);
 	return status;
 }
@@ -178,7 +209,8 @@ static enum status count_rows(struct db *d, struct arena *a, const struct source
 		struct table t;
 		if (sources[i].from == NULL)
 			continue;
-		enum status status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", sources[i].from), NULL, 0, &t, err);
+		enum status status =
+			db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", sources[i].from), NULL, 0, &t, err);
 		if (status != STATUS_OK)
 			return status;
 		int64_t n = table_integer(&t, 0, "n");
@@ -204,7 +236,9 @@ static enum status name_source(struct db *d, const char *table, const struct sou
 	} else {
 		text_addf(&sql, "CREATE TEMP TABLE source_%s AS FROM main.%s LIMIT 0;", table, table);
 		if (s->from != NULL && text_ends(s->file, ".csv"))
-			text_addf(&sql, "INSERT INTO source_%s BY NAME SELECT " CSV_PLAIN_SQL("COLUMNS('(.*)')") " AS '\\1' FROM %s", table, s->from);
+			text_addf(&sql,
+				"INSERT INTO source_%s BY NAME SELECT " CSV_PLAIN_SQL("COLUMNS('(.*)')") " AS '\\1' FROM %s",
+				table, s->from);
 		else if (s->from != NULL)
 			text_addf(&sql, "INSERT INTO source_%s BY NAME FROM %s", table, s->from);
 	}
@@ -236,7 +270,8 @@ static enum status find_parts(struct db *d, struct arena *a, const char *map, st
 	return db_query(d, a,
 		arena_printf(a,
 			"SELECT CAST(min(old) AS VARCHAR) AS first, CAST(max(old) AS VARCHAR) AS last FROM"
-			" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part ORDER BY part",
+			" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part "
+			"ORDER BY part",
 			PART, map),
 		NULL, 0, out, err);
 }
@@ -245,9 +280,11 @@ static enum status take_part(struct db *d, const struct absorbed *t, const struc
 {
 	struct text sql = { 0 };
 
-	text_addf(&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", t->table, t->select, t->table, t->where);
+	text_addf(
+		&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", t->table, t->select, t->table, t->where);
 	if (t->number != NULL)
-		text_addf(&sql, " AND s.%s BETWEEN %s AND %s", t->number, table_get(parts, i, "first"), table_get(parts, i, "last"));
+		text_addf(&sql, " AND s.%s BETWEEN %s AND %s", t->number, table_get(parts, i, "first"),
+			table_get(parts, i, "last"));
 	return exec(d, &sql, err);
 }
 
@@ -273,11 +310,14 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 {
 	struct arena a = { 0 };
 	struct table t;
-	enum status status = db_query(d, &a, "SELECT (SELECT count(*) FROM cell_map) AS cells, (SELECT count(*) FROM cell_map WHERE NOT known) AS new_cells,"
-		" (SELECT count(*) FROM run_map WHERE NOT known) AS new_runs", NULL, 0, &t, err);
+	enum status status = db_query(d, &a,
+		"SELECT (SELECT count(*) FROM cell_map) AS cells, (SELECT count(*) FROM cell_map WHERE NOT known) AS new_cells,"
+		" (SELECT count(*) FROM run_map WHERE NOT known) AS new_runs",
+		NULL, 0, &t, err);
 
 	if (status == STATUS_OK)
-		*out = (struct store_absorbed){ table_integer(&t, 0, "cells"), table_integer(&t, 0, "new_cells"), table_integer(&t, 0, "new_runs") };
+		*out = (struct store_absorbed){ table_integer(&t, 0, "cells"), table_integer(&t, 0, "new_cells"),
+			table_integer(&t, 0, "new_runs") };
 	arena_done(&a);
 	return status;
 }
@@ -288,10 +328,15 @@ static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == STATUS_OK; i++) {
 		struct table t;
-		status = db_query(d, a, arena_printf(a, "SELECT (SELECT count(*) FROM source_%s) - (SELECT count(*) FROM (SELECT DISTINCT %s FROM source_%s)) AS n",
-			keys[i].table, keys[i].columns, keys[i].table), NULL, 0, &t, err);
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT (SELECT count(*) FROM source_%s) - (SELECT count(*) FROM (SELECT DISTINCT %s FROM "
+				"source_%s)) AS n",
+				keys[i].table, keys[i].columns, keys[i].table),
+			NULL, 0, &t, err);
 		if (status == STATUS_OK && table_integer(&t, 0, "n") != 0)
-			status = error_set(err, STATUS_BAD_INPUT, "%lld of the rows of its table %s stand twice, by %s: assay writes each once",
+			status = error_set(err, STATUS_BAD_INPUT,
+				"%lld of the rows of its table %s stand twice, by %s: assay writes each once",
 				(long long)table_integer(&t, 0, "n"), keys[i].table, keys[i].words);
 	}
 	return status;
@@ -300,16 +345,21 @@ static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 // A file that is not one of assay's has none of its numbers, or names rows that it does not have.
 static enum status check(struct db *d, struct arena *a, struct error *err)
 {
-	static const char sql[] = "SELECT (SELECT count(*) FROM source_run WHERE id IS NULL OR id < 1) + (SELECT count(*) FROM source_cell WHERE id IS NULL) + (SELECT count(*) FROM source_event WHERE id IS NULL)"
-		" + (SELECT count(*) FROM source_cell WHERE run NOT IN (SELECT id FROM source_run)) + (SELECT count(*) FROM source_event WHERE cell IS NOT NULL AND cell NOT IN (SELECT id FROM source_cell))"
-		" + (SELECT count(*) FROM source_measurement WHERE event NOT IN (SELECT id FROM source_event)) + (SELECT count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event)) AS bad";
+	static const char sql[] =
+		"SELECT (SELECT count(*) FROM source_run WHERE id IS NULL OR id < 1) + (SELECT count(*) FROM source_cell WHERE "
+		"id IS NULL) + (SELECT count(*) FROM source_event WHERE id IS NULL)"
+		" + (SELECT count(*) FROM source_cell WHERE run NOT IN (SELECT id FROM source_run)) + (SELECT count(*) FROM "
+		"source_event WHERE cell IS NOT NULL AND cell NOT IN (SELECT id FROM source_cell))"
+		" + (SELECT count(*) FROM source_measurement WHERE event NOT IN (SELECT id FROM source_event)) + (SELECT "
+		"count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event)) AS bad";
 	struct table t;
 	enum status status = check_keys(d, a, err);
 
 	if (status == STATUS_OK)
 		status = db_query(d, a, sql, NULL, 0, &t, err);
 	if (status == STATUS_OK && table_integer(&t, 0, "bad") != 0)
-		status = error_set(err, STATUS_BAD_INPUT, "its rows do not belong together: they have no numbers, or name rows that are not there");
+		status = error_set(err, STATUS_BAD_INPUT,
+			"its rows do not belong together: they have no numbers, or name rows that are not there");
 	return status;
 }
 

@@ -132,7 +132,8 @@ static int boolean_of(const struct table *t, size_t row, const char *column)
 enum status store_comparison_list(struct store *s, size_t most, struct store_comparison **out, size_t *count, struct error *err)
 {
 	struct table t;
-	enum status st = store_query(s, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'comparison' AND schema_name = 'main'", &t, err);
+	enum status st = store_query(
+		s, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'comparison' AND schema_name = 'main'", &t, err);
 
 	*count = 0;
 	*out = NULL;

@@ -14,7 +14,9 @@
 
 enum status db_error(struct error *err, const char *what, const char *message)
 {
-	static const struct { const char *words; enum status status;
+	static const struct {
+		const char *words;
+		enum status status;
 	} known[] = {
 		{ "No space left on device", STATUS_NO_SPACE },
 		{ "Disk quota exceeded", STATUS_NO_SPACE },
@@ -27,9 +29,10 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		if (strstr(message, known[i].words) != NULL)
 			status = known[i].status;
 	}
-	if (status == STATUS_NO_MEMORY)      // DuckDB's words are a paragraph about settings, which are locked
+	if (status == STATUS_NO_MEMORY) // DuckDB's words are a paragraph about settings, which are locked
 		message = "the database takes more than " DB_MEMORY " of memory for it: ask for less at once";
-	return error_set(err, status, "%s%s%s", what, *what != '\0' ? ": " : "", message != NULL ? message : "DuckDB gave no reason");
+	return error_set(
+		err, status, "%s%s%s", what, *what != '\0' ? ": " : "", message != NULL ? message : "DuckDB gave no reason");
 }
 
 // Of a statement: what was stopped at a limit says which.
@@ -66,24 +69,47 @@ static void add_clean(struct text *out, const char *s)
 static const char *type_name(struct db *d, struct arena *a, duckdb_result *result, idx_t column)
 {
 	static const char *const names[] = {
-		[DUCKDB_TYPE_BOOLEAN] = "BOOLEAN", [DUCKDB_TYPE_TINYINT] = "TINYINT", [DUCKDB_TYPE_SMALLINT] = "SMALLINT",
-		[DUCKDB_TYPE_INTEGER] = "INTEGER", [DUCKDB_TYPE_BIGINT] = "BIGINT", [DUCKDB_TYPE_UTINYINT] = "UTINYINT",
-		[DUCKDB_TYPE_USMALLINT] = "USMALLINT", [DUCKDB_TYPE_UINTEGER] = "UINTEGER", [DUCKDB_TYPE_UBIGINT] = "UBIGINT",
-		[DUCKDB_TYPE_FLOAT] = "FLOAT", [DUCKDB_TYPE_DOUBLE] = "DOUBLE", [DUCKDB_TYPE_TIMESTAMP] = "TIMESTAMP",
-		[DUCKDB_TYPE_DATE] = "DATE", [DUCKDB_TYPE_TIME] = "TIME", [DUCKDB_TYPE_INTERVAL] = "INTERVAL",
-		[DUCKDB_TYPE_HUGEINT] = "HUGEINT", [DUCKDB_TYPE_UHUGEINT] = "UHUGEINT", [DUCKDB_TYPE_VARCHAR] = "VARCHAR",
-		[DUCKDB_TYPE_BLOB] = "BLOB", [DUCKDB_TYPE_DECIMAL] = "DECIMAL", [DUCKDB_TYPE_TIMESTAMP_S] = "TIMESTAMP_S",
-		[DUCKDB_TYPE_TIMESTAMP_MS] = "TIMESTAMP_MS", [DUCKDB_TYPE_TIMESTAMP_NS] = "TIMESTAMP_NS", [DUCKDB_TYPE_ENUM] = "ENUM",
-		[DUCKDB_TYPE_LIST] = "LIST", [DUCKDB_TYPE_STRUCT] = "STRUCT", [DUCKDB_TYPE_MAP] = "MAP", [DUCKDB_TYPE_ARRAY] = "ARRAY",
-		[DUCKDB_TYPE_UUID] = "UUID", [DUCKDB_TYPE_UNION] = "UNION", [DUCKDB_TYPE_BIT] = "BIT",
-		[DUCKDB_TYPE_TIME_TZ] = "TIME WITH TIME ZONE", [DUCKDB_TYPE_TIMESTAMP_TZ] = "TIMESTAMP WITH TIME ZONE",
+		[DUCKDB_TYPE_BOOLEAN] = "BOOLEAN",
+		[DUCKDB_TYPE_TINYINT] = "TINYINT",
+		[DUCKDB_TYPE_SMALLINT] = "SMALLINT",
+		[DUCKDB_TYPE_INTEGER] = "INTEGER",
+		[DUCKDB_TYPE_BIGINT] = "BIGINT",
+		[DUCKDB_TYPE_UTINYINT] = "UTINYINT",
+		[DUCKDB_TYPE_USMALLINT] = "USMALLINT",
+		[DUCKDB_TYPE_UINTEGER] = "UINTEGER",
+		[DUCKDB_TYPE_UBIGINT] = "UBIGINT",
+		[DUCKDB_TYPE_FLOAT] = "FLOAT",
+		[DUCKDB_TYPE_DOUBLE] = "DOUBLE",
+		[DUCKDB_TYPE_TIMESTAMP] = "TIMESTAMP",
+		[DUCKDB_TYPE_DATE] = "DATE",
+		[DUCKDB_TYPE_TIME] = "TIME",
+		[DUCKDB_TYPE_INTERVAL] = "INTERVAL",
+		[DUCKDB_TYPE_HUGEINT] = "HUGEINT",
+		[DUCKDB_TYPE_UHUGEINT] = "UHUGEINT",
+		[DUCKDB_TYPE_VARCHAR] = "VARCHAR",
+		[DUCKDB_TYPE_BLOB] = "BLOB",
+		[DUCKDB_TYPE_DECIMAL] = "DECIMAL",
+		[DUCKDB_TYPE_TIMESTAMP_S] = "TIMESTAMP_S",
+		[DUCKDB_TYPE_TIMESTAMP_MS] = "TIMESTAMP_MS",
+		[DUCKDB_TYPE_TIMESTAMP_NS] = "TIMESTAMP_NS",
+		[DUCKDB_TYPE_ENUM] = "ENUM",
+		[DUCKDB_TYPE_LIST] = "LIST",
+		[DUCKDB_TYPE_STRUCT] = "STRUCT",
+		[DUCKDB_TYPE_MAP] = "MAP",
+		[DUCKDB_TYPE_ARRAY] = "ARRAY",
+		[DUCKDB_TYPE_UUID] = "UUID",
+		[DUCKDB_TYPE_UNION] = "UNION",
+		[DUCKDB_TYPE_BIT] = "BIT",
+		[DUCKDB_TYPE_TIME_TZ] = "TIME WITH TIME ZONE",
+		[DUCKDB_TYPE_TIMESTAMP_TZ] = "TIMESTAMP WITH TIME ZONE",
 		[DUCKDB_TYPE_SQLNULL] = "\"NULL\"",
 	};
 	duckdb_type type = d->api->column_type(result, column);
 
 	if (type == DUCKDB_TYPE_DECIMAL) {
 		duckdb_logical_type logical = d->api->column_logical_type(result, column);
-		const char *name = arena_printf(a, "DECIMAL(%d,%d)", d->api->decimal_width(logical), d->api->decimal_scale(logical));
+		const char *name =
+			arena_printf(a, "DECIMAL(%d,%d)", d->api->decimal_width(logical), d->api->decimal_scale(logical));
 		d->api->destroy_logical_type(&logical);
 		return name;
 	}
@@ -114,9 +140,10 @@ static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t colum
 	}
 	text_add(&sql, ")");
 	status = db_exec(d, text_get(&sql), err);
-	if (status == STATUS_OK && api->appender_create_query(d->connection,
-		"INSERT INTO assay_as_text SELECT CAST(COLUMNS(*) AS VARCHAR) FROM appended_data", columns, types, NULL, names,
-		&appender) == DuckDBError)
+	if (status == STATUS_OK &&
+		api->appender_create_query(d->connection,
+			"INSERT INTO assay_as_text SELECT CAST(COLUMNS(*) AS VARCHAR) FROM appended_data", columns, types, NULL,
+			names, &appender) == DuckDBError)
 		status = db_error(err, "turning the result into text", api->appender_error(appender));
 	while (status == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
 		if (api->append_data_chunk(appender, chunk) == DuckDBError)
@@ -139,7 +166,7 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 {
 	const struct db_api *api = d->api;
 	size_t capacity = 0, columns = t->column_count;
-	const char **cells = NULL;           // grown by doubling; the final array goes to the arena
+	const char **cells = NULL; // grown by doubling; the final array goes to the arena
 	enum status status = STATUS_OK;
 	duckdb_data_chunk chunk;
 
@@ -149,7 +176,7 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 			capacity = 2 * (t->row_count + rows);
 			cells = realloc(cells, capacity * columns * sizeof *cells);
 			if (cells == NULL)
-				abort();             // as an arena does
+				abort(); // as an arena does
 		}
 		for (size_t c = 0; c < columns; c++) {
 			duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
@@ -162,7 +189,8 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 					continue;
 				}
 				uint32_t length = strings[r].value.inlined.length;
-				*cell = arena_strndup(a, length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
+				*cell = arena_strndup(a,
+					length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
 			}
 		}
 		t->row_count += rows;
@@ -176,7 +204,8 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 	return status;
 }
 
-static enum status bind(const struct db_api *api, duckdb_prepared_statement statement, const struct db_parameter *parameters, size_t count)
+static enum status bind(
+	const struct db_api *api, duckdb_prepared_statement statement, const struct db_parameter *parameters, size_t count)
 {
 	duckdb_state state = DuckDBSuccess;
 
@@ -193,9 +222,10 @@ static enum status bind(const struct db_api *api, duckdb_prepared_statement stat
 	return state == DuckDBSuccess ? STATUS_OK : STATUS_BAD_INPUT;
 }
 
-// All statements of the text, one after the other; the result of the last one that has one. (duckdb_query would give the first's.)
-static enum status execute(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, duckdb_result *out,
-	struct error *err)
+// All statements of the text, one after the other; the result of the last one that has one. (duckdb_query would give the
+// first's.)
+static enum status execute(
+	struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, duckdb_result *out, struct error *err)
 {
 	const struct db_api *api = d->api;
 	duckdb_extracted_statements statements = NULL;
@@ -224,11 +254,12 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 	struct table *out, struct error *err)
 {
 	const struct db_api *api = d->api;
-	duckdb_result result = { 0 }, text = { 0 };      // zeroed: destroying them is fine
+	duckdb_result result = { 0 }, text = { 0 }; // zeroed: destroying them is fine
 	struct table t = { 0 };
 	enum status status = execute(d, sql, parameters, count, &result, err);
 
-	if (status == STATUS_OK && result.internal_data != NULL && api->result_return_type(result) == DUCKDB_RESULT_TYPE_QUERY_RESULT) {
+	if (status == STATUS_OK && result.internal_data != NULL &&
+		api->result_return_type(result) == DUCKDB_RESULT_TYPE_QUERY_RESULT) {
 		t.column_count = (size_t)api->column_count(&result);
 		t.columns = ARENA_ARRAY(a, t.column_count, const char *);
 		t.types = ARENA_ARRAY(a, t.column_count, const char *);
@@ -274,7 +305,8 @@ static enum status names_of_columns(
 	else if (api->prepare_extracted_statement(d->connection, statements, 0, &statement) == DuckDBError)
 		status = statement_error(d, err, api->prepare_error(statement));
 	else if (api->prepared_statement_type(statement) != DUCKDB_STATEMENT_TYPE_SELECT)
-		status = error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and DuckDB finds another statement in it");
+		status = error_set(
+			err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and DuckDB finds another statement in it");
 	if (status == STATUS_OK) {
 		*count = (size_t)api->prepared_statement_column_count(statement);
 		*names = ARENA_ARRAY(a, *count + 1, const char *);
@@ -297,7 +329,7 @@ enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t mo
 	struct table t = { 0 };
 	const char **names = NULL;
 	size_t count = 0;
-	enum status status = select_look(d, a, sql, err);         // before anything binds it
+	enum status status = select_look(d, a, sql, err); // before anything binds it
 
 	if (status == STATUS_OK)
 		status = names_of_columns(d, a, sql, &names, &count, err);
@@ -397,7 +429,8 @@ enum status insert_one(struct db *d, const char *table, const struct db_value *v
 	return insert_end(&in, err);
 }
 
-enum status insert_columns(struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err)
+enum status insert_columns(
+	struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err)
 {
 	enum { MOST = 16 };
 	const struct db_api *api = d->api;

@@ -14,43 +14,51 @@
 
 #include "store/store.h"
 
-#define DB_MEMORY "1GiB"                 // of buffers, hash tables, sorted rows: DuckDB's own limit
+#define DB_MEMORY "1GiB" // of buffers, hash tables, sorted rows: DuckDB's own limit
 
-#define DB_FUNCTIONS(X)                                                                                                    \
-	X(library_version) X(create_config) X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect)  \
-	X(query) X(destroy_result) X(result_error) X(column_count) X(column_name) X(column_type) X(column_logical_type)    \
-	X(destroy_logical_type) X(decimal_width) X(decimal_scale) X(fetch_chunk) X(destroy_data_chunk)                     \
-	X(data_chunk_get_size) X(data_chunk_get_vector) X(vector_get_data) X(vector_get_validity) X(free)                  \
-	X(result_return_type) X(extract_statements) X(extract_statements_error) X(prepare_extracted_statement)              \
-	X(destroy_extracted) X(destroy_prepare) X(prepare_error) X(bind_varchar_length) X(bind_int64)                \
-	X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name) X(interrupt)  \
-	X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) X(appender_begin_row)       \
-	X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) X(append_null) X(append_bool)          \
-	X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) X(append_data_chunk)             \
-	X(create_logical_type) X(create_data_chunk) X(data_chunk_set_size) X(data_chunk_reset) X(vector_size)
+// clang-format off
+#define DB_FUNCTIONS(X) \
+	X(library_version) \
+	X(create_config) \
+	X(set_config) \
+	X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect) X(query) X(destroy_result) X(result_error) \
+		X(column_count) X(column_name) X(column_type) X(column_logical_type) X(destroy_logical_type) X(decimal_width) X( \
+			decimal_scale) X(fetch_chunk) X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector) \
+			X(vector_get_data) X(vector_get_validity) X(free) X(result_return_type) X(extract_statements) X( \
+				extract_statements_error) X(prepare_extracted_statement) X(destroy_extracted) X(destroy_prepare) \
+				X(prepare_error) X(bind_varchar_length) X(bind_int64) X(prepared_statement_type) X( \
+					prepared_statement_column_count) X(prepared_statement_column_name) X(interrupt) \
+					X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) \
+						X(appender_begin_row) X(appender_end_row) X(appender_close) X(appender_destroy) \
+							X(appender_error) X(append_null) X(append_bool) X(append_int64) \
+								X(append_double) X(append_timestamp) X(append_varchar_length) \
+									X(append_data_chunk) X(create_logical_type) \
+										X(create_data_chunk) X(data_chunk_set_size) \
+											X(data_chunk_reset) X(vector_size)
+// clang-format on
 
 // The functions, each with the type of duckdb.h's own prototype.
 struct db_api {
 #define X(name) __typeof__(&duckdb_##name) name;
 	DB_FUNCTIONS(X)
 #undef X
-	const char *library;                 // path it came from
+	const char *library; // path it came from
 };
 
-struct db {                              // all zero is closed
+struct db { // all zero is closed
 	const struct db_api *api;
 	duckdb_database database;
 	duckdb_connection connection;
-	struct db_watch *watch;              // db_watch.h
-	bool counted;                        // among those of opened.h
+	struct db_watch *watch; // db_watch.h
+	bool counted;           // among those of opened.h
 };
 
 struct db_opening {
-	const char *path;                    // NULL: a database in memory
+	const char *path; // NULL: a database in memory
 	bool write;
-	const char *source;                  // another DuckDB file, which is then attached as `source`, for reading; NULL: none
-	const char *const *files;            // files besides these that statements may read and write; ends with NULL; NULL: none
-	struct store_limits limits;          // of everything until db_close
+	const char *source;         // another DuckDB file, which is then attached as `source`, for reading; NULL: none
+	const char *const *files;   // files besides these that statements may read and write; ends with NULL; NULL: none
+	struct store_limits limits; // of everything until db_close
 };
 
 // Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.
@@ -64,13 +72,16 @@ enum status db_check_path(const char *path, struct error *err);
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);
 enum status db_exec(struct db *d, const char *sql, struct error *err);
 // The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.
-struct db_parameter { const char *text; int64_t integer; };          // text NULL: the integer
+struct db_parameter {
+	const char *text;
+	int64_t integer;
+}; // text NULL: the integer
 enum status db_query(struct db *d, struct arena *a, const char *sql, const struct db_parameter *parameters, size_t count,
 	struct table *out, struct error *err);
 // What a person typed: one SELECT, which changes nothing by itself and in what it calls. More than `most` rows is BAD_INPUT, as
 // is any other statement; nothing of such a one is executed.
 enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err);
-void db_close(struct db *d);             // rolls back what was not committed
+void db_close(struct db *d); // rolls back what was not committed
 
 // DuckDB's message as an error: a full disk, a limit of file sizes and too much memory are told apart from everything else.
 // Inside src/store.
@@ -83,13 +94,28 @@ struct db_value {
 	enum db_kind kind;
 	const char *text;
 	double real;
-	int64_t integer;                     // DB_TIME: microseconds since 1970 UTC
+	int64_t integer; // DB_TIME: microseconds since 1970 UTC
 };
-#define V_TEXT(name, value) { .column = name, .kind = DB_TEXT, .text = value }
-#define V_REAL(name, value) { .column = name, .kind = DB_REAL, .real = value }
-#define V_INTEGER(name, value) { .column = name, .kind = DB_INTEGER, .integer = value }
-#define V_BOOLEAN(name, value) { .column = name, .kind = DB_BOOLEAN, .integer = value }
-#define V_TIME(name, value) { .column = name, .kind = DB_TIME, .integer = value }
+#define V_TEXT(name, value) \
+	{ \
+		.column = name, .kind = DB_TEXT, .text = value \
+	}
+#define V_REAL(name, value) \
+	{ \
+		.column = name, .kind = DB_REAL, .real = value \
+	}
+#define V_INTEGER(name, value) \
+	{ \
+		.column = name, .kind = DB_INTEGER, .integer = value \
+	}
+#define V_BOOLEAN(name, value) \
+	{ \
+		.column = name, .kind = DB_BOOLEAN, .integer = value \
+	}
+#define V_TIME(name, value) \
+	{ \
+		.column = name, .kind = DB_TIME, .integer = value \
+	}
 
 // Rows into one table: the first row names the columns, the following ones have the same. The error is sticky and told
 // by insert_end, which must be called.
@@ -105,10 +131,16 @@ void insert_row(struct insert *in, const struct db_value *values, size_t count);
 enum status insert_end(struct insert *in, struct error *err);
 enum status insert_one(struct db *d, const char *table, const struct db_value *values, size_t count, struct error *err);
 
-// Rows of numbers, a column an array, in chunks: what is appended by the million. Real columns are `real`, the others `integer`; an
-// array of NULL is `constant` in every row. No value of a number is absent here.
-struct db_column { const char *name; const int64_t *integer; const double *real; int64_t constant; };
-enum status insert_columns(struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err);
+// Rows of numbers, a column an array, in chunks: what is appended by the million. Real columns are `real`, the others `integer`;
+// an array of NULL is `constant` in every row. No value of a number is absent here.
+struct db_column {
+	const char *name;
+	const int64_t *integer;
+	const double *real;
+	int64_t constant;
+};
+enum status insert_columns(
+	struct db *d, const char *table, const struct db_column *columns, size_t column_count, size_t rows, struct error *err);
 #define INSERT_ONE(d, table, values, err) insert_one((d), (table), (values), sizeof(values) / sizeof((values)[0]), (err))
 
 #endif

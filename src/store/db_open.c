@@ -27,10 +27,10 @@ static enum status load(struct arena *a, struct db_api *api, struct error *err)
 
 	if (library_open(a, "duckdb", "libduckdb.so*", &handle, &path, err) != STATUS_OK)
 		return error_prefix(err, "the database library");
-#define X(name)                                                                                                            \
-	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name);                                                 \
-	if (api->name == NULL)                                                                                             \
-		return error_set(err, STATUS_UNAVAILABLE, "%s has no duckdb_%s: assay needs DuckDB %d.%d.%d or newer", path,  \
+#define X(name) \
+	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name); \
+	if (api->name == NULL) \
+		return error_set(err, STATUS_UNAVAILABLE, "%s has no duckdb_%s: assay needs DuckDB %d.%d.%d or newer", path, \
 			#name, DUCKDB_API_VERSION_MAJOR, DUCKDB_API_VERSION_MINOR, DUCKDB_API_VERSION_PATCH);
 	DB_FUNCTIONS(X)
 #undef X
@@ -40,7 +40,7 @@ static enum status load(struct arena *a, struct db_api *api, struct error *err)
 
 enum status db_load(const struct db_api **out, struct error *err)
 {
-	static struct arena arena;           // of the process: never ends
+	static struct arena arena; // of the process: never ends
 	static struct db_api api;
 	static bool loaded;
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -69,10 +69,12 @@ static enum status check_name(const char *path, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "the name of the database is empty");
 	if (text_is(path, ":memory:"))
 		return error_set(err, STATUS_BAD_INPUT,
-			":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if it has that name)");
+			":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if "
+			"it has that name)");
 	if (n > 0 && path[n] == ':')
 		return error_set(err, STATUS_BAD_INPUT,
-			"%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and assay loads none (./%s if that is its name)",
+			"%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and "
+			"assay loads none (./%s if that is its name)",
 			path, (int)n, path, path);
 	return STATUS_OK;
 }
@@ -93,7 +95,7 @@ static enum status check_file(const char *path, struct error *err)
 
 	if (fd < 0 && errno == ENOENT)
 		return STATUS_OK;
-	if (fd < 0 && errno == ENXIO)        // a socket
+	if (fd < 0 && errno == ENXIO) // a socket
 		return error_set(err, STATUS_BAD_INPUT, "%s is no file; a database is a regular file", path);
 	if (fd < 0)
 		return error_errno(err, "%s", path);
@@ -119,7 +121,8 @@ static enum status check_log(const char *path, struct error *err)
 
 	text_addf(&log, "%s.wal", path);
 	if (lstat(text_get(&log), &st) == 0 && !S_ISREG(st.st_mode))
-		status = error_set(err, STATUS_BAD_INPUT, "%s is no regular file, and the log of %s belongs there", text_get(&log), path);
+		status = error_set(
+			err, STATUS_BAD_INPUT, "%s is no regular file, and the log of %s belongs there", text_get(&log), path);
 	text_done(&log);
 	return status;
 }
@@ -215,7 +218,8 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	if (status != STATUS_OK)
 		return status;
 	if (state == DuckDBError) {
-		*locked = message != NULL && (strstr(message, "Could not set lock") != NULL || strstr(message, "Conflicting lock") != NULL);
+		*locked = message != NULL &&
+			(strstr(message, "Could not set lock") != NULL || strstr(message, "Conflicting lock") != NULL);
 		status = db_error(err, how->path != NULL ? how->path : "a database in memory", message);
 		api->free(message);
 		return status;
@@ -235,8 +239,10 @@ static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void count_opened(const struct db_opening *how)
 {
-	const char *path = how->source != NULL ? how->source : how->path != NULL ? how->path
-		: how->files != NULL && how->files[0] != NULL ? how->files[0] : "a database in memory";
+	const char *path = how->source != NULL                ? how->source
+		: how->path != NULL                           ? how->path
+		: how->files != NULL && how->files[0] != NULL ? how->files[0]
+							      : "a database in memory";
 
 	pthread_mutex_lock(&opened_lock);
 	snprintf(opened_path, sizeof opened_path, "%s", path);

@@ -21,14 +21,14 @@ enum passed { WITHIN, TOO_LONG, TOO_MUCH };
 
 struct db_watch {
 	pthread_t thread;
-	pthread_mutex_t lock;                // of the following
+	pthread_mutex_t lock; // of the following
 	pthread_cond_t end;
 	struct store_limits limits;
 	void (*interrupt)(duckdb_connection);
-	duckdb_connection connection;        // NULL: none yet
+	duckdb_connection connection; // NULL: none yet
 	double begin_ms, passed_ms;
 	int64_t begin_bytes;
-	int statm;                           // descriptor, below 0: memory cannot be read
+	int statm; // descriptor, below 0: memory cannot be read
 	enum passed passed;
 	bool ending;
 };
@@ -117,7 +117,7 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 	sigset_t all, before;
 
 	if (w == NULL)
-		abort();                     // as an arena does
+		abort(); // as an arena does
 	w->limits = *limits;
 	if (!(w->limits.seconds > 0))
 		w->limits.seconds = DEFAULT_S;
@@ -130,7 +130,7 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->end, &attributes);
 	pthread_condattr_destroy(&attributes);
-	sigfillset(&all);                    // signals are the other threads'
+	sigfillset(&all); // signals are the other threads'
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int failed = pthread_create(&w->thread, NULL, watch, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -13,7 +13,9 @@
 enum status store_tables(struct store *s, struct table *out, struct error *err)
 {
 	enum status status = store_query(s,
-		"SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary AND NOT internal ORDER BY table_oid", out, err);
+		"SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary AND NOT internal ORDER BY "
+		"table_oid",
+		out, err);
 	size_t ours = 0;
 
 	for (size_t i = 0; status == STATUS_OK && i < out->row_count; i++) {
@@ -87,8 +89,12 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 enum status store_export(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
 {
-	static const struct { const char *name, *options; } formats[] = {
-		{ "parquet", "FORMAT parquet, COMPRESSION zstd" }, { "csv", "FORMAT csv, HEADER" }, { "json", "FORMAT json" },
+	static const struct {
+		const char *name, *options;
+	} formats[] = {
+		{ "parquet", "FORMAT parquet, COMPRESSION zstd" },
+		{ "csv", "FORMAT csv, HEADER" },
+		{ "json", "FORMAT json" },
 	};
 	const char *options = NULL, *slash = strrchr(path, '/');
 	struct text quoted = { 0 };
@@ -105,7 +111,8 @@ enum status store_export(
 	path = slash != NULL ? path : arena_printf(&s->arena, "./%s", path);
 	slash = strrchr(path, '/');
 	const char *beside = arena_printf(&s->arena, "%.*stmp_%s", (int)(slash + 1 - path), path, slash + 1);
-	status = transaction_begin_with(s, false, (struct db_opening){ .files = (const char *const[]){ path, beside, NULL } }, &d, err);
+	status = transaction_begin_with(
+		s, false, (struct db_opening){ .files = (const char *const[]){ path, beside, NULL } }, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = select_look_at_relation(&d, &s->arena, table, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of other tools as rows: which tool a file is from is seen in what it holds, units become ours, and every row is unjudged with a
-// `source`: assay measured and checked none of it. Formats, as those tools write them:
+// Results of other tools as rows: which tool a file is from is seen in what it holds, units become ours, and every row is
+// unjudged with a `source`: assay measured and checked none of it. Formats, as those tools write them:
 //     llama-bench           -o json, jsonl, csv: an object a test; avg_ns, samples_ns, n_prompt, n_gen, backends
 //     optimum-benchmark     benchmark.json: config and report; latencies in s, memory in MB of 10^6 bytes
 //     benchmark_app         benchmark_report.json or .csv of -report_type: sections of key and value, times in ms
@@ -94,11 +94,14 @@ static void take_statistics(struct arena *a, struct cell_result *r)
 }
 
 // A row of this tool, with what every one of them has. `platform` NULL: the tool does not say where it ran.
-static struct foreign_row *row_begin(struct foreign_result *out, size_t i, const char *model, const char *platform, const char *engine)
+static struct foreign_row *row_begin(
+	struct foreign_result *out, size_t i, const char *model, const char *platform, const char *engine)
 {
 	struct foreign_row *f = &out->rows[i];
 
-	f->cell = (struct cell){ .model = model, .path = "", .platform = platform != NULL ? platform : "unknown", .device = "", .options = "" };
+	f->cell = (struct cell){
+		.model = model, .path = "", .platform = platform != NULL ? platform : "unknown", .device = "", .options = ""
+	};
 	f->result = (struct cell_result){ .verdict = VERDICT_UNJUDGED };
 	row_init(&f->result.row);
 	struct row *r = &f->result.row;
@@ -121,7 +124,9 @@ static enum status unlike(struct error *err, const char *path, const char *what)
 
 static const char *llama_platform(const char *backends)
 {
-	static const struct { const char *begin, *platform; } known[] = { { "CUDA", "cuda" }, { "ROCm", "rocm" }, { "HIP", "rocm" }, { "Metal", "mps" }, { "MTL", "mps" } };
+	static const struct {
+		const char *begin, *platform;
+	} known[] = { { "CUDA", "cuda" }, { "ROCm", "rocm" }, { "HIP", "rocm" }, { "Metal", "mps" }, { "MTL", "mps" } };
 
 	for (size_t i = 0; backends != NULL && i < sizeof known / sizeof known[0]; i++) {
 		if (text_starts(backends, known[i].begin))
@@ -161,7 +166,7 @@ static void make_room(struct foreign_result *out, size_t count)
 {
 	struct foreign_row *more;
 
-	if ((count & (count - 1)) != 0)              // there is room up to the next power of two
+	if ((count & (count - 1)) != 0) // there is room up to the next power of two
 		return;
 	more = ARENA_ARRAY(&out->arena, count > 0 ? 2 * count : 1, struct foreign_row);
 	if (count > 0)
@@ -180,17 +185,23 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 	out->machine_cpu = text_of(a, json_array_get(tests, 0), "cpu_info");
 	if (json_array_size(tests) > RESULTS_MOST)
 		return unlike(err, path,
-			arena_printf(a, "%zu results of llama-bench; at most %d are imported from one file", json_array_size(tests), RESULTS_MOST));
-	json_array_foreach(tests, i, t) {
-		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends"), *platform = llama_ran_on(a, t);
+			arena_printf(a, "%zu results of llama-bench; at most %d are imported from one file",
+				json_array_size(tests), RESULTS_MOST));
+	json_array_foreach(tests, i, t)
+	{
+		const char *model = text_of(a, t, "model_filename"), *backends = text_of(a, t, "backends"),
+			   *platform = llama_ran_on(a, t);
 		double avg_ns = number_of(t, "avg_ns");
 		int64_t prompt = integer_of(t, "n_prompt"), generated = integer_of(t, "n_gen");
 		if (model == NULL || !(avg_ns > 0) || prompt == ROW_NONE || generated == ROW_NONE)
-			return unlike(err, path, arena_printf(a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
+			return unlike(err, path,
+				arena_printf(
+					a, "test %zu of llama-bench lacks model_filename, avg_ns, n_prompt or n_gen", i + 1));
 		if (contradicts(number_of(t, "avg_ts"), avg_ns, prompt + generated))
 			return unlike(err, path,
 				arena_printf(a,
-					"test %zu of llama-bench contradicts itself: avg_ts says %.4g tokens a second, avg_ns %.4g",
+					"test %zu of llama-bench contradicts itself: avg_ts says %.4g tokens a second, avg_ns "
+					"%.4g",
 					i + 1, number_of(t, "avg_ts"), 1e9 * (double)(prompt + generated) / avg_ns));
 		make_room(out, i);
 		struct foreign_row *f = row_begin(out, i, model, platform, "llama.cpp");
@@ -199,7 +210,7 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench has a sample that is no time", i + 1));
 		take_statistics(a, &f->result);
 		if (isnan(r->latency_ms))
-			r->latency_ms = avg_ns / 1e6;        // CSV has the mean alone
+			r->latency_ms = avg_ns / 1e6; // CSV has the mean alone
 		r->model_type = text_of(a, t, "model_type");
 		r->device_description = text_of(a, t, text_is(platform, "cpu") ? "cpu_info" : "gpu_info");
 		r->precision = llama_quantisation(a, r->model_type);
@@ -219,7 +230,8 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		r->started_at = text_of(a, t, "test_time");
 		f->cell.batch = 1;
 		f->cell.sequence = generated == 0 ? prompt : 0;
-		f->cell.options = arena_printf(a, "p%lld n%lld %s", (long long)prompt, (long long)generated, backends != NULL ? backends : "");
+		f->cell.options = arena_printf(
+			a, "p%lld n%lld %s", (long long)prompt, (long long)generated, backends != NULL ? backends : "");
 		out->count = i + 1;
 	}
 	return STATUS_OK;
@@ -235,18 +247,24 @@ static double seconds_of(const json_t *measurements, const char *key)
 static enum status read_optimum(struct foreign_result *out, const char *path, const json_t *file, struct error *err)
 {
 	struct arena *a = &out->arena;
-	const json_t *config = json_object_get(file, "config"), *report = json_object_get(file, "report"), *backend = json_object_get(config, "backend"),
-		*scenario = json_object_get(config, "scenario"), *shapes = json_object_get(scenario, "input_shapes"), *environment = json_object_get(config, "environment");
-	const json_t *forward = json_object_get(report, "forward"), *prefill = json_object_get(report, "prefill"), *decode = json_object_get(report, "decode"),
-		*load = json_object_get(report, "load_model") ? json_object_get(report, "load_model") : json_object_get(report, "load");
+	const json_t *config = json_object_get(file, "config"), *report = json_object_get(file, "report"),
+		     *backend = json_object_get(config, "backend"), *scenario = json_object_get(config, "scenario"),
+		     *shapes = json_object_get(scenario, "input_shapes"), *environment = json_object_get(config, "environment");
+	const json_t *forward = json_object_get(report, "forward"), *prefill = json_object_get(report, "prefill"),
+		     *decode = json_object_get(report, "decode"),
+		     *load = json_object_get(report, "load_model") ? json_object_get(report, "load_model")
+								   : json_object_get(report, "load");
 	const json_t *main = forward != NULL ? forward : prefill != NULL ? prefill : json_object_get(report, "call");
 	const json_t *latency = json_object_get(main, "latency"), *memory = json_object_get(main, "memory");
-	const char *model = text_of(a, backend, "model"), *device = text_of(a, backend, "device"), *name = text_of(a, backend, "name");
+	const char *model = text_of(a, backend, "model"), *device = text_of(a, backend, "device"),
+		   *name = text_of(a, backend, "name");
 
 	out->tool = "optimum-benchmark";
 	out->version = text_of(a, environment, "optimum_benchmark_version");
 	if (config == NULL || model == NULL)
-		return unlike(err, path, "a report of optimum-benchmark without its configuration: nothing says which model it was; import benchmark.json, which has both");
+		return unlike(err, path,
+			"a report of optimum-benchmark without its configuration: nothing says which model it was; import "
+			"benchmark.json, which has both");
 	if (!json_is_object(latency) || !text_is(json_string_value(json_object_get(latency, "unit")), "s"))
 		return unlike(err, path, "optimum-benchmark's report has no latency in s of forward, prefill or call");
 	out->machine_cpu = text_of(a, environment, "cpu");
@@ -276,7 +294,7 @@ static enum status read_optimum(struct foreign_result *out, const char *path, co
 	if (prefill != NULL) {
 		r->task = "generate";
 		r->prefill_ms = seconds_of(prefill, "p50");
-		r->prompt_tokens = r->sequence;      // the row's times are those of the prompt, so it has no new tokens
+		r->prompt_tokens = r->sequence; // the row's times are those of the prompt, so it has no new tokens
 		r->tokens_per_s = number_of(json_object_get(decode, "throughput"), "value");
 	}
 	f->cell.batch = r->batch != ROW_NONE ? r->batch : 0;
@@ -290,17 +308,25 @@ static enum status read_optimum(struct foreign_result *out, const char *path, co
 static enum status read_benchmark_app(struct foreign_result *out, const char *path, const json_t *file, struct error *err)
 {
 	struct arena *a = &out->arena;
-	const json_t *options = json_object_get(file, "cmd_options"), *setup = json_object_get(file, "configuration_setup"), *results = json_object_get(file, "execution_results");
-	const char *model = text_of(a, options, "-m") ? text_of(a, options, "-m") : text_of(a, options, "m") ? text_of(a, options, "m") : text_of(a, setup, "topology");
-	const char *device = text_of(a, setup, "target device") ? text_of(a, setup, "target device") : text_of(a, setup, "target_device");
+	const json_t *options = json_object_get(file, "cmd_options"), *setup = json_object_get(file, "configuration_setup"),
+		     *results = json_object_get(file, "execution_results");
+	const char *model = text_of(a, options, "-m") ? text_of(a, options, "-m")
+		: text_of(a, options, "m")            ? text_of(a, options, "m")
+						      : text_of(a, setup, "topology");
+	const char *device =
+		text_of(a, setup, "target device") ? text_of(a, setup, "target device") : text_of(a, setup, "target_device");
 
 	out->tool = "benchmark_app";
 	if (json_object_get(results, "error") != NULL)
-		return unlike(err, path, arena_printf(a, "benchmark_app ended with an error, so there is no result: %s", text_of(a, results, "error")));
+		return unlike(err, path,
+			arena_printf(
+				a, "benchmark_app ended with an error, so there is no result: %s", text_of(a, results, "error")));
 	double median = number_of_any(results, "latency (ms)", "Median latency (ms)", "latency_median");
 	double percentile = number_of_any(results, "Percentile boundary", "Percentile boundary", "percentile_boundary");
 	if (model == NULL || !(median > 0) || (!isnan(percentile) && percentile < 50) || percentile > 50)
-		return unlike(err, path, "benchmark_app's report has no model or no median latency (-report_type no_counters writes both; a percentile other than 50 is not taken)");
+		return unlike(err, path,
+			"benchmark_app's report has no model or no median latency (-report_type no_counters writes both; a "
+			"percentile other than 50 is not taken)");
 	out->count = 1;
 	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
 	struct foreign_row *f = row_begin(out, 0, model, "openvino", "openvino");
@@ -312,8 +338,11 @@ static enum status read_benchmark_app(struct foreign_result *out, const char *pa
 	r->throughput_per_s = number_of(results, "throughput");
 	r->load_ms = number_of_any(results, "compile model time (ms)", "compile model time (ms)", "compile_model_time");
 	r->first_ms = number_of_any(results, "first inference time (ms)", "first inference time (ms)", "first_inference_time");
-	r->samples = integer_of(results, "total number of iterations") != ROW_NONE ? integer_of(results, "total number of iterations") : integer_of(results, "iterations_num");
-	r->batch = integer_of(setup, "batch size") != ROW_NONE ? integer_of(setup, "batch size") : integer_of(setup, "batch_size");
+	r->samples = integer_of(results, "total number of iterations") != ROW_NONE
+		? integer_of(results, "total number of iterations")
+		: integer_of(results, "iterations_num");
+	r->batch =
+		integer_of(setup, "batch size") != ROW_NONE ? integer_of(setup, "batch size") : integer_of(setup, "batch_size");
 	f->cell.batch = r->batch != ROW_NONE ? r->batch : 0;
 	f->cell.device = device != NULL ? device : "";
 	return STATUS_OK;
@@ -322,8 +351,12 @@ static enum status read_benchmark_app(struct foreign_result *out, const char *pa
 // Sections of "key;value" lines, as the JSON report has them.
 static json_t *benchmark_app_csv(struct arena *a, const char *text)
 {
-	static const struct { const char *title, *key; } sections[] = {
-		{ "Command line parameters", "cmd_options" }, { "Configuration setup", "configuration_setup" }, { "Execution results", "execution_results" },
+	static const struct {
+		const char *title, *key;
+	} sections[] = {
+		{ "Command line parameters", "cmd_options" },
+		{ "Configuration setup", "configuration_setup" },
+		{ "Execution results", "execution_results" },
 	};
 	json_t *out = json_object(), *section = NULL;
 
@@ -336,7 +369,8 @@ static json_t *benchmark_app_csv(struct arena *a, const char *text)
 			}
 		}
 		if (section != NULL && split < n)
-			json_object_set_new(section, arena_strndup(a, p, split), json_string(arena_strndup(a, p + split + 1, n - split - 1)));
+			json_object_set_new(
+				section, arena_strndup(a, p, split), json_string(arena_strndup(a, p + split + 1, n - split - 1)));
 		p += n + (p[n] != '\0');
 	}
 	return out;
@@ -391,7 +425,11 @@ static enum status read_perf_test_file(struct foreign_result *out, const char *p
 	for (size_t i = 0; i < t->row_count; i++) {
 		double s = table_real(t, i, "s");
 		if (!text_is(table_get(t, i, "model"), f->cell.model) || !(s > 0))
-			return unlike(err, path, arena_printf(a, "line %zu is of another model or has no time: one result file of onnxruntime_perf_test is one model's", i + 1));
+			return unlike(err, path,
+				arena_printf(a,
+					"line %zu is of another model or has no time: one result file of onnxruntime_perf_test "
+					"is one model's",
+					i + 1));
 		f->result.sample_ms[n++] = 1e3 * s;
 	}
 	f->result.sample_count = n;
@@ -415,8 +453,9 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 		lines += ends && p[1] != '\0';
 	}
 	if (lines > lines_most)
-		return error_set(err, STATUS_BAD_INPUT, "%s: %zu lines; at most %zu are imported from one file", path, lines, lines_most);
-	if (cells > CELLS_MOST || columns > CELLS_MOST / lines)              // a short line is as wide as the first
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: %zu lines; at most %zu are imported from one file", path, lines, lines_most);
+	if (cells > CELLS_MOST || columns > CELLS_MOST / lines) // a short line is as wide as the first
 		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d cells; no result of a tool that is known has so many",
 			path, CELLS_MOST);
 	return STATUS_OK;
@@ -426,12 +465,17 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 
 static enum status read_csv(struct foreign_result *out, const char *path, const char *text, struct error *err)
 {
-	// Only lines that the tool writes are taken, and of them the columns that read_llama looks at; the name of the file is a parameter.
-	static const char llama[] =
-		"SELECT COLUMNS('^(build_commit|build_number|cpu_info|gpu_info|backends|model_filename|model_type|model_size|n_threads|n_gpu_layers"
-		"|n_prompt|n_gen|test_time|avg_ns|avg_ts)$') FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
-	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, header = false, all_varchar = true, auto_detect = false,"
-		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': 'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
+	// Only lines that the tool writes are taken, and of them the columns that read_llama looks at; the name of the file is a
+	// parameter.
+	static const char llama[] = "SELECT "
+				    "COLUMNS('^(build_commit|build_number|cpu_info|gpu_info|backends|model_filename|model_type|"
+				    "model_size|n_threads|n_gpu_layers"
+				    "|n_prompt|n_gen|test_time|avg_ns|avg_ts)$') FROM read_csv(?, header = true, all_varchar = "
+				    "true, delim = ',', quote = '\"', escape = '\"')";
+	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, "
+				   "header = false, all_varchar = true, auto_detect = false,"
+				   " delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': "
+				   "'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
 	bool is_llama = text_starts(text, "build_commit,");
 	const struct db_api *api = NULL;
 	struct db d = { 0 };
@@ -497,7 +541,9 @@ static enum status read_json(struct foreign_result *out, const char *path, const
 	const json_t *first = json_is_array(v) ? json_array_get(v, 0) : v;
 	if (json_is_object(v) && json_object_get(v, "execution_results") != NULL)
 		status = read_benchmark_app(out, path, v, err);
-	else if (json_is_object(v) && (json_object_get(v, "report") != NULL || json_object_get(v, "forward") != NULL || json_object_get(v, "prefill") != NULL))
+	else if (json_is_object(v) &&
+		(json_object_get(v, "report") != NULL || json_object_get(v, "forward") != NULL ||
+			json_object_get(v, "prefill") != NULL))
 		status = read_optimum(out, path, v, err);
 	else if (json_object_get(first, "avg_ns") != NULL && json_object_get(first, "n_prompt") != NULL) {
 		json_t *tests = json_is_array(v) ? json_incref(v) : json_pack("[O]", v);
@@ -520,7 +566,8 @@ static const char *number_that_cannot_be(struct arena *a, const char *name, doub
 
 static const char *count_that_cannot_be(struct arena *a, const char *name, int64_t n, int64_t least, int64_t most)
 {
-	return n != ROW_NONE && (n < least || n > most) ? arena_printf(a, "%s is %lld, which cannot be", name, (long long)n) : NULL;
+	return n != ROW_NONE && (n < least || n > most) ? arena_printf(a, "%s is %lld, which cannot be", name, (long long)n)
+							: NULL;
 }
 
 // Times from a nanosecond to four months in ms, rates up to 1e12 a second, memory up to an exbibyte.
@@ -579,7 +626,8 @@ enum status foreign_read(struct foreign_result *out, const char *path, struct er
 		const char *begin = text + strspn(text, " \t\r\n");
 		if (*begin == '{' || *begin == '[') {
 			status = read_json(out, path, begin, nbytes - (size_t)(begin - text), err);
-		} else if (strstr(text, "Command line parameters") == begin || strstr(text, "Configuration setup") == begin || strstr(text, "Execution results") == begin) {
+		} else if (strstr(text, "Command line parameters") == begin || strstr(text, "Configuration setup") == begin ||
+			strstr(text, "Execution results") == begin) {
 			if ((status = check_lines(path, text, LINES_MOST, err)) == STATUS_OK) {
 				json_t *v = benchmark_app_csv(&out->arena, text);
 				status = read_benchmark_app(out, path, v, err);

@@ -74,13 +74,14 @@ static enum status look_at_table(const struct table *t, size_t i, struct error *
 	const char *name = table_get(t, i, "name"), *sql = table_get(t, i, "sql"), *odd = sql != NULL ? first_odd(sql) : "";
 
 	if (odd != NULL) {
-		const char *behind = behind_name(odd);               // a quoted name may have commas
+		const char *behind = behind_name(odd); // a quoted name may have commas
 		int length = (int)((behind != NULL ? behind - odd : 0) + (ptrdiff_t)strcspn(behind != NULL ? behind : odd, ",;"));
 		return error_set(err, STATUS_BAD_INPUT,
 			"its table %s is not one that assay makes, which have plain columns only: %.*s", name, length, odd);
 	}
 	if (!text_is(table_get(t, i, "indexes"), "0"))
-		return error_set(err, STATUS_BAD_INPUT, "its table %s has an index, and assay makes none: DROP INDEX takes it away", name);
+		return error_set(
+			err, STATUS_BAD_INPUT, "its table %s has an index, and assay makes none: DROP INDEX takes it away", name);
 	return STATUS_OK;
 }
 
@@ -99,7 +100,7 @@ static enum status look_at_tables(struct db *d, struct arena *a, struct error *e
 		const char *name = table_get(&t, i, "name");
 		if (schema_has_table(name))
 			status = look_at_table(&t, i, err);
-		else if (is_assays && schema_has_view(name))                 // a file of the original system has tables of these names
+		else if (is_assays && schema_has_view(name)) // a file of the original system has tables of these names
 			status = error_set(err, STATUS_BAD_INPUT, "its %s is a table, and assay makes a view of that name", name);
 	}
 	return status;
@@ -123,12 +124,15 @@ static enum status look_at_views(struct db *d, struct arena *a, struct error *er
 static enum status look_at_macros(struct db *d, struct arena *a, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a, "SELECT function_name AS name FROM system.main.duckdb_functions()"
-		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1", NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		"SELECT function_name AS name FROM system.main.duckdb_functions()"
+		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1",
+		NULL, 0, &t, err);
 
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT,
-			"it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO takes it away",
+			"it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO "
+			"takes it away",
 			t.cells[0]);
 	return status;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a database may bring along. DuckDB keeps macros, defaults, generated columns and checks in the file and computes them in
-// the program that opens it, and a macro called `round` stands in for the function in every statement. assay's own files have tables with
-// plain columns and views, and so has every file that it works with: what bears a name of assay's is what assay makes, and there
-// are no macros.
+// the program that opens it, and a macro called `round` stands in for the function in every statement. assay's own files have
+// tables with plain columns and views, and so has every file that it works with: what bears a name of assay's is what assay
+// makes, and there are no macros.
 #ifndef ASSAY_STORE_GUARD_H
 #define ASSAY_STORE_GUARD_H
 

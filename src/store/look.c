@@ -58,15 +58,20 @@ enum status store_row(struct store *s, struct arena *a, int64_t row, struct row 
 // time is no hardware's, and the null engine's none at all: those are held against their like only. What a foreign tool measured
 // answers no question of assay's, and a time of outputs that nothing judged is no reference.
 static const char same_question[] =
-	"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r ON r.id = ?"
+	"SELECT o.id AS id, o.latency_ms AS latency_ms, strftime(o.finished_at, '%Y-%m-%d') AS day FROM result o JOIN result r "
+	"ON r.id = ?"
 	" JOIN cell oc ON oc.id = o.id JOIN cell rc ON rc.id = r.id"
-	" WHERE o.id < r.id AND o.state = 'finished' AND " ROW_RIGHT_SQL("o.") " AND o.latency_ms > 0 AND o.fallback_of IS NULL"
-	" AND o.requested = ? AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
-	" AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT COALESCE(o.emulated, FALSE))"
-	" AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND COALESCE(o.prompt_tokens, 0) = ?"
-	" AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND COALESCE(o.scenario, '') = ?"
-	" AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)"
-	" AND (COALESCE(o.model_sha256, '') IN ('', ?) OR ? = '')";
+	" WHERE o.id < r.id AND o.state = 'finished' AND " ROW_RIGHT_SQL(
+		"o.") " AND o.latency_ms > 0 AND o.fallback_of IS NULL"
+		      " AND o.requested = ? AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
+		      " AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT "
+		      "COALESCE(o.emulated, FALSE))"
+		      " AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND "
+		      "COALESCE(o.prompt_tokens, 0) = ?"
+		      " AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND "
+		      "COALESCE(o.scenario, '') = ?"
+		      " AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)"
+		      " AND (COALESCE(o.model_sha256, '') IN ('', ?) OR ? = '')";
 enum { SAME_QUESTION = 16, PARAMETERS_MOST = 20 };
 
 static const char *given(const char *text)
@@ -82,19 +87,29 @@ static int64_t counted(int64_t n)
 static void ask_same(struct db_parameter *p, struct arena *a, const struct row *like)
 {
 	const struct db_parameter same[SAME_QUESTION] = {
-		{ .integer = like->row }, { .text = given(like->requested) }, { .text = given(like->model) }, { .text = given(like->engine) },
-		{ .text = given(like->weights) }, { .integer = counted(like->layers) }, { .integer = counted(like->sequence) },
-		{ .integer = counted(like->prompt_tokens) }, { .integer = counted(like->new_tokens) }, { .integer = counted(like->threads) },
-		{ .integer = counted(like->image_size) }, { .text = given(like->scenario) }, { .integer = counted(like->streams) },
+		{ .integer = like->row },
+		{ .text = given(like->requested) },
+		{ .text = given(like->model) },
+		{ .text = given(like->engine) },
+		{ .text = given(like->weights) },
+		{ .integer = counted(like->layers) },
+		{ .integer = counted(like->sequence) },
+		{ .integer = counted(like->prompt_tokens) },
+		{ .integer = counted(like->new_tokens) },
+		{ .integer = counted(like->threads) },
+		{ .integer = counted(like->image_size) },
+		{ .text = given(like->scenario) },
+		{ .integer = counted(like->streams) },
 		{ .text = arena_printf(a, "%.17g", like->rate_per_s > 0 ? like->rate_per_s : 0.0) },
-		{ .text = given(like->model_sha256) }, { .text = given(like->model_sha256) },
+		{ .text = given(like->model_sha256) },
+		{ .text = given(like->model_sha256) },
 	};
 
 	memcpy(p, same, sizeof same);
 }
 
-static enum status last_of(struct store *s, struct arena *a, const char *more, const struct db_parameter *p, size_t count, struct store_measured *out,
-	struct error *err)
+static enum status last_of(struct store *s, struct arena *a, const char *more, const struct db_parameter *p, size_t count,
+	struct store_measured *out, struct error *err)
 {
 	struct table t = { 0 };
 	struct db d = { 0 };
@@ -106,11 +121,13 @@ static enum status last_of(struct store *s, struct arena *a, const char *more, c
 	status = db_query(&d, a, arena_printf(a, "%s%s ORDER BY o.id DESC LIMIT 1", same_question, more), p, count, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK && t.row_count > 0)
-		*out = (struct store_measured){ table_integer(&t, 0, "id"), table_real(&t, 0, "latency_ms"), table_get(&t, 0, "day") };
+		*out = (struct store_measured){ table_integer(&t, 0, "id"), table_real(&t, 0, "latency_ms"),
+			table_get(&t, 0, "day") };
 	return status;
 }
 
-enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+enum status store_last_measured(
+	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
 {
 	struct db_parameter what[PARAMETERS_MOST];
 
@@ -118,15 +135,19 @@ enum status store_last_measured(struct store *s, struct arena *a, const struct r
 	what[SAME_QUESTION] = (struct db_parameter){ .text = given(like->weights_dtype) };
 	what[SAME_QUESTION + 1] = (struct db_parameter){ .text = given(like->compute_dtype) };
 	what[SAME_QUESTION + 2] = (struct db_parameter){ .text = given(like->precision) };
-	return last_of(s, a, " AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ? AND COALESCE(o.precision, '') = ?", what,
-		SAME_QUESTION + 3, out, err);
+	return last_of(s, a,
+		" AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ? AND COALESCE(o.precision, '') = ?",
+		what, SAME_QUESTION + 3, out, err);
 }
 
-static const char float32_alike[] = " AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') IN ('f32', 'none')"
-	" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '')"
+static const char float32_alike[] =
+	" AND COALESCE(o.precision, 'stored') IN ('stored', 'float32') AND COALESCE(o.compute_dtype, '') IN ('f32', 'none')"
+	" AND COALESCE(oc.device, '') = COALESCE(rc.device, '') AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, "
+	"'')"
 	" AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes";
 
-enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
+enum status store_last_float32(
+	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
 {
 	struct db_parameter what[PARAMETERS_MOST];
 
@@ -150,10 +171,13 @@ static struct compare_process *take_processes(const struct table *t, struct aren
 	return out;
 }
 
-enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32, struct compare_process **out, size_t *count, struct error *err)
+enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32,
+	struct compare_process **out, size_t *count, struct error *err)
 {
-	static const char same_precision[] = " AND COALESCE(o.precision, '') = ? AND COALESCE(oc.device, '') = COALESCE(rc.device, '')"
-		" AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '') AND oc.static_shapes IS NOT DISTINCT FROM rc.static_shapes";
+	static const char same_precision[] =
+		" AND COALESCE(o.precision, '') = ? AND COALESCE(oc.device, '') = COALESCE(rc.device, '')"
+		" AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '') AND oc.static_shapes IS NOT DISTINCT FROM "
+		"rc.static_shapes";
 	struct db_parameter what[PARAMETERS_MOST];
 	size_t n = SAME_QUESTION;
 	struct table t = { 0 };
@@ -167,9 +191,13 @@ enum status store_processes(struct store *s, struct arena *a, const struct row *
 	if (!in_float32)
 		what[n++] = (struct db_parameter){ .text = given(like->precision) };
 	what[n++] = (struct db_parameter){ .text = given(like->engine_version) };
-	status = db_query(&d, a, arena_printf(a, "SELECT s.cell, s.ms FROM sample s JOIN (%s%s AND COALESCE(o.engine_version, '') = ? ORDER BY o.id DESC LIMIT %d) q ON q.id = s.cell"
-		" WHERE s.ms > 0 QUALIFY s.event = max(s.event) OVER (PARTITION BY s.cell) ORDER BY s.cell, s.number", same_question,
-		in_float32 ? float32_alike : same_precision, STORE_PROCESSES_MOST), what, n, &t, err);
+	status = db_query(&d, a,
+		arena_printf(a,
+			"SELECT s.cell, s.ms FROM sample s JOIN (%s%s AND COALESCE(o.engine_version, '') = ? ORDER BY o.id DESC "
+			"LIMIT %d) q ON q.id = s.cell"
+			" WHERE s.ms > 0 QUALIFY s.event = max(s.event) OVER (PARTITION BY s.cell) ORDER BY s.cell, s.number",
+			same_question, in_float32 ? float32_alike : same_precision, STORE_PROCESSES_MOST),
+		what, n, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK)
 		*out = take_processes(&t, a, count);

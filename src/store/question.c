@@ -12,7 +12,7 @@
 
 static json_t *put_TEXT(const char *text)
 {
-	json_t *v = text ? json_string(text) : NULL;         // NULL for what is no UTF-8, too
+	json_t *v = text ? json_string(text) : NULL; // NULL for what is no UTF-8, too
 
 	return v ? v : json_null();
 }
@@ -52,7 +52,8 @@ static const char *own_options(const struct cell *c)
 	const struct route *r = p ? platform_route(p, c->device) : NULL;
 	size_t n = r && r->options ? strlen(r->options) : 0;
 
-	if (!c->options || !*c->options || strncmp(c->options, r && r->options ? r->options : "", n) != 0 || (n && c->options[n] && c->options[n] != ','))
+	if (!c->options || !*c->options || strncmp(c->options, r && r->options ? r->options : "", n) != 0 ||
+		(n && c->options[n] && c->options[n] != ','))
 		return c->options && *c->options ? c->options : NULL;
 	return c->options[n] == ',' && n ? c->options + n + 1 : c->options[n] ? c->options + n : NULL;
 }
@@ -119,12 +120,22 @@ static void rebuild(struct store_question *q, const struct table *t, size_t i)
 	q->is_rebuilt = true;
 	q->missing = "precision, threads, scenario, generation lengths, --dynamic, --no-fallback, --force";
 	q->cell = (struct cell){
-		.model = table_get(t, i, "model"), .path = table_get(t, i, "path"), .revision = table_get(t, i, "revision"),
-		.platform = table_get(t, i, "requested"), .device = table_get(t, i, "device"), .options = table_get(t, i, "asked_options"),
-		.batch = integer_or_0(t, i, "batch"), .sequence = integer_or_0(t, i, "sequence"), .runs = integer_or_0(t, i, "runs"),
-		.layers = integer_or_0(t, i, "layers"), .seed = (uint64_t)integer_or_0(t, i, "seed"), .synthetic = table_boolean(t, i, "synthetic") == 1,
-		.is_static = table_boolean(t, i, "static_shapes") == 1, .timeout_s = isnan(timeout) ? 0 : timeout,
-		.memory_bytes = integer_or_0(t, i, "memory_limit_bytes"), .golden = table_get(t, i, "golden"),
+		.model = table_get(t, i, "model"),
+		.path = table_get(t, i, "path"),
+		.revision = table_get(t, i, "revision"),
+		.platform = table_get(t, i, "requested"),
+		.device = table_get(t, i, "device"),
+		.options = table_get(t, i, "asked_options"),
+		.batch = integer_or_0(t, i, "batch"),
+		.sequence = integer_or_0(t, i, "sequence"),
+		.runs = integer_or_0(t, i, "runs"),
+		.layers = integer_or_0(t, i, "layers"),
+		.seed = (uint64_t)integer_or_0(t, i, "seed"),
+		.synthetic = table_boolean(t, i, "synthetic") == 1,
+		.is_static = table_boolean(t, i, "static_shapes") == 1,
+		.timeout_s = isnan(timeout) ? 0 : timeout,
+		.memory_bytes = integer_or_0(t, i, "memory_limit_bytes"),
+		.golden = table_get(t, i, "golden"),
 	};
 }
 
@@ -138,7 +149,8 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 
 		if (!json_is_object(object)) {
 			json_decref(object);
-			return error_set(err, STATUS_BAD_INPUT, "row %s: its column `question` is no JSON object", table_get(t, i, "id"));
+			return error_set(
+				err, STATUS_BAD_INPUT, "row %s: its column `question` is no JSON object", table_get(t, i, "id"));
 		}
 #define X(kind, name) out->cell.name = take_##kind(a, json_object_get(object, #name));
 		QUESTION_LIST(X)
@@ -146,7 +158,8 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 		variant_take(&out->cell.variant, a, object);
 		out->model_file = take_TEXT(a, json_object_get(object, "model_file"));
 		out->golden_file = take_TEXT(a, json_object_get(object, "golden_file"));
-		out->own_options = json_object_get(object, "own_options") ? take_TEXT(a, json_object_get(object, "own_options")) : own_options(&out->cell);
+		out->own_options = json_object_get(object, "own_options") ? take_TEXT(a, json_object_get(object, "own_options"))
+									  : own_options(&out->cell);
 		json_decref(object);
 	} else {
 		rebuild(out, t, i);

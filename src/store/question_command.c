@@ -57,7 +57,7 @@ const char *question_target(struct arena *a, const struct store_question *q)
 const char *question_command(struct arena *a, const struct store_question *q, const struct row *r)
 {
 	const struct cell *c = &q->cell;
-	bool from_row = q->is_rebuilt && r->new_tokens != ROW_NONE;          // the question is older than its record
+	bool from_row = q->is_rebuilt && r->new_tokens != ROW_NONE; // the question is older than its record
 	int64_t new_tokens = from_row ? r->new_tokens : c->new_tokens;
 	struct text t = { 0 };
 

@@ -19,19 +19,23 @@ static const char relations[] =
 	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
 	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
-	" latest_anywhere AS (SELECT r.* FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL
-	"  QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL ", COALESCE(r.tried, r.requested) ORDER BY r.id DESC) = 1),"
+	" latest_anywhere AS (SELECT r.* FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT "
+	"IN " VERDICT_NO_ANSWER_SQL "  QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
+	", COALESCE(r.tried, r.requested) ORDER BY r.id DESC) = 1),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
 	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED "),"
-	" processes AS (SELECT machine, cell_key, engine_version, count(*) AS n, min(latency_ms) AS least, max(latency_ms) AS most FROM of_model"
+	" processes AS (SELECT machine, cell_key, engine_version, count(*) AS n, min(latency_ms) AS least, max(latency_ms) AS "
+	"most FROM of_model"
 	"  WHERE state = 'finished' AND " TIMED " GROUP BY ALL)";
 
 static const char left_out_sql[] =
-	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS DISTINCT FROM requested THEN 'elsewhere'"
+	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS "
+	"DISTINCT FROM requested THEN 'elsewhere'"
 	"  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
-	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER (word = 'elsewhere') AS elsewhere,"
+	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER "
+	"(word = 'elsewhere') AS elsewhere,"
 	" count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER (word = 'unjudged') AS unjudged FROM why";
 
 const char *question_open_sql(const struct table *columns)
@@ -61,7 +65,8 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	const char **left_out, struct error *err)
 {
 	const struct db_parameter asked[] = {
-		{ .text = with->model != NULL ? with->model : "" }, { .text = with->platform != NULL ? with->platform : "" },
+		{ .text = with->model != NULL ? with->model : "" },
+		{ .text = with->platform != NULL ? with->platform : "" },
 		{ .integer = with->limit > 0 ? with->limit : INT32_MAX },
 	};
 	struct text words = { 0 };
@@ -75,15 +80,18 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	status = db_query(&d, &s->arena, QUESTION_OPEN_ASK, NULL, 0, &t, err);
 	const char *with_relations = status == STATUS_OK ? arena_printf(&s->arena, relations, question_open_sql(&t)) : "";
 	if (status == STATUS_OK)
-		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);
+		status = db_query(
+			&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);
 	if (status == STATUS_OK && q->timed_only)
-		status = db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s", with_relations, left_out_sql), asked, 2, &t, err);
+		status =
+			db_query(&d, &s->arena, arena_printf(&s->arena, "%s%s", with_relations, left_out_sql), asked, 2, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK && q->timed_only) {
 		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
 		add_count(&words, &t, "elsewhere", "row that ran elsewhere", "rows that ran elsewhere");
 		add_count(&words, &t, "unjudged", "row that nothing judged", "rows that nothing judged");
-		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing", "rows of the null engine, which computes nothing");
+		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing",
+			"rows of the null engine, which computes nothing");
 		add_count(&words, &t, "imported", "row imported from another tool", "rows imported from other tools");
 		if (words.length > 0)
 			*left_out = arena_printf(&s->arena, "times left out: %s", text_get(&words));

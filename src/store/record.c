@@ -17,7 +17,8 @@
 #include "store/transaction.h"
 #include "store/transfer.h"
 
-static enum status exists(struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
+static enum status exists(
+	struct db *d, const char *sql, const struct db_parameter *parameters, size_t count, bool *out, struct error *err)
 {
 	struct arena a = { 0 };
 	struct table t = { 0 };
@@ -28,14 +29,20 @@ static enum status exists(struct db *d, const char *sql, const struct db_paramet
 	return status;
 }
 
-static enum status add_event(struct db *d, int64_t run, int64_t cell, const char *kind, const char *verdict, const char *cause, int64_t *id, struct error *err)
+static enum status add_event(struct db *d, int64_t run, int64_t cell, const char *kind, const char *verdict, const char *cause,
+	int64_t *id, struct error *err)
 {
 	enum status status = transaction_next_id(d, "event", id, err);
 
 	if (status != STATUS_OK)
 		return status;
 	const struct db_value row[] = {
-		V_INTEGER("id", *id), V_INTEGER("run", run), V_INTEGER("cell", cell), V_TEXT("kind", kind), V_TEXT("verdict", verdict), V_TEXT("cause", cause),
+		V_INTEGER("id", *id),
+		V_INTEGER("run", run),
+		V_INTEGER("cell", cell),
+		V_TEXT("kind", kind),
+		V_TEXT("verdict", verdict),
+		V_TEXT("cause", cause),
 		V_TIME("happened_at", clock_unix_us()),
 	};
 	return INSERT_ONE(d, "event", row, err);
@@ -44,16 +51,30 @@ static enum status add_event(struct db *d, int64_t run, int64_t cell, const char
 static enum status add_machine(struct db *d, const struct machine *m, struct error *err)
 {
 	bool known;
-	enum status status = exists(d, "SELECT 1 FROM machine WHERE id = ?", &(struct db_parameter){ .text = m->id }, 1, &known, err);
+	enum status status =
+		exists(d, "SELECT 1 FROM machine WHERE id = ?", &(struct db_parameter){ .text = m->id }, 1, &known, err);
 
 	if (status != STATUS_OK || known)
 		return status;
 	const struct db_value row[] = {
-		V_TEXT("id", m->id), V_TEXT("os", m->os), V_TEXT("kernel", m->kernel), V_TEXT("architecture", m->architecture),
-		V_TEXT("cpu_vendor", m->cpu_vendor), V_TEXT("cpu_model", m->cpu_model), V_INTEGER("sockets", m->sockets), V_INTEGER("cores", m->cores),
-		V_INTEGER("threads", m->threads), V_INTEGER("usable_cpus", m->usable_cpus), V_INTEGER("l1d_bytes", m->l1d_bytes),
-		V_INTEGER("l2_bytes", m->l2_bytes), V_INTEGER("l3_bytes", m->l3_bytes), V_TEXT("features", m->features), V_TEXT("hypervisor", m->hypervisor),
-		V_INTEGER("memory_bytes", m->memory_bytes), V_INTEGER("memory_limit_bytes", m->memory_limit_bytes), V_TIME("first_seen_at", clock_unix_us()),
+		V_TEXT("id", m->id),
+		V_TEXT("os", m->os),
+		V_TEXT("kernel", m->kernel),
+		V_TEXT("architecture", m->architecture),
+		V_TEXT("cpu_vendor", m->cpu_vendor),
+		V_TEXT("cpu_model", m->cpu_model),
+		V_INTEGER("sockets", m->sockets),
+		V_INTEGER("cores", m->cores),
+		V_INTEGER("threads", m->threads),
+		V_INTEGER("usable_cpus", m->usable_cpus),
+		V_INTEGER("l1d_bytes", m->l1d_bytes),
+		V_INTEGER("l2_bytes", m->l2_bytes),
+		V_INTEGER("l3_bytes", m->l3_bytes),
+		V_TEXT("features", m->features),
+		V_TEXT("hypervisor", m->hypervisor),
+		V_INTEGER("memory_bytes", m->memory_bytes),
+		V_INTEGER("memory_limit_bytes", m->memory_limit_bytes),
+		V_TIME("first_seen_at", clock_unix_us()),
 	};
 	return INSERT_ONE(d, "machine", row, err);
 }
@@ -76,10 +97,17 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 			s->path, (long long)id - 1, RUN_MOST);
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
-			V_INTEGER("id", id), V_TEXT("machine", m->id), V_TEXT("hostname", m->hostname), V_TEXT("program_version", ASSAY_VERSION),
+			V_INTEGER("id", id),
+			V_TEXT("machine", m->id),
+			V_TEXT("hostname", m->hostname),
+			V_TEXT("program_version", ASSAY_VERSION),
 			V_TEXT("program_commit", *ASSAY_COMMIT ? ASSAY_COMMIT : NULL),
-			V_TEXT("command", command), V_INTEGER("pid", self.pid), V_INTEGER("start_ticks", self.start_ticks), V_TEXT("boot_id", self.boot_id),
-			V_INTEGER("pid_namespace", self.pid_namespace), V_INTEGER("memory_available_bytes", m->memory_available_bytes),
+			V_TEXT("command", command),
+			V_INTEGER("pid", self.pid),
+			V_INTEGER("start_ticks", self.start_ticks),
+			V_TEXT("boot_id", self.boot_id),
+			V_INTEGER("pid_namespace", self.pid_namespace),
+			V_INTEGER("memory_available_bytes", m->memory_available_bytes),
 			V_TIME("started_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(&d, "run", row, err);
@@ -99,7 +127,8 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	s->run = id;
 	s->lock = lock;
 	if (lock < 0 && s->notice != NULL)
-		s->notice("no lock can be had beside the database: whether this run still lives can be told on this machine and in this container only");
+		s->notice("no lock can be had beside the database: whether this run still lives can be told on this machine and "
+			  "in this container only");
 	return STATUS_OK;
 }
 
@@ -158,18 +187,26 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 	status = transaction_next_id(&d, "platform_detection", &id, err);
 	if (status == STATUS_OK) {
 		insert_begin(&in, &d, "platform_detection");
-		json_array_foreach(platforms, i, p) {
-			const json_t *features = json_object_get(p, "features"), *device = json_array_get(json_object_get(p, "devices"), 0);
+		json_array_foreach(platforms, i, p)
+		{
+			const json_t *features = json_object_get(p, "features"),
+				     *device = json_array_get(json_object_get(p, "devices"), 0);
 			const char *description = json_text(&a, device, "description");
 			const json_t *available = json_object_get(p, "available");
 			const struct db_value row[] = {
-				V_INTEGER("id", id + (int64_t)i), V_INTEGER("run", s->run), V_TEXT("platform", json_text(&a, p, "name")),
-				V_BOOLEAN("available", json_is_boolean(available) ? json_is_true(available) : -1), V_TEXT("reason", json_text(&a, p, "reason")),
-				V_TEXT("engine", json_text(&a, p, "engine")), V_TEXT("engine_version", json_text(&a, features, "engine_version")),
+				V_INTEGER("id", id + (int64_t)i),
+				V_INTEGER("run", s->run),
+				V_TEXT("platform", json_text(&a, p, "name")),
+				V_BOOLEAN("available", json_is_boolean(available) ? json_is_true(available) : -1),
+				V_TEXT("reason", json_text(&a, p, "reason")),
+				V_TEXT("engine", json_text(&a, p, "engine")),
+				V_TEXT("engine_version", json_text(&a, features, "engine_version")),
 				V_TEXT("library", json_text(&a, features, "library")),
 				V_TEXT("device", description != NULL ? description : json_text(&a, device, "name")),
-				V_TEXT("devices", json_text(&a, p, "devices")), V_TEXT("features", all_features(&a, p)),
-				V_TEXT("facts", json_compact(&a, p)), V_TIME("detected_at", clock_unix_us()),
+				V_TEXT("devices", json_text(&a, p, "devices")),
+				V_TEXT("features", all_features(&a, p)),
+				V_TEXT("facts", json_compact(&a, p)),
+				V_TIME("detected_at", clock_unix_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);
 		}
@@ -193,13 +230,30 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 	if (status == STATUS_OK) {
 		struct arena a = { 0 };
 		const struct db_value values[] = {
-			V_INTEGER("id", id), V_INTEGER("run", s->run), V_TEXT("cell_key", cell_key), V_TEXT("question", question_text(&a, c)), V_TEXT("model", c->model), V_TEXT("path", c->path),
-			V_TEXT("revision", c->revision), V_TEXT("requested", c->requested ? c->requested : c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
-			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_INTEGER("runs", c->runs), V_INTEGER("layers", c->layers),
-			V_INTEGER("seed", (int64_t)c->seed), V_BOOLEAN("synthetic", c->synthetic), V_BOOLEAN("static_shapes", c->is_static),
-			V_REAL("timeout_s", c->timeout_s), V_INTEGER("memory_limit_bytes", c->memory_bytes), V_TEXT("golden", c->golden),
-			V_INTEGER("attempt", c->attempt > 0 ? c->attempt : 1), V_INTEGER("fallback_of", c->attempt > 1 ? c->fallback_of : ROW_NONE),
-			V_TEXT("fallback_reason", c->fallback_reason), V_TIME("started_at", clock_unix_us()),
+			V_INTEGER("id", id),
+			V_INTEGER("run", s->run),
+			V_TEXT("cell_key", cell_key),
+			V_TEXT("question", question_text(&a, c)),
+			V_TEXT("model", c->model),
+			V_TEXT("path", c->path),
+			V_TEXT("revision", c->revision),
+			V_TEXT("requested", c->requested ? c->requested : c->platform),
+			V_TEXT("device", c->device),
+			V_TEXT("asked_options", c->options),
+			V_INTEGER("batch", c->batch),
+			V_INTEGER("sequence", c->sequence),
+			V_INTEGER("runs", c->runs),
+			V_INTEGER("layers", c->layers),
+			V_INTEGER("seed", (int64_t)c->seed),
+			V_BOOLEAN("synthetic", c->synthetic),
+			V_BOOLEAN("static_shapes", c->is_static),
+			V_REAL("timeout_s", c->timeout_s),
+			V_INTEGER("memory_limit_bytes", c->memory_bytes),
+			V_TEXT("golden", c->golden),
+			V_INTEGER("attempt", c->attempt > 0 ? c->attempt : 1),
+			V_INTEGER("fallback_of", c->attempt > 1 ? c->fallback_of : ROW_NONE),
+			V_TEXT("fallback_reason", c->fallback_reason),
+			V_TIME("started_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(&d, "cell", values, err);
 		arena_done(&a);
@@ -228,7 +282,7 @@ static void insert_measurement(struct insert *in, const struct cell_result *r, i
 		if (text_is(values[i].column, "row"))
 			values[i].integer = cell;
 		else if (text_is(values[i].column, "verdict"))
-			values[i].text = verdict_word(r->verdict);       // one truth, whatever the row says
+			values[i].text = verdict_word(r->verdict); // one truth, whatever the row says
 	}
 	insert_row(in, values, sizeof values / sizeof values[0]);
 }
@@ -250,32 +304,47 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 	int64_t id = 0;
 	bool known = true;
 	const struct db_parameter what[] = {
-		{ .text = r->model }, { .text = r->revision ? r->revision : "" }, { .text = r->model_type ? r->model_type : "" },
+		{ .text = r->model },
+		{ .text = r->revision ? r->revision : "" },
+		{ .text = r->model_type ? r->model_type : "" },
 		{ .text = r->head ? r->head : "" },
 	};
 	enum status status;
 
 	if (r->model == NULL)
 		return STATUS_OK;
-	status = db_query(d, &a, "SELECT id FROM model WHERE name = ? AND COALESCE(revision, '') = ? AND COALESCE(model_type, '') = ?"
-		" AND COALESCE(head, '') = ?", what, 4, &t, err);
+	status = db_query(d, &a,
+		"SELECT id FROM model WHERE name = ? AND COALESCE(revision, '') = ? AND COALESCE(model_type, '') = ?"
+		" AND COALESCE(head, '') = ?",
+		what, 4, &t, err);
 	if (status == STATUS_OK && t.row_count > 0) {
 		id = table_integer(&t, 0, "id");
 	} else if (status == STATUS_OK && (status = transaction_next_id(d, "model", &id, err)) == STATUS_OK) {
 		const struct db_value values[] = {
-			V_INTEGER("id", id), V_TEXT("name", r->model), V_TEXT("revision", r->revision), V_TEXT("model_type", r->model_type),
-			V_TEXT("architecture", r->architecture), V_TEXT("head", r->head), V_TIME("first_seen_at", clock_unix_us()),
+			V_INTEGER("id", id),
+			V_TEXT("name", r->model),
+			V_TEXT("revision", r->revision),
+			V_TEXT("model_type", r->model_type),
+			V_TEXT("architecture", r->architecture),
+			V_TEXT("head", r->head),
+			V_TIME("first_seen_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(d, "model", values, err);
 	}
 	arena_done(&a);
 	if (status == STATUS_OK && r->artifact_key != NULL)
-		status = exists(d, "SELECT 1 FROM artifact WHERE key = ?", &(struct db_parameter){ .text = r->artifact_key }, 1, &known, err);
+		status = exists(d, "SELECT 1 FROM artifact WHERE key = ?", &(struct db_parameter){ .text = r->artifact_key }, 1,
+			&known, err);
 	if (status != STATUS_OK || known)
 		return status;
 	const struct db_value values[] = {
-		V_TEXT("key", r->artifact_key), V_INTEGER("model", id), V_TEXT("form", r->form), V_TEXT("weights_dtype", r->weights_dtype),
-		V_INTEGER("weights_bytes", r->weights_bytes), V_INTEGER("nodes", r->nodes), V_TEXT("placed_by", r->placed_by),
+		V_TEXT("key", r->artifact_key),
+		V_INTEGER("model", id),
+		V_TEXT("form", r->form),
+		V_TEXT("weights_dtype", r->weights_dtype),
+		V_INTEGER("weights_bytes", r->weights_bytes),
+		V_INTEGER("nodes", r->nodes),
+		V_TEXT("placed_by", r->placed_by),
 		V_TIME("first_seen_at", clock_unix_us()),
 	};
 	return INSERT_ONE(d, "artifact", values, err);
@@ -289,7 +358,9 @@ static enum status add_samples(struct db *d, const struct cell_result *r, int64_
 	for (size_t i = 0; i < r->sample_count; i++)
 		numbers[i] = (int64_t)i;
 	const struct db_column columns[] = {
-		{ .name = "cell", .constant = cell }, { .name = "event", .constant = event }, { .name = "number", .integer = numbers },
+		{ .name = "cell", .constant = cell },
+		{ .name = "event", .constant = event },
+		{ .name = "number", .integer = numbers },
 		{ .name = "ms", .real = r->sample_ms },
 	};
 	enum status status = insert_columns(d, "sample", columns, 4, r->sample_count, err);
@@ -330,9 +401,11 @@ enum status store_finished(struct store *s, const struct cell_result *r, struct 
 
 // ---- what other tools measured -------------------------------------------------------------------------------------
 
-// Results come in a table at a time, one appender for all of them: one for each row of each table takes minutes and a gigabyte. Result i
-// has the number cell + i, and two events from event + 2 i on.
-struct foreign_numbers { int64_t run, cell, event; };
+// Results come in a table at a time, one appender for all of them: one for each row of each table takes minutes and a gigabyte.
+// Result i has the number cell + i, and two events from event + 2 i on.
+struct foreign_numbers {
+	int64_t run, cell, event;
+};
 
 static void foreign_key(const struct foreign_row *f, char key[65])
 {
@@ -349,7 +422,8 @@ static void foreign_key(const struct foreign_row *f, char key[65])
 	hash_hex(&h, key);
 }
 
-static enum status foreign_cells(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
+static enum status foreign_cells(
+	struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
 {
 	struct insert in;
 
@@ -359,17 +433,28 @@ static enum status foreign_cells(struct db *d, const struct foreign_result *r, c
 		char key[65];
 		foreign_key(&r->rows[i], key);
 		const struct db_value values[] = {
-			V_INTEGER("id", first->cell + (int64_t)i), V_INTEGER("run", first->run), V_TEXT("cell_key", key), V_TEXT("model", c->model),
-			V_TEXT("path", c->path), V_TEXT("requested", c->platform), V_TEXT("device", c->device), V_TEXT("asked_options", c->options),
-			V_INTEGER("batch", c->batch), V_INTEGER("sequence", c->sequence), V_BOOLEAN("synthetic", 0), V_INTEGER("attempt", 1),
-			V_TIME("started_at", now), V_INTEGER("origin_id", (int64_t)i + 1),
+			V_INTEGER("id", first->cell + (int64_t)i),
+			V_INTEGER("run", first->run),
+			V_TEXT("cell_key", key),
+			V_TEXT("model", c->model),
+			V_TEXT("path", c->path),
+			V_TEXT("requested", c->platform),
+			V_TEXT("device", c->device),
+			V_TEXT("asked_options", c->options),
+			V_INTEGER("batch", c->batch),
+			V_INTEGER("sequence", c->sequence),
+			V_BOOLEAN("synthetic", 0),
+			V_INTEGER("attempt", 1),
+			V_TIME("started_at", now),
+			V_INTEGER("origin_id", (int64_t)i + 1),
 		};
 		insert_row(&in, values, sizeof values / sizeof values[0]);
 	}
 	return insert_end(&in, err);
 }
 
-static enum status foreign_events(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
+static enum status foreign_events(
+	struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, int64_t now, struct error *err)
 {
 	struct insert in;
 
@@ -378,16 +463,21 @@ static enum status foreign_events(struct db *d, const struct foreign_result *r, 
 		const struct cell_result *result = &r->rows[i / 2].result;
 		bool started = i % 2 == 0;
 		const struct db_value values[] = {
-			V_INTEGER("id", first->event + (int64_t)i), V_INTEGER("run", first->run), V_INTEGER("cell", first->cell + (int64_t)i / 2),
-			V_TEXT("kind", started ? "started" : "verdict"), V_TEXT("verdict", started ? NULL : verdict_word(result->verdict)),
-			V_TEXT("cause", started ? NULL : result->row.cause), V_TIME("happened_at", now),
+			V_INTEGER("id", first->event + (int64_t)i),
+			V_INTEGER("run", first->run),
+			V_INTEGER("cell", first->cell + (int64_t)i / 2),
+			V_TEXT("kind", started ? "started" : "verdict"),
+			V_TEXT("verdict", started ? NULL : verdict_word(result->verdict)),
+			V_TEXT("cause", started ? NULL : result->row.cause),
+			V_TIME("happened_at", now),
 		};
 		insert_row(&in, values, sizeof values / sizeof values[0]);
 	}
 	return insert_end(&in, err);
 }
 
-static enum status foreign_measurements(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
+static enum status foreign_measurements(
+	struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
 {
 	struct insert in;
 
@@ -397,14 +487,18 @@ static enum status foreign_measurements(struct db *d, const struct foreign_resul
 	return insert_end(&in, err);
 }
 
-static enum status foreign_samples(struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
+static enum status foreign_samples(
+	struct db *d, const struct foreign_result *r, const struct foreign_numbers *first, struct error *err)
 {
 	enum { AT_ONCE = 1 << 16 };
 	struct arena a = { 0 };
-	int64_t *cell = ARENA_ARRAY(&a, AT_ONCE, int64_t), *event = ARENA_ARRAY(&a, AT_ONCE, int64_t), *number = ARENA_ARRAY(&a, AT_ONCE, int64_t);
+	int64_t *cell = ARENA_ARRAY(&a, AT_ONCE, int64_t), *event = ARENA_ARRAY(&a, AT_ONCE, int64_t),
+		*number = ARENA_ARRAY(&a, AT_ONCE, int64_t);
 	double *ms = ARENA_ARRAY(&a, AT_ONCE, double);
 	const struct db_column columns[] = {
-		{ .name = "cell", .integer = cell }, { .name = "event", .integer = event }, { .name = "number", .integer = number },
+		{ .name = "cell", .integer = cell },
+		{ .name = "event", .integer = event },
+		{ .name = "number", .integer = number },
 		{ .name = "ms", .real = ms },
 	};
 	enum status status = STATUS_OK;
@@ -445,7 +539,8 @@ static enum status add_foreign(struct db *d, int64_t run, const struct foreign_r
 	return status == STATUS_OK ? foreign_samples(d, r, &first, err) : status;
 }
 
-enum status store_import_foreign(struct store *s, const char *path, const struct foreign_result *r, struct store_import *out, struct error *err)
+enum status store_import_foreign(
+	struct store *s, const char *path, const struct foreign_result *r, struct store_import *out, struct error *err)
 {
 	struct machine machine = { .hostname = NULL, .cpu_model = r->machine_cpu };
 	struct arena a = { 0 };
@@ -466,11 +561,12 @@ enum status store_import_foreign(struct store *s, const char *path, const struct
 	hash_init(&h);
 	hash_add(&h, text, nbytes);
 	hash_hex(&h, sha);
-	machine.id = r->machine_cpu != NULL ? arena_printf(&a, "of a file: %s", r->machine_cpu) : arena_printf(&a, "of a file: %.12s", sha);
+	machine.id = r->machine_cpu != NULL ? arena_printf(&a, "of a file: %s", r->machine_cpu)
+					    : arena_printf(&a, "of a file: %.12s", sha);
 	status = exists(&d, "SELECT 1 FROM import WHERE sha256 = ?", &(struct db_parameter){ .text = sha }, 1, &out->known, err);
 	if (status == STATUS_OK && out->known) {
 		arena_done(&a);
-		db_close(&d);                        // rolls back: nothing was written
+		db_close(&d); // rolls back: nothing was written
 		return STATUS_OK;
 	}
 	if (status == STATUS_OK)
@@ -481,9 +577,15 @@ enum status store_import_foreign(struct store *s, const char *path, const struct
 		status = transaction_next_id(&d, "import", &import, err);
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
-			V_INTEGER("id", run), V_TEXT("machine", machine.id), V_TEXT("program_version", r->version != NULL ? arena_printf(&a, "%s %s", r->tool, r->version) : r->tool),
-			V_TEXT("command", arena_printf(&a, "import %s", path)), V_INTEGER("pid", 0), V_INTEGER("start_ticks", 0), V_TEXT("boot_id", sha),
-			V_TIME("started_at", clock_unix_us()), V_INTEGER("import", import),
+			V_INTEGER("id", run),
+			V_TEXT("machine", machine.id),
+			V_TEXT("program_version", r->version != NULL ? arena_printf(&a, "%s %s", r->tool, r->version) : r->tool),
+			V_TEXT("command", arena_printf(&a, "import %s", path)),
+			V_INTEGER("pid", 0),
+			V_INTEGER("start_ticks", 0),
+			V_TEXT("boot_id", sha),
+			V_TIME("started_at", clock_unix_us()),
+			V_INTEGER("import", import),
 		};
 		status = INSERT_ONE(&d, "run", row, err);
 	}
@@ -495,8 +597,14 @@ enum status store_import_foreign(struct store *s, const char *path, const struct
 		status = add_event(&d, run, ROW_NONE, "run_ended", NULL, NULL, &event, err);
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
-			V_INTEGER("id", import), V_TEXT("path", path), V_TEXT("sha256", sha), V_TEXT("tool", r->tool), V_TEXT("tool_version", r->version),
-			V_INTEGER("run", run), V_INTEGER("cells", (int64_t)r->count), V_TIME("imported_at", clock_unix_us()),
+			V_INTEGER("id", import),
+			V_TEXT("path", path),
+			V_TEXT("sha256", sha),
+			V_TEXT("tool", r->tool),
+			V_TEXT("tool_version", r->version),
+			V_INTEGER("run", run),
+			V_INTEGER("cells", (int64_t)r->count),
+			V_TIME("imported_at", clock_unix_us()),
 		};
 		status = INSERT_ONE(&d, "import", row, err);
 	}

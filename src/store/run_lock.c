@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open file description locks: of this descriptor and not of the process, so that closing another one of the same file drops nothing.
+// Open file description locks: of this descriptor and not of the process, so that closing another one of the same file drops
+// nothing.
 #include "store/run_lock.h"
 
 #include <errno.h>
@@ -39,7 +40,9 @@ static int open_locks(const char *database, int64_t run, int flags)
 
 static struct flock range(short type, int64_t run)
 {
-	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)run * RECORD_NBYTES, .l_len = RECORD_NBYTES };
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)run * RECORD_NBYTES, .l_len = RECORD_NBYTES
+	};
 }
 
 static bool set_lock(int fd, int how, short type, int64_t run)
@@ -55,9 +58,10 @@ static bool set_lock(int fd, int how, short type, int64_t run)
 static uint64_t record_of(const struct process *p)
 {
 	char text[256];
-	int n = snprintf(text, sizeof text, "run %lld %lld %lld %s", (long long)p->pid, (long long)p->start_ticks, (long long)p->pid_namespace, p->boot_id);
+	int n = snprintf(text, sizeof text, "run %lld %lld %lld %s", (long long)p->pid, (long long)p->start_ticks,
+		(long long)p->pid_namespace, p->boot_id);
 
-	return fnv1a64(text, (size_t)n) | 1;             // 0 is what a file without it has there
+	return fnv1a64(text, (size_t)n) | 1; // 0 is what a file without it has there
 }
 
 int run_lock_take(const char *database, int64_t run, const struct process *p)
@@ -65,7 +69,9 @@ int run_lock_take(const char *database, int64_t run, const struct process *p)
 	const uint64_t record = record_of(p);
 	int fd = open_locks(database, run, O_RDWR | O_CREAT);
 
-	if (fd >= 0 && (!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) || file_write_at(fd, &record, sizeof record, (uint64_t)run * RECORD_NBYTES))) {
+	if (fd >= 0 &&
+		(!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) ||
+			file_write_at(fd, &record, sizeof record, (uint64_t)run * RECORD_NBYTES))) {
 		close(fd);
 		fd = -1;
 	}
@@ -81,7 +87,8 @@ enum run_life run_lock_ask(const char *database, int64_t run, const struct proce
 
 	if (fd < 0)
 		return RUN_UNKNOWN;
-	if (pread(fd, &record, sizeof record, (off_t)run * RECORD_NBYTES) == sizeof record && record == record_of(p) && fcntl(fd, F_OFD_GETLK, &lock) == 0)
+	if (pread(fd, &record, sizeof record, (off_t)run * RECORD_NBYTES) == sizeof record && record == record_of(p) &&
+		fcntl(fd, F_OFD_GETLK, &lock) == 0)
 		life = lock.l_type == F_UNLCK ? RUN_OVER : RUN_LIVES;
 	close(fd);
 	return life;

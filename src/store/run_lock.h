@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a run still going on? It says so by a lock that is held from store_begin_run to store_close, that the kernel drops when the program
-// ends, however it ends, and that is seen from every PID namespace on the same file system. Private to store/.
+// Is a run still going on? It says so by a lock that is held from store_begin_run to store_close, that the kernel drops when the
+// program ends, however it ends, and that is seen from every PID namespace on the same file system. Private to store/.
 //
-//   DATABASE.lock    at 8 x RUN eight bytes, under an exclusive lock (OFD) while the run goes on: a hash of its process number, start
+//   DATABASE.lock    at 8 x RUN eight bytes, under an exclusive lock (OFD) while the run goes on: a hash of its process number,
+//   start
 //                    time, PID namespace and boot, as the table run has them; eight bytes at 0 are for makers of a new database
 //
-// The bytes say which run the lock was for: another database under the same name has other runs. A file without them (an older program,
-// a file system without locks, a database that was copied) says nothing.
+// The bytes say which run the lock was for: another database under the same name has other runs. A file without them (an older
+// program, a file system without locks, a database that was copied) says nothing.
 #ifndef ASSAY_STORE_RUN_LOCK_H
 #define ASSAY_STORE_RUN_LOCK_H
 
@@ -24,8 +25,8 @@ enum run_life { RUN_UNKNOWN, RUN_LIVES, RUN_OVER };
 int run_lock_take(const char *database, int64_t run, const struct process *p);
 enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p);
 
-// Makers of a new database share the lock at 0. *alone: nobody else is making one, so that what lies there was left. Waits for a sweeper.
-// -1 where there are no locks.
+// Makers of a new database share the lock at 0. *alone: nobody else is making one, so that what lies there was left. Waits for a
+// sweeper. -1 where there are no locks.
 int run_lock_make(const char *database, bool *alone);
 // Others may begin to make one.
 void run_lock_share(int fd);

@@ -6,7 +6,8 @@
 #include "store/store.h"
 
 // clang-format off
-// What is asked besides model, machine, platform, weights and size. The SQL and the comparisons of report/lines.c are made from these lists:
+// What is asked besides model, machine, platform, weights and size. The SQL and the comparisons of report/lines.c are made from
+// these lists:
 // how two of it are compared (same_HOW), the member, its SQL over result r and cell c.
 // Numbers first: every question is held against every line. Effort and cycles change how long is measured, not what.
 #define SAME_VARIANT_LIST(X)                       /* members of struct variant and of struct row */ \
@@ -34,8 +35,8 @@
 	"r.machine, r.model, r.files, r.requested, c.device, c.synthetic, c.layers, c.batch, c.sequence, r.new_tokens, r.source" \
 	SAME_GRAPH_LIST(QUESTION_SQL_OF) SAME_JUDGED_LIST(QUESTION_SQL_OF) SAME_VARIANT_LIST(QUESTION_SQL_OF)
 // clang-format on
-// Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that the
-// name had last on its machine.
+// Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that
+// the name had last on its machine.
 #define QUESTION_FILES_SQL "COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, model)) AS files"
 #define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 

@@ -28,51 +28,82 @@ static const char *const original_tables[] = { "hardware_results", "hardware_det
 
 const struct migration schema_migrations[] = {
 	{ 1, "the first schema",
-	"CREATE TABLE machine(id VARCHAR NOT NULL, os VARCHAR, kernel VARCHAR, architecture VARCHAR, cpu_vendor VARCHAR, cpu_model VARCHAR,"
-	"  sockets BIGINT, cores BIGINT, threads BIGINT, usable_cpus BIGINT, l1d_bytes BIGINT, l2_bytes BIGINT, l3_bytes BIGINT,"
-	"  features VARCHAR, hypervisor VARCHAR, memory_bytes BIGINT, memory_limit_bytes BIGINT, first_seen_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE run(id BIGINT NOT NULL, machine VARCHAR NOT NULL, hostname VARCHAR, program_version VARCHAR, command VARCHAR, pid BIGINT NOT NULL,"
-	"  start_ticks BIGINT NOT NULL, boot_id VARCHAR, pid_namespace BIGINT, memory_available_bytes BIGINT, started_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE model(id BIGINT NOT NULL, name VARCHAR NOT NULL, revision VARCHAR, model_type VARCHAR, architecture VARCHAR, head VARCHAR,"
-	"  first_seen_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE artifact(key VARCHAR NOT NULL, model BIGINT NOT NULL, form VARCHAR, weights_dtype VARCHAR, weights_bytes BIGINT, nodes BIGINT,"
-	"  placed_by VARCHAR, first_seen_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE cell(id BIGINT NOT NULL, run BIGINT NOT NULL, cell_key VARCHAR NOT NULL, model VARCHAR NOT NULL, path VARCHAR, revision VARCHAR,"
-	"  requested VARCHAR NOT NULL, device VARCHAR, asked_options VARCHAR, batch BIGINT, sequence BIGINT, runs BIGINT, layers BIGINT, seed BIGINT,"
-	"  synthetic BOOLEAN, static_shapes BOOLEAN, timeout_s DOUBLE, memory_limit_bytes BIGINT, golden VARCHAR, started_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE event(id BIGINT NOT NULL, run BIGINT NOT NULL, cell BIGINT, kind VARCHAR NOT NULL, verdict VARCHAR, cause VARCHAR, happened_at TIMESTAMP NOT NULL);"
-	"CREATE TABLE measurement(cell BIGINT NOT NULL, event BIGINT NOT NULL" ROW_LIST(COLUMN_SQL) ");"
-	"CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, ms DOUBLE);"
-	"CREATE TABLE placement(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, node VARCHAR, op VARCHAR, place VARCHAR, kernel VARCHAR, fused BOOLEAN);"
-	"CREATE TABLE output_check(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, output VARCHAR, agrees BOOLEAN, max_abs_error DOUBLE,"
-	"  max_rel_error DOUBLE, nmse DOUBLE, cosine DOUBLE, top1_agreement DOUBLE, non_finite BIGINT, reference_absmax DOUBLE, cause VARCHAR, facts VARCHAR);"
-	"CREATE TABLE platform_detection(id BIGINT NOT NULL, run BIGINT NOT NULL, platform VARCHAR NOT NULL, available BOOLEAN, reason VARCHAR, engine VARCHAR,"
-	"  engine_version VARCHAR, library VARCHAR, device VARCHAR, devices VARCHAR, features VARCHAR, facts VARCHAR, detected_at TIMESTAMP NOT NULL);" },
+		"CREATE TABLE machine(id VARCHAR NOT NULL, os VARCHAR, kernel VARCHAR, architecture VARCHAR, cpu_vendor VARCHAR, "
+		"cpu_model VARCHAR,"
+		"  sockets BIGINT, cores BIGINT, threads BIGINT, usable_cpus BIGINT, l1d_bytes BIGINT, l2_bytes BIGINT, l3_bytes "
+		"BIGINT,"
+		"  features VARCHAR, hypervisor VARCHAR, memory_bytes BIGINT, memory_limit_bytes BIGINT, first_seen_at TIMESTAMP "
+		"NOT NULL);"
+		"CREATE TABLE run(id BIGINT NOT NULL, machine VARCHAR NOT NULL, hostname VARCHAR, program_version VARCHAR, "
+		"command VARCHAR, pid BIGINT NOT NULL,"
+		"  start_ticks BIGINT NOT NULL, boot_id VARCHAR, pid_namespace BIGINT, memory_available_bytes BIGINT, started_at "
+		"TIMESTAMP NOT NULL);"
+		"CREATE TABLE model(id BIGINT NOT NULL, name VARCHAR NOT NULL, revision VARCHAR, model_type VARCHAR, "
+		"architecture VARCHAR, head VARCHAR,"
+		"  first_seen_at TIMESTAMP NOT NULL);"
+		"CREATE TABLE artifact(key VARCHAR NOT NULL, model BIGINT NOT NULL, form VARCHAR, weights_dtype VARCHAR, "
+		"weights_bytes BIGINT, nodes BIGINT,"
+		"  placed_by VARCHAR, first_seen_at TIMESTAMP NOT NULL);"
+		"CREATE TABLE cell(id BIGINT NOT NULL, run BIGINT NOT NULL, cell_key VARCHAR NOT NULL, model VARCHAR NOT NULL, "
+		"path VARCHAR, revision VARCHAR,"
+		"  requested VARCHAR NOT NULL, device VARCHAR, asked_options VARCHAR, batch BIGINT, sequence BIGINT, runs "
+		"BIGINT, layers BIGINT, seed BIGINT,"
+		"  synthetic BOOLEAN, static_shapes BOOLEAN, timeout_s DOUBLE, memory_limit_bytes BIGINT, golden VARCHAR, "
+		"started_at TIMESTAMP NOT NULL);"
+		"CREATE TABLE event(id BIGINT NOT NULL, run BIGINT NOT NULL, cell BIGINT, kind VARCHAR NOT NULL, verdict "
+		"VARCHAR, cause VARCHAR, happened_at TIMESTAMP NOT NULL);"
+		"CREATE TABLE measurement(cell BIGINT NOT NULL, event BIGINT NOT NULL" ROW_LIST(
+			COLUMN_SQL) ");"
+				    "CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, ms "
+				    "DOUBLE);"
+				    "CREATE TABLE placement(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, "
+				    "node VARCHAR, op VARCHAR, place VARCHAR, kernel VARCHAR, fused BOOLEAN);"
+				    "CREATE TABLE output_check(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT "
+				    "NULL, output VARCHAR, agrees BOOLEAN, max_abs_error DOUBLE,"
+				    "  max_rel_error DOUBLE, nmse DOUBLE, cosine DOUBLE, top1_agreement DOUBLE, non_finite "
+				    "BIGINT, reference_absmax DOUBLE, cause VARCHAR, facts VARCHAR);"
+				    "CREATE TABLE platform_detection(id BIGINT NOT NULL, run BIGINT NOT NULL, platform VARCHAR "
+				    "NOT NULL, available BOOLEAN, reason VARCHAR, engine VARCHAR,"
+				    "  engine_version VARCHAR, library VARCHAR, device VARCHAR, devices VARCHAR, features "
+				    "VARCHAR, facts VARCHAR, detected_at TIMESTAMP NOT NULL);" },
 	{ 2, "a cell may be a further try of another",
-	"ALTER TABLE cell ADD COLUMN attempt BIGINT; ALTER TABLE cell ADD COLUMN fallback_of BIGINT; ALTER TABLE cell ADD COLUMN fallback_reason VARCHAR;" },
+		"ALTER TABLE cell ADD COLUMN attempt BIGINT; ALTER TABLE cell ADD COLUMN fallback_of BIGINT; ALTER TABLE cell "
+		"ADD COLUMN fallback_reason VARCHAR;" },
 	{ 3, "comparisons of two sides",
-	"CREATE TABLE comparison(id BIGINT NOT NULL, run BIGINT NOT NULL, preset VARCHAR, what VARCHAR, claim VARCHAR, model VARCHAR NOT NULL, side_a VARCHAR, side_b VARCHAR,"
-	"  requested_a VARCHAR, device_a VARCHAR, options_a VARCHAR, requested_b VARCHAR, device_b VARCHAR, options_b VARCHAR, static_a BOOLEAN, static_b BOOLEAN,"
-	"  verdict_a VARCHAR, verdict_b VARCHAR, emulated_a BOOLEAN, emulated_b BOOLEAN, synthetic BOOLEAN, layers BIGINT, batch BIGINT, sequence BIGINT,"
-	"  metric VARCHAR NOT NULL, pairs BIGINT, samples_a BIGINT, samples_b BIGINT, a_ms DOUBLE, b_ms DOUBLE, ratio DOUBLE, low DOUBLE, high DOUBLE,"
-	"  low95 DOUBLE, high95 DOUBLE, verdict VARCHAR NOT NULL, cause VARCHAR, rows_a VARCHAR, rows_b VARCHAR, load_before DOUBLE, load_after DOUBLE,"
-	"  compared_at VARCHAR);" },
+		"CREATE TABLE comparison(id BIGINT NOT NULL, run BIGINT NOT NULL, preset VARCHAR, what VARCHAR, claim VARCHAR, "
+		"model VARCHAR NOT NULL, side_a VARCHAR, side_b VARCHAR,"
+		"  requested_a VARCHAR, device_a VARCHAR, options_a VARCHAR, requested_b VARCHAR, device_b VARCHAR, options_b "
+		"VARCHAR, static_a BOOLEAN, static_b BOOLEAN,"
+		"  verdict_a VARCHAR, verdict_b VARCHAR, emulated_a BOOLEAN, emulated_b BOOLEAN, synthetic BOOLEAN, layers "
+		"BIGINT, batch BIGINT, sequence BIGINT,"
+		"  metric VARCHAR NOT NULL, pairs BIGINT, samples_a BIGINT, samples_b BIGINT, a_ms DOUBLE, b_ms DOUBLE, ratio "
+		"DOUBLE, low DOUBLE, high DOUBLE,"
+		"  low95 DOUBLE, high95 DOUBLE, verdict VARCHAR NOT NULL, cause VARCHAR, rows_a VARCHAR, rows_b VARCHAR, "
+		"load_before DOUBLE, load_after DOUBLE,"
+		"  compared_at VARCHAR);" },
 	{ 4, "what a node works in, why it is elsewhere, its time",
-	"ALTER TABLE placement ADD COLUMN dtype VARCHAR; ALTER TABLE placement ADD COLUMN reason VARCHAR; ALTER TABLE placement ADD COLUMN elsewhere BOOLEAN;"
-	"ALTER TABLE placement ADD COLUMN ms DOUBLE;" },
+		"ALTER TABLE placement ADD COLUMN dtype VARCHAR; ALTER TABLE placement ADD COLUMN reason VARCHAR; ALTER TABLE "
+		"placement ADD COLUMN elsewhere BOOLEAN;"
+		"ALTER TABLE placement ADD COLUMN ms DOUBLE;" },
 	{ 5, "a cell's question whole, and the commit of the program",
-	"ALTER TABLE cell ADD COLUMN question VARCHAR; ALTER TABLE run ADD COLUMN program_commit VARCHAR;" },
+		"ALTER TABLE cell ADD COLUMN question VARCHAR; ALTER TABLE run ADD COLUMN program_commit VARCHAR;" },
 	{ 6, "the engine's own nodes with their times",
-	"CREATE TABLE profile_node(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, name VARCHAR, op VARCHAR, kernel VARCHAR, place VARCHAR,"
-	"  scope VARCHAR, named_by VARCHAR, drawn_nodes BIGINT, ms DOUBLE, flops BIGINT, bytes BIGINT, weight_bytes BIGINT, roof_ms DOUBLE, roof VARCHAR);" },
+		"CREATE TABLE profile_node(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, name VARCHAR, op "
+		"VARCHAR, kernel VARCHAR, place VARCHAR,"
+		"  scope VARCHAR, named_by VARCHAR, drawn_nodes BIGINT, ms DOUBLE, flops BIGINT, bytes BIGINT, weight_bytes "
+		"BIGINT, roof_ms DOUBLE, roof VARCHAR);" },
 	{ 7, "rows of other files and other tools",
-	"CREATE TABLE import(id BIGINT NOT NULL, path VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, tool VARCHAR NOT NULL, tool_version VARCHAR, run BIGINT, cells BIGINT,"
-	"  imported_at TIMESTAMP NOT NULL);"
-	"ALTER TABLE run ADD COLUMN origin_id BIGINT; ALTER TABLE run ADD COLUMN import BIGINT; ALTER TABLE cell ADD COLUMN origin_id BIGINT;" },
+		"CREATE TABLE import(id BIGINT NOT NULL, path VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, tool VARCHAR NOT NULL, "
+		"tool_version VARCHAR, run BIGINT, cells BIGINT,"
+		"  imported_at TIMESTAMP NOT NULL);"
+		"ALTER TABLE run ADD COLUMN origin_id BIGINT; ALTER TABLE run ADD COLUMN import BIGINT; ALTER TABLE cell ADD "
+		"COLUMN origin_id BIGINT;" },
 };
 const size_t schema_migration_count = sizeof schema_migrations / sizeof schema_migrations[0];
 
-struct column { const char *name, *type, *meaning; };
+struct column {
+	const char *name, *type, *meaning;
+};
 static const struct column columns[] = {
 #define X(kind, name, meaning) { #name, TYPE_##kind, meaning },
 	ROW_LIST(X)
@@ -81,16 +112,29 @@ static const struct column columns[] = {
 
 // What a cell without a measurement (running, interrupted) still knows: what was asked. Columns of `cell`.
 // `later`: the column came in a later version of the schema and has the same name.
-static const struct { const char *name, *asked; bool later; } asked[] = {
-	{ "model", "c.model" }, { "revision", "c.revision" }, { "requested", "c.requested" }, { "device", "NULLIF(c.device, '')" },
-	{ "weights", "CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' ELSE 'real' END" }, { "layers", "NULLIF(c.layers, 0)" },
-	{ "batch", "NULLIF(c.batch, 0)" }, { "sequence", "NULLIF(c.sequence, 0)" },
-	{ "attempt", "c.attempt", true }, { "fallback_of", "c.fallback_of", true }, { "fallback_reason", "c.fallback_reason", true },
+static const struct {
+	const char *name, *asked;
+	bool later;
+} asked[] = {
+	{ "model", "c.model" },
+	{ "revision", "c.revision" },
+	{ "requested", "c.requested" },
+	{ "device", "NULLIF(c.device, '')" },
+	{ "weights",
+		"CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' ELSE 'real' END" },
+	{ "layers", "NULLIF(c.layers, 0)" },
+	{ "batch", "NULLIF(c.batch, 0)" },
+	{ "sequence", "NULLIF(c.sequence, 0)" },
+	{ "attempt", "c.attempt", true },
+	{ "fallback_of", "c.fallback_of", true },
+	{ "fallback_reason", "c.fallback_reason", true },
 	{ "started_at", "strftime(c.started_at, '%Y-%m-%dT%H:%M:%SZ')" },
 };
 
 // The columns of a file that may be of an older schema; all zero: of this one.
-struct columns_there { struct table measurement, cell; };
+struct columns_there {
+	struct table measurement, cell;
+};
 
 static bool has_column(const struct table *have, const char *name)
 {
@@ -124,27 +168,45 @@ bool schema_has_view(const char *name)
 
 // clang-format off: the SQL is laid out by hand
 static const char hardware_results[] =
-	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS hardware,"
-	"  " ROW_SUCCESS_SQL("") " AS success,"
-	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
-	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
-	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
-	"       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': nothing was computed'"
-	"       WHEN " ROW_SUCCESS_SQL("") " THEN NULL"
-	"       WHEN " ROW_COUNTS_SQL("") " THEN concat_ws('; ',"
-	" CASE WHEN " ROW_EMULATED_SQL("") " THEN 'emulated: software ran it in place of ' || requested END,"
-	"         CASE WHEN " ROW_SHORTENED_SQL("") " THEN"
-	" 'shortened: ' || COALESCE(layers || ' of the model''s layers', 'fewer layers than the model has') END,"
-	"         CASE WHEN " ROW_BRIEF_SQL("") " THEN"
-	" 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
-	"       WHEN verdict = 'unjudged' AND actual = requested THEN 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
-	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
-	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN 'asked for ' || requested || ', ran on ' || actual"
-	"       ELSE verdict END AS error,"
-	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';";
+	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS "
+	"hardware,"
+	"  " ROW_SUCCESS_SQL(
+		"") " AS success,"
+		    "  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
+		    "  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
+		    "  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
+		    "       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': "
+		    "nothing was computed'"
+		    "       WHEN " ROW_SUCCESS_SQL(
+			    "") " THEN NULL"
+				"       WHEN " ROW_COUNTS_SQL(
+					"") " THEN concat_ws('; ',"
+					    " CASE WHEN " ROW_EMULATED_SQL(
+						    "") " THEN 'emulated: software ran it in place of ' || requested END,"
+							"         CASE WHEN " ROW_SHORTENED_SQL(
+								"") " THEN"
+								    " 'shortened: ' || COALESCE(layers || ' of the model''s "
+								    "layers', 'fewer layers than the model has') END,"
+								    "         CASE WHEN " ROW_BRIEF_SQL(
+									    "") " THEN"
+										" 'shorter input: ' || COALESCE(sequence || ' "
+										"tokens', 'fewer tokens') || ' of the usual ' || "
+										"asked_sequence END)"
+										"       WHEN verdict = 'unjudged' AND actual = "
+										"requested THEN 'unjudged: ' || COALESCE(cause, "
+										"'nothing was there to compare the outputs with')"
+										"       WHEN cause IS NOT NULL THEN verdict || "
+										"': ' || cause"
+										"       WHEN verdict IN ('right', 'unjudged') "
+										"AND actual IS NOT NULL THEN 'asked for ' || "
+										"requested || ', ran on ' || actual"
+										"       ELSE verdict END AS error,"
+										"  finished_at AS \"timestamp\", output_shape "
+										"FROM result WHERE state = 'finished';";
 static const char hardware_detection[] =
 	" hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
-	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, detected_at AS \"timestamp\" FROM platform_detection;";
+	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, "
+	"detected_at AS \"timestamp\" FROM platform_detection;";
 // clang-format on
 
 // One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.
@@ -160,16 +222,19 @@ static void result_view(struct text *sql, const struct columns_there *have)
 		else if (text_is(name, "cause"))
 			text_add(sql, ", e.cause AS \"cause\"");
 		else if (text_is(name, "cell_key"))
-			text_add(sql, ", c.cell_key AS \"cell_key\"");     // the question as it was asked, on any machine
+			text_add(sql, ", c.cell_key AS \"cell_key\""); // the question as it was asked, on any machine
 		else if (has_column(&have->measurement, name))
-			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"", asked_of(name, have),
-				columns[i].type, name, name);
+			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"",
+				asked_of(name, have), columns[i].type, name, name);
 		else
 			text_addf(sql, ", CAST(%s AS %s) AS \"%s\"", asked_of(name, have), columns[i].type, name);
 	}
-	text_add(sql, ", c.run AS run, r.machine AS machine, CASE WHEN e.id IS NULL THEN 'running' ELSE 'finished' END AS state, e.happened_at AS finished_at"
+	text_add(sql,
+		", c.run AS run, r.machine AS machine, CASE WHEN e.id IS NULL THEN 'running' ELSE 'finished' END AS state, "
+		"e.happened_at AS finished_at"
 		" FROM cell c JOIN run r ON r.id = c.run"
-		" LEFT JOIN (SELECT cell, max(id) AS id FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS last ON last.cell = c.id"
+		" LEFT JOIN (SELECT cell, max(id) AS id FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS "
+		"last ON last.cell = c.id"
 		" LEFT JOIN event e ON e.id = last.id LEFT JOIN measurement m ON m.event = last.id AND m.cell = c.id;");
 }
 
@@ -202,7 +267,9 @@ static enum status look_at_mark(struct db *d, struct arena *a, bool *current, st
 
 	views_and_mark(&sql, mark);
 	text_done(&sql);
-	enum status status = db_query(d, a, "SELECT comment FROM duckdb_views() WHERE view_name = 'result' AND schema_name = 'main' AND NOT internal", NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		"SELECT comment FROM duckdb_views() WHERE view_name = 'result' AND schema_name = 'main' AND NOT internal", NULL,
+		0, &t, err);
 	*current = status == STATUS_OK && t.row_count == 1 && text_is(t.cells[0], mark);
 	return status;
 }
@@ -244,13 +311,16 @@ static enum status compare_views(struct db *d, struct arena *a, bool *ours, stru
 	text_done(&sql);
 	if (status == STATUS_OK)
 		status = db_query(d, a,
-			"SELECT f.view_name AS name, f.sql AS there, t.sql AS ours FROM duckdb_views() f JOIN duckdb_views() t ON t.view_name = f.view_name"
+			"SELECT f.view_name AS name, f.sql AS there, t.sql AS ours FROM duckdb_views() f JOIN duckdb_views() t "
+			"ON t.view_name = f.view_name"
 			" WHERE f.schema_name = 'main' AND t.temporary AND NOT f.temporary AND f.view_name IN (" VIEW_NAMES ")",
 			NULL, 0, &t, err);
 	if (status == STATUS_OK)
-		status = db_exec(d, "DROP VIEW temp.hardware_results; DROP VIEW temp.hardware_detection; DROP VIEW temp.result", err);
+		status = db_exec(
+			d, "DROP VIEW temp.hardware_results; DROP VIEW temp.hardware_detection; DROP VIEW temp.result", err);
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
-		alike += text_is(as_stored(a, behind_kind(table_get(&t, i, "there"))), as_stored(a, behind_kind(table_get(&t, i, "ours"))));
+		alike += text_is(as_stored(a, behind_kind(table_get(&t, i, "there"))),
+			as_stored(a, behind_kind(table_get(&t, i, "ours"))));
 	*ours = alike == sizeof view_names / sizeof view_names[0];
 	return status;
 }
@@ -269,13 +339,15 @@ static size_t missing_columns(const struct table *have)
 	return missing;
 }
 
-static enum status look(struct db *d, struct arena *a, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err)
+static enum status look(struct db *d, struct arena *a, const struct migration *steps, size_t count, enum schema_state *out,
+	int *version, struct error *err)
 {
 	struct table t, have;
 	int64_t number;
 	bool views_current = false;
-	enum status status = db_query(d, a, "SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'schema_version' AND schema_name = 'main'",
-		NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		"SELECT count(*) AS n FROM duckdb_tables() WHERE table_name = 'schema_version' AND schema_name = 'main'", NULL, 0,
+		&t, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -293,18 +365,22 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 		return status;
 	const char *text = table_get(&t, 0, "version");
 	if (text == NULL || !text_to_int(text, 0, INT32_MAX, &number))
-		return error_set(err, STATUS_BAD_INPUT, "its table schema_version holds no version: the file is not one of assay's, or is damaged");
+		return error_set(err, STATUS_BAD_INPUT,
+			"its table schema_version holds no version: the file is not one of assay's, or is damaged");
 	*version = (int)number;
 	int newest = count > 0 ? steps[count - 1].version : 0;
 	if (views_current && *version == newest && missing_columns(&have) == 0)
 		status = compare_views(d, a, &views_current, err);
 	if (status != STATUS_OK)
 		return status;
-	*out = *version > newest ? SCHEMA_NEWER : *version < newest || missing_columns(&have) > 0 || !views_current ? SCHEMA_OLD : SCHEMA_CURRENT;
+	*out = *version > newest                                                    ? SCHEMA_NEWER
+		: *version < newest || missing_columns(&have) > 0 || !views_current ? SCHEMA_OLD
+										    : SCHEMA_CURRENT;
 	return STATUS_OK;
 }
 
-enum status schema_look(struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err)
+enum status schema_look(
+	struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err)
 {
 	struct arena a = { 0 };
 	enum status status = look(d, &a, steps, count, out, version, err);
@@ -338,10 +414,14 @@ static enum status keep_originals(struct db *d, struct arena *a, struct error *e
 	struct table t;
 
 	for (size_t i = 0; i < sizeof original_tables / sizeof original_tables[0]; i++) {
-		enum status status = db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = ?",
-			&(struct db_parameter){ .text = original_tables[i] }, 1, &t, err);
+		enum status status =
+			db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = ?",
+				&(struct db_parameter){ .text = original_tables[i] }, 1, &t, err);
 		if (status == STATUS_OK && t.row_count > 0)
-			status = db_exec(d, arena_printf(a, "ALTER TABLE %s RENAME TO %s%s", original_tables[i], keep_original, original_tables[i]), err);
+			status = db_exec(d,
+				arena_printf(a, "ALTER TABLE %s RENAME TO %s%s", original_tables[i], keep_original,
+					original_tables[i]),
+				err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -359,19 +439,25 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	if (status != STATUS_OK)
 		return status;
 	if (state == SCHEMA_NEWER)
-		return error_set(err, STATUS_UNSUPPORTED, "its schema is version %d and this assay knows versions up to %d: use a newer assay", version,
+		return error_set(err, STATUS_UNSUPPORTED,
+			"its schema is version %d and this assay knows versions up to %d: use a newer assay", version,
 			steps[count - 1].version);
 	if (state == SCHEMA_EMPTY) {
 		status = keep_originals(d, a, err);
 		if (status == STATUS_OK)
-			status = db_exec(d, "CREATE TABLE schema_version(version INTEGER NOT NULL, what VARCHAR, applied_at TIMESTAMP NOT NULL)", err);
+			status = db_exec(d,
+				"CREATE TABLE schema_version(version INTEGER NOT NULL, what VARCHAR, applied_at TIMESTAMP NOT "
+				"NULL)",
+				err);
 	}
 	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
 		if (steps[i].version <= version)
 			continue;
 		status = db_exec(d, steps[i].sql, err);
 		const struct db_value row[] = {
-			V_INTEGER("version", steps[i].version), V_TEXT("what", steps[i].what), V_TIME("applied_at", clock_unix_us()),
+			V_INTEGER("version", steps[i].version),
+			V_TEXT("what", steps[i].what),
+			V_TIME("applied_at", clock_unix_us()),
 		};
 		if (status == STATUS_OK)
 			status = INSERT_ONE(d, "schema_version", row, err);
@@ -391,7 +477,7 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	views_and_mark(&view_sql, mark);
 	text_add(&sql, text_get(&view_sql));
 	text_done(&view_sql);
-	if (steps == schema_migrations && count == schema_migration_count)       // an unfinished schema has not all that they speak of
+	if (steps == schema_migrations && count == schema_migration_count) // an unfinished schema has not all that they speak of
 		schema_comments(&sql);
 	status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);

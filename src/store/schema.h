@@ -10,7 +10,7 @@
 // Steps in ascending order; each raises the file to `version`.
 struct migration {
 	int version;
-	const char *what;                    // for the schema_version table
+	const char *what; // for the schema_version table
 	const char *sql;
 };
 extern const struct migration schema_migrations[];
@@ -18,7 +18,8 @@ extern const size_t schema_migration_count;
 
 enum schema_state { SCHEMA_EMPTY, SCHEMA_OLD, SCHEMA_CURRENT, SCHEMA_NEWER };
 // Reads only. A file made by a newer assay is SCHEMA_NEWER, with *version.
-enum status schema_look(struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err);
+enum status schema_look(
+	struct db *d, const struct migration *steps, size_t count, enum schema_state *out, int *version, struct error *err);
 // Temporary views in the place of those of a file that is only read and is not CURRENT, over the columns that it has: SQL in `a`.
 // Whose text is not assay's own is not CURRENT; NULL: the file's are that.
 enum status schema_views(struct db *d, struct arena *a, enum schema_state state, const char **sql, struct error *err);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tables and columns mean: the comments of the database itself, from which tools/schema makes docs/SCHEMA.md. Columns of
-// `measurement` and `comparison` have theirs in ROW_LIST and COMPARISON_LIST. Applied with the views: a changed text reaches older files.
+// `measurement` and `comparison` have theirs in ROW_LIST and COMPARISON_LIST. Applied with the views: a changed text reaches
+// older files.
 #include <strings.h>
 
 #include "base/text.h"
 #include "store/comparison.h"
 #include "store/schema.h"
 
-static const struct { const char *table, *column, *meaning; } comments[] = {
+static const struct {
+	const char *table, *column, *meaning;
+} comments[] = {
 	{ "schema_version", NULL, "one step of the schema" },
 	{ "schema_version", "version", "number of the step" },
 	{ "schema_version", "what", "what it brought" },
@@ -38,7 +41,8 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 	{ "run", "machine", "machine.id" },
 	{ "run", "hostname", "name of the machine in its network" },
 	{ "run", "program_version", "version of assay; of an imported result the tool and its version" },
-	{ "run", "program_commit", "commit of the checkout it was built from, with + behind it where files differed; null: not known" },
+	{ "run", "program_commit",
+		"commit of the checkout it was built from, with + behind it where files differed; null: not known" },
 	{ "run", "command", "command line" },
 	{ "run", "pid", "process; with the next three it tells whether the run still lives. 0: imported from another tool" },
 	{ "run", "start_ticks", "when that process began, in clock ticks since boot" },
@@ -95,7 +99,8 @@ static const struct { const char *table, *column, *meaning; } comments[] = {
 	{ "cell", "question", "JSON: all that was asked" },
 	{ "cell", "origin_id", "its number in the file where it was measured; null: this one" },
 
-	{ "event", NULL, "something that happened to a run or a cell; the last word about a cell is its event with the highest number" },
+	{ "event", NULL,
+		"something that happened to a run or a cell; the last word about a cell is its event with the highest number" },
 	{ "event", "id", "number in this file" },
 	{ "event", "run", "run.id; 0: the next program that opened the file" },
 	{ "event", "cell", "cell.id; null: it is about the run" },
@@ -199,7 +204,7 @@ bool schema_has_table(const char *name)
 	return false;
 }
 
-static void add_quoted(struct text *sql, const char *s)              // COMMENT takes no parameter; our own texts only
+static void add_quoted(struct text *sql, const char *s) // COMMENT takes no parameter; our own texts only
 {
 	text_add(sql, " IS '");
 	for (; *s != '\0'; s++)
@@ -216,10 +221,14 @@ void schema_comments(struct text *sql)
 			text_addf(sql, "COMMENT ON COLUMN %s.\"%s\"", comments[i].table, comments[i].column);
 		add_quoted(sql, comments[i].meaning);
 	}
-#define X(kind, name, meaning) text_add(sql, "COMMENT ON COLUMN measurement.\"" #name "\""); add_quoted(sql, meaning);
+#define X(kind, name, meaning) \
+	text_add(sql, "COMMENT ON COLUMN measurement.\"" #name "\""); \
+	add_quoted(sql, meaning);
 	ROW_LIST(X)
 #undef X
-#define X(kind, name, meaning) text_add(sql, "COMMENT ON COLUMN comparison.\"" #name "\""); add_quoted(sql, meaning);
+#define X(kind, name, meaning) \
+	text_add(sql, "COMMENT ON COLUMN comparison.\"" #name "\""); \
+	add_quoted(sql, meaning);
 	COMPARISON_LIST(X)
 #undef X
 }

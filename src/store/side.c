@@ -23,7 +23,8 @@ static enum status nonsense(const char *term, struct error *err)
 #define X(word, what) text_addf(&words, "%s%s", words.length ? "; " : "", word);
 	SIDE_LIST(X)
 #undef X
-	enum status status = error_set(err, STATUS_BAD_INPUT, "'%s' chooses no rows. There are: %s; joined with +", term, text_get(&words));
+	enum status status =
+		error_set(err, STATUS_BAD_INPUT, "'%s' chooses no rows. There are: %s; joined with +", term, text_get(&words));
 	text_done(&words);
 	return status;
 }
@@ -116,8 +117,12 @@ static enum status make_condition(struct condition *c, struct arena *a, const ch
 static enum status take_samples(struct db *d, struct arena *a, const char *ids, struct side *out, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a, arena_printf(a, "SELECT s.cell, s.ms FROM sample s JOIN (SELECT cell, max(event) AS event FROM sample WHERE cell IN (%s)"
-		" GROUP BY cell) AS last ON last.cell = s.cell AND last.event = s.event ORDER BY s.cell, s.number", ids), NULL, 0, &t, err);
+	enum status status = db_query(d, a,
+		arena_printf(a,
+			"SELECT s.cell, s.ms FROM sample s JOIN (SELECT cell, max(event) AS event FROM sample WHERE cell IN (%s)"
+			" GROUP BY cell) AS last ON last.cell = s.cell AND last.event = s.event ORDER BY s.cell, s.number",
+			ids),
+		NULL, 0, &t, err);
 
 	for (size_t i = 0, k = 0; status == STATUS_OK && i < t.row_count;) {
 		int64_t cell = table_integer(&t, i, "cell");
@@ -148,17 +153,23 @@ static void take_run(struct side_row *r, const struct table *runs)
 		}
 }
 
-static enum status take_rows(struct db *d, struct arena *a, struct condition *c, struct side *out, const char **ids, struct error *err)
+static enum status take_rows(
+	struct db *d, struct arena *a, struct condition *c, struct side *out, const char **ids, struct error *err)
 {
-	// Three statements and not one join: a file of an older assay that cannot be brought up to date lacks some of the columns.
-	const char *from = arena_printf(a, "FROM result r JOIN cell c ON c.id = r.id WHERE %s%s", text_get(&c->sql), out->by_number ? "" : " AND r.fallback_of IS NULL");
+	// Three statements and not one join: a file of an older assay that cannot be brought up to date lacks some of the
+	// columns.
+	const char *from = arena_printf(a, "FROM result r JOIN cell c ON c.id = r.id WHERE %s%s", text_get(&c->sql),
+		out->by_number ? "" : " AND r.fallback_of IS NULL");
 	struct table t, cells, runs;
 	struct text list = { 0 };
-	enum status status = db_query(d, a, arena_printf(a, "SELECT r.*, strftime(r.finished_at, '%%Y-%%m-%%d %%H:%%M:%%S') AS measured_at %s ORDER BY r.id", from), c->parameter,
-		c->count, &t, err);
+	enum status status = db_query(d, a,
+		arena_printf(a, "SELECT r.*, strftime(r.finished_at, '%%Y-%%m-%%d %%H:%%M:%%S') AS measured_at %s ORDER BY r.id",
+			from),
+		c->parameter, c->count, &t, err);
 
 	if (status == STATUS_OK)
-		status = db_query(d, a, arena_printf(a, "SELECT c.* %s ORDER BY c.id", from), c->parameter, c->count, &cells, err);
+		status =
+			db_query(d, a, arena_printf(a, "SELECT c.* %s ORDER BY c.id", from), c->parameter, c->count, &cells, err);
 	if (status == STATUS_OK)
 		status = db_query(d, a, "SELECT * FROM run", NULL, 0, &runs, err);
 	if (status != STATUS_OK)
@@ -187,7 +198,8 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 	return status;
 }
 
-enum status store_side(struct store *s, struct arena *a, const char *words, bool with_samples, struct side *out, struct error *err)
+enum status store_side(
+	struct store *s, struct arena *a, const char *words, bool with_samples, struct side *out, struct error *err)
 {
 	struct condition c = { 0 };
 	struct db d = { 0 };

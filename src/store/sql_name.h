@@ -16,7 +16,13 @@ static inline void sql_add_quoted(struct text *sql, const char *s, char quote)
 	text_add_bytes(sql, &quote, 1);
 }
 
-static inline void sql_add_name(struct text *sql, const char *s) { sql_add_quoted(sql, s, '"'); }
-static inline void sql_add_text(struct text *sql, const char *s) { sql_add_quoted(sql, s, '\''); }
+static inline void sql_add_name(struct text *sql, const char *s)
+{
+	sql_add_quoted(sql, s, '"');
+}
+static inline void sql_add_text(struct text *sql, const char *s)
+{
+	sql_add_quoted(sql, s, '\'');
+}
 
 #endif

@@ -70,7 +70,9 @@ static enum status open_waiting_with(struct store *s, const struct db_opening *h
 			return error_set(err, status, "%s", attempt.text);
 		double waited_ms = clock_ms() - begin;
 		if (waited_ms >= wait_ms)
-			return error_set(err, STATUS_TIMEOUT, "%s is held by another program%s, and was for %.0f s: end it or wait for it, or choose another file",
+			return error_set(err, STATUS_TIMEOUT,
+				"%s is held by another program%s, and was for %.0f s: end it or wait for it, or choose another "
+				"file",
 				path, lock_holder(&attempt, holder), waited_ms / 1e3);
 		if (!noticed && waited_ms >= NOTICE_AFTER_MS && s->notice != NULL) {
 			s->notice(arena_printf(&s->arena, "%s is in use by another program%s; waiting up to %.0f s for it", path,
@@ -103,7 +105,9 @@ static enum status check_writable(struct store *s, struct error *err)
 	if (access(s->path, F_OK) == 0 && access(s->path, W_OK) != 0)
 		return error_errno(err, "%s cannot be written; name another database with --db or ASSAY_DB", s->path);
 	if (access(folder, W_OK | X_OK) != 0)
-		return error_errno(err, "the folder %s cannot be written, so no database can be kept there; name another with --db or ASSAY_DB", folder);
+		return error_errno(err,
+			"the folder %s cannot be written, so no database can be kept there; name another with --db or ASSAY_DB",
+			folder);
 	return STATUS_OK;
 }
 
@@ -116,9 +120,12 @@ static enum status explain_space(const struct store *s, struct error *err, enum 
 	snprintf(text, sizeof text, "%s", err->text);
 	if (strstr(text, strerror(EFBIG)) != NULL)
 		return error_set(err, STATUS_NO_SPACE,
-			"a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that was stored is lost (%s)",
+			"a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that "
+			"was stored is lost (%s)",
 			s->path, text);
-	return error_set(err, STATUS_NO_SPACE, "the disk that holds %s is full (%.1f MiB free): make room or name another database with --db or ASSAY_DB; nothing that was stored is lost (%s)",
+	return error_set(err, STATUS_NO_SPACE,
+		"the disk that holds %s is full (%.1f MiB free): make room or name another database with --db or ASSAY_DB; "
+		"nothing that was stored is lost (%s)",
 		s->path, (double)file_free_bytes(s->path) / 1048576.0, text);
 }
 
@@ -160,7 +167,8 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 {
 	struct arena a = { 0 };
 	struct table t = { 0 };
-	enum status status = db_query(d, &a, arena_printf(&a, "SELECT COALESCE(max(id), 0) + 1 AS id FROM %s", table), NULL, 0, &t, err);
+	enum status status =
+		db_query(d, &a, arena_printf(&a, "SELECT COALESCE(max(id), 0) + 1 AS id FROM %s", table), NULL, 0, &t, err);
 
 	if (status == STATUS_OK) {
 		*out = table_integer(&t, 0, "id");
@@ -171,8 +179,9 @@ enum status transaction_next_id(struct db *d, const char *table, int64_t *out, s
 	return status;
 }
 
-// A program that was killed while it made a new file leaves that file behind: "PATH.new.NONCE" and its log. Only for a caller that knows
-// that no other program makes one now (run_lock_make). Names with a process number are an older program's, which holds no lock.
+// A program that was killed while it made a new file leaves that file behind: "PATH.new.NONCE" and its log. Only for a caller
+// that knows that no other program makes one now (run_lock_make). Names with a process number are an older program's, which holds
+// no lock.
 static void remove_stale(struct store *s)
 {
 	enum { NONCE_LENGTH = 16 };
@@ -204,7 +213,8 @@ static enum status create(struct store *s, struct error *err)
 		return status;
 	// In this order: another program that makes the file at this moment has put it in place before it writes a log.
 	if (file_exists(wal) && !file_exists(s->path))
-		return error_set(err, STATUS_BAD_INPUT, "%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s is not there but its log %s is: put the database back, or move the log away", s->path, wal);
 	lock = run_lock_make(s->path, &alone);
 	if (alone)
 		remove_stale(s);
@@ -218,8 +228,8 @@ static enum status create(struct store *s, struct error *err)
 	if (status == STATUS_OK && file_exists(fresh_wal))
 		status = error_set(err, STATUS_NO_SPACE, "%s could not be written whole", fresh);
 	// The second program finds the other's file in place, and it has the same schema.
-	if (status == STATUS_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0 && errno != EEXIST
-		&& link(fresh, s->path) != 0 && errno != EEXIST)             // some file systems know only the second
+	if (status == STATUS_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0 && errno != EEXIST &&
+		link(fresh, s->path) != 0 && errno != EEXIST) // some file systems know only the second
 		status = error_errno(err, "%s", s->path);
 	unlink(fresh);
 	unlink(fresh_wal);
@@ -230,7 +240,8 @@ static enum status create(struct store *s, struct error *err)
 
 // Cells without a last word, and the process of the run that started each.
 static const char open_cells[] =
-	"SELECT c.id AS cell, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS pid_namespace"
+	"SELECT c.id AS cell, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS "
+	"pid_namespace"
 	" FROM cell c JOIN run r ON r.id = c.run"
 	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id";
 
@@ -239,7 +250,9 @@ static bool run_may_live(const struct store *s, const struct table *t, size_t ro
 	const char *boot_id = table_get(t, row, "boot_id");
 	int64_t namespace = table_integer(t, row, "pid_namespace");
 	struct process p = {
-		.pid = table_integer(t, row, "pid"), .start_ticks = table_integer(t, row, "start_ticks"), .pid_namespace = namespace == ROW_NONE ? 0 : namespace,
+		.pid = table_integer(t, row, "pid"),
+		.start_ticks = table_integer(t, row, "start_ticks"),
+		.pid_namespace = namespace == ROW_NONE ? 0 : namespace,
 	};
 
 	snprintf(p.boot_id, sizeof p.boot_id, "%s", boot_id != NULL ? boot_id : "");
@@ -281,8 +294,12 @@ static enum status settle_orphans(struct store *s, struct error *err)
 				continue;
 			// run 0: written by the next program that opened the file, not by the run itself
 			const struct db_value row[] = {
-				V_INTEGER("id", id++), V_INTEGER("run", 0), V_INTEGER("cell", table_integer(&t, i, "cell")), V_TEXT("kind", "interrupted"),
-				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)), V_TEXT("cause", "its run ended before the cell did"),
+				V_INTEGER("id", id++),
+				V_INTEGER("run", 0),
+				V_INTEGER("cell", table_integer(&t, i, "cell")),
+				V_TEXT("kind", "interrupted"),
+				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)),
+				V_TEXT("cause", "its run ended before the cell did"),
 				V_TIME("happened_at", clock_unix_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);
@@ -329,7 +346,8 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	else
 		status = db_check_path(path, err);
 	if (status == STATUS_OK && !file_exists(path) && read_only)
-		status = error_set(err, STATUS_BAD_INPUT, "there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
+		status = error_set(err, STATUS_BAD_INPUT,
+			"there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
 	else if (status == STATUS_OK && !file_exists(path))
 		status = create(s, err);
 	if (status == STATUS_OK)
@@ -350,7 +368,7 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 		status = error_set(err, STATUS_BAD_INPUT, "%s is a DuckDB file, but assay has stored nothing in it", path);
 	if (status == STATUS_OK && !read_only && state != SCHEMA_CURRENT) {
 		status = migrate(s, err);
-		orphans = status == STATUS_OK;       // not counted yet
+		orphans = status == STATUS_OK; // not counted yet
 	}
 	if (status == STATUS_OK && orphans > 0)
 		status = settle_orphans(s, err);
@@ -430,9 +448,11 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 {
 	static const char sql[] =
 		// not the view: what is asked of a file at every cell of a long matrix is planned in no time
-		"SELECT c.id AS cell, e.verdict AS verdict, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
+		"SELECT c.id AS cell, e.verdict AS verdict, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id "
+		"AS boot_id,"
 		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
-		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS e ON e.cell = c.id"
+		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') "
+		"GROUP BY cell) AS e ON e.cell = c.id"
 		" WHERE c.cell_key = ? ORDER BY c.id DESC";
 	struct arena a = { 0 };
 	struct table t = { 0 };
@@ -448,8 +468,10 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 		// A finished row wins over one that is being tried again; one without an answer counts as never run.
 		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
 			bool finished = table_get(&t, i, "verdict") != NULL;
-			enum store_cell_state this = finished && verdict_answers(verdict_find(table_get(&t, i, "verdict"))) ? STORE_FINISHED
-				: !finished && run_may_live(s, &t, i) ? STORE_TAKEN : STORE_NEVER;
+			enum store_cell_state this = finished && verdict_answers(verdict_find(table_get(&t, i, "verdict")))
+				? STORE_FINISHED
+				: !finished && run_may_live(s, &t, i) ? STORE_TAKEN
+								      : STORE_NEVER;
 			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {
 				state = this;
 				if (row != NULL)

@@ -13,31 +13,31 @@
 // Of one look at the file, or one transaction. All zero: 10 minutes, and of memory only what DuckDB itself counts.
 struct store_limits {
 	double seconds;
-	int64_t memory_bytes;                        // that this process may grow by meanwhile, by any of its threads
-	const char *option;                          // that gives more seconds, for the sentence; may be NULL
+	int64_t memory_bytes; // that this process may grow by meanwhile, by any of its threads
+	const char *option;   // that gives more seconds, for the sentence; may be NULL
 	// From another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for.
 	void (*give_up)(const char *sentence);
 };
 
-struct store {                                       // all zero but for `notice`, `limits` and `lock_wait_s` before store_open
+struct store { // all zero but for `notice`, `limits` and `lock_wait_s` before store_open
 	struct arena arena;
 	const char *path;
 	struct store_limits limits;
-	void (*notice)(const char *sentence);        // may be NULL
-	int64_t run;                                 // id after store_begin_run, else 0
-	const void *duckdb;                          // table of functions
+	void (*notice)(const char *sentence); // may be NULL
+	int64_t run;                          // id after store_begin_run, else 0
+	const void *duckdb;                   // table of functions
 	bool read_only;
-	double lock_wait_s;                          // how long a held lock is waited for; 0: 60 s
-	void *reading;                               // between store_read_begin and _end: the open file
+	double lock_wait_s; // how long a held lock is waited for; 0: 60 s
+	void *reading;      // between store_read_begin and _end: the open file
 	// SQL that puts assay's views in the place of the file's; NULL: the file's are those.
 	const char *views;
-	int lock;                                    // of run_lock.h since store_begin_run; 0 or below: none
+	int lock; // of run_lock.h since store_begin_run; 0 or below: none
 };
 
-// Loads the library, makes or migrates the schema, and turns "started" cells of runs that are over (run_lock.h, else pid, start time, boot
-// id) into interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error and nothing is
-// written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself.
-// close ends the run that store_begin_run began: its cells without a verdict are interrupted ones. It accepts a zeroed store.
+// Loads the library, makes or migrates the schema, and turns "started" cells of runs that are over (run_lock.h, else pid, start
+// time, boot id) into interrupted ones; where none of that is needed nothing is written. read_only: an absent file is an error
+// and nothing is written. A process opens one file once at a time: DuckDB's lock does not keep a process from itself. close ends
+// the run that store_begin_run began: its cells without a verdict are interrupted ones. It accepts a zeroed store.
 enum status store_open(struct store *s, const char *path, bool read_only, struct error *err);
 // For reading, after migrating and settling dead runs where the file can be written; where it cannot, it is read as it is.
 enum status store_open_settled(struct store *s, const char *path, struct error *err);
@@ -62,39 +62,49 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 struct table {
 	size_t column_count, row_count;
 	const char **columns;
-	const char **types;                          // DuckDB's names: "VARCHAR", "DOUBLE", ...
-	const char **cells;                          // row-major; NULL is SQL's NULL
+	const char **types; // DuckDB's names: "VARCHAR", "DOUBLE", ...
+	const char **cells; // row-major; NULL is SQL's NULL
 };
-const char *table_get(const struct table *t, size_t row, const char *column);   // NULL for NULL or no such column
-int64_t table_integer(const struct table *t, size_t row, const char *column);   // ROW_NONE for NULL or no integer
-double table_real(const struct table *t, size_t row, const char *column);       // NaN
-int table_boolean(const struct table *t, size_t row, const char *column);       // -1
-void table_row(const struct table *t, size_t row, struct row *out);             // of "SELECT * FROM result"
+const char *table_get(const struct table *t, size_t row, const char *column); // NULL for NULL or no such column
+int64_t table_integer(const struct table *t, size_t row, const char *column); // ROW_NONE for NULL or no integer
+double table_real(const struct table *t, size_t row, const char *column);     // NaN
+int table_boolean(const struct table *t, size_t row, const char *column);     // -1
+void table_row(const struct table *t, size_t row, struct row *out);           // of "SELECT * FROM result"
 // One statement or several of the program's own; the last one's result. The file is opened read-only for it: nothing can be
 // changed this way. The error has DuckDB's own words.
 enum status store_query(struct store *s, const char *sql, struct table *out, struct error *err);
 // What a person typed: one SELECT of at most `most` rows, else BAD_INPUT. It reads the database and no file.
 enum status store_select(struct store *s, const char *sql, int64_t most, struct table *out, struct error *err);
 
-// Several queries that see one moment of the file: it is opened once, which is most of the time of a small query. Nothing may be written
-// between the two. end accepts a store that is not reading.
+// Several queries that see one moment of the file: it is opened once, which is most of the time of a small query. Nothing may be
+// written between the two. end accepts a store that is not reading.
 enum status store_read_begin(struct store *s, struct error *err);
 void store_read_end(struct store *s);
 
 // One row by its number, as its last word stands; texts in `a`. BAD_INPUT: there is none.
 enum status store_row(struct store *s, struct arena *a, int64_t row, struct row *out, struct error *err);
-// The engine's nodes of a profile in the order in which they ran, as cell_result has them; an empty array where it was not profiled. Owned by the caller.
+// The engine's nodes of a profile in the order in which they ran, as cell_result has them; an empty array where it was not
+// profiled. Owned by the caller.
 enum status store_profile(struct store *s, int64_t row, json_t **out, struct error *err);
-// The last row, before like->row (which must be started), whose platform is the one that `like` asked for, that ran there, and that
-// answers the same question on the same machine: model, weights, layers, batch, lengths, types. row is ROW_NONE where there is none.
-struct store_measured { int64_t row; double latency_ms; const char *day; };
-enum status store_last_measured(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
-// The same for arithmetic in float32 on the device and with the options that `like` was asked with: what its precision is held against.
-enum status store_last_float32(struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
-// The timed runs of the newest rows, before like->row (which must be started), that asked the question of `like` of the same version of the
-// engine: in its own precision, or in float32 as store_last_float32 has it. One process a row, in `a`; *count at most STORE_PROCESSES_MOST.
+// The last row, before like->row (which must be started), whose platform is the one that `like` asked for, that ran there, and
+// that answers the same question on the same machine: model, weights, layers, batch, lengths, types. row is ROW_NONE where there
+// is none.
+struct store_measured {
+	int64_t row;
+	double latency_ms;
+	const char *day;
+};
+enum status store_last_measured(
+	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
+// The same for arithmetic in float32 on the device and with the options that `like` was asked with: what its precision is held
+// against.
+enum status store_last_float32(
+	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err);
+// The timed runs of the newest rows, before like->row (which must be started), that asked the question of `like` of the same
+// version of the engine: in its own precision, or in float32 as store_last_float32 has it. One process a row, in `a`; *count at
+// most STORE_PROCESSES_MOST.
 enum { STORE_PROCESSES_MOST = 12 };
-enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32, struct compare_process **out, size_t *count,
-	struct error *err);
+enum status store_processes(struct store *s, struct arena *a, const struct row *like, bool in_float32,
+	struct compare_process **out, size_t *count, struct error *err);
 
 #endif

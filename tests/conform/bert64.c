@@ -8,13 +8,14 @@
 struct run {
 	const struct bert64_model *model;
 	struct arena *arena;
-	const char *missing;             // the first weight that is not there in the shape that is needed
+	const char *missing; // the first weight that is not there in the shape that is needed
 	size_t batch, width, inner, heads;
-	size_t rows, *first;             // kept tokens; row b of the batch has [first[b], first[b + 1])
+	size_t rows, *first; // kept tokens; row b of the batch has [first[b], first[b + 1])
 	double epsilon, (*activation)(double);
 };
 
-// ---- linear layers -------------------------------------------------------------------------------------------------------------
+// ---- linear layers
+// -------------------------------------------------------------------------------------------------------------
 
 typedef double lanes __attribute__((vector_size(32)));
 enum { LANES = 4, TOGETHER = 4 };
@@ -38,8 +39,8 @@ static inline __attribute__((always_inline)) void dots(double *out, const double
 }
 
 // y[rows, out] = x[rows, in] w^T + b. x has room for a multiple of four rows.
-static inline __attribute__((always_inline)) void multiply(double *y, const double *x, size_t rows, const float *w,
-	const float *b, size_t out, size_t in, double *wide)
+static inline __attribute__((always_inline)) void multiply(
+	double *y, const double *x, size_t rows, const float *w, const float *b, size_t out, size_t in, double *wide)
 {
 	for (size_t o = 0; o < out; o++) {
 		for (size_t i = 0; i < in; i++)
@@ -54,16 +55,15 @@ static inline __attribute__((always_inline)) void multiply(double *y, const doub
 	}
 }
 
-static void multiply_plain(double *y, const double *x, size_t rows, const float *w, const float *b,
-	size_t out, size_t in, double *wide)
+static void multiply_plain(
+	double *y, const double *x, size_t rows, const float *w, const float *b, size_t out, size_t in, double *wide)
 {
 	multiply(y, x, rows, w, b, out, in, wide);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2,fma")))
-static void multiply_avx2(double *y, const double *x, size_t rows, const float *w, const float *b,
-	size_t out, size_t in, double *wide)
+__attribute__((target("avx2,fma"))) static void multiply_avx2(
+	double *y, const double *x, size_t rows, const float *w, const float *b, size_t out, size_t in, double *wide)
 {
 	multiply(y, x, rows, w, b, out, in, wide);
 }
@@ -108,7 +108,8 @@ static double *linear(struct run *r, const char *name, const double *x, size_t r
 	return y;
 }
 
-// ---- what stands between them --------------------------------------------------------------------------------------------------
+// ---- what stands between them
+// --------------------------------------------------------------------------------------------------
 
 static double gelu(double x)
 {
@@ -132,8 +133,14 @@ static double silu(double x)
 
 static bool find_activation(struct run *r)
 {
-	static const struct { const char *name; double (*f)(double); } known[] = {
-		{ "gelu", gelu }, { "gelu_new", gelu_tanh }, { "relu", relu }, { "silu", silu },
+	static const struct {
+		const char *name;
+		double (*f)(double);
+	} known[] = {
+		{ "gelu", gelu },
+		{ "gelu_new", gelu_tanh },
+		{ "relu", relu },
+		{ "silu", silu },
 	};
 	const char *name = json_string_value(json_object_get(r->model->config, "hidden_act"));
 
@@ -199,8 +206,8 @@ static double *attention(struct run *r, const char *layer, const double *x)
 	for (size_t b = 0; b < r->batch; b++)
 		for (size_t t = r->first[b]; t < r->first[b + 1]; t++)
 			for (size_t h = 0; h < r->heads; h++)
-				attend(r, out + t * r->width + h * size, q + t * r->width + h * size, k + h * size, v + h * size, r->first[b],
-					r->first[b + 1], score);
+				attend(r, out + t * r->width + h * size, q + t * r->width + h * size, k + h * size, v + h * size,
+					r->first[b], r->first[b + 1], score);
 	return linear(r, arena_printf(r->arena, "%s.attention.output.dense", layer), out, r->rows, r->width, r->width);
 }
 
@@ -238,7 +245,8 @@ static double *embed(struct run *r, const struct bert64_inputs *in, size_t vocab
 	return x;
 }
 
-// ---- outputs -------------------------------------------------------------------------------------------------------------------
+// ---- outputs
+// -------------------------------------------------------------------------------------------------------------------
 
 // Mean over the tokens, scaled to length 1, as sentence-transformers does it.
 static void pool(const struct run *r, const double *x, double *embedding, double *first)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass of BertModel in float64, written from the paper's formulas (Devlin et al. 2018, Vaswani et al. 2017) and independent of
-// assay's graph builder: what tests/conform/mutants.c measures its mutants with.
+// The forward pass of BertModel in float64, written from the paper's formulas (Devlin et al. 2018, Vaswani et al. 2017) and
+// independent of assay's graph builder: what tests/conform/mutants.c measures its mutants with.
 #ifndef ASSAY_TESTS_BERT64_H
 #define ASSAY_TESTS_BERT64_H
 
@@ -13,7 +13,7 @@
 struct bert64_model {
 	const struct tensor *weights;
 	size_t count;
-	const json_t *config;            // num_hidden_layers, num_attention_heads, layer_norm_eps, hidden_act
+	const json_t *config; // num_hidden_layers, num_attention_heads, layer_norm_eps, hidden_act
 };
 
 // [batch, tokens] each; where the mask is 0 there is no token. The first token of a row must be there.
@@ -28,11 +28,11 @@ enum bert64_output {
 #define X(name) BERT64_##name,
 	BERT64_OUTPUTS(X)
 #undef X
-	BERT64_OUTPUT_COUNT
+		BERT64_OUTPUT_COUNT
 };
 
 struct bert64_result {
-	double *output[BERT64_OUTPUT_COUNT];     // [batch, batch], then [batch, width] three times
+	double *output[BERT64_OUTPUT_COUNT]; // [batch, batch], then [batch, width] three times
 	size_t count[BERT64_OUTPUT_COUNT];
 };
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged copies of a trained checkpoint (tools/mutants), and how far in float64 the outputs of each are from those of the undamaged one.
+// Damaged copies of a trained checkpoint (tools/mutants), and how far in float64 the outputs of each are from those of the
+// undamaged one.
 //
 //	mutants MODEL GOLDEN FOLDER [--short] [--some] [NAME...]
 //
-// MODEL is a folder with a BertModel, GOLDEN a safetensors file with its inputs (in.NAME) and what transformers makes of them (out.NAME).
-// FOLDER gets a checkpoint for each mutant, sharded, where undamaged shards are hard links, and golden.safetensors. --short keeps the short
-// rows of the golden file and drops their padding; --some makes only the mutants of the short list. Prints one JSON object a line: the
-// undamaged model first, under the name "undamaged", then each mutant: is it equal, that is, no farther from the undamaged one in
-// float64 than float32's own rounding took the golden file; can it be seen, by an output that the golden file has or one that is not finite;
-// and the largest difference of each output. Exit code 1: something of this cannot be done, or the float64 outputs
-// of the undamaged model are not those of the golden file.
+// MODEL is a folder with a BertModel, GOLDEN a safetensors file with its inputs (in.NAME) and what transformers makes of them
+// (out.NAME). FOLDER gets a checkpoint for each mutant, sharded, where undamaged shards are hard links, and golden.safetensors.
+// --short keeps the short rows of the golden file and drops their padding; --some makes only the mutants of the short list.
+// Prints one JSON object a line: the undamaged model first, under the name "undamaged", then each mutant: is it equal, that is,
+// no farther from the undamaged one in float64 than float32's own rounding took the golden file; can it be seen, by an output
+// that the golden file has or one that is not finite; and the largest difference of each output. Exit code 1: something of this
+// cannot be done, or the float64 outputs of the undamaged model are not those of the golden file.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,36 +26,36 @@
 
 enum kind {
 	NOTHING,
-	SCALE,               // all values times `by`
-	SCALE_ROW,           // those of one row (of a vector: one value)
+	SCALE,     // all values times `by`
+	SCALE_ROW, // those of one row (of a vector: one value)
 	SCALE_COLUMN,
-	SET,                 // one value becomes `by`; `row` is its index in the tensor
-	TRANSPOSE,           // of a square weight
-	EXCHANGE,            // with the tensors whose names begin with `other`
-	COPY,                // from those
-	DROP,                // not in the files
-	EXCHANGE_ROWS,       // [row, row + count) with [other_row, other_row + count)
+	SET,           // one value becomes `by`; `row` is its index in the tensor
+	TRANSPOSE,     // of a square weight
+	EXCHANGE,      // with the tensors whose names begin with `other`
+	COPY,          // from those
+	DROP,          // not in the files
+	EXCHANGE_ROWS, // [row, row + count) with [other_row, other_row + count)
 	EXCHANGE_COLUMNS,
-	SHIFT_ROWS,          // row i becomes what row i + 1 was; the last stays
-	ROUND,               // to `by` bits: integers times the largest value / (2^(by-1) - 1)
+	SHIFT_ROWS, // row i becomes what row i + 1 was; the last stays
+	ROUND,      // to `by` bits: integers times the largest value / (2^(by-1) - 1)
 	ROUND_F16,
 	ROUND_BF16,
-	CONFIG,              // the key `weight` of config.json becomes `other`, JSON
-	MASK_ALL,            // of the inputs: padding is a token too
-	MASK_LAST,           // of the inputs: the last token of each row of more than two is padding
-	TYPES,               // of the inputs: all tokens are of the second type
+	CONFIG,    // the key `weight` of config.json becomes `other`, JSON
+	MASK_ALL,  // of the inputs: padding is a token too
+	MASK_LAST, // of the inputs: the last token of each row of more than two is padding
+	TYPES,     // of the inputs: all tokens are of the second type
 };
 
 struct damage {
 	enum kind kind;
-	const char *weight, *other;      // what the names begin with
+	const char *weight, *other; // what the names begin with
 	size_t row, other_row, count;
 	double by;
 };
 
 struct mutant {
 	const char *name, *what;
-	bool some;                       // of the short list
+	bool some; // of the short list
 	struct damage damage, more;
 };
 
@@ -66,7 +67,8 @@ struct mutant {
 #define POSITIONS "embeddings.position_embeddings.weight"
 #define TYPE_ROWS "embeddings.token_type_embeddings.weight"
 
-// Rows of words: 101 is [CLS], 102 [SEP], 7592 "hello", 2088 "world", 2414 "london"; 20000 and 20001 are not in the golden file. Heads are 32 wide.
+// Rows of words: 101 is [CLS], 102 [SEP], 7592 "hello", 2088 "world", 2414 "london"; 20000 and 20001 are not in the golden file.
+// Heads are 32 wide.
 static const struct mutant mutants[] = {
 	{ "query-bias-zero", "layer 1: bias of the queries is 0", false, { SCALE, SELF(1) "query.bias" } },
 	{ "key-bias-zero", "layer 1: bias of the keys is 0", false, { SCALE, SELF(1) "key.bias" } },
@@ -96,8 +98,8 @@ static const struct mutant mutants[] = {
 	{ "attention-not-scaled", "layer 0: scores are not divided by the square root of the head's width", false,
 		{ SCALE, SELF(0) "query.", .by = 5.656854249492381 } },
 	{ "scores-10-percent", "layer 2: scores are 10 % larger", false, { SCALE, SELF(2) "query.", .by = 1.1 } },
-	{ "scores-moved", "layer 2: queries are twice, keys half as large", true,
-		{ SCALE, SELF(2) "query.", .by = 2 }, { SCALE, SELF(2) "key.", .by = 0.5 } },
+	{ "scores-moved", "layer 2: queries are twice, keys half as large", true, { SCALE, SELF(2) "query.", .by = 2 },
+		{ SCALE, SELF(2) "key.", .by = 0.5 } },
 	{ "heads-exchanged", "layer 1: heads 3 and 8 are exchanged in queries, keys and values, and not behind them", false,
 		{ EXCHANGE_ROWS, SELF(1), .row = 96, .other_row = 256, .count = 32 } },
 	{ "heads-exchanged-whole", "layer 1: heads 3 and 8 are exchanged everywhere", false,
@@ -188,13 +190,14 @@ static void link_file(const char *from, const char *to)
 		fail(to, strerror(errno));
 }
 
-// ---- a model in memory ---------------------------------------------------------------------------------------------------------
+// ---- a model in memory
+// ---------------------------------------------------------------------------------------------------------
 
 struct model {
 	struct tensor *weights;
 	size_t count;
 	json_t *config;
-	struct checkpoint checkpoint;    // of the one that was read: names and config lie there
+	struct checkpoint checkpoint; // of the one that was read: names and config lie there
 };
 
 static void copy_data(struct arena *a, struct tensor *t)
@@ -227,13 +230,16 @@ static struct model read_model(struct arena *a, const char *folder)
 
 static struct model copy_model(struct arena *a, const struct model *m)
 {
-	struct model copy = { .weights = ARENA_ARRAY(a, m->count, struct tensor), .count = m->count, .config = json_deep_copy(m->config) };
+	struct model copy = {
+		.weights = ARENA_ARRAY(a, m->count, struct tensor), .count = m->count, .config = json_deep_copy(m->config)
+	};
 
 	memcpy(copy.weights, m->weights, m->count * sizeof *m->weights);
 	return copy;
 }
 
-// ---- damage --------------------------------------------------------------------------------------------------------------------
+// ---- damage
+// --------------------------------------------------------------------------------------------------------------------
 
 static double rounded(double x, enum kind kind)
 {
@@ -371,7 +377,8 @@ static void damage(const struct damage *d, struct model *m, struct tensor *golde
 	}
 }
 
-// ---- files ---------------------------------------------------------------------------------------------------------------------
+// ---- files
+// ---------------------------------------------------------------------------------------------------------------------
 
 // The table of words, each layer, and the rest.
 static const char *shard_of(struct arena *a, const char *name)
@@ -419,7 +426,8 @@ static void write_shard(struct arena *a, const char *folder, const struct model 
 }
 
 // A checkpoint in `folder`. Shards that are those of `intact` (NULL: there is none) are links to its files.
-static void write_model(struct arena *a, const char *folder, const struct model *m, const char *intact_folder, const struct model *intact)
+static void write_model(
+	struct arena *a, const char *folder, const struct model *m, const char *intact_folder, const struct model *intact)
 {
 	struct error err = { 0 };
 	json_t *map = json_object();
@@ -439,7 +447,8 @@ struct golden {
 	size_t count;
 };
 
-// The rows that `keep` names, of the first `tokens` tokens where the second axis counts them; of the cosines also these columns only.
+// The rows that `keep` names, of the first `tokens` tokens where the second axis counts them; of the cosines also these columns
+// only.
 static void keep_rows(struct arena *a, struct tensor *t, const size_t *keep, size_t rows, size_t tokens)
 {
 	bool square = text_is(t->name, "out.cosine"), of_tokens = !strncmp(t->name, "in.", 3);
@@ -486,7 +495,8 @@ static struct golden read_golden(struct arena *a, const char *path, bool only_sh
 	must(safetensors_open(a, path, &shard, &w, &g.count, &err), &err);
 	g.tensors = ARENA_ARRAY(a, g.count, struct tensor);
 	for (size_t i = 0; i < g.count; i++) {
-		g.tensors[i] = (struct tensor){ .name = w[i].name, .dtype = w[i].dtype, .rank = w[i].rank, .nbytes = w[i].nbytes };
+		g.tensors[i] =
+			(struct tensor){ .name = w[i].name, .dtype = w[i].dtype, .rank = w[i].rank, .nbytes = w[i].nbytes };
 		memcpy(g.tensors[i].dim, w[i].dim, sizeof w[i].dim);
 		g.tensors[i].data = arena_alloc(a, w[i].nbytes);
 		memcpy(g.tensors[i].data, w[i].data, w[i].nbytes);
@@ -498,7 +508,8 @@ static struct golden read_golden(struct arena *a, const char *path, bool only_sh
 	return g;
 }
 
-// ---- figures -------------------------------------------------------------------------------------------------------------------
+// ---- figures
+// -------------------------------------------------------------------------------------------------------------------
 
 static const char *const output_names[] = {
 #define X(name) #name,
@@ -601,8 +612,8 @@ static void make(const struct mutant *m, const struct work *w)
 		equal &= far[o] <= w->allowed[o];
 		seen |= !(far[o] <= w->allowed[o]) && (o != BERT64_pooler_output || isnan(far[o]));
 	}
-	print_line(json_pack("{s:s, s:s, s:b, s:s, s:b, s:b, s:o}", "name", m->name, "what", m->what, "some", m->some, "golden", file, "equal", equal,
-		"seen", seen, "distance", figures(far)));
+	print_line(json_pack("{s:s, s:s, s:b, s:s, s:b, s:b, s:o}", "name", m->name, "what", m->what, "some", m->some, "golden",
+		file, "equal", equal, "seen", seen, "distance", figures(far)));
 	json_decref(model.config);
 	arena_done(&a);
 }
@@ -641,14 +652,16 @@ int main(int argc, char **argv)
 	w.golden = read_golden(&a, golden, option(&argv, "--short"));
 	bool some = option(&argv, "--some");
 	write_model(&a, w.intact_folder, &w.intact, NULL, NULL);
-	must(safetensors_write(arena_printf(&a, "%s/golden.safetensors", w.folder), w.golden.tensors, w.golden.count, &err), &err);
+	must(safetensors_write(arena_printf(&a, "%s/golden.safetensors", w.folder), w.golden.tensors, w.golden.count, &err),
+		&err);
 	w.exact = forward(&a, &w.intact, &w.golden);
 	rounding(&a, w.allowed, &w.exact, &w.golden);
 	for (int o = 0; o < BERT64_OUTPUT_COUNT; o++)
 		if (!(w.allowed[o] < 1e-5))
 			fail(output_names[o], "float64 and the golden file do not agree; one of the two is another model");
-	print_line(json_pack("{s:s, s:b, s:s, s:s, s:b, s:b, s:o}", "name", "undamaged", "some", true,
-		"what", "the checkpoint as it is; the distance is that of the golden file", "golden", "golden.safetensors", "equal", true, "seen", false, "distance", figures(w.allowed)));
+	print_line(json_pack("{s:s, s:b, s:s, s:s, s:b, s:b, s:o}", "name", "undamaged", "some", true, "what",
+		"the checkpoint as it is; the distance is that of the golden file", "golden", "golden.safetensors", "equal", true,
+		"seen", false, "distance", figures(w.allowed)));
 	for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
 		if (is_wanted(&mutants[i], some, argv))
 			make(&mutants[i], &w);

@@ -28,10 +28,10 @@ enum status __wrap_conform_materialise(const char **folder, struct arena *a, con
 // Sets one trait of a copy to zero; false when it is zero already or is not called so.
 static bool drop(struct traits *t, const char *name)
 {
-#define X(kind, field, meaning)                                                                                              \
-	if (strcmp(name, #field) == 0 && t->field) {                                                                         \
-		t->field = 0;                                                                                                \
-		return true;                                                                                                 \
+#define X(kind, field, meaning) \
+	if (strcmp(name, #field) == 0 && t->field) { \
+		t->field = 0; \
+		return true; \
 	}
 	TRAIT_LIST(X)
 #undef X
@@ -61,8 +61,16 @@ enum status __wrap_conform_materialise(const char **folder, struct arena *a, con
 	return __real_conform_materialise(folder, a, case_folder, err);
 }
 
-struct mutant { const char *type, *trait; bool killed; };
-struct tally { struct mutant *mutants; size_t count, capacity; struct conform_case *cases; size_t *owner, case_count, case_capacity; };
+struct mutant {
+	const char *type, *trait;
+	bool killed;
+};
+struct tally {
+	struct mutant *mutants;
+	size_t count, capacity;
+	struct conform_case *cases;
+	size_t *owner, case_count, case_capacity;
+};
 
 // Is the case drawn at all? A mutant that cannot be drawn is dead and needs no engine.
 static bool is_drawn(const char *folder)
@@ -72,8 +80,8 @@ static bool is_drawn(const char *folder)
 	struct spec *s;
 	const char *made;
 	struct graph *g = graph_new(NULL);
-	bool drawn = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) && !arch_resolve(&s, &a, &c, NULL)
-		&& !arch_draw(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
+	bool drawn = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) &&
+		!arch_resolve(&s, &a, &c, NULL) && !arch_draw(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
 	graph_free(g);
 	checkpoint_close(&c);
 	arena_done(&a);
@@ -84,11 +92,13 @@ static bool mentions(struct arena *a, const struct conform_case *c, const char *
 {
 	char *text;
 	size_t n;
-	return strcmp(c->model_type, type) == 0
-		|| (!file_read(a, arena_printf(a, "%s/config.json", c->folder), 1 << 20, &text, &n, NULL) && strstr(text, arena_printf(a, "\"%s\"", type)));
+	return strcmp(c->model_type, type) == 0 ||
+		(!file_read(a, arena_printf(a, "%s/config.json", c->folder), 1 << 20, &text, &n, NULL) &&
+			strstr(text, arena_printf(a, "\"%s\"", type)));
 }
 
-static void add_mutant(struct tally *t, struct arena *a, const char *work, const char *type, const char *trait, const struct conform_case *cases, size_t count)
+static void add_mutant(struct tally *t, struct arena *a, const char *work, const char *type, const char *trait,
+	const struct conform_case *cases, size_t count)
 {
 	struct mutant *m = &t->mutants[t->count];
 	const char *folder = arena_printf(a, "%s/%s:%s", work, type, trait);
@@ -149,7 +159,9 @@ int main(int argc, char **argv)
 		const struct arch *row = &arch_rows[i];
 		if (!wanted(row->model_type, argc, argv))
 			continue;
-#define X(kind, field, meaning) if (row->traits.field) add_mutant(&t, &a, work, row->model_type, #field, cases, count);
+#define X(kind, field, meaning) \
+	if (row->traits.field) \
+		add_mutant(&t, &a, work, row->model_type, #field, cases, count);
 		TRAIT_LIST(X)
 #undef X
 	}

@@ -15,7 +15,8 @@
 // ---- memory -------------------------------------------------------------------------------------------------------------
 
 // AddressSanitizer's, where it is linked.
-__attribute__((weak)) int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t), void (*on_free)(const volatile void *));
+__attribute__((weak)) int __sanitizer_install_malloc_and_free_hooks(
+	void (*on_malloc)(const volatile void *, size_t), void (*on_free)(const volatile void *));
 __attribute__((weak)) size_t __sanitizer_get_allocated_size(const volatile void *p);
 
 static atomic_bool counting;
@@ -60,7 +61,7 @@ static void try_count(void)
 	piece = malloc(SOME);
 	free(piece);
 	atomic_store(&counting, false);
-	if (atomic_load(&most_held) < SOME || atomic_load(&held) >= SOME)          // other threads count too
+	if (atomic_load(&most_held) < SOME || atomic_load(&held) >= SOME) // other threads count too
 		finding("what is allocated is not counted");
 }
 
@@ -126,7 +127,8 @@ const char *fuzz_folder(void)
 
 	if (*folder)
 		return folder;
-	if (snprintf(made, sizeof made, "%s/assay-fuzz-XXXXXX", where && *where ? where : "/tmp") >= (int)sizeof made || !mkdtemp(made) || !realpath(made, folder))
+	if (snprintf(made, sizeof made, "%s/assay-fuzz-XXXXXX", where && *where ? where : "/tmp") >= (int)sizeof made ||
+		!mkdtemp(made) || !realpath(made, folder))
 		finding("no folder for files");
 	atexit(remove_folder);
 	return folder;
@@ -134,7 +136,9 @@ const char *fuzz_folder(void)
 
 const char *fuzz_put(const char *name, const void *data, size_t size)
 {
-	static struct { char path[PATH_MAX]; } paths[8];
+	static struct {
+		char path[PATH_MAX];
+	} paths[8];
 	static size_t count;
 	char path[PATH_MAX];
 	size_t i = 0;

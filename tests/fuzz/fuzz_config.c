@@ -8,8 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct checkpoint c = {0}, again = {0};
-	struct error e = {0};
+	struct checkpoint c = { 0 }, again = { 0 };
+	struct error e = { 0 };
 	fuzz_memory_begin();
 	enum status s = checkpoint_open_config(&c, "folder/config.json", (const char *)data, size, &e);
 	fuzz_memory_end(size, 16 << 10, 256);

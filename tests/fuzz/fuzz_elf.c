@@ -17,9 +17,9 @@ static void touch(const char *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct arena a = {0};
-	struct error e = {0};
-	struct elf elf = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct elf elf = { 0 };
 	fuzz_memory_begin();
 	enum status st = elf_read(&elf, &a, "input", data, size, &e);
 	fuzz_memory_end(size, 4096, 8);

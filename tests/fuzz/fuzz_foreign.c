@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a result of another tool: JSON, JSON lines, a report of sections, or what was printed. Refused with a sentence that names the file,
-// or rows that are unjudged and say whose they are. Tables (CSV) are fuzz_foreign_csv.c's: those are read by DuckDB, which is slow.
+// Any text as a result of another tool: JSON, JSON lines, a report of sections, or what was printed. Refused with a sentence that
+// names the file, or rows that are unjudged and say whose they are. Tables (CSV) are fuzz_foreign_csv.c's: those are read by
+// DuckDB, which is slow.
 #include "fuzz_foreign.h"
 
 #include <string.h>

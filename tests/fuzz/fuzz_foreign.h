@@ -51,7 +51,8 @@ static inline void fuzz_foreign(const uint8_t *data, size_t size, size_t fixed, 
 		const struct cell_result *x = &r.rows[i].result;
 		json_t *json = row_to_json(&x->row);
 
-		if (x->verdict != VERDICT_UNJUDGED || !x->row.source || !x->row.cause || !r.rows[i].cell.model || !(x->row.latency_ms > 0) || !json)
+		if (x->verdict != VERDICT_UNJUDGED || !x->row.source || !x->row.cause || !r.rows[i].cell.model ||
+			!(x->row.latency_ms > 0) || !json)
 			abort();
 		for (size_t k = 0; k < x->sample_count; k++)
 			if (!isfinite(x->sample_ms[k]) || x->sample_ms[k] < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a golden file: who made it, the inputs that a text, a picture and a sound model would take of it, and outputs judged by it. Then
-// as the case.json beside one. Refused with sentences, or tensors of the declared types and a verdict with its reason.
+// Any bytes as a golden file: who made it, the inputs that a text, a picture and a sound model would take of it, and outputs
+// judged by it. Then as the case.json beside one. Refused with sentences, or tensors of the declared types and a verdict with its
+// reason.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,26 @@ static const struct tensor_type text[] = {
 	{ .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "sequence" } },
 	{ .name = "token_type_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "sequence" } },
 	{ .name = "position_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "sequence" } },
-	{ .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 }, .symbol = { "batch", NULL, "past_sequence_length", NULL } },
+	{ .name = "past_key_values.0.key",
+		.dtype = DTYPE_F32,
+		.rank = 4,
+		.dim = { -1, 2, -1, 4 },
+		.symbol = { "batch", NULL, "past_sequence_length", NULL } },
 };
 static const struct tensor_type picture[] = {
-	{ .name = "pixel_values", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 3, -1, -1 }, .symbol = { "batch", NULL, "height", "width" } },
+	{ .name = "pixel_values",
+		.dtype = DTYPE_F32,
+		.rank = 4,
+		.dim = { -1, 3, -1, -1 },
+		.symbol = { "batch", NULL, "height", "width" } },
 	{ .name = "pixel_mask", .dtype = DTYPE_I64, .rank = 3, .dim = { -1, -1, -1 }, .symbol = { "batch", "height", "width" } },
 };
 static const struct tensor_type sound[] = {
-	{ .name = "input_features", .dtype = DTYPE_F16, .rank = 3, .dim = { -1, -1, -1 }, .symbol = { "batch", "frames", "bins" } },
+	{ .name = "input_features",
+		.dtype = DTYPE_F16,
+		.rank = 3,
+		.dim = { -1, -1, -1 },
+		.symbol = { "batch", "frames", "bins" } },
 	{ .name = "attention_mask", .dtype = DTYPE_I32, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "frames" } },
 };
 
@@ -40,8 +53,8 @@ static void take_inputs(const char *path, size_t size, const struct tensor_type 
 	if (s)
 		fuzz_refused(s, &e, NULL);
 	for (size_t i = 0; !s && i < count; i++) {
-		if (in[i].dtype != types[i].dtype || in[i].rank != types[i].rank || !tensor_count(in[i].rank, in[i].dim, &elements) ||
-		    in[i].nbytes != elements * dtype_size(in[i].dtype))
+		if (in[i].dtype != types[i].dtype || in[i].rank != types[i].rank ||
+			!tensor_count(in[i].rank, in[i].dim, &elements) || in[i].nbytes != elements * dtype_size(in[i].dtype))
 			abort();
 		fuzz_touch(in[i].data, in[i].nbytes);
 	}
@@ -77,8 +90,8 @@ static void judge(const char *path, size_t size)
 		bound_for(DTYPE_F32), &a, &row, &checks);
 	const char *tokens = reference_tokens(&ref, &a);
 	fuzz_memory_end(size, FIXED, EACH);
-	if ((v != VERDICT_RIGHT && v != VERDICT_WRONG && v != VERDICT_UNJUDGED) || (v != VERDICT_RIGHT) != (row.cause != NULL) || !json_is_array(checks) ||
-	    json_array_size(checks) != ref.answer.count)
+	if ((v != VERDICT_RIGHT && v != VERDICT_WRONG && v != VERDICT_UNJUDGED) || (v != VERDICT_RIGHT) != (row.cause != NULL) ||
+		!json_is_array(checks) || json_array_size(checks) != ref.answer.count)
 		abort();
 	if (tokens)
 		fuzz_touch(tokens, strlen(tokens));
@@ -94,7 +107,7 @@ static void describe(const char *path, size_t size)
 	row_init(&row);
 	fuzz_memory_begin();
 	golden_describe(&row, path, &a);
-	fuzz_memory_end(size, 2 << 20, EACH);            // its hash is taken in pieces of 1 MiB
+	fuzz_memory_end(size, 2 << 20, EACH); // its hash is taken in pieces of 1 MiB
 	if (!row.golden_file || !row.golden_sha256 || (row.golden_word && strlen(row.golden_word) > 1000))
 		abort();
 	const char *what = golden_what(&row, &a);

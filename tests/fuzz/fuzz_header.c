@@ -17,7 +17,7 @@ static void check_text(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct http_answer x = {.linked_size = -1, .length = -1, .range_from = -1, .range_total = -1};
+	struct http_answer x = { .linked_size = -1, .length = -1, .range_from = -1, .range_total = -1 };
 	fuzz_memory_begin();
 	for (size_t at = 0; at < size;) {
 		const uint8_t *newline = memchr(data + at, '\n', size - at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what a child writes to its parent: lines up to the first that is no event, then every way in which a child may end. What was heard
-// is numbers that are numbers and text that can be stored; a verdict other than the good ones has its sentence.
+// Any bytes as what a child writes to its parent: lines up to the first that is no event, then every way in which a child may
+// end. What was heard is numbers that are numbers and text that can be stored; a verdict other than the good ones has its
+// sentence.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,9 @@ static void end(const struct heard *h, const uint8_t *data, size_t size)
 	static const struct child_limits limits = { .timeout_s = 10, .silence_s = 5, .memory_bytes = 1 << 30 };
 
 	for (int way = CHILD_EXITED; way <= CHILD_REFUSED; way++) {
-		struct child_report r = { .end = (enum child_end)way, .code = way == CHILD_SIGNALLED ? 6 : 0, .memory_limit_by = "sampler" };
+		struct child_report r = {
+			.end = (enum child_end)way, .code = way == CHILD_SIGNALLED ? 6 : 0, .memory_limit_by = "sampler"
+		};
 		const char *cause = NULL, *note = NULL;
 
 		visible_clean(&r.output, (const char *)data, size);

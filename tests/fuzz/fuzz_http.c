@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes on a connection to the server of browsers' pages; "TOKEN" and "HOST" in them stand for its secret and its address, which a stranger
-// does not know. It answers with HTTP or not at all, lives on, gives nothing to who has no token, and to nobody a file outside of its folders.
+// Any bytes on a connection to the server of browsers' pages; "TOKEN" and "HOST" in them stand for its secret and its address,
+// which a stranger does not know. It answers with HTTP or not at all, lives on, gives nothing to who has no token, and to nobody
+// a file outside of its folders.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -36,9 +37,12 @@ static void start(void)
 
 	if (serve_open(&server, NULL, NULL))
 		abort();
-	if (sscanf(serve_url(server, 0), "http://%63[^/]/%63[^/]/page/0/", host, token) != 2 || sscanf(host, "127.0.0.1:%u", &port) != 1)
+	if (sscanf(serve_url(server, 0), "http://%63[^/]/%63[^/]/page/0/", host, token) != 2 ||
+		sscanf(host, "127.0.0.1:%u", &port) != 1)
 		abort();
-	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	address = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	snprintf(folder, sizeof folder, "%s/public", fuzz_folder());
 	if (mkdir(folder, 0700))
 		abort();
@@ -75,11 +79,12 @@ static void talk(const struct text *request, struct text *answer)
 	char buffer[8192];
 	ssize_t n = 0;
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) || connect(fd, (struct sockaddr *)&address, sizeof address)) {
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) ||
+		connect(fd, (struct sockaddr *)&address, sizeof address)) {
 		perror("fuzz: the server takes no connection");
 		abort();
 	}
-	for (size_t at = 0; at < request->length && n >= 0; at += (size_t)n)       // it may hang up before it has read everything
+	for (size_t at = 0; at < request->length && n >= 0; at += (size_t)n) // it may hang up before it has read everything
 		if ((n = send(fd, request->data + at, request->length - at, MSG_NOSIGNAL)) < 0)
 			break;
 	shutdown(fd, SHUT_WR);
@@ -101,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fill(&request, data, size);
 	fuzz_memory_begin();
 	talk(&request, &answer);
-	fuzz_memory_end(request.length, 8 << 20, 64);    // a connection has blocks of 1 MiB for files
+	fuzz_memory_end(request.length, 8 << 20, 64); // a connection has blocks of 1 MiB for files
 	bool has_token = request.length && memmem(request.data, request.length, token, strlen(token));
 	const char *all = text_get(&answer);
 
@@ -109,7 +114,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (!has_token && (strstr(all, "HTTP/1.1 2") || strstr(all, "HTTP/1.0 2")))
 		abort();
-	if (answer.length && (memmem(all, answer.length, hidden, sizeof hidden - 1) || (!has_token && memmem(all, answer.length, given, sizeof given - 1))))
+	if (answer.length &&
+		(memmem(all, answer.length, hidden, sizeof hidden - 1) ||
+			(!has_token && memmem(all, answer.length, given, sizeof given - 1))))
 		abort();
 	for (int page = 0; page < SERVE_PAGES; page++) {
 		serve_notes(server, page, &notes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the Hub's list of files, and as an index of shards over a good list: refused with a sentence, or names that stay inside
-// their folder, sorted, each once.
+// Any bytes as the Hub's list of files, and as an index of shards over a good list: refused with a sentence, or names that stay
+// inside their folder, sorted, each once.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char two[] = "{\"sha\": \"0123456789abcdef0123456789abcdef01234567\", \"siblings\": [{\"rfilename\": \"a\"}, {\"rfilename\": \"b\"}]}";
-	struct arena a = {0};
-	struct error e = {0};
-	struct fetch_listing l = {0}, known;
+	static const char two[] = "{\"sha\": \"0123456789abcdef0123456789abcdef01234567\", \"siblings\": [{\"rfilename\": "
+				  "\"a\"}, {\"rfilename\": \"b\"}]}";
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct fetch_listing l = { 0 }, known;
 	const struct fetch_file **shards = NULL;
 	size_t count = 0;
 	fuzz_memory_begin();
@@ -23,10 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!s != !!l.files)
 		abort();
 	for (size_t i = 0; i < l.count; i++)
-		if (!fetch_path_is_safe(l.files[i].name) || l.files[i].size < -1 || (i && strcmp(l.files[i - 1].name, l.files[i].name) >= 0) ||
-		    fetch_list_find(&l, l.files[i].name) != &l.files[i])
+		if (!fetch_path_is_safe(l.files[i].name) || l.files[i].size < -1 ||
+			(i && strcmp(l.files[i - 1].name, l.files[i].name) >= 0) ||
+			fetch_list_find(&l, l.files[i].name) != &l.files[i])
 			abort();
-	e = (struct error){0};
+	e = (struct error){ 0 };
 	if (fetch_list_parse(&known, &a, two, sizeof two - 1, NULL))
 		abort();
 	fuzz_memory_begin();

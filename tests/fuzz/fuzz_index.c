@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the model.safetensors.index.json of a folder with two shards: refused with a sentence that names the folder, or the weights of
-// files that lie in it. The Hub's cache reads the same file when it looks whether a snapshot is whole.
+// Any bytes as the model.safetensors.index.json of a folder with two shards: refused with a sentence that names the folder, or
+// the weights of files that lie in it. The Hub's cache reads the same file when it looks whether a snapshot is whole.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 static void put_shards(void)
 {
 	static const char a[] = "\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  abcd",
-		b[] = "\x38\0\0\0\0\0\0\0{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  abcd";
-	struct checkpoint c = {0};
+			  b[] = "\x38\0\0\0\0\0\0\0{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  abcd";
+	struct checkpoint c = { 0 };
 	fuzz_put("config.json", "{}", 2);
 	fuzz_put("a.safetensors", a, sizeof a - 1);
 	fuzz_put("b.safetensors", b, sizeof b - 1);
@@ -26,9 +26,9 @@ static void put_shards(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct checkpoint c = {0};
-	struct error e = {0};
-	struct arena a = {0};
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	struct arena a = { 0 };
 	const char *const *names;
 	size_t count;
 	static bool ready;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an .onnx file, as it is looked over before an engine loads it: refused with a sentence, or nodes, inputs, types, tables, weights
-// and places of weights that can be read. Nothing of it may be quadratic: names and places are looked up, not compared pair by pair.
+// Any bytes as an .onnx file, as it is looked over before an engine loads it: refused with a sentence, or nodes, inputs, types,
+// tables, weights and places of weights that can be read. Nothing of it may be quadratic: names and places are looked up, not
+// compared pair by pair.
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void look(const uint8_t *data, size_t size)
 		return;
 	}
 	fuzz_memory_begin();
-	outline_arithmetic(&(struct outline_arithmetic){ 0 }, &o, &a, data, size);       // with outline_types
+	outline_arithmetic(&(struct outline_arithmetic){ 0 }, &o, &a, data, size); // with outline_types
 	fuzz_memory_end(size, FIXED, EACH);
 	for (size_t i = 0; i < o.node_count; i++) {
 		if (o.nodes[i].dtype >= DTYPE_COUNT)

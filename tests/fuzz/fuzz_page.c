@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what a browser's page says of itself, and as lines of the log that it sends: words that can be shown, limits that are held against
-// numbers, nodes counted once.
+// Any bytes as what a browser's page says of itself, and as lines of the log that it sends: words that can be shown, limits that
+// are held against numbers, nodes counted once.
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +37,15 @@ static void facts(const uint8_t *data, size_t size)
 static void log_lines(const uint8_t *data, size_t size)
 {
 	struct arena a = { 0 };
-	struct placed_node nodes[] = { { .name = "one", .op = "Add" }, { .name = "two", .op = "Gemm" }, { .name = "", .op = "Gemm" } };
-	struct placement p = { .arena = &a, .nodes = nodes, .count = sizeof nodes / sizeof *nodes, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
+	struct placed_node nodes[] = { { .name = "one", .op = "Add" }, { .name = "two", .op = "Gemm" },
+		{ .name = "", .op = "Gemm" } };
+	struct placement p = { .arena = &a,
+		.nodes = nodes,
+		.count = sizeof nodes / sizeof *nodes,
+		.on_platform = -1,
+		.elsewhere = -1,
+		.partitions = -1,
+		.copies = -1 };
 	char *text = arena_strndup(&a, (const char *)data, size);
 	const char **lines = ARENA_ARRAY(&a, size + 1, const char *);
 	size_t count = 0;
@@ -48,7 +55,8 @@ static void log_lines(const uint8_t *data, size_t size)
 	fuzz_memory_begin();
 	browser_assign(lines, count, "webgpu", &p);
 	fuzz_memory_end(size, 16 << 10, 256);
-	if (p.on_platform > (int64_t)(p.count + count) || p.elsewhere > (int64_t)(p.count + count) || p.copies > (int64_t)count || !p.note)
+	if (p.on_platform > (int64_t)(p.count + count) || p.elsewhere > (int64_t)(p.count + count) || p.copies > (int64_t)count ||
+		!p.note)
 		abort();
 	fuzz_touch(p.note, strlen(p.note));
 	arena_done(&a);

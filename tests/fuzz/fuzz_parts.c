@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an .onnx file whose weights are cut into files that a browser can fetch, beside it a w.bin of 64 bytes: refused with a sentence,
-// or parts that lie inside of that file, and a graph that names nothing but them.
+// Any bytes as an .onnx file whose weights are cut into files that a browser can fetch, beside it a w.bin of 64 bytes: refused
+// with a sentence, or parts that lie inside of that file, and a graph that names nothing but them.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a pickle by itself, as a file of torch.save, and behind the three pickles that begin its older layout: refused with a
-// sentence, or tensors within the file's bounds.
+// Any bytes as a pickle by itself, as a file of torch.save, and behind the three pickles that begin its older layout: refused
+// with a sentence, or tensors within the file's bounds.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,9 @@
 #include "fuzz.h"
 
 // Magic number, protocol 1001, {"little_endian": True}.
-static const uint8_t stream[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19." "\x80\x02M\xe9\x03." "\x80\x02}X\x0d\x00\x00\x00little_endian\x88s.";
+static const uint8_t stream[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+				"\x80\x02M\xe9\x03."
+				"\x80\x02}X\x0d\x00\x00\x00little_endian\x88s.";
 
 // The last element that a weight with strides reaches, counted in bytes from its first.
 static uint64_t reach(const struct weight *w)
@@ -22,9 +24,9 @@ static uint64_t reach(const struct weight *w)
 
 static void file(const uint8_t *data, size_t size)
 {
-	struct arena a = {0};
-	struct error e = {0};
-	struct shard shard = {.path = "input", .map = data, .nbytes = size};
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct shard shard = { .path = "input", .map = data, .nbytes = size };
 	struct weight *w = NULL;
 	size_t count = 0;
 	fuzz_memory_begin();
@@ -52,8 +54,8 @@ static void file(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	struct pickle_result result;
 	struct pickle_budget budget = pickle_budget_of_file;
 	uint8_t *behind = malloc(sizeof stream - 1 + size);

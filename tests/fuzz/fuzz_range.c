@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a Range header of files of several sizes, and as a path: a range lies inside of its file, a rest that is taken never
-// climbs out of its folder.
+// Any text as a Range header of files of several sizes, and as a path: a range lies inside of its file, a rest that is taken
+// never climbs out of its folder.
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		uint64_t begin = 0, count = 0;
 
-		if (range_parse(text, sizes[i], &begin, &count) == RANGE_PART && (!count || begin >= sizes[i] || count > sizes[i] - begin))
+		if (range_parse(text, sizes[i], &begin, &count) == RANGE_PART &&
+			(!count || begin >= sizes[i] || count > sizes[i] - begin))
 			abort();
 	}
 	if (path_parse(text, "token", kind, sizeof kind, &rest)) {
-		if (strncmp(text, "/token/", 7) || strlen(kind) >= sizeof kind || strstr(rest, "/../") || !strncmp(rest, "../", 3) || !strcmp(rest, "..") || rest[0] == '/')
+		if (strncmp(text, "/token/", 7) || strlen(kind) >= sizeof kind || strstr(rest, "/../") ||
+			!strncmp(rest, "../", 3) || !strcmp(rest, "..") || rest[0] == '/')
 			abort();
 	}
 	free(text);

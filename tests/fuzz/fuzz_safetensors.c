@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct arena a = {0};
-	struct error e = {0};
-	struct shard shard = {.path = "input", .map = data, .nbytes = size};
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct shard shard = { .path = "input", .map = data, .nbytes = size };
 	struct weight *w = NULL;
 	size_t count = 0;
 	uint64_t total = 0;
@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (s && (w || count))
 		abort();
 	for (size_t i = 0; i < count; i++) {
-		if (w[i].offset > size || w[i].nbytes > size - w[i].offset || w[i].data != data + w[i].offset || w[i].shard != &shard)
+		if (w[i].offset > size || w[i].nbytes > size - w[i].offset || w[i].data != data + w[i].offset ||
+			w[i].shard != &shard)
 			abort();
 		if (i && strcmp(w[i - 1].name, w[i].name) >= 0)
 			abort();

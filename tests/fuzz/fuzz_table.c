@@ -12,9 +12,12 @@ enum { MOST_LAYERS = 16 };
 
 static void draw(const struct spec *spec, struct checkpoint *c)
 {
-	struct error e = {0};
-	struct graph_form form = {0};
-	struct shard shard = {.path = "folder/model.safetensors", .real_path = "/folder/model.safetensors", .location = "model.safetensors", .identity = "1"};
+	struct error e = { 0 };
+	struct graph_form form = { 0 };
+	struct shard shard = { .path = "folder/model.safetensors",
+		.real_path = "/folder/model.safetensors",
+		.location = "model.safetensors",
+		.identity = "1" };
 	const void *bytes = NULL;
 	size_t nbytes = 0;
 	enum status s = arch_plan_weights(spec, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &e);
@@ -33,7 +36,8 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 	// Which tensors exist is a part of what is resolved.
 	struct spec *full;
 	struct graph *g = graph_new(&form);
-	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, ARCH_WHOLE, g, &e)) || (s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
+	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, ARCH_WHOLE, g, &e)) ||
+		(s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
 		fuzz_refused(s, &e, NULL);
 	else if (!nbytes)
 		abort();
@@ -42,8 +46,8 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct checkpoint c = {0};
-	struct error e = {0};
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
 	struct spec *spec;
 	if (checkpoint_open_config(&c, "folder", (const char *)data, size, &e))
 		return 0;
@@ -51,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (s)
 		fuzz_refused(s, &e, NULL);
 	else if (spec->layers <= MOST_LAYERS) {
-		struct text t = {0};
+		struct text t = { 0 };
 		arch_print(spec, &t);
 		text_done(&t);
 		draw(spec, &c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the pytorch_model.bin of a folder: refused with a sentence that names it, or weights that can be read to their last byte, also
-// those that had to be copied because they do not lie row-major.
+// Any bytes as the pytorch_model.bin of a folder: refused with a sentence that names it, or weights that can be read to their
+// last byte, also those that had to be copied because they do not lie row-major.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct checkpoint c = {0};
-	struct error e = {0};
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
 	static const char *path;
 	if (!path)
 		fuzz_put("config.json", "{}", 2);
@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; i < c.weight_count; i++) {
 		const struct weight *w = &c.weights[i];
-		if (w->offset > w->shard->nbytes || w->nbytes > w->shard->nbytes - w->offset || (const uint8_t *)w->data != w->shard->map + w->offset)
+		if (w->offset > w->shard->nbytes || w->nbytes > w->shard->nbytes - w->offset ||
+			(const uint8_t *)w->data != w->shard->map + w->offset)
 			abort();
 		if (i && strcmp(c.weights[i - 1].name, w->name) >= 0)
 			abort();

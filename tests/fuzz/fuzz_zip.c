@@ -8,8 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	const struct zip_entry *entries = NULL;
 	size_t count = 0;
 	fuzz_memory_begin();

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/statvfs.h>
 
-static uint64_t free_bytes;          // what statvfs says; 0: the truth
+static uint64_t free_bytes; // what statvfs says; 0: the truth
 
 int statvfs(const char *restrict path, struct statvfs *restrict out)
 {

@@ -64,7 +64,7 @@ static inline void add_asked(struct fixture *f, struct cell c, struct cell_resul
 	c.batch = r.row.batch == ROW_NONE ? 0 : r.row.batch;
 	c.variant.precision = r.row.precision;
 	c.variant.threads = r.row.threads == ROW_NONE ? 0 : r.row.threads;
-	c.sequence = row_is_brief(&r.row) ? 0 : c.sequence;      // no length was asked for
+	c.sequence = row_is_brief(&r.row) ? 0 : c.sequence; // no length was asked for
 	if (store_started(&f->store, &c, "k", &row, &f->err))
 		fail_msg("%s", f->err.text);
 	r.row.row = row;
@@ -136,7 +136,8 @@ static inline void add_processes(struct fixture *f, const char *model, const cha
 		add(f, model, platform, process_of(model, platform, ms, i));
 }
 
-static inline const char *written(struct fixture *f, enum report_format format, const struct report_options *options, struct text *out)
+static inline const char *written(
+	struct fixture *f, enum report_format format, const struct report_options *options, struct text *out)
 {
 	if (report_write_with(&f->store, format, options, out, &f->err))
 		fail_msg("%s", f->err.text);

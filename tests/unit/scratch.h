@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for the files of a test program, made and removed by cmocka's group, and an arena for what is named and read there. Included
-// behind cmocka.h.
+// A folder for the files of a test program, made and removed by cmocka's group, and an arena for what is named and read there.
+// Included behind cmocka.h.
 #ifndef ASSAY_TESTS_SCRATCH_H
 #define ASSAY_TESTS_SCRATCH_H
 
@@ -15,8 +15,8 @@
 
 #include "base/file.h"
 
-static char scratch[PATH_MAX];       // its real path, under TMPDIR or /tmp
-static struct arena arena;           // until scratch_remove
+static char scratch[PATH_MAX]; // its real path, under TMPDIR or /tmp
+static struct arena arena;     // until scratch_remove
 
 // The path of `name` in the folder.
 static inline const char *path(const char *name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a test program that cannot run on this machine. cmocka's skip() alone leaves the program's exit code 0, and ctest would count
-// it as passed: a program that skipped a part and failed in none ends with 77, which ctest counts as skipped. Included behind cmocka.h.
+// A part of a test program that cannot run on this machine. cmocka's skip() alone leaves the program's exit code 0, and ctest
+// would count it as passed: a program that skipped a part and failed in none ends with 77, which ctest counts as skipped.
+// Included behind cmocka.h.
 #ifndef ASSAY_TESTS_SKIPS_H
 #define ASSAY_TESTS_SKIPS_H
 

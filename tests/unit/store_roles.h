@@ -100,7 +100,9 @@ static inline int role_write(const char *path, const char *argument)
 	return 0;
 }
 
-struct fixture { char *folder, path[4200]; };
+struct fixture {
+	char *folder, path[4200];
+};
 
 static inline int setup(void **state)
 {

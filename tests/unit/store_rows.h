@@ -14,15 +14,37 @@
 static inline struct machine test_machine(void)
 {
 	return (struct machine){
-		.id = "0123456789abcdef", .hostname = "testhost", .os = "Test OS 1", .kernel = "6.0", .architecture = "x86_64", .cpu_vendor = "TestVendor",
-		.cpu_model = "Test CPU", .sockets = 1, .cores = 2, .threads = 4, .usable_cpus = 2, .l1d_bytes = 32768, .l2_bytes = 1 << 20,
-		.l3_bytes = 32 << 20, .features = "avx avx2", .memory_bytes = 8LL << 30, .memory_available_bytes = 4LL << 30, .boot_id = "test-boot",
+		.id = "0123456789abcdef",
+		.hostname = "testhost",
+		.os = "Test OS 1",
+		.kernel = "6.0",
+		.architecture = "x86_64",
+		.cpu_vendor = "TestVendor",
+		.cpu_model = "Test CPU",
+		.sockets = 1,
+		.cores = 2,
+		.threads = 4,
+		.usable_cpus = 2,
+		.l1d_bytes = 32768,
+		.l2_bytes = 1 << 20,
+		.l3_bytes = 32 << 20,
+		.features = "avx avx2",
+		.memory_bytes = 8LL << 30,
+		.memory_available_bytes = 4LL << 30,
+		.boot_id = "test-boot",
 	};
 }
 
 static inline struct cell test_cell(const char *model, const char *platform)
 {
-	return (struct cell){ .model = model, .path = "/models/x", .platform = platform, .device = "", .options = "", .batch = 1, .sequence = 128, .timeout_s = 600 };
+	return (struct cell){ .model = model,
+		.path = "/models/x",
+		.platform = platform,
+		.device = "",
+		.options = "",
+		.batch = 1,
+		.sequence = 128,
+		.timeout_s = 600 };
 }
 
 // A row that ran: latency in ms over `count` equal samples.

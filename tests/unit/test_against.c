@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduced precision against float32: a ratio of two rows claims nothing; six processes a side, each a row, may. The figures are made up.
+// A reduced precision against float32: a ratio of two rows claims nothing; six processes a side, each a row, may. The figures are
+// made up.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,13 +81,13 @@ static void claims(void **state)
 	ok(&err, store_open(&s, path, false, &err));
 	ok(&err, store_begin_run(&s, &m, "test", &err));
 	struct cell_result r = against(&s, 20);
-	assert_true(isnan(r.row.against_float32) && !r.row.against_float32_claim);             // nothing to be held against
+	assert_true(isnan(r.row.against_float32) && !r.row.against_float32_claim); // nothing to be held against
 	finish(&s, process(10, NULL));
 	r = against(&s, 20);
-	assert_true(r.row.against_float32 > 1.8 && r.row.against_float32_row == 2);            // twice the time, of one process
+	assert_true(r.row.against_float32 > 1.8 && r.row.against_float32_row == 2); // twice the time, of one process
 	assert_string_equal(r.row.against_float32_claim, "cannot tell");
 	assert_string_equal(r.row.against_float32_why, "1 process in float32 and 2 in float16; 6 of each are needed");
-	struct cell_result other = process(1, NULL);                                           // of another version: another question
+	struct cell_result other = process(1, NULL); // of another version: another question
 	other.row.engine_version = "2.0";
 	for (size_t i = 0; i < 6; i++)
 		finish(&s, other);

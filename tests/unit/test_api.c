@@ -20,7 +20,6 @@
 #include "base/json.h"
 #include "conform/conform.h"
 
-
 static const char case_folder[] = TEST_SOURCE "/tests/conform/cases/bert";
 
 static void targets_from_words(void **state)
@@ -30,7 +29,8 @@ static void targets_from_words(void **state)
 	struct error err = { 0 };
 	struct target *t;
 	size_t n;
-	const char *const words[] = { "cpu", "openvino:GPU.1", "precision=f16", "null", "fail=run@3", "openvino:HETERO:GPU", "CPU" };
+	const char *const words[] = { "cpu", "openvino:GPU.1", "precision=f16", "null", "fail=run@3", "openvino:HETERO:GPU",
+		"CPU" };
 
 	assert_int_equal(plan_targets(&t, &n, &a, words, 7, NULL, &err), STATUS_OK);
 	assert_int_equal(n, 4);
@@ -117,8 +117,12 @@ static void keys(void **state)
 	plan_cell(&c, &m, &t[1], &q);
 	assert_string_not_equal(key, plan_key(&m, &c, &a));
 	const struct question others[] = {
-		{ .synthetic = true, .batch = 2 }, { .synthetic = true, .sequence = 64 }, { .synthetic = true, .runs = 5 },
-		{ .synthetic = true, .layers = 2 }, { .synthetic = true, .seed = 1 }, { .synthetic = true, .is_static = true },
+		{ .synthetic = true, .batch = 2 },
+		{ .synthetic = true, .sequence = 64 },
+		{ .synthetic = true, .runs = 5 },
+		{ .synthetic = true, .layers = 2 },
+		{ .synthetic = true, .seed = 1 },
+		{ .synthetic = true, .is_static = true },
 		{ .synthetic = true, .memory_bytes = 1 << 30 },
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -136,7 +140,11 @@ static void keys_of_the_unknown(void **state)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct question q = { 0 };
-	struct plan_model m = { .model = "m", .path = "/proc/self/mem", .hub.path = "/proc/self/mem", .identity = "before", .fingerprint = "before" };
+	struct plan_model m = { .model = "m",
+		.path = "/proc/self/mem",
+		.hub.path = "/proc/self/mem",
+		.identity = "before",
+		.fingerprint = "before" };
 	struct target *t;
 	struct cell c;
 	size_t n;
@@ -275,7 +283,7 @@ static void detection(void **state)
 	assay_free(text);
 	const json_t *platforms = json_object_get(json, "platforms");
 	static const char *const eight[] = { "cpu", "cuda", "rocm", "mps", "openvino", "qnn", "webnn", "webgpu" };
-	assert_true(json_array_size(platforms) >= 8);            // parts of them (tensorrt, npu, ...) stand behind
+	assert_true(json_array_size(platforms) >= 8); // parts of them (tensorrt, npu, ...) stand behind
 	for (size_t i = 0; i < json_array_size(platforms); i++) {
 		const json_t *p = json_array_get(platforms, i);
 		if (i < 8)

@@ -14,15 +14,17 @@
 #include "arch/spec.h"
 #include "base/file.h"
 
-static struct shard pretended = { .path = "model.safetensors", .real_path = "model.safetensors", .location = "model.safetensors" };
+static struct shard pretended = {
+	.path = "model.safetensors", .real_path = "model.safetensors", .location = "model.safetensors"
+};
 
 // A checkpoint that has exactly the weights its configuration wants.
 static void fill(struct checkpoint *c, const char *name, const char *config, const struct graph_form *form, struct graph **g)
 {
 	struct error err = { 0 };
 	struct spec *s;
-	if (checkpoint_open_config(c, name, config, strlen(config), &err) || arch_resolve(&s, &c->arena, c, &err)
-		|| arch_plan_weights(s, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err))
+	if (checkpoint_open_config(c, name, config, strlen(config), &err) || arch_resolve(&s, &c->arena, c, &err) ||
+		arch_plan_weights(s, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err))
 		fail_msg("%s", err.text);
 	uint64_t offset = 4096;
 	for (size_t i = 0; i < c->weight_count; i++) {
@@ -40,7 +42,9 @@ static void fill(struct checkpoint *c, const char *name, const char *config, con
 // A configuration that says nothing but the type, and what its class has no default for.
 static void type_config(char *out, size_t size, const char *type)
 {
-	const char *needed = !strcmp(type, "esm") ? ", \"vocab_size\": 33, \"pad_token_id\": 1" : !strcmp(type, "timm_backbone") ? ", \"backbone\": \"resnet50\"" : "";
+	const char *needed = !strcmp(type, "esm") ? ", \"vocab_size\": 33, \"pad_token_id\": 1"
+		: !strcmp(type, "timm_backbone")  ? ", \"backbone\": \"resnet50\""
+						  : "";
 	snprintf(out, size, "{\"model_type\": \"%s\"%s}", type, needed);
 }
 
@@ -63,16 +67,36 @@ static void every_type_is_drawn_from_its_defaults(void **state)
 		struct graph_summary s;
 		graph_summarise(g, &s);
 		if (!(s.node_count > 20 && s.external_nbytes > 1u << 20))
-			fail_msg("%s: %zu nodes, %llu bytes of weights", arch_type_name(i), s.node_count, (unsigned long long)s.external_nbytes);
+			fail_msg("%s: %zu nodes, %llu bytes of weights", arch_type_name(i), s.node_count,
+				(unsigned long long)s.external_nbytes);
 		graph_free(g);
 		checkpoint_close(&c);
 	}
 }
 
 static const char *const golden[] = {
-	"albert", "bert", "clap", "clip", "deit", "dinov2", "distilbert", "electra", "gemma2", "llama-rope-dynamic", "llava_next",
-	"mistral", "mpnet", "qwen2-sliding", "qwen3", "roberta-question-answering", "swin-pad", "t5", "vit", "wav2vec2-conformer",
-	"wav2vec2-layer-norm", "whisper",
+	"albert",
+	"bert",
+	"clap",
+	"clip",
+	"deit",
+	"dinov2",
+	"distilbert",
+	"electra",
+	"gemma2",
+	"llama-rope-dynamic",
+	"llava_next",
+	"mistral",
+	"mpnet",
+	"qwen2-sliding",
+	"qwen3",
+	"roberta-question-answering",
+	"swin-pad",
+	"t5",
+	"vit",
+	"wav2vec2-conformer",
+	"wav2vec2-layer-norm",
+	"whisper",
 };
 
 static void graphs_are_as_stored(void **state)
@@ -85,7 +109,8 @@ static void graphs_are_as_stored(void **state)
 		struct graph *g;
 		char *config, *expected;
 		size_t nbytes;
-		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, golden[i]), 1 << 20, &config, &nbytes, &err))
+		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, golden[i]), 1 << 20,
+			    &config, &nbytes, &err))
 			fail_msg("%s", err.text);
 		fill(&c, golden[i], config, NULL, &g);
 		struct text t = { 0 };
@@ -112,8 +137,12 @@ static void graphs_are_as_stored(void **state)
 static void a_cache_is_shared_where_it_can_be(void **state)
 {
 	(void)state;
-	static const struct { const char *name; int nodes; const char *has; } cases[] = { { "llama", 2, " num_heads=4 kv_num_heads=2 scale=" },
-		{ "qwen2-sliding", 3, " local_window_size=" }, { "gemma2", 4, " softcap=" }, { "gpt_oss", 4, ", -, -, -, -, model.layers.0.self_attn.sinks) num_heads=" },
+	static const struct {
+		const char *name;
+		int nodes;
+		const char *has;
+	} cases[] = { { "llama", 2, " num_heads=4 kv_num_heads=2 scale=" }, { "qwen2-sliding", 3, " local_window_size=" },
+		{ "gemma2", 4, " softcap=" }, { "gpt_oss", 4, ", -, -, -, -, model.layers.0.self_attn.sinks) num_heads=" },
 		{ "bloom", 0, " = Softmax(" }, { "deepseek_v3", 0, " = Softmax(" } };
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct arena a = { 0 };
@@ -122,7 +151,8 @@ static void a_cache_is_shared_where_it_can_be(void **state)
 		char *config, *expected;
 		size_t nbytes;
 		int nodes = 0;
-		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, cases[i].name), 1 << 20, &config, &nbytes, &err))
+		if (file_read(&a, arena_printf(&a, "%s/tests/conform/cases/%s/config.json", TEST_SOURCE, cases[i].name), 1 << 20,
+			    &config, &nbytes, &err))
 			fail_msg("%s", err.text);
 		for (int shared = 0; shared < 2; shared++) {
 			struct checkpoint c;
@@ -155,7 +185,8 @@ static void a_cache_is_shared_where_it_can_be(void **state)
 static void no_transpose_meets_a_weight(void **state)
 {
 	(void)state;
-	const struct graph_form forms[] = { { .linear = LINEAR_GEMM }, { .linear = LINEAR_FUSED_MATMUL, .attention = ATTENTION_MHA } };
+	const struct graph_form forms[] = { { .linear = LINEAR_GEMM },
+		{ .linear = LINEAR_FUSED_MATMUL, .attention = ATTENTION_MHA } };
 	for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++)
 		for (size_t i = 0; i < arch_type_count(); i++) {
 			char config[256];
@@ -207,13 +238,17 @@ static void rotary_angles_may_be_tables(void **state)
 static void refusals_say_what_and_where(void **state)
 {
 	(void)state;
-	static const struct { const char *config, *says; enum status status; } cases[] = {
+	static const struct {
+		const char *config, *says;
+		enum status status;
+	} cases[] = {
 		{ "{\"model_type\": \"no-such-type\"}", "no-such-type", STATUS_UNSUPPORTED },
 		{ "{}", "model_type", STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"bert\", \"architectures\": [\"BertForGuessing\"]}", "BertForGuessing", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"hidden_act\": \"prelu\"}", "prelu", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"add_cross_attention\": true}", "add_cross_attention", STATUS_UNSUPPORTED },
-		{ "{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}", "relative_key", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}", "relative_key",
+			STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"frobnicate\": 1}", "frobnicate", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"bert\", \"hidden_size\": -4}", "hidden_size", STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"bert\", \"hidden_size\": 1e300}", "hidden_size", STATUS_BAD_INPUT },
@@ -221,17 +256,21 @@ static void refusals_say_what_and_where(void **state)
 		{ "{\"model_type\": \"bert\", \"hidden_size\": \"32\"}", "hidden_size", STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"longrope\"}}", "rotary", STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"spiral\"}}", "spiral", STATUS_UNSUPPORTED },
-		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 0}}", "rotary", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 0}}", "rotary",
+			STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"llama\", \"quantization_config\": {}}", "quantization_config", STATUS_UNSUPPORTED },
-		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types", STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types",
+			STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"vit\", \"patch_size\": 0}", "patches", STATUS_BAD_INPUT },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct checkpoint c;
 		struct spec *s;
 		struct error err = { 0 };
-		assert_int_equal(checkpoint_open_config(&c, "some/model", cases[i].config, strlen(cases[i].config), &err), STATUS_OK);
-		if (arch_resolve(&s, &c.arena, &c, &err) != cases[i].status || !strstr(err.text, cases[i].says) || !strstr(err.text, "some/model"))
+		assert_int_equal(
+			checkpoint_open_config(&c, "some/model", cases[i].config, strlen(cases[i].config), &err), STATUS_OK);
+		if (arch_resolve(&s, &c.arena, &c, &err) != cases[i].status || !strstr(err.text, cases[i].says) ||
+			!strstr(err.text, "some/model"))
 			fail_msg("%s gave: %s", cases[i].config, err.text);
 		checkpoint_close(&c);
 	}
@@ -265,8 +304,8 @@ static void shapes_are_checked_against_the_file(void **state)
 	checkpoint_close(&c);
 }
 
-// Whatever head a type is asked with, it is drawn, or refused in words of our own: no gap of a dialect, a family or a head is a failure,
-// for which an engine would be blamed. One layer: what is missing there is missing in all.
+// Whatever head a type is asked with, it is drawn, or refused in words of our own: no gap of a dialect, a family or a head is a
+// failure, for which an engine would be blamed. One layer: what is missing there is missing in all.
 static void every_head_is_drawn_or_refused(void **state)
 {
 	size_t drawn = 0, refused = 0, gaps = 0;
@@ -285,11 +324,13 @@ static void every_head_is_drawn_or_refused(void **state)
 				arch_shorten(s, 1);
 				st = arch_plan_weights(s, &c.arena, DTYPE_F32, &c.weights, &c.weight_count, &err);
 			}
-			if ((st != STATUS_OK && st != STATUS_UNSUPPORTED && st != STATUS_BAD_INPUT) || (st && strlen(err.text) < 20))
+			if ((st != STATUS_OK && st != STATUS_UNSUPPORTED && st != STATUS_BAD_INPUT) ||
+				(st && strlen(err.text) < 20))
 				fail_msg("%s gave %s: %s", config, status_word(st), err.text);
 			if (strstr(err.text, "its dialect")) {
 				char says[160];
-				snprintf(says, sizeof says, "the head %s of type %s is not built yet", h->name, arch_type_name(i));
+				snprintf(
+					says, sizeof says, "the head %s of type %s is not built yet", h->name, arch_type_name(i));
 				assert_int_equal(st, STATUS_UNSUPPORTED);
 				assert_non_null(strstr(err.text, says));
 				gaps++;

@@ -33,14 +33,16 @@ static void use_cache(const char *name)
 }
 
 // A tiny bert: enough to draw.
-static const char config_text[] = "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
-	"\"intermediate_size\": 37, \"vocab_size\": 99, \"max_position_embeddings\": 64, \"type_vocab_size\": 2, \"hidden_act\": \"gelu\"}";
+static const char config_text[] = "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden_size\": 32, "
+				  "\"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
+				  "\"intermediate_size\": 37, \"vocab_size\": 99, \"max_position_embeddings\": 64, "
+				  "\"type_vocab_size\": 2, \"hidden_act\": \"gelu\"}";
 
 static void make_checkpoint(const char *folder)
 {
-	struct checkpoint c = {0};
-	struct error e = {0};
-	struct synth_options o = {0};
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	struct synth_options o = { 0 };
 	if (checkpoint_open_config(&c, "tiny", config_text, strlen(config_text), &e) || synth_write(folder, &c, &o, &e))
 		fail_msg("%s", e.text);
 	checkpoint_close(&c);
@@ -55,17 +57,17 @@ struct built {
 
 static void build(struct built *b, const char *folder, bool plain)
 {
-	struct error e = {0};
+	struct error e = { 0 };
 	struct spec *s;
-	struct graph_form form = {0};
-	*b = (struct built){0};
+	struct graph_form form = { 0 };
+	*b = (struct built){ 0 };
 	if (checkpoint_open(&b->c, folder, &e))
 		fail_msg("%s", e.text);
 	if (plain)
 		checkpoint_plain_locations(&b->c);
 	b->g = graph_new(&form);
 	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, ARCH_WHOLE, b->g, &e) ||
-	    artifact_identify(&b->art, &b->arena, &b->c, &e))
+		artifact_identify(&b->art, &b->arena, &b->c, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -122,7 +124,7 @@ static void builds(void **state)
 	build(&again, folder, false);
 	assert_string_equal(b.art.key, again.art.key);
 	done(&again);
-	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	struct timespec times[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	assert_int_equal(utimensat(AT_FDCWD, path("tiny/model.safetensors"), times, 0), 0);
 	build(&again, folder, false);
 	assert_string_equal(b.art.key, again.art.key);
@@ -141,20 +143,21 @@ static void places(void **state)
 {
 	(void)state;
 	struct built b;
-	struct error e = {0};
+	struct error e = { 0 };
 	use_cache("places");
 	const char *folder = path("tiny2");
 	make_checkpoint(folder);
 	build(&b, folder, false);
 	assert_int_equal(artifact_place(&b.art, &b.arena, &b.c, &e), STATUS_OK);
 	assert_string_equal(b.art.placed_by, "hardlink");
-	const char *first = b.art.graph_path, *weights = path(arena_printf(&arena, "places/artifact/%s/model.safetensors", b.art.key));
+	const char *first = b.art.graph_path,
+		   *weights = path(arena_printf(&arena, "places/artifact/%s/model.safetensors", b.art.key));
 	assert_true(text_ends(first, "/model.onnx") && strstr(first, b.art.key));
 	assert_true(same_file(weights, path("tiny2/model.safetensors")));
 	assert_int_equal(names_in(path("places/artifact")), 1);
 
 	// Found again, by another process too; what is broken in the cache is made anew.
-	static const char *const damage[] = {"model.onnx", "model.safetensors", "made.json"};
+	static const char *const damage[] = { "model.onnx", "model.safetensors", "made.json" };
 	for (size_t i = 0; i < 2 * sizeof damage / sizeof *damage; i++) {
 		const char *victim = path(arena_printf(&arena, "places/artifact/%s/%s", b.art.key, damage[i / 2]));
 		if (i % 2)
@@ -188,16 +191,18 @@ static void hub_blob(void **state)
 	(void)state;
 	static const char etag[] = "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3";
 	struct built b, plain;
-	struct error e = {0};
+	struct error e = { 0 };
 	const char *placed_by;
 	use_cache("blob-cache");
 	make_checkpoint(path("made"));
-	const char *snapshot = path("hub/models--x--tiny/snapshots/0123"), *blobs = path("hub/models--x--tiny/blobs"), *blob = arena_printf(&arena, "%s/%s", blobs, etag);
+	const char *snapshot = path("hub/models--x--tiny/snapshots/0123"), *blobs = path("hub/models--x--tiny/blobs"),
+		   *blob = arena_printf(&arena, "%s/%s", blobs, etag);
 	assert_int_equal(file_mkdirs(snapshot, &e), STATUS_OK);
 	assert_int_equal(file_mkdirs(blobs, &e), STATUS_OK);
 	assert_int_equal(rename(path("made/model.safetensors"), blob), 0);
 	assert_int_equal(rename(path("made/config.json"), arena_printf(&arena, "%s/config.json", snapshot)), 0);
-	assert_int_equal(symlink(arena_printf(&arena, "../../blobs/%s", etag), arena_printf(&arena, "%s/model.safetensors", snapshot)), 0);
+	assert_int_equal(
+		symlink(arena_printf(&arena, "../../blobs/%s", etag), arena_printf(&arena, "%s/model.safetensors", snapshot)), 0);
 	build(&b, snapshot, false);
 	assert_true(text_ends(b.art.weights_dir, "/blobs"));
 	assert_int_equal(artifact_place(&b.art, &b.arena, &b.c, &e), STATUS_OK);
@@ -222,7 +227,7 @@ static void hub_blob(void **state)
 	// What the cache says: the bytes are the Hub's while the blob is there, ours when it is gone. (The copy in the export is
 	// outside.) Its name is not its SHA-256.
 	struct cache_usage u;
-	struct text report = {0};
+	struct text report = { 0 };
 	size_t bad = 0;
 	struct stat st;
 	assert_int_equal(stat(blob, &st), 0);
@@ -235,7 +240,7 @@ static void hub_blob(void **state)
 	print_message("%s", text_get(&report));
 	assert_int_equal(bad, 1);
 	assert_non_null(strstr(text_get(&report), etag));
-	assert_non_null(strstr(text_get(&report), "1 files whose SHA-256"));        // the blob and its link are one file
+	assert_non_null(strstr(text_get(&report), "1 files whose SHA-256")); // the blob and its link are one file
 	text_done(&report);
 
 	assert_int_equal(file_remove_tree(path("hub"), &e), STATUS_OK);
@@ -246,7 +251,7 @@ static void hub_blob(void **state)
 	assert_int_equal(cache_trim(UINT64_MAX, &removed, &e), STATUS_OK);
 	assert_int_equal(removed, 0);
 	assert_true(file_exists(placed));
-	struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	assert_int_equal(utimensat(AT_FDCWD, path(arena_printf(&arena, "blob-cache/artifact/%s/used", b.art.key)), old, 0), 0);
 	assert_int_equal(cache_trim(UINT64_MAX, &removed, &e), STATUS_OK);
 	assert_int_equal(removed, (uint64_t)st.st_blocks * 512);
@@ -268,8 +273,9 @@ static void side_by_side(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		int gate[2];
 		pid_t pids[BUILDERS];
-		if (round % 3 == 2)                             // sometimes all of them find a broken one
-			assert_int_equal(file_write(path(arena_printf(&arena, "crowd/artifact/%s/model.onnx", key)), "", 0, NULL), STATUS_OK);
+		if (round % 3 == 2) // sometimes all of them find a broken one
+			assert_int_equal(file_write(path(arena_printf(&arena, "crowd/artifact/%s/model.onnx", key)), "", 0, NULL),
+				STATUS_OK);
 		else
 			assert_int_equal(file_remove_tree(path("crowd"), NULL), STATUS_OK);
 		assert_int_equal(pipe(gate), 0);
@@ -277,11 +283,11 @@ static void side_by_side(void **state)
 			if ((pids[i] = fork()))
 				continue;
 			struct built b;
-			struct error e = {0};
+			struct error e = { 0 };
 			char c;
 			build(&b, folder, false);
 			close(gate[1]);
-			if (read(gate[0], &c, 1))                       // all start together
+			if (read(gate[0], &c, 1)) // all start together
 				_exit(1);
 			if (artifact_place(&b.art, &b.arena, &b.c, &e)) {
 				fprintf(stderr, "%s\n", e.text);
@@ -289,9 +295,11 @@ static void side_by_side(void **state)
 			}
 			char *graph;
 			size_t n;
-			if (file_read(&b.arena, b.art.graph_path, 1 << 24, &graph, &n, &e) || n != b.art.graph_nbytes || memcmp(graph, b.art.graph, n))
+			if (file_read(&b.arena, b.art.graph_path, 1 << 24, &graph, &n, &e) || n != b.art.graph_nbytes ||
+				memcmp(graph, b.art.graph, n))
 				_exit(3);
-			const char *weights = arena_printf(&b.arena, "%.*s/model.safetensors", (int)(strlen(b.art.graph_path) - 11), b.art.graph_path);
+			const char *weights = arena_printf(
+				&b.arena, "%.*s/model.safetensors", (int)(strlen(b.art.graph_path) - 11), b.art.graph_path);
 			_exit(same_file(weights, b.c.shards[0].real_path) ? 0 : 4);
 		}
 		close(gate[0]);
@@ -302,7 +310,7 @@ static void side_by_side(void **state)
 			assert_true(WIFEXITED(status));
 			assert_int_equal(WEXITSTATUS(status), 0);
 		}
-		assert_int_equal(names_in(path("crowd/artifact")), 1);          // nobody's temporary is left
+		assert_int_equal(names_in(path("crowd/artifact")), 1); // nobody's temporary is left
 	}
 }
 
@@ -311,8 +319,8 @@ static void stale_builder(void **state)
 	(void)state;
 	use_cache("stale");
 	uint64_t removed;
-	struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-	static const char *const names[] = {"stale/artifact/tmp-dead", "stale/artifact/tmp-alive", "stale/artifact/tmp-young"};
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	static const char *const names[] = { "stale/artifact/tmp-dead", "stale/artifact/tmp-alive", "stale/artifact/tmp-young" };
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(file_mkdirs(path(names[i]), NULL), STATUS_OK);
 		assert_int_equal(utimensat(AT_FDCWD, path(names[i]), i < 2 ? old : NULL, 0), 0);
@@ -330,7 +338,7 @@ static void users_onnx(void **state)
 {
 	(void)state;
 	struct artifact art, other;
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_int_equal(artifact_open_onnx(&art, &arena, path("absent.onnx"), &e), STATUS_BAD_INPUT);
 	assert_int_equal(file_write(path("empty.onnx"), "", 0, &e), STATUS_OK);
 	assert_int_equal(artifact_open_onnx(&art, &arena, path("empty.onnx"), &e), STATUS_BAD_INPUT);
@@ -342,7 +350,7 @@ static void users_onnx(void **state)
 	assert_true(same_file(art.graph_path, path("user.onnx")));
 	assert_null(art.inputs);
 	const char *placed = art.graph_path;
-	assert_int_equal(artifact_place(&art, &arena, &(struct checkpoint){0}, &e), STATUS_OK);
+	assert_int_equal(artifact_place(&art, &arena, &(struct checkpoint){ 0 }, &e), STATUS_OK);
 	assert_ptr_equal(art.graph_path, placed);
 	assert_int_equal(artifact_identify(&art, &arena, NULL, &e), STATUS_OK);
 	assert_int_equal(file_write(path("user.onnx"), "Graph", 5, &e), STATUS_OK);

@@ -61,7 +61,7 @@ static void test_options(void **state)
 	session_close(&s);
 	assert_int_equal(session_open(&s, &backend_null, NULL, NULL, "wrongs=1", &art, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "\"wrongs\""));
-	assert_non_null(strstr(err.text, "sleep_ms"));                                                   // what there is
+	assert_non_null(strstr(err.text, "sleep_ms"));                                                         // what there is
 	assert_int_equal(session_open(&s, &backend_openvino, NULL, NULL, NULL, &art, &err), STATUS_BAD_INPUT); // wants a path
 }
 
@@ -183,16 +183,16 @@ static void test_outline(void **state)
 	assert_int_equal(outline_weights(&weights, bytes, n, NULL), STATUS_OK);
 	assert_int_equal(weights.nbytes, sizeof w + sizeof b + 4);
 	assert_int_equal(weights.dtype, DTYPE_F32);
-	// graph { initializer { dims: 3 (packed) dims: 2, data_type: DOUBLE } initializer { data_type: INT4, dims: 5 } node { attribute { g { initializer
-	// { raw_data: 7 bytes, data_type: INT8 } } } } }
-	static const uint8_t inside[] = { 0x3a, 34, 0x2a, 7, 0x0a, 1, 3, 0x08, 2, 0x10, 11, 0x2a, 4, 0x08, 5, 0x10, 22, 0x0a, 17, 0x2a, 15, 0x32, 13, 0x2a, 11, 0x4a, 7, 1, 2, 3, 4,
-		5, 6, 7, 0x10, 3 };
+	// graph { initializer { dims: 3 (packed) dims: 2, data_type: DOUBLE } initializer { data_type: INT4, dims: 5 } node {
+	// attribute { g { initializer { raw_data: 7 bytes, data_type: INT8 } } } } }
+	static const uint8_t inside[] = { 0x3a, 34, 0x2a, 7, 0x0a, 1, 3, 0x08, 2, 0x10, 11, 0x2a, 4, 0x08, 5, 0x10, 22, 0x0a, 17,
+		0x2a, 15, 0x32, 13, 0x2a, 11, 0x4a, 7, 1, 2, 3, 4, 5, 6, 7, 0x10, 3 };
 	assert_int_equal(outline_weights(&weights, inside, sizeof inside, NULL), STATUS_OK);
 	assert_int_equal(weights.nbytes, 3 * 2 * 8 + 3 + 7);
 	assert_int_equal(weights.dtype, DTYPE_F64);
 	// Two types of which there is more than any file holds: the sum does not begin anew.
-	static const uint8_t huge[] = { 0x3a, 36, 0x2a, 16, 0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0x10, 1, 0x42, 1, 'a', 0x2a, 16, 0x08, 255, 255, 255, 255, 255, 255, 255, 255,
-		255, 1, 0x10, 7, 0x42, 1, 'b' };
+	static const uint8_t huge[] = { 0x3a, 36, 0x2a, 16, 0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0x10, 1, 0x42,
+		1, 'a', 0x2a, 16, 0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0x10, 7, 0x42, 1, 'b' };
 	assert_int_equal(outline_weights(&weights, huge, sizeof huge, NULL), STATUS_OK);
 	assert_true(weights.nbytes == UINT64_MAX);
 	assert_int_equal(outline_weights(&weights, "not onnx", 8, NULL), STATUS_BAD_INPUT);
@@ -246,7 +246,11 @@ static void test_outline_tables(void **state)
 		in[i] = graph_input(g, names[i], i == 4 ? DTYPE_F32 : DTYPE_I64, 2, shape);
 	graph_output(g, "a", op_gather(g, table(g, "w70", 70), in[0], 0));
 	y = op_reshape(g, op_unsqueeze(g, op_cast(g, in[1], DTYPE_I32), 2), 2, (int64_t[]){ -1, 1 });
-	graph_output(g, "b", op_gather(g, op_cast(g, graph_external(g, "w50", DTYPE_F16, 2, (int64_t[]){ 50, 4 }, "weights.bin", 0, 400), DTYPE_F32), y, 0));
+	graph_output(g, "b",
+		op_gather(g,
+			op_cast(g, graph_external(g, "w50", DTYPE_F16, 2, (int64_t[]){ 50, 4 }, "weights.bin", 0, 400),
+				DTYPE_F32),
+			y, 0));
 	graph_output(g, "c", op_gather(g, table(g, "w90", 90), in[2], 0));
 	graph_output(g, "d", op_gather(g, op_transpose(g, table(g, "w30", 30), 2, (int[]){ 1, 0 }), in[2], 1));
 	graph_output(g, "e", op_gather(g, table(g, "w31", 30), in[2], 0));
@@ -266,7 +270,7 @@ static void test_outline_tables(void **state)
 	outline_arithmetic(&arithmetic, &o, &a, bytes, n);
 	assert_int_equal(arithmetic.of, 0);
 	assert_true(arithmetic.f32 && !arithmetic.quantised);
-	for (size_t i = 0; i < n; i++) {                         // any byte changed: never beyond the end
+	for (size_t i = 0; i < n; i++) { // any byte changed: never beyond the end
 		uint8_t *copy = malloc(n);
 		struct arena other = { 0 };
 
@@ -295,8 +299,16 @@ static size_t wrap(uint8_t *at, unsigned number, size_t length)
 // Nodes in a circle, nodes that read themselves, and branches within branches without end: nothing is found, and it ends.
 static void test_outline_of_circles(void **state)
 {
-	static const char circle[] = "\x0a\x06\x0a\x01" "b" "\x12\x01" "a", turned[] = "\x0a\x06\x0a\x01" "a" "\x12\x01" "b",
-		input[] = "\x5a\x05\x0a\x03" "ids";
+	static const char circle[] = "\x0a\x06\x0a\x01"
+				     "b"
+				     "\x12\x01"
+				     "a",
+			  turned[] = "\x0a\x06\x0a\x01"
+				     "a"
+				     "\x12\x01"
+				     "b",
+			  input[] = "\x5a\x05\x0a\x03"
+				    "ids";
 	uint8_t bytes[1024] = { 0 };
 	struct arena a = { 0 };
 	struct outline o;
@@ -324,7 +336,8 @@ static void test_outline_of_circles(void **state)
 // a plain one is.
 static void test_outline_arithmetic(void **state)
 {
-	// graph (7) { node (1) { op_type (4): DynamicQuantizeLinear } }, the same within an attribute's graph, and in a function (25)
+	// graph (7) { node (1) { op_type (4): DynamicQuantizeLinear } }, the same within an attribute's graph, and in a function
+	// (25)
 	static const char of_run[] = "\x22\x15"
 				     "DynamicQuantizeLinear",
 			  of_weights[] = "\x22\x0b"
@@ -339,7 +352,10 @@ static void test_outline_arithmetic(void **state)
 				      "\x0a\x02"
 				      "to"
 				      "\x18\x0a";
-	static const struct { const char *node; size_t length; unsigned of;
+	static const struct {
+		const char *node;
+		size_t length;
+		unsigned of;
 	} files[] = {
 		{ of_run, sizeof of_run - 1, OUTLINE_DYNAMIC },
 		{ of_weights, sizeof of_weights - 1, OUTLINE_WEIGHTS },
@@ -360,7 +376,7 @@ static void test_outline_arithmetic(void **state)
 			n = wrap(bytes, inside == 2 ? 7 : 1, files[i].length);
 			if (inside == 1)
 				n = wrap(bytes, 1, wrap(bytes, 5, wrap(bytes, 6, n)));
-			if (inside == 2) {               // functions = 25: a key of two bytes; and an empty graph
+			if (inside == 2) { // functions = 25: a key of two bytes; and an empty graph
 				memmove(bytes + 5, bytes, n);
 				memcpy(bytes, "\x3a\x00\xca\x01", 4);
 				bytes[4] = (uint8_t)n;
@@ -400,7 +416,9 @@ static size_t put_node(uint8_t *at, const char *op, const char *in, const char *
 // that is called holds, does.
 static void test_outline_of_what_leads_nowhere(void **state)
 {
-	static const struct { const char *op, *in, *out, *branch; unsigned of;
+	static const struct {
+		const char *op, *in, *out, *branch;
+		unsigned of;
 	} second[] = {
 		{ "MatMul", "x", "y", NULL, 0 },
 		{ "MatMul", "q", "y", NULL, OUTLINE_DYNAMIC },
@@ -424,8 +442,9 @@ static void test_outline_of_what_leads_nowhere(void **state)
 				n += put_node(bytes + n, second[i].op, second[i].in, second[i].out, second[i].branch);
 			n += wrap(bytes + n, 12, put_text(bytes + n, 1, "y"));
 			n = wrap(bytes, 7, n);
-			memcpy(bytes + n, "\xca\x01", 2);                        // functions (25): name (1), node (7)
-			size_t function = put_text(bytes + n + 3, 1, "Own"), node = put_text(bytes + n + 3 + function, 4, "QuantizeLinear");
+			memcpy(bytes + n, "\xca\x01", 2); // functions (25): name (1), node (7)
+			size_t function = put_text(bytes + n + 3, 1, "Own"),
+			       node = put_text(bytes + n + 3 + function, 4, "QuantizeLinear");
 			function += wrap(bytes + n + 3 + function, 7, node);
 			bytes[n + 2] = (uint8_t)function;
 			n += 3 + function;
@@ -459,8 +478,7 @@ static void test_library(void **state)
 	assert_int_equal(symlink(maths.dli_fname, path("one/engine/libassay-test.so.1.31.1")), 0);
 	assert_int_equal(symlink(maths.dli_fname, path("two/libassay-test.so.7")), 0);
 	assert_int_equal(symlink(maths.dli_fname, path("two/deep/deeper/libassay-deep.so")), 0);
-	assert_int_equal(
-		setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", path("one"), path("two")), 1), 0);
+	assert_int_equal(setenv("ASSAY_ENGINE_PATH", arena_printf(&a, "%s:%s", path("one"), path("two")), 1), 0);
 	assert_int_equal(library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err), STATUS_OK);
 	assert_string_equal(found, path("one/engine/libassay-test.so.1.31.1"));
 	assert_non_null(dlsym(handle, "cos"));
@@ -652,7 +670,8 @@ static const char *run_effective(const struct backend *engine)
 static struct graph *draw_cached(void)
 {
 	struct graph *g = graph_new(NULL);
-	int64_t token[3] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 }, past[4] = { graph_symbol(g, "batch"), 1, graph_symbol(g, "room"), 8 };
+	int64_t token[3] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 },
+		past[4] = { graph_symbol(g, "batch"), 1, graph_symbol(g, "room"), 8 };
 	struct shared_attention a = { .heads = 1, .kv_heads = 1, .scale = 0.3f };
 	value present[2];
 
@@ -696,7 +715,7 @@ static const char *run_shared(const struct backend *engine)
 	if (engine->caps & BACKEND_WRITES_IN_PLACE) {
 		CHECK(session_open(&s, engine, NULL, NULL, NULL, &art, &err) == STATUS_OK);
 		CHECK(session_share_cache(&s, &err) == STATUS_OK);
-		for (int step = 0; step < 3; step++) {                       // 0: all; 1: the first two; 2: the third behind them
+		for (int step = 0; step < 3; step++) { // 0: all; 1: the first two; 2: the third behind them
 			int64_t from = step == 2 ? 2 : 0, count = step == 0 ? 3 : step == 1 ? 2 : 1;
 			size_t nbytes = (size_t)count * WIDTH * sizeof *q;
 			for (int i = 0; step < 2 && i < ROOM * WIDTH; i++)
@@ -705,13 +724,16 @@ static const char *run_shared(const struct backend *engine)
 			in[0] = (struct tensor){ "q", DTYPE_F32, 3, { 1, count, WIDTH }, q + from * WIDTH, nbytes };
 			in[1] = (struct tensor){ "k", DTYPE_F32, 3, { 1, count, WIDTH }, k + from * WIDTH, nbytes };
 			in[2] = (struct tensor){ "v", DTYPE_F32, 3, { 1, count, WIDTH }, v + from * WIDTH, nbytes };
-			in[3] = (struct tensor){ "past_key_values.0.key", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, keys, sizeof keys };
-			in[4] = (struct tensor){ "past_key_values.0.value", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, values, sizeof values };
+			in[3] = (struct tensor){ "past_key_values.0.key", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, keys,
+				sizeof keys };
+			in[4] = (struct tensor){ "past_key_values.0.value", DTYPE_F32, 4, { 1, 1, ROOM, WIDTH }, values,
+				sizeof values };
 			in[5] = (struct tensor){ "last", DTYPE_I32, 1, { 1 }, &last, sizeof last };
 			in[6] = (struct tensor){ "total", DTYPE_I32, 0, { 0 }, &total, sizeof total };
 			CHECK(session_run(&s, in, 7, out, 3, &err) == STATUS_OK);
 			CHECK(out[1].data == keys && out[2].data == values && out[1].dim[2] == ROOM);
-			CHECK(!memcmp(keys, k, (size_t)total * WIDTH * sizeof *k) && !memcmp(values, v, (size_t)total * WIDTH * sizeof *v));
+			CHECK(!memcmp(keys, k, (size_t)total * WIDTH * sizeof *k) &&
+				!memcmp(values, v, (size_t)total * WIDTH * sizeof *v));
 			for (int i = total * WIDTH; i < ROOM * WIDTH; i++)
 				CHECK(keys[i] == 1234 && values[i] == 1234);
 			if (step == 0)
@@ -760,9 +782,11 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_checks),
-		cmocka_unit_test(test_outline), cmocka_unit_test(test_outline_groups),
+		cmocka_unit_test(test_outline),
+		cmocka_unit_test(test_outline_groups),
 		cmocka_unit_test(test_outline_tables),
-		cmocka_unit_test(test_outline_arithmetic), cmocka_unit_test(test_outline_of_what_leads_nowhere),
+		cmocka_unit_test(test_outline_arithmetic),
+		cmocka_unit_test(test_outline_of_what_leads_nowhere),
 		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_ort),

@@ -45,7 +45,7 @@ static void words(void **state)
 static void errors(void **state)
 {
 	(void)state;
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_int_equal(error_set(&e, STATUS_BAD_INPUT, "expected [%d,%d], found [64,32]", 64, 64), STATUS_BAD_INPUT);
 	assert_int_equal(error_prefix(&e, "layers.%d.q_proj", 3), STATUS_BAD_INPUT);
 	assert_int_equal(error_prefix(&e, "model.safetensors"), STATUS_BAD_INPUT);
@@ -55,7 +55,9 @@ static void errors(void **state)
 	assert_memory_equal(e.text, "again: model.", 13);
 
 	error_set(&e, STATUS_FAILED, "two\nlines\tand \xFF\xC3/ caf\xC3\xA9\n");
-	assert_string_equal(e.text, "two lines and ?" "?/ caf\xC3\xA9");
+	assert_string_equal(e.text,
+		"two lines and ?"
+		"?/ caf\xC3\xA9");
 
 	char longer[4000];
 	memset(longer, 'x', sizeof longer);
@@ -93,7 +95,7 @@ static void note(void *handle)
 static void arenas(void **state)
 {
 	(void)state;
-	struct arena a = {0};
+	struct arena a = { 0 };
 	assert_null(arena_strdup(&a, NULL));
 	unsigned char *previous = NULL;
 	for (size_t n = 0; n < 3000; n += 7) {
@@ -150,7 +152,7 @@ static void no_memory(void **state)
 static void texts(void **state)
 {
 	(void)state;
-	struct text t = {0};
+	struct text t = { 0 };
 	assert_string_equal(text_get(&t), "");
 	for (int i = 0; i < 500; i++)
 		text_addf(&t, "%d,", i);
@@ -167,14 +169,15 @@ static void texts(void **state)
 	assert_true(text_ends("a.weight", ".weight") && !text_ends("t", "weight") && text_ends("x", ""));
 
 	int64_t n = 5;
-	static const char *const not_ints[] = {"", " 1", "1 ", "+1", "0x10", "1.0", "-", "--1", "9223372036854775808", "101", "-1"};
+	static const char *const not_ints[] = { "", " 1", "1 ", "+1", "0x10", "1.0", "-", "--1", "9223372036854775808", "101",
+		"-1" };
 	for (size_t i = 0; i < sizeof not_ints / sizeof *not_ints; i++)
 		assert_false(text_to_int(not_ints[i], 0, 100, &n));
 	assert_int_equal(n, 5);
 	assert_true(text_to_int("-9223372036854775808", INT64_MIN, INT64_MAX, &n) && n == INT64_MIN);
 	assert_true(text_to_int("100", 0, 100, &n) && n == 100);
 	double x = 5;
-	static const char *const not_doubles[] = {"", " 1", "nan", "inf", "0x1p3", "1e999", "1e", "1..2", "7", NULL};
+	static const char *const not_doubles[] = { "", " 1", "nan", "inf", "0x1p3", "1e999", "1e", "1..2", "7", NULL };
 	for (size_t i = 0; i < sizeof not_doubles / sizeof *not_doubles; i++)
 		assert_false(text_to_double(not_doubles[i], -1, 6, &x));
 	assert_true(x == 5);
@@ -246,29 +249,29 @@ static void tensors(void **state)
 	(void)state;
 	size_t n = 7;
 	assert_true(tensor_count(0, NULL, &n) && n == 1);
-	assert_true(tensor_count(3, (int64_t[]){2, 3, 4}, &n) && n == 24);
-	assert_false(tensor_count(2, (int64_t[]){2, -1}, &n));
-	assert_false(tensor_count(3, (int64_t[]){INT64_MAX, 2, 2}, &n));
+	assert_true(tensor_count(3, (int64_t[]){ 2, 3, 4 }, &n) && n == 24);
+	assert_false(tensor_count(2, (int64_t[]){ 2, -1 }, &n));
+	assert_false(tensor_count(3, (int64_t[]){ INT64_MAX, 2, 2 }, &n));
 	assert_int_equal(n, 24);
-	assert_true(tensor_count(4, (int64_t[]){INT64_MAX, 2, 2, 0}, &n) && n == 0);
+	assert_true(tensor_count(4, (int64_t[]){ INT64_MAX, 2, 2, 0 }, &n) && n == 0);
 	char s[32], small[6];
-	assert_string_equal(tensor_shape_text(3, (int64_t[]){2, -1, 99}, s, sizeof s), "[2,?,99]");
+	assert_string_equal(tensor_shape_text(3, (int64_t[]){ 2, -1, 99 }, s, sizeof s), "[2,?,99]");
 	assert_string_equal(tensor_shape_text(0, NULL, s, sizeof s), "[]");
-	assert_true(strlen(tensor_shape_text(3, (int64_t[]){1000, 1000, 1000}, small, sizeof small)) < sizeof small);
-	int16_t i16[] = {-3, 4};
-	uint16_t bf16[] = {0x3F80, 0xC000};
-	uint8_t flag[] = {0, 7};
-	assert_true(tensor_get(&(struct tensor){.dtype = DTYPE_I16, .data = i16}, 0) == -3);
-	assert_true(tensor_get(&(struct tensor){.dtype = DTYPE_BF16, .data = bf16}, 1) == -2);
-	assert_true(tensor_get(&(struct tensor){.dtype = DTYPE_BOOL, .data = flag}, 1) == 1);
-	assert_true(isnan(tensor_get(&(struct tensor){.dtype = DTYPE_F8_E5M2, .data = flag}, 1)));
+	assert_true(strlen(tensor_shape_text(3, (int64_t[]){ 1000, 1000, 1000 }, small, sizeof small)) < sizeof small);
+	int16_t i16[] = { -3, 4 };
+	uint16_t bf16[] = { 0x3F80, 0xC000 };
+	uint8_t flag[] = { 0, 7 };
+	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_I16, .data = i16 }, 0) == -3);
+	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_BF16, .data = bf16 }, 1) == -2);
+	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_BOOL, .data = flag }, 1) == 1);
+	assert_true(isnan(tensor_get(&(struct tensor){ .dtype = DTYPE_F8_E5M2, .data = flag }, 1)));
 }
 
 static void files(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	const char *file = path("a/b/c/file"), *folder = path("a/b/c");
 	char *data;
 	size_t n;
@@ -357,10 +360,10 @@ static void files(void **state)
 static void json(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	json_t *v = NULL;
-	static const char *const bad[] = {"", "{", "{\"a\":1,\"a\":2}", "[1] 2", "[NaN]", "\"\xFF\"", "{\"a\":1}}"};
+	static const char *const bad[] = { "", "{", "{\"a\":1,\"a\":2}", "[1] 2", "[NaN]", "\"\xFF\"", "{\"a\":1}}" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(json_bytes("x.json", bad[i], strlen(bad[i]), &v, &e), STATUS_BAD_INPUT);
 		assert_true(text_starts(e.text, "x.json: not valid JSON"));

@@ -82,7 +82,7 @@ static void made(void **state)
 	use_cache("new/deep/cache");
 	assert_int_equal(cache_check(NULL), STATUS_OK);
 	assert_null(cache_find(&arena, "run"));
-	assert_false(file_exists(path("new")));          // looking makes nothing
+	assert_false(file_exists(path("new"))); // looking makes nothing
 	assert_string_equal(refusal("run"), "");
 	assert_string_equal(refusal("run"), "");
 	umask(before);
@@ -113,7 +113,8 @@ static void modes(void **state)
 
 		use_cache(name);
 		make(name, bad[i]);
-		assert_non_null(strstr(refusal("run"), arena_printf(&arena, "others may write into %s (mode %04o)", path(name), bad[i])));
+		assert_non_null(
+			strstr(refusal("run"), arena_printf(&arena, "others may write into %s (mode %04o)", path(name), bad[i])));
 		assert_int_equal(cache_check(&e), STATUS_FAILED);
 		assert_false(file_exists(path(arena_printf(&arena, "%s/run", name))));
 		assert_int_equal(chmod(path(name), 0700), 0);
@@ -329,7 +330,8 @@ static void trims(void **state)
 	int compiling = open(path(lock), O_RDONLY);
 	assert_true(compiling >= 0 && !flock(compiling, LOCK_EX));
 	assert_int_equal(trim(all - 1), one);
-	assert_true(file_exists(path(tensors)) && file_exists(path(blob)) && !file_exists(path(digest)) && file_exists(path(ranges)));
+	assert_true(
+		file_exists(path(tensors)) && file_exists(path(blob)) && !file_exists(path(digest)) && file_exists(path(ranges)));
 	close(compiling);
 	assert_int_equal(trim(4 * one - 1), 2 * one);
 	assert_true(file_exists(path(tensors)) && !file_exists(path("all/compiled/" KEY("0b0b"))) && !file_exists(path(lock)) &&
@@ -356,7 +358,7 @@ static void digests_in_use(void **state)
 		SKIP_PART("files of tests are on tmpfs, of which no digest is remembered");
 	use_cache("digests");
 	put_old("large", NBYTES, 500);
-	sleep(3);                                        // younger ones are not remembered
+	sleep(3); // younger ones are not remembered
 	assert_int_equal(file_digest(digest, path("large"), NULL, NULL), STATUS_OK);
 	assert_int_equal(stat(path("large"), &st), 0);
 	const char *note = path(arena_printf(&arena, "digests/digest/%jx-%jx", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino));
@@ -370,9 +372,16 @@ static void digests_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places), cmocka_unit_test(made), cmocka_unit_test(modes), cmocka_unit_test(links), cmocka_unit_test(above),
-		cmocka_unit_test(owners), cmocka_unit_test(left_alone), cmocka_unit_test(claims_told),
-		cmocka_unit_test(trims), cmocka_unit_test(digests_in_use),
+		cmocka_unit_test(places),
+		cmocka_unit_test(made),
+		cmocka_unit_test(modes),
+		cmocka_unit_test(links),
+		cmocka_unit_test(above),
+		cmocka_unit_test(owners),
+		cmocka_unit_test(left_alone),
+		cmocka_unit_test(claims_told),
+		cmocka_unit_test(trims),
+		cmocka_unit_test(digests_in_use),
 	};
 
 	return exit_code(cmocka_run_group_tests(tests, scratch_make, scratch_remove));

@@ -20,38 +20,49 @@ static const struct {
 	const char *engine, *provider, *message;
 	enum status status;
 	int flags;
-	const char *says;                    // a part of the sentence; NULL: the message is left as it is
+	const char *says; // a part of the sentence; NULL: the message is left as it is
 } messages[] = {
 	{ NULL, NULL,
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: libnuma.so.1: cannot open shared object file: Too many open files",
 		STATUS_NOT_ASKED, 0, "may open no more files" },
 	{ "ort", "cpu",
-		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: failed to map segment from shared object",
+		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: failed to map segment from shared "
+		"object",
 		STATUS_NOT_ASKED, 0, "the library libonnxruntime.so.1.31.1 is here" },
 	{ "ort", "migraphx",
-		"Failed to load library /x/libonnxruntime_providers_migraphx.so with error: libmigraphx_c.so.3: cannot open shared object file: No such file or directory",
+		"Failed to load library /x/libonnxruntime_providers_migraphx.so with error: libmigraphx_c.so.3: cannot open "
+		"shared object file: No such file or directory",
 		STATUS_UNAVAILABLE, 0, "libmigraphx_c.so is missing" },
 	{ "ort", "cuda",
-		"Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file: No such file or directory",
+		"Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object "
+		"file: No such file or directory",
 		STATUS_UNAVAILABLE, 0, "cuDNN is not installed: libcudnn.so.9" },
 	{ "ort", "cuda",
-		"Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: cannot open shared object file: No such file or directory",
+		"Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: cannot open shared "
+		"object file: No such file or directory",
 		STATUS_UNAVAILABLE, 0, "a library of CUDA is missing: libcublasLt.so.13" },
 	{ "ort", "tensorrt",
-		"Failed to load library /x/libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10: cannot open shared object file: No such file or directory",
+		"Failed to load library /x/libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10: cannot open shared "
+		"object file: No such file or directory",
 		STATUS_UNAVAILABLE, 0, "TensorRT is not installed: libnvinfer.so.10" },
 	{ "openvino", "openvino",
-		"Cannot load library \"/x/libopenvino_intel_gpu_plugin.so\": libOpenCL.so.1: cannot open shared object file: No such file or directory",
+		"Cannot load library \"/x/libopenvino_intel_gpu_plugin.so\": libOpenCL.so.1: cannot open shared object file: No "
+		"such file or directory",
 		STATUS_UNAVAILABLE, 0, "the library libOpenCL.so.1 is missing" },
 	{ NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /x/libonnxruntime.so.1.31.1)",
 		STATUS_UNAVAILABLE, 0, "libonnxruntime.so.1.31.1 needs GLIBC_2.38" },
 	{ NULL, NULL, "/x/libcudnn_graph.so.9: undefined symbol: cublasLtGetVersion, version libcublasLt.so.13",
 		STATUS_UNAVAILABLE, 0, "cublasLtGetVersion is missing in one of them" },
 	{ "ort", "cuda",
-		"/onnxruntime_src/onnxruntime/core/providers/cuda/cuda_call.cc:122 std::conditional_t<THRW, void, onnxruntime::common::Status> onnxruntime::CudaCall(ERRTYPE, const char*, const char*, SUCCTYPE, const char*, const char*, int) [with ERRTYPE = cudaError; bool THRW = true] CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=-1 ; hostname=c4327188c000000 ; expr=cudaSetDevice(info_.device_id);",
+		"/onnxruntime_src/onnxruntime/core/providers/cuda/cuda_call.cc:122 std::conditional_t<THRW, void, "
+		"onnxruntime::common::Status> onnxruntime::CudaCall(ERRTYPE, const char*, const char*, SUCCTYPE, const char*, "
+		"const char*, int) [with ERRTYPE = cudaError; bool THRW = true] CUDA failure 35: CUDA driver version is "
+		"insufficient for CUDA runtime version ; GPU=-1 ; hostname=c4327188c000000 ; "
+		"expr=cudaSetDevice(info_.device_id);",
 		STATUS_UNAVAILABLE, 0, "driver is older" },
 	{ "ort", "cuda",
-		"CUDA failure 100: no CUDA-capable device is detected ; GPU=-1 ; hostname=h ; expr=cudaSetDevice(info_.device_id);",
+		"CUDA failure 100: no CUDA-capable device is detected ; GPU=-1 ; hostname=h ; "
+		"expr=cudaSetDevice(info_.device_id);",
 		STATUS_UNAVAILABLE, 0, "CUDA finds no GPU" },
 	{ "ort", "cuda", "CUDA failure 209: no kernel image is available for execution on the device ; GPU=0 ; hostname=h",
 		STATUS_UNSUPPORTED, 0, "compute capability" },
@@ -65,19 +76,23 @@ static const struct {
 	{ "ort", "webgpu", "vkCreateInstance failed with VK_ERROR_INCOMPATIBLE_DRIVER", STATUS_UNAVAILABLE, 0,
 		"no Vulkan driver" },
 	{ "openvino", "openvino",
-		"Exception from src/inference/src/dev/core_impl.cpp:706: Device with \"XPU\" name is not registered in the OpenVINO Runtime",
+		"Exception from src/inference/src/dev/core_impl.cpp:706: Device with \"XPU\" name is not registered in the "
+		"OpenVINO Runtime",
 		STATUS_UNAVAILABLE, 0, "no device XPU here" },
 	{ "openvino", "openvino",
-		"Exception from src/plugins/intel_npu/src/compiler_adapter/src/plugin_compiler_adapter.cpp:54: VCL compiler loading failed, aborting. Error: Cannot load library \"/x/libopenvino_intel_npu_compiler_loader.so\"",
+		"Exception from src/plugins/intel_npu/src/compiler_adapter/src/plugin_compiler_adapter.cpp:54: VCL compiler "
+		"loading failed, aborting. Error: Cannot load library \"/x/libopenvino_intel_npu_compiler_loader.so\"",
 		STATUS_UNAVAILABLE, 0, "compiler for Intel's NPUs" },
 	{ "openvino", "openvino",
 		"L0 zeContextCreate result: ZE_RESULT_ERROR_UNINITIALIZED, code 0x78000001 - driver is not initialized",
 		STATUS_UNAVAILABLE, 0, "ZE_RESULT_ERROR_UNINITIALIZED" },
 	{ NULL, NULL,
-		"IO Error: Could not set lock on file \"/home/u/assay.duckdb\": Conflicting lock is held in /usr/bin/python3.11 (PID 1234). See also https://duckdb.org/docs/connect/concurrency",
+		"IO Error: Could not set lock on file \"/home/u/assay.duckdb\": Conflicting lock is held in /usr/bin/python3.11 "
+		"(PID 1234). See also https://duckdb.org/docs/connect/concurrency",
 		STATUS_UNAVAILABLE, 0, "/usr/bin/python3.11, PID 1234" },
 	{ "ort", "cuda",
-		"CUDA failure 2: out of memory ; GPU=0 ; hostname=h ; expr=cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);",
+		"CUDA failure 2: out of memory ; GPU=0 ; hostname=h ; expr=cudaStreamCreateWithFlags(&stream, "
+		"cudaStreamNonBlocking);",
 		STATUS_NO_MEMORY, 0, "GPU's memory is full" },
 	{ "ort", "cuda",
 		"CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED ; GPU=0 ; hostname=h ; expr=cublasCreate(&cublas_handle_);",
@@ -85,22 +100,29 @@ static const struct {
 	{ "ort", "migraphx", "HIP failure 2: out of memory ; GPU=0 ; hostname=h ; expr=hipMalloc((void**)&p, size);",
 		STATUS_NO_MEMORY, 0, "GPU's memory is full" },
 	{ "openvino", "openvino",
-		"[GPU] Exceeded max size of memory object allocation: requested 4294967296 bytes, but max alloc size supported by device is 2147483648 bytes.",
+		"[GPU] Exceeded max size of memory object allocation: requested 4294967296 bytes, but max alloc size supported "
+		"by device is 2147483648 bytes.",
 		STATUS_NO_MEMORY, 0, "OpenCL could not give" },
 	{ "openvino", "openvino", "[GPU] clEnqueueMapBuffer, error code: -5 CL_OUT_OF_RESOURCES", STATUS_NO_MEMORY, 0,
 		"OpenCL could not give" },
 	{ "ort", "cpu",
-		"Non-zero status code returned while running Expand node. Name:'e' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:360 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 70368744177664",
+		"Non-zero status code returned while running Expand node. Name:'e' Status Message: "
+		"/onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:360 void* "
+		"onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for "
+		"requested buffer of size 70368744177664",
 		STATUS_NO_MEMORY, 0, "a buffer of 70368744177664 bytes" },
 	{ "ort", "webgpu",
-		"Gather failed while it ran, node Gather: shader_helper.cc:401 GenerateSourceCode Program Gather requires f16 but the device does not support it.",
+		"Gather failed while it ran, node Gather: shader_helper.cc:401 GenerateSourceCode Program Gather requires f16 "
+		"but the device does not support it.",
 		STATUS_UNSUPPORTED, 0, "the adapter has no float16 in its shaders (shader-f16), and Gather computes in it" },
 	{ "browser", "webgpu",
-		"Buffer size (3185049600) exceeds the max buffer size limit (1073741824). This adapter supports a higher maxBufferSize of 4294967296, which can be specified in requiredLimits when calling requestDevice().",
+		"Buffer size (3185049600) exceeds the max buffer size limit (1073741824). This adapter supports a higher "
+		"maxBufferSize of 4294967296, which can be specified in requiredLimits when calling requestDevice().",
 		STATUS_NO_MEMORY, 0,
 		"a buffer of 3185049600 bytes is larger than the adapter allows: maxBufferSize is 1073741824" },
 	{ "browser", "webgpu",
-		"Binding size (146847752) of [Buffer \"x\"] is larger than the maximum binding size (134217728). - While validating entries[2] as a Buffer.",
+		"Binding size (146847752) of [Buffer \"x\"] is larger than the maximum binding size (134217728). - While "
+		"validating entries[2] as a Buffer.",
 		STATUS_NO_MEMORY, 0,
 		"146847752 bytes is larger than the adapter can bind: maxStorageBufferBindingSize is 134217728" },
 	{ "browser", "wasm", "RangeError: Array buffer allocation failed", STATUS_NO_MEMORY, 0, "page could not have" },
@@ -114,66 +136,82 @@ static const struct {
 	{ "browser", "webgpu", "[E:onnxruntime:Default, webgpu_context.cc:120 operator()] WebGPU device error(2): Out of memory",
 		STATUS_NO_MEMORY, 0, NULL },
 	{ "ort", "qnn",
-		"ort: loading: Failed to finalize QNN graph. Error: QNN_COMMON_ERROR_MEM_ALLOC: Memory allocation related error., Code: 1002",
+		"ort: loading: Failed to finalize QNN graph. Error: QNN_COMMON_ERROR_MEM_ALLOC: Memory allocation related "
+		"error., Code: 1002",
 		STATUS_FAILED, FORM, "was not told" },
 	{ "ort", "qnn", "Dynamic shape is not supported yet, for output: logits", STATUS_UNSUPPORTED, FORM,
 		"QNN takes no dynamic shapes" },
 	{ "ort", "qnn", "Failed to finalize QNN graph. Error code: 6020 at location qnn_model.cc:181 FinalizeGraphs",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "Error code: 6020" },
 	{ "ort", "qnn",
-		"Non-zero status code returned while running QNN_9500122506797089069_52 node. Name:'QNNExecutionProvider_QNN_9500122506797089069_52_52' Status Message: QNN graph execute error. Error code: 6031",
+		"Non-zero status code returned while running QNN_9500122506797089069_52 node. "
+		"Name:'QNNExecutionProvider_QNN_9500122506797089069_52_52' Status Message: QNN graph execute error. Error code: "
+		"6031",
 		STATUS_FAILED, FORM | NO_HINT, "fails to run it (error 6031)" },
 	{ "ort", "cpu", "Could not find an implementation for Erf(13) node with name 'layers.0/ffn/Erf'", STATUS_UNSUPPORTED,
 		FORM | NO_HINT, "no kernel for Erf of opset 13 with these types: node layers.0/ffn/Erf" },
 	{ "ort", "cpu",
-		"This is an invalid model. Type Error: Type 'tensor(int8)' of input parameter (x) of operator (Gemm) in node (e) is invalid.",
+		"This is an invalid model. Type Error: Type 'tensor(int8)' of input parameter (x) of operator (Gemm) in node (e) "
+		"is invalid.",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "Gemm does not take tensor(int8): node e" },
 	{ "ort", "cpu",
-		"This is an invalid model. In Node, (\"e\", Foo, \"\", -1) : (\"x\": tensor(float),) -> (\"y\": tensor(float),) , Error No Op registered for Foo with domain_version of 17",
+		"This is an invalid model. In Node, (\"e\", Foo, \"\", -1) : (\"x\": tensor(float),) -> (\"y\": tensor(float),) "
+		", Error No Op registered for Foo with domain_version of 17",
 		STATUS_UNSUPPORTED, FORM, "operator Foo of opset 17" },
 	{ "ort", "cpu", "Fatal error: com.microsoft:Foo(-1) is not a registered function/op", STATUS_UNSUPPORTED, FORM,
 		"com.microsoft:Foo" },
 	{ "ort", "cpu",
-		"ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 99 is under development and support for this is limited. Current official support for domain ai.onnx is till opset 26.",
+		"ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 99 "
+		"is under development and support for this is limited. Current official support for domain ai.onnx is till opset "
+		"26.",
 		STATUS_UNSUPPORTED, FORM, "opset 99; this version takes up to 26 of ai.onnx" },
 	{ "ort", "cpu", "ONNX Runtime only *guarantees* support for models stamped with opset version 7 or above",
 		STATUS_UNSUPPORTED, FORM, NULL },
 	{ "ort", "cpu", "Unsupported model IR version: 99, max supported IR version: 13", STATUS_UNSUPPORTED, 0,
 		"IR version 99; this version takes up to 13" },
 	{ "ort", "cpu",
-		"This is an invalid model. In Node, (\"e\", Gemm, \"\", -1) : (\"x\": tensor(float),\"x\": tensor(float),) -> (\"y\": tensor(float),) , Error Unrecognized attribute: foo for operator Gemm",
+		"This is an invalid model. In Node, (\"e\", Gemm, \"\", -1) : (\"x\": tensor(float),\"x\": tensor(float),) -> "
+		"(\"y\": tensor(float),) , Error Unrecognized attribute: foo for operator Gemm",
 		STATUS_UNSUPPORTED, FORM, "Gemm has no attribute foo" },
 	{ "ort", "qnn",
-		"This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled by the user.",
+		"This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has been "
+		"explicitly disabled by the user.",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "left to the CPU" },
 	{ "ort", "tensorrt",
-		"In node 0 (importModel): UNSUPPORTED_NODE: No importer registered for op: NonMaxSuppression. Attempting to import as plugin.",
+		"In node 0 (importModel): UNSUPPORTED_NODE: No importer registered for op: NonMaxSuppression. Attempting to "
+		"import as plugin.",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "operator NonMaxSuppression" },
 	{ "ort", "migraphx", "parse_graph: Unknown operator: Erf2", STATUS_UNSUPPORTED, FORM | NO_HINT, "operator Erf2" },
-	{ "ort", "cuda", "Unsupported operator ai.onnx.contrib::Foo: no kernel", STATUS_UNSUPPORTED, FORM | NO_HINT, "operator ai.onnx.contrib::Foo" },
+	{ "ort", "cuda", "Unsupported operator ai.onnx.contrib::Foo: no kernel", STATUS_UNSUPPORTED, FORM | NO_HINT,
+		"operator ai.onnx.contrib::Foo" },
 	{ "openvino", "openvino",
-		"FrontEnd API failed with OpConversionFailure: Model wasn't fully converted. Summary: -- No conversion rule found for operations: Foo-17",
+		"FrontEnd API failed with OpConversionFailure: Model wasn't fully converted. Summary: -- No conversion rule "
+		"found for operations: Foo-17",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "operator Foo-17" },
 	{ "openvino", "openvino", "Exception from src/core/src/partial_shape.cpp:266: to_shape was called on a dynamic shape.",
 		STATUS_UNSUPPORTED, FORM, "no dynamic shapes" },
 	{ "openvino", "openvino",
-		"Model wasn't fully converted. Failed operations detailed log: -- MatMul-17 with a message: While validating ONNX node '<Node(MatMul): y>': Check 'DimType::merge(merged_dimension)' failed",
+		"Model wasn't fully converted. Failed operations detailed log: -- MatMul-17 with a message: While validating "
+		"ONNX node '<Node(MatMul): y>': Check 'DimType::merge(merged_dimension)' failed",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "cannot convert MatMul: node y" },
 	{ "ort", "coreml", "Error in building plan.", STATUS_UNSUPPORTED, FORM | NO_HINT, "Core ML refuses" },
 	{ "browser", "webnn",
-		"Failed to execute 'constant' on 'MLGraphBuilder': Unsupported data type int64 for constant, must be one of [float32, float16, int32].",
+		"Failed to execute 'constant' on 'MLGraphBuilder': Unsupported data type int64 for constant, must be one of "
+		"[float32, float16, int32].",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "WebNN refuses constant: Unsupported data type int64" },
 	{ "browser", "webnn", "DOMException: Failed to execute 'build' on 'MLGraphBuilder': Unsupported operator expand",
 		STATUS_UNSUPPORTED, FORM | NO_HINT, "" },
 	{ "browser", "webnn",
-		"Can't append execution provider: WEBNN. ERROR_CODE: 2, ERROR_MESSAGE: WEBNN execution provider is not supported in this build.",
+		"Can't append execution provider: WEBNN. ERROR_CODE: 2, ERROR_MESSAGE: WEBNN execution provider is not supported "
+		"in this build.",
 		STATUS_UNAVAILABLE, 0, "has no WEBNN" },
 	{ "browser", "webnn", "WebNN requires static shapes: set freeDimensionOverrides", STATUS_UNSUPPORTED, FORM,
 		"no dynamic shapes" },
 	{ "browser", "webgpu", "Error: WebGPU is not supported in current environment", STATUS_UNAVAILABLE, 0,
 		"this browser has no WebGPU" },
 	{ "browser", "webgpu",
-		"Error: no available backend found. ERR: [webgpu] Error: Failed to get GPU adapter. You may need to enable flag \"--enable-unsafe-webgpu\" if you are using Chrome.",
+		"Error: no available backend found. ERR: [webgpu] Error: Failed to get GPU adapter. You may need to enable flag "
+		"\"--enable-unsafe-webgpu\" if you are using Chrome.",
 		STATUS_UNAVAILABLE, 0, "no WebGPU adapter" },
 	{ "browser", "webgpu", "A valid external Instance reference no longer exists.", STATUS_FAILED, 0, "lost the GPU device" },
 	{ "browser", "wasm", "Error: no available backend found. ERR: [webgl] backend not found.", STATUS_UNAVAILABLE, NO_HINT,
@@ -184,7 +222,8 @@ static const struct {
 		0, "2 GiB" },
 	{ "ort", "cpu", "Failed to load model because protobuf parsing failed.", STATUS_FAILED, NO_HINT, "no ONNX graph" },
 	{ "ort", "cpu",
-		"Non-zero status code returned while running Gather node. Name:'embeddings/Gather' Status Message: indices element out of data bounds, idx=7 must be within the inclusive range [-2,1]",
+		"Non-zero status code returned while running Gather node. Name:'embeddings/Gather' Status Message: indices "
+		"element out of data bounds, idx=7 must be within the inclusive range [-2,1]",
 		STATUS_OK, NO_HINT, "Gather failed while it ran, node embeddings/Gather: indices element out of data bounds" },
 	{ "ort", "cpu", "Tensor type bfloat16 is not supported for the loop counter", STATUS_UNSUPPORTED, FORM | NO_HINT, NULL },
 	{ "openvino", "openvino", "[CPU] Operation Foo is not supported", STATUS_UNSUPPORTED, FORM | NO_HINT, NULL },
@@ -204,7 +243,8 @@ static bool is_as_expected(size_t i, struct arena *a)
 	else if (c.of_form != !!(messages[i].flags & FORM))
 		print_error("another form %s: %s\n", c.of_form ? "would be tried" : "would not be tried", message);
 	else if (!c.text != !messages[i].says || (c.text && !strstr(c.text, messages[i].says)))
-		print_error("'%s' does not say '%s': %s\n", c.text ? c.text : "(nothing)", messages[i].says ? messages[i].says : "(nothing)", message);
+		print_error("'%s' does not say '%s': %s\n", c.text ? c.text : "(nothing)",
+			messages[i].says ? messages[i].says : "(nothing)", message);
 	else if (!c.hint != !!(messages[i].flags & NO_HINT))
 		print_error("the hint is '%s': %s\n", c.hint ? c.hint : "(none)", message);
 	else if (c.text && strchr(c.text, '\\'))
@@ -278,7 +318,10 @@ static void long_messages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_messages), cmocka_unit_test(every_row_is_reached), cmocka_unit_test(unknown_ones_stay), cmocka_unit_test(long_messages),
+		cmocka_unit_test(known_messages),
+		cmocka_unit_test(every_row_is_reached),
+		cmocka_unit_test(unknown_ones_stay),
+		cmocka_unit_test(long_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

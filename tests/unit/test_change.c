@@ -12,7 +12,9 @@
 #include "base/hash.h"
 #include "stats/change.h"
 
-static struct { uint64_t seed, drawn; } noise;
+static struct {
+	uint64_t seed, drawn;
+} noise;
 
 static double uniform(void)
 {
@@ -107,7 +109,7 @@ static void several_changes(void **state)
 	assert_true(changes[0].p <= CHANGE_LEVEL && changes[1].p <= CHANGE_LEVEL);
 	assert_true(change_find(x, 60, 1, &a, &again, &same));
 	assert_int_equal(same, count);
-	assert_memory_equal(changes, again, count * sizeof *changes);        // the same seed, the same answer
+	assert_memory_equal(changes, again, count * sizeof *changes); // the same seed, the same answer
 	arena_done(&a);
 }
 
@@ -123,22 +125,26 @@ static void short_and_flat(void **state)
 		x[k] = k < CHANGE_LEAST / 2 ? 0 : 100;
 	assert_false(change_find(x, CHANGE_LEAST - 1, 1, &a, &changes, &count));
 	assert_int_equal(count, 0);
-	assert_true(change_find(x, CHANGE_LEAST, 1, &a, &changes, &count));  // the shortest of which anything can be said
+	assert_true(change_find(x, CHANGE_LEAST, 1, &a, &changes, &count)); // the shortest of which anything can be said
 	assert_int_equal(count, 1);
 	assert_int_equal(changes[0].at, CHANGE_LEAST / 2);
 	assert_true(change_find(x + CHANGE_LEAST, CHANGE_LEAST, 1, &a, &changes, &count));
-	assert_int_equal(count, 0);                                          // every point the same
+	assert_int_equal(count, 0); // every point the same
 	for (size_t k = 0; k < CHANGE_MOST + 50; k++)
 		x[k] = k < CHANGE_MOST - 50 ? 0.001 * (double)(k % 7) : 1 + 0.001 * (double)(k % 5);
 	assert_true(change_find(x, CHANGE_MOST + 50, 1, &a, &changes, &count));
-	assert_true(count >= 1 && changes[0].at == CHANGE_MOST - 50);        // counted from the first point, also of what was not looked at
+	assert_true(
+		count >= 1 && changes[0].at == CHANGE_MOST - 50); // counted from the first point, also of what was not looked at
 	arena_done(&a);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_found_in_noise), cmocka_unit_test(a_known_change_is_found), cmocka_unit_test(several_changes), cmocka_unit_test(short_and_flat),
+		cmocka_unit_test(nothing_is_found_in_noise),
+		cmocka_unit_test(a_known_change_is_found),
+		cmocka_unit_test(several_changes),
+		cmocka_unit_test(short_and_flat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void eat_memory(void)
 
 static int child(const char *what)
 {
-	static struct text request;              // static: it lives as long as the process, and no leak is seen in it
+	static struct text request; // static: it lives as long as the process, and no leak is seen in it
 	static char big[1 << 20];
 	struct error err = { 0 };
 
@@ -105,7 +105,7 @@ static int child(const char *what)
 		eat_memory();
 	} else if (!strcmp(what, "say-and-eat")) {
 		say_text("timed");
-		for (int i = 0; i < 60; i++) {           // a gigabyte is enough to be stopped, and little enough not to be
+		for (int i = 0; i < 60; i++) { // a gigabyte is enough to be stopped, and little enough not to be
 			char *p = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 			if (p == MAP_FAILED) {
@@ -381,7 +381,8 @@ static void memory_is_limited(void **state)
 	(void)state;
 	assert_non_null(r.memory_limit_by);
 	// By the one that was first: the group, the sampler, or the child's own failed allocation under RLIMIT_DATA.
-	assert_true(r.end == CHILD_OOM || r.end == CHILD_MEMORY || (r.end == CHILD_SIGNALLED && strstr(text_get(&r.output), "bad_alloc")));
+	assert_true(r.end == CHILD_OOM || r.end == CHILD_MEMORY ||
+		(r.end == CHILD_SIGNALLED && strstr(text_get(&r.output), "bad_alloc")));
 	child_report_done(&r);
 }
 
@@ -414,7 +415,7 @@ static void memory_is_limited_while_timed(void **state)
 		assert_int_equal(r.end, CHILD_SIGNALLED);
 		assert_non_null(strstr(text_get(&r.output), "bad_alloc"));
 	} else {
-		assert_string_equal(r.memory_limit_by, "sampler");       // a sanitizer's own maps leave no room for RLIMIT_DATA
+		assert_string_equal(r.memory_limit_by, "sampler"); // a sanitizer's own maps leave no room for RLIMIT_DATA
 	}
 	child_report_done(&r);
 }
@@ -426,7 +427,7 @@ static void memory_is_sampled(void **state)
 	struct child_report r = run("some-memory", "", &none, &lines);
 
 	(void)state;
-	assert_true(r.peak_anonymous_mib >= 32);                 // counters of pages lag a little behind
+	assert_true(r.peak_anonymous_mib >= 32); // counters of pages lag a little behind
 	child_report_done(&r);
 	r = run("shared-memory", "", &none, &lines);
 	assert_true(r.peak_anonymous_mib >= 32);
@@ -436,7 +437,7 @@ static void memory_is_sampled(void **state)
 	child_report_done(&r);
 	lines.answer = CHILD_QUIET;
 	r = run("some-memory", "", &none, &lines);
-	assert_true(isnan(r.peak_anonymous_mib));                // nobody looked while it was timed
+	assert_true(isnan(r.peak_anonymous_mib)); // nobody looked while it was timed
 	child_report_done(&r);
 }
 
@@ -479,7 +480,7 @@ static void nothing_else_is_open(void **state)
 {
 	struct child_limits none = { 0 };
 	struct lines lines = { .answer = CHILD_WATCH };
-	int leak = open("/dev/null", O_RDONLY);                  // on purpose without O_CLOEXEC
+	int leak = open("/dev/null", O_RDONLY); // on purpose without O_CLOEXEC
 	struct child_report r = run("fds", "", &none, &lines);
 
 	(void)state;
@@ -502,7 +503,9 @@ static void a_missing_program_is_an_error(void **state)
 }
 
 // The parent is killed; its child must go. Which one it was is told through the pipe that it inherited as fd 3.
-struct killer { int hanging; };
+struct killer {
+	int hanging;
+};
 
 static enum child_watch kill_the_parent(void *context, const char *line, size_t length)
 {
@@ -511,7 +514,7 @@ static enum child_watch kill_the_parent(void *context, const char *line, size_t 
 
 	snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), line);
 	sscanf(text, "hanging %d", &k->hanging);
-	return k->hanging ? CHILD_REFUSE : CHILD_WATCH;          // CHILD_REFUSE kills only the group of the middle process
+	return k->hanging ? CHILD_REFUSE : CHILD_WATCH; // CHILD_REFUSE kills only the group of the middle process
 }
 
 static void it_dies_with_its_parent(void **state)
@@ -535,9 +538,14 @@ static void it_dies_with_its_parent(void **state)
 
 static void foreign_bytes_become_text(void **state)
 {
-	static const struct { const char *bytes, *clean; } cases[] = {
-		{ "plain\n\ttext", "plain\n\ttext" }, { "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80" },
-		{ "\xff\xc0\xaf\xed\xa0\x80", "??????" }, { "cut \xe2\x82", "cut ??" }, { "bell \x07\x1b[31m", "bell ??[31m" },
+	static const struct {
+		const char *bytes, *clean;
+	} cases[] = {
+		{ "plain\n\ttext", "plain\n\ttext" },
+		{ "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\xff\xc0\xaf\xed\xa0\x80", "??????" },
+		{ "cut \xe2\x82", "cut ??" },
+		{ "bell \x07\x1b[31m", "bell ??[31m" },
 	};
 
 	(void)state;

@@ -68,7 +68,8 @@ static void claims(void **state)
 	(void)state;
 	const char *own = arena_printf(&arena, "run/%s-0.safetensors", claim_token());
 	struct holder h = hold(write_scratch);
-	const char *theirs = arena_printf(&arena, "run/%s-0.safetensors", h.token), *part = arena_printf(&arena, "reference/KEY.%s.part", h.token);
+	const char *theirs = arena_printf(&arena, "run/%s-0.safetensors", h.token),
+		   *part = arena_printf(&arena, "reference/KEY.%s.part", h.token);
 
 	assert_string_not_equal(h.token, claim_token());
 	assert_string_equal(claim_token(), claim_token());
@@ -84,7 +85,8 @@ static void claims(void **state)
 	scratch_sweep();
 	assert_false(file_exists(path(theirs)) || file_exists(path(part)));
 	assert_false(file_exists(path(arena_printf(&arena, "claim/%s", h.token))));
-	assert_true(file_exists(path(own)) && file_exists(path("run/999999999-0.safetensors")) && file_exists(path("run/0123456789abcdef-0.safetensors")));
+	assert_true(file_exists(path(own)) && file_exists(path("run/999999999-0.safetensors")) &&
+		file_exists(path("run/0123456789abcdef-0.safetensors")));
 }
 
 // The run of a process that the table names by a number that lives: the test's own.
@@ -110,7 +112,7 @@ static void runs(void **state)
 	assert_int_equal(run_lock_ask(path("a.duckdb"), 7, &named), RUN_LIVES);
 	assert_int_equal(run_lock_ask(path("a.duckdb"), 6, &named), RUN_UNKNOWN);
 	assert_int_equal(run_lock_ask(path("a.duckdb"), 8, &named), RUN_UNKNOWN);
-	assert_int_equal(run_lock_ask(path("a.duckdb"), 7, &other), RUN_UNKNOWN);   // another database had this name
+	assert_int_equal(run_lock_ask(path("a.duckdb"), 7, &other), RUN_UNKNOWN); // another database had this name
 	// The process number lives, the holder does not.
 	end(&h);
 	assert_true(process_may_live(&named));

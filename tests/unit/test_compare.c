@@ -18,7 +18,9 @@
 
 enum { PAIRS = 6, RUNS = 11, RECORDED_MOST = 96 };
 
-static struct { uint64_t seed, drawn; } noise;
+static struct {
+	uint64_t seed, drawn;
+} noise;
 
 static double uniform(void)
 {
@@ -37,7 +39,9 @@ struct pair_of_sides {
 
 // A drift that both sides share, a shift of each process, runs that resemble the one before, and a share of the processes
 // disturbed by up to 30 %.
-struct kind { double shift, drift, disturbed; };
+struct kind {
+	double shift, drift, disturbed;
+};
 
 static void draw(struct pair_of_sides *s, double slower, const struct kind *kind)
 {
@@ -46,7 +50,8 @@ static void draw(struct pair_of_sides *s, double slower, const struct kind *kind
 	for (size_t i = 0; i < PAIRS; i++) {
 		level += kind->drift * normal();
 		for (size_t k = 0; k < 2; k++) {
-			double of_process = kind->shift * normal() + (uniform() < kind->disturbed ? 0.3 * uniform() : 0), like_before = 0;
+			double of_process = kind->shift * normal() + (uniform() < kind->disturbed ? 0.3 * uniform() : 0),
+			       like_before = 0;
 
 			for (size_t r = 0; r < RUNS; r++) {
 				like_before = 0.6 * like_before + 0.01 * normal();
@@ -89,14 +94,15 @@ static void nothing_is_called_different(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		different += called(0, &kinds[i], trials, COMPARE_FASTER) + called(0, &kinds[i], trials, COMPARE_SLOWER);
-	if (different > 12)                                  // 3 % of 400
+	if (different > 12) // 3 % of 400
 		fail_msg("%zu of 400 comparisons of a thing with itself were called different", different);
 }
 
 static void differences_are_found(void **state)
 {
 	(void)state;
-	// A machine to itself, from process to process 0.5 %, drifting by 3 % a pair; then one where every twentieth process is disturbed.
+	// A machine to itself, from process to process 0.5 %, drifting by 3 % a pair; then one where every twentieth process is
+	// disturbed.
 	size_t found = called(0.05, &(struct kind){ 0.005, 0.03, 0 }, 100, COMPARE_SLOWER);
 	if (found < 90)
 		fail_msg("a slow-down of 5 %% was found in %zu of 100", found);
@@ -108,7 +114,8 @@ static void differences_are_found(void **state)
 
 static void directions_and_bounds(void **state)
 {
-	static const double ten[] = { 10, 10.01, 9.99, 10 }, eight[] = { 8, 8.01, 8, 7.99 }, wide[] = { 7, 20, 9, 4 }, bit_more[] = { 10.1, 10.11, 10.09, 10.1 };
+	static const double ten[] = { 10, 10.01, 9.99, 10 }, eight[] = { 8, 8.01, 8, 7.99 }, wide[] = { 7, 20, 9, 4 },
+			    bit_more[] = { 10.1, 10.11, 10.09, 10.1 };
 	struct compare_process a[8], faster[8], same[8], unclear[8], little[8];
 	struct comparison c, again;
 
@@ -121,26 +128,28 @@ static void directions_and_bounds(void **state)
 	}
 	assert_int_equal(compare_paired(a, faster, 6, 1, &c, NULL), STATUS_OK);
 	assert_int_equal(c.verdict, COMPARE_FASTER);
-	assert_true(fabs(c.ratio - 0.8) < 0.001 && c.low <= c.low95 && c.low95 <= c.ratio && c.ratio <= c.high95 && c.high95 <= c.high && c.high < 1);
+	assert_true(fabs(c.ratio - 0.8) < 0.001 && c.low <= c.low95 && c.low95 <= c.ratio && c.ratio <= c.high95 &&
+		c.high95 <= c.high && c.high < 1);
 	assert_true(fabs(c.a_ms - 10) < 0.01 && fabs(c.b_ms - 8) < 0.01);
 	assert_true(c.a_count == 6 && c.b_count == 6 && c.a_samples == 24 && c.b_samples == 24);
 	assert_int_equal(compare_paired(a, faster, 6, 1, &again, NULL), STATUS_OK);
-	assert_memory_equal(&c, &again, sizeof c);           // the same seed, the same answer
+	assert_memory_equal(&c, &again, sizeof c); // the same seed, the same answer
 	assert_int_equal(compare_paired(faster, a, 6, 1, &c, NULL), STATUS_OK);
 	assert_int_equal(c.verdict, COMPARE_SLOWER);
 	assert_int_equal(compare_paired(a, same, 6, 1, &c, NULL), STATUS_OK);
 	assert_int_equal(c.verdict, COMPARE_SAME);
 	assert_int_equal(compare_paired(a, little, 6, 1, &c, NULL), STATUS_OK);
-	assert_true(c.low > 1);                              // certain, and too small to be called
+	assert_true(c.low > 1); // certain, and too small to be called
 	assert_int_equal(c.verdict, COMPARE_SAME);
 	assert_int_equal(compare_paired(a, unclear, 6, 1, &c, NULL), STATUS_OK);
 	assert_int_equal(c.verdict, COMPARE_CANNOT_TELL);
 	assert_int_equal(compare_paired(a, faster, 5, 1, &c, NULL), STATUS_OK);
-	assert_int_equal(c.verdict, COMPARE_CANNOT_TELL);    // five are too few, however clear
+	assert_int_equal(c.verdict, COMPARE_CANNOT_TELL); // five are too few, however clear
 	assert_int_equal(compare_paired(a, faster, 1, 1, &c, NULL), STATUS_OK);
-	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.low95) && c.verdict == COMPARE_CANNOT_TELL && fabs(c.ratio - 0.8) < 0.001);
+	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.low95) && c.verdict == COMPARE_CANNOT_TELL &&
+		fabs(c.ratio - 0.8) < 0.001);
 	assert_int_equal(compare_paired(a, unclear, 2, 1, &c, NULL), STATUS_OK);
-	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.high95) && c.verdict == COMPARE_CANNOT_TELL);         // two bound nothing
+	assert_true(isnan(c.low) && isnan(c.high) && isnan(c.high95) && c.verdict == COMPARE_CANNOT_TELL); // two bound nothing
 	assert_int_equal(compare_paired(a, unclear, 3, 1, &c, NULL), STATUS_OK);
 	assert_true(c.low < c.ratio && c.ratio < c.high);
 	assert_int_equal(compare_unpaired(a, 8, faster, 6, 1, &c, NULL), STATUS_OK);
@@ -195,12 +204,14 @@ static void words(void **state)
 	assert_int_equal(compare_find(NULL), COMPARE_COUNT);
 }
 
-// Sides of unlike numbers and unlike scatter, both of the same truth: the 99 % interval may leave out 1 in one comparison of a hundred. With the
-// freedom of both sides together it did in up to four.
+// Sides of unlike numbers and unlike scatter, both of the same truth: the 99 % interval may leave out 1 in one comparison of a
+// hundred. With the freedom of both sides together it did in up to four.
 static void unlike_sides_are_covered(void **state)
 {
 	enum { EACH = 200, MOST = 30 };
-	static const struct { size_t count[2]; double scatter[2];
+	static const struct {
+		size_t count[2];
+		double scatter[2];
 	} unlike[] = {
 		{ { 6, 20 }, { 0.05, 0.005 } },
 		{ { 20, 6 }, { 0.03, 0.05 } },
@@ -229,7 +240,7 @@ static void unlike_sides_are_covered(void **state)
 		missed95 += c.low95 > 1 || c.high95 < 1;
 	}
 	printf("unlike sides: the 99 %% interval missed %zu of %d, the 95 %% interval %zu\n", missed, KINDS * EACH, missed95);
-	if (2 * missed > 3 * KINDS * EACH / 100 || 2 * missed95 > 11 * KINDS * EACH / 100)       // 1.5 %, 5.5 %
+	if (2 * missed > 3 * KINDS * EACH / 100 || 2 * missed95 > 11 * KINDS * EACH / 100) // 1.5 %, 5.5 %
 		fail_msg("of %d comparisons the 99 %% interval missed %zu, the 95 %% interval %zu", KINDS * EACH, missed,
 			missed95);
 }
@@ -272,7 +283,7 @@ static size_t recorded_called(const char *file, double slower, size_t trials, bo
 		struct comparison c;
 
 		for (size_t i = 0; i < PAIRS; i++) {
-			size_t swap = uniform() < 0.5;                           // which of two neighbours is A
+			size_t swap = uniform() < 0.5; // which of two neighbours is A
 
 			side[0][i] = all[begin + 2 * i + swap];
 			side[1][i] = all[begin + 2 * i + !swap];
@@ -281,7 +292,8 @@ static size_t recorded_called(const char *file, double slower, size_t trials, bo
 			side[1][i].ms = scaled[i];
 		}
 		assert_int_equal(compare_paired(side[0], side[1], PAIRS, t, &c, NULL), STATUS_OK);
-		different += slower > 0 ? c.verdict == COMPARE_SLOWER : c.verdict == COMPARE_SLOWER || c.verdict == COMPARE_FASTER;
+		different +=
+			slower > 0 ? c.verdict == COMPARE_SLOWER : c.verdict == COMPARE_SLOWER || c.verdict == COMPARE_FASTER;
 		verdicts_seen[c.verdict] = true;
 	}
 	return different;
@@ -296,9 +308,9 @@ static void recorded_null_engine(void **state)
 
 	(void)state;
 	printf("null engine: A/A called different %zu of 400; 5 %% found %zu of 400\n", different, found);
-	if (different > 12)                                  // 3 %
+	if (different > 12) // 3 %
 		fail_msg("%zu of 400 comparisons of the null engine with itself were called different", different);
-	if (found < 360)                                     // 90 %
+	if (found < 360) // 90 %
 		fail_msg("a slow-down of 5 %% was found in %zu of 400", found);
 	assert_true(seen[COMPARE_SAME] && seen[COMPARE_SLOWER]);
 }

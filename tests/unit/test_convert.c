@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights in another precision: the words, the blocks, the file in the cache (whole or not at all, shared, made again when damaged),
-// the graph in 16 bits, and the product that ONNX Runtime's own MatMulNBits makes of what was written.
+// Weights in another precision: the words, the blocks, the file in the cache (whole or not at all, shared, made again when
+// damaged), the graph in 16 bits, and the product that ONNX Runtime's own MatMulNBits makes of what was written.
 #include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
@@ -37,8 +37,9 @@ static int setup(void **state)
 
 static void words(void **state)
 {
-	static const char *const bad[] = { "int5", "", "float16:block=32", "int4-weights:", "int4-weights:block=33", "int4-weights:block=8", "int4-weights:block=512",
-		"int4-weights:accuracy=5", "int4-weights:head=float16", "int4-weights:zero=", "int4-weights:block", "int4-weights:block=32:", "int4" };
+	static const char *const bad[] = { "int5", "", "float16:block=32", "int4-weights:", "int4-weights:block=33",
+		"int4-weights:block=8", "int4-weights:block=512", "int4-weights:accuracy=5", "int4-weights:head=float16",
+		"int4-weights:zero=", "int4-weights:block", "int4-weights:block=32:", "int4" };
 	struct precise p;
 	struct error e = { 0 };
 
@@ -79,7 +80,8 @@ static void blocks(void **state)
 		for (int asymmetric = 0; asymmetric < 2; asymmetric++)
 			for (size_t n = 1; n <= 32; n++) {
 				for (size_t i = 0; i < 32; i++)
-					x[i] = i < n ? (float)((i * 37 + n * 11) % 64) / 16 - 1.5f : 1e9f;      // what lies behind n is not looked at
+					x[i] = i < n ? (float)((i * 37 + n * 11) % 64) / 16 - 1.5f
+						     : 1e9f; // what lies behind n is not looked at
 				struct block_scale s = quantize_block_scale(x, n, bits, asymmetric);
 				quantize_block(x, n, bits, 32, s, q);
 				float low = 0, high = 0;
@@ -88,14 +90,18 @@ static void blocks(void **state)
 					high = fmaxf(high, x[i]);
 				}
 				for (size_t i = 0; i < 32; i++) {
-					double back = ((double)integer_at(q, i, bits) - s.zero) * (double)s.scale, step = fabs((double)s.scale);
+					double back = ((double)integer_at(q, i, bits) - s.zero) * (double)s.scale,
+					       step = fabs((double)s.scale);
 					if (i >= n)
 						assert_true(integer_at(q, i, bits) == s.zero);
-					else if (fabs(back - (double)x[i]) > step * 1.001 || (asymmetric && fabs(back - (double)x[i]) > step * 1.001))
-						fail_msg("%d bits, %d, %zu of %zu: %g became %g, a step is %g", bits, asymmetric, i, n, (double)x[i], back, step);
+					else if (fabs(back - (double)x[i]) > step * 1.001 ||
+						(asymmetric && fabs(back - (double)x[i]) > step * 1.001))
+						fail_msg("%d bits, %d, %zu of %zu: %g became %g, a step is %g", bits, asymmetric,
+							i, n, (double)x[i], back, step);
 				}
 				if (!asymmetric) {
-					// The largest magnitude is met exactly, and what is not at the far end is off by half a step at most.
+					// The largest magnitude is met exactly, and what is not at the far end is off by half a
+					// step at most.
 					size_t largest = 0;
 					for (size_t i = 1; i < n; i++)
 						largest = fabsf(x[i]) > fabsf(x[largest]) ? i : largest;
@@ -104,7 +110,9 @@ static void blocks(void **state)
 						assert_true(integer_at(q, largest, bits) == 0);
 					for (size_t i = 0; i < n; i++)
 						if (integer_at(q, i, bits) < (1 << bits) - 1)
-							assert_true(fabs(((double)integer_at(q, i, bits) - s.zero) * (double)s.scale - (double)x[i]) <= fabs((double)s.scale) * 0.5001);
+							assert_true(
+								fabs(((double)integer_at(q, i, bits) - s.zero) * (double)s.scale -
+									(double)x[i]) <= fabs((double)s.scale) * 0.5001);
 				}
 			}
 	// Zeros stay zeros; what is no number spoils nothing else.
@@ -140,7 +148,7 @@ struct layer {
 	enum dtype dtype;
 };
 
-static float planted;                    // in the place of one weight, where it is not 0
+static float planted; // in the place of one weight, where it is not 0
 
 static float weight_at(const struct layer *l, int64_t out, int64_t in)
 {
@@ -159,14 +167,19 @@ static const char *make_checkpoint(struct layer *l, const char *name)
 		for (int64_t k = 0; k < l->in; k++) {
 			float x = weight_at(l, n, k);
 			uint16_t half = l->dtype == DTYPE_F16 ? f16_of_f32(x) : bf16_of_f32(x);
-			memcpy(data + (size_t)(l->in_out ? k * l->out + n : n * l->in + k) * size, size == 4 ? (void *)&x : (void *)&half, size);
+			memcpy(data + (size_t)(l->in_out ? k * l->out + n : n * l->in + k) * size,
+				size == 4 ? (void *)&x : (void *)&half, size);
 		}
-	struct tensor t = { .name = "w", .dtype = l->dtype, .rank = 2, .dim = { l->in_out ? l->in : l->out, l->in_out ? l->out : l->in }, .data = data,
+	struct tensor t = { .name = "w",
+		.dtype = l->dtype,
+		.rank = 2,
+		.dim = { l->in_out ? l->in : l->out, l->in_out ? l->out : l->in },
+		.data = data,
 		.nbytes = count * size };
 	struct error e = { 0 };
 	const char *folder = path(name);
 	if (file_mkdirs(folder, &e) || file_write(arena_printf(&arena, "%s/config.json", folder), "{}", 2, &e) ||
-	    safetensors_write(arena_printf(&arena, "%s/model.safetensors", folder), &t, 1, &e))
+		safetensors_write(arena_printf(&arena, "%s/model.safetensors", folder), &t, 1, &e))
 		fail_msg("%s", e.text);
 	return folder;
 }
@@ -178,7 +191,7 @@ static struct graph *draw(const struct layer *l, const char *precision)
 	struct error e = { 0 };
 	if (precision_parse(&form.precise, precision, &e))
 		fail_msg("%s", e.text);
-	static const struct linear_range range = { "w", -1.25f, 1.5f };      // of what multiply gives in
+	static const struct linear_range range = { "w", -1.25f, 1.5f }; // of what multiply gives in
 	form.ranges = &range;
 	form.range_count = 1;
 	struct graph *g = graph_new(&form);
@@ -191,7 +204,8 @@ static struct graph *draw(const struct layer *l, const char *precision)
 }
 
 // The weight as the file in the cache says it, dequantised.
-static double stored_weight(const struct shard *shard, const struct weight *weights, size_t count, int bits, int block, int64_t blocks, int64_t out, int64_t in)
+static double stored_weight(const struct shard *shard, const struct weight *weights, size_t count, int bits, int block,
+	int64_t blocks, int64_t out, int64_t in)
 {
 	const uint8_t *values = NULL, *zeros = NULL, *scales = NULL;
 	for (size_t i = 0; i < count; i++) {
@@ -207,7 +221,8 @@ static double stored_weight(const struct shard *shard, const struct weight *weig
 	float scale;
 	memcpy(&scale, scales + 4 * (out * blocks + at), 4);
 	int zero = zeros ? integer_at(zeros + out * ((blocks * bits + 7) / 8), (size_t)at, bits) : 1 << (bits - 1);
-	return ((double)integer_at(values + (out * blocks + at) * block * bits / 8, (size_t)(in % block), bits) - zero) * (double)scale;
+	return ((double)integer_at(values + (out * blocks + at) * block * bits / 8, (size_t)(in % block), bits) - zero) *
+		(double)scale;
 }
 
 static char sentence[4096];
@@ -225,7 +240,12 @@ static const char *multiply(const struct layer *l, const double *expected, doubl
 
 	for (int64_t i = 0; i < ROWS * l->in; i++)
 		data[i] = (float)(i % 23) / 8 - 1.25f;
-	struct tensor x = { .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { ROWS, l->in }, .data = data, .nbytes = (size_t)(ROWS * l->in) * sizeof *data };
+	struct tensor x = { .name = "x",
+		.dtype = DTYPE_F32,
+		.rank = 2,
+		.dim = { ROWS, l->in },
+		.data = data,
+		.nbytes = (size_t)(ROWS * l->in) * sizeof *data };
 	const struct tensor_type *types;
 	if (graph_write(l->g, &bytes, &art.graph_nbytes, &e))
 		return e.text[0] ? strcpy(sentence, e.text) : "graph_write";
@@ -241,7 +261,8 @@ static const char *multiply(const struct layer *l, const double *expected, doubl
 		return strcpy(sentence, e.text);
 	for (int64_t i = 0; i < ROWS * l->out; i++)
 		if (!(fabs(tensor_get(&y, (size_t)i) - expected[i]) <= allowed)) {
-			snprintf(sentence, sizeof sentence, "%lld: %g instead of %g, allowed %g", (long long)i, tensor_get(&y, (size_t)i), expected[i], allowed);
+			snprintf(sentence, sizeof sentence, "%lld: %g instead of %g, allowed %g", (long long)i,
+				tensor_get(&y, (size_t)i), expected[i], allowed);
 			return sentence;
 		}
 	session_close(&s);
@@ -286,10 +307,13 @@ static bool engine_is_here(void)
 
 static void products(void **state)
 {
-	static const struct { const char *precision; int bits, block; } forms[] = { { "int4-weights:accuracy=1", 4, 32 }, { "int4-weights:accuracy=1:zero=stored:block=16", 4, 16 },
-		{ "int8-weights:accuracy=1", 8, 32 }, { "int8-weights:accuracy=1:zero=stored:block=64", 8, 64 }, { "int4-weights:block=128:accuracy=1", 4, 128 },
-		{ "int4-weights:accuracy=4", 4, 32 } };
-	static const int64_t inputs[] = { 128, 200 };            // the second is no multiple of a block
+	static const struct {
+		const char *precision;
+		int bits, block;
+	} forms[] = { { "int4-weights:accuracy=1", 4, 32 }, { "int4-weights:accuracy=1:zero=stored:block=16", 4, 16 },
+		{ "int8-weights:accuracy=1", 8, 32 }, { "int8-weights:accuracy=1:zero=stored:block=64", 8, 64 },
+		{ "int4-weights:block=128:accuracy=1", 4, 128 }, { "int4-weights:accuracy=4", 4, 32 } };
+	static const int64_t inputs[] = { 128, 200 }; // the second is no multiple of a block
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
 	bool runs = engine_is_here();
 
@@ -313,16 +337,20 @@ static void products(void **state)
 			double *expected = ARENA_ARRAY(&arena, (size_t)(ROWS * l.out), double), largest = 0;
 			for (int64_t n = 0; n < l.out; n++)
 				for (int64_t i = 0; i < l.in; i++) {
-					double w = stored_weight(&shard, weights, count, forms[f].bits, forms[f].block, blocks, n, i), off = fabs(w - (double)weight_at(&l, n, i));
+					double w = stored_weight(
+						       &shard, weights, count, forms[f].bits, forms[f].block, blocks, n, i),
+					       off = fabs(w - (double)weight_at(&l, n, i));
 					largest = fmax(largest, off);
 					for (int64_t m = 0; m < ROWS; m++)
 						expected[m * l.out + n] += w * (double)((float)((m * l.in + i) % 23) / 8 - 1.25f);
 				}
 			// |w| <= 1: a step is 1/8 of the largest at most, or 2/15 of the range; 1/128 and 2/255.
 			assert_true(largest > 0 && largest <= (forms[f].bits == 4 ? 0.134 : 0.0079));
-			const char *wrong = runs ? in_child(&l, expected, strstr(forms[f].precision, "accuracy=4") ? 0.35 : 2e-4) : NULL;
+			const char *wrong =
+				runs ? in_child(&l, expected, strstr(forms[f].precision, "accuracy=4") ? 0.35 : 2e-4) : NULL;
 			if (wrong)
-				fail_msg("%s, %lld inputs, %s: %s", forms[f].precision, (long long)l.in, dtype_word(l.dtype), wrong);
+				fail_msg("%s, %lld inputs, %s: %s", forms[f].precision, (long long)l.in, dtype_word(l.dtype),
+					wrong);
 			graph_free(l.g);
 			checkpoint_close(&l.c);
 			arena_done(&held);
@@ -339,7 +367,7 @@ static double as_row(double x, float largest)
 static double as_activation(double x)
 {
 	float scale = 2.75f / 255;
-	return (double)(fminf(fmaxf(nearbyintf((float)x / scale), -116), 139) * scale);          // in float: 1.375 is half a step, 127.5
+	return (double)(fminf(fmaxf(nearbyintf((float)x / scale), -116), 139) * scale); // in float: 1.375 is half a step, 127.5
 }
 
 static void integers(void **state)
@@ -361,7 +389,8 @@ static void integers(void **state)
 			for (int64_t m = 0; m < ROWS; m++) {
 				double exact = 0;
 				for (int64_t i = 0; i < l.in; i++) {
-					double x = (double)((float)((m * l.in + i) % 23) / 8 - 1.25f), w = (double)weight_at(&l, n, i);
+					double x = (double)((float)((m * l.in + i) % 23) / 8 - 1.25f),
+					       w = (double)weight_at(&l, n, i);
 					expected[m * l.out + n] += as_row(w, largest) * as_activation(x);
 					exact += w * x;
 				}
@@ -428,7 +457,7 @@ static void made_once(void **state)
 	l = open_layer(folder, &like, "int4-weights");
 	convert(&l, &a);
 	assert_true(l.made.ms >= 0);
-	convert(&l, &a);                                         // the same graph again: no second shard
+	convert(&l, &a); // the same graph again: no second shard
 	assert_true(isnan(l.made.ms) && l.c.shard_count == 2);
 	assert_int_equal(file_read(&arena, l.made.path, 1 << 20, &good, &n, &e), STATUS_OK);
 	other = open_layer(folder, &like, "int8-weights");
@@ -438,7 +467,7 @@ static void made_once(void **state)
 	const char *file = arena_strdup(&arena, l.made.path);
 	uint64_t header;
 	memcpy(&header, good, sizeof header);
-	const size_t middle = 8 + header + (n - 8 - header) / 2;  // in a row that is neither first nor last
+	const size_t middle = 8 + header + (n - 8 - header) / 2; // in a row that is neither first nor last
 
 	// Cut off; with zeros at the end; a maker that died; another byte in the middle; no word of what it was.
 	for (int damage = 0; damage < 5; damage++) {
@@ -454,7 +483,8 @@ static void made_once(void **state)
 		} else if (damage == 2) {
 			file_remove_tree(key, NULL);
 			assert_int_equal(file_mkdirs(arena_printf(&arena, "%s.tmp", key), &e), STATUS_OK);
-			assert_int_equal(file_write(arena_printf(&arena, "%s.tmp%s", key, strrchr(file, '/')), copy, n / 2, &e), STATUS_OK);
+			assert_int_equal(file_write(arena_printf(&arena, "%s.tmp%s", key, strrchr(file, '/')), copy, n / 2, &e),
+				STATUS_OK);
 		} else {
 			assert_int_equal(file_write(file, copy, damage ? n : n - 10, &e), STATUS_OK);
 		}
@@ -555,8 +585,10 @@ static void halves(void **state)
 	const struct recipe *const *recipes;
 
 	(void)state;
-	value x = graph_input(g, "x", DTYPE_F32, 2, x_dim), ids = graph_input(g, "ids", DTYPE_I64, 1, x_dim), past = graph_input(g, "past_key_values.0.key", DTYPE_F32, 4, past_dim);
-	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "f", 0, 256), n = graph_external(g, "n", DTYPE_F32, 1, (int64_t[]){ 8 }, "f", 256, 32);
+	value x = graph_input(g, "x", DTYPE_F32, 2, x_dim), ids = graph_input(g, "ids", DTYPE_I64, 1, x_dim),
+	      past = graph_input(g, "past_key_values.0.key", DTYPE_F32, 4, past_dim);
+	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "f", 0, 256),
+	      n = graph_external(g, "n", DTYPE_F32, 1, (int64_t[]){ 8 }, "f", 256, 32);
 	value h = graph_external(g, "h", DTYPE_F16, 2, (int64_t[]){ 8, 8 }, "f", 288, 128);
 	value y = op_rms_norm(g, op_linear(g, x, w, NO_VALUE), n, 1e-6f);
 	value mask = op_mul(g, op_cast(g, ids, DTYPE_F32), graph_f32(g, -3.4e38f));
@@ -571,11 +603,11 @@ static void halves(void **state)
 	has(g, "weight w.f16 : f16[8,8]", true);
 	has(g, "weight n.f16 : f16[8]", true);
 	has(g, "weight w : ", false);
-	has(g, "weight h : f16[8,8]", true);                     // as it lies
+	has(g, "weight h : f16[8,8]", true); // as it lies
 	has(g, "weight h.f16", false);
-	has(g, "Pow(Gemm/Cast, ", true);                         // the sum of squares in float32
+	has(g, "Pow(Gemm/Cast, ", true); // the sum of squares in float32
 	has(g, "Gemm = Gemm(x/Cast, w.f16) transB=1 : f16[4,8]", true);
-	has(g, "Max(Unsqueeze, ", true);                         // -3.4e38 would be -inf
+	has(g, "Max(Unsqueeze, ", true); // -3.4e38 would be -inf
 	has(g, "{-65504}", true);
 	has(g, "= Softmax(Add_1)", true);
 	has(g, "Sin(Cast", true);
@@ -590,8 +622,11 @@ static void halves(void **state)
 static void not_finite(void **state)
 {
 	static const float values[] = { NAN, INFINITY, -INFINITY };
-	static const struct { const char *precision; bool refused; } forms[] = { { "int4-weights", true }, { "int8-weights", true }, { "int8-dynamic", true },
-		{ "int8-static", true }, { "float16", false } };
+	static const struct {
+		const char *precision;
+		bool refused;
+	} forms[] = { { "int4-weights", true }, { "int8-weights", true }, { "int8-dynamic", true }, { "int8-static", true },
+		{ "float16", false } };
 	struct arena a = { 0 };
 
 	(void)state;
@@ -618,8 +653,14 @@ static void not_finite(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(blocks), cmocka_unit_test(products), cmocka_unit_test(integers), cmocka_unit_test(made_once), cmocka_unit_test(killed),
-		cmocka_unit_test(halves), cmocka_unit_test(not_finite),
+		cmocka_unit_test(words),
+		cmocka_unit_test(blocks),
+		cmocka_unit_test(products),
+		cmocka_unit_test(integers),
+		cmocka_unit_test(made_once),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(halves),
+		cmocka_unit_test(not_finite),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -90,7 +90,8 @@ static void convolutions(void **state)
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
 	value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 8, 8 });
-	value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 2, 3, 3 }, "w", 0, 432), b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 6 }, "w", 432, 24);
+	value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 2, 3, 3 }, "w", 0, 432),
+	      b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 6 }, "w", 432, 24);
 	value t = graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 6, 4, 2, 2 }, "w", 456, 384);
 	value y = op_conv(g, x, w, b, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 2);
 
@@ -107,9 +108,11 @@ static void convolutions(void **state)
 static void attention_in_both_forms(void **state)
 {
 	for (int fused = 0; fused < 2; fused++) {
-		struct graph *g = graph_new(&(struct graph_form){ .attention = fused ? ATTENTION_MHA : ATTENTION_PLAIN, .is_static = true });
+		struct graph *g = graph_new(
+			&(struct graph_form){ .attention = fused ? ATTENTION_MHA : ATTENTION_PLAIN, .is_static = true });
 		struct arena a = { 0 };
-		value q = graph_input(g, "q", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }), k = graph_input(g, "k", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
+		value q = graph_input(g, "q", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
+		      k = graph_input(g, "k", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
 		      v = graph_input(g, "v", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 });
 
 		(void)state;
@@ -121,7 +124,7 @@ static void attention_in_both_forms(void **state)
 			assert_int_equal(node(&c, "Softmax")->flops, softmax);
 			assert_int_equal(node(&c, "MatMul")->flops, products / 2);
 			mul = node(&c, "Mul")->flops;
-			assert_true(mul == 5 * 8 || mul == 2 * 5 * 5);           // the scale: of the queries or of the scores
+			assert_true(mul == 5 * 8 || mul == 2 * 5 * 5); // the scale: of the queries or of the scores
 		}
 		assert_int_equal(c.flops, products + softmax + mul);
 		graph_free(g);
@@ -173,7 +176,8 @@ static void nodes_in_one(void **state)
 		value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 100 }), e = op_exp(g, op_neg(g, x));
 
 		(void)state;
-		graph_output(g, "y", op_mul(g, op_reshape(g, e, 2, (int64_t[]){ 10, 10 }), op_reshape(g, x, 2, (int64_t[]){ 10, 10 })));
+		graph_output(g, "y",
+			op_mul(g, op_reshape(g, e, 2, (int64_t[]){ 10, 10 }), op_reshape(g, x, 2, (int64_t[]){ 10, 10 })));
 		if (given)
 			graph_output(g, "e", e);
 		struct graph_cost c = finish(g, &a);
@@ -204,7 +208,7 @@ static uint64_t published(const char *name, const char *text, size_t length, con
 	uint64_t sum = 0;
 
 	if (checkpoint_open_config(&config, name, text, length, &err) || arch_resolve(&spec, &a, &config, &err) ||
-	    predict_plan(&planned, &a, &config, spec, DTYPE_F32, &err))
+		predict_plan(&planned, &a, &config, spec, DTYPE_F32, &err))
 		fail_msg("%s", err.text);
 	arch_input_hints(spec, &hints);
 	assert_int_equal(inputs_shape(&shape, &hints, 0, 0, &err), STATUS_OK);
@@ -254,7 +258,8 @@ static void published_models(void **state)
 	carried("google/vit-base-patch16-224", &whole);
 	within(whole, 2 * 17.56e9, 0.02);
 	// ResNet-50 at 224, the second version with the stride in the 3x3: 4.09 G multiply-adds (torchvision's table of weights).
-	static const char resnet[] = "{\"model_type\": \"resnet\", \"architectures\": [\"ResNetForImageClassification\"], \"num_labels\": 1000}";
+	static const char resnet[] =
+		"{\"model_type\": \"resnet\", \"architectures\": [\"ResNetForImageClassification\"], \"num_labels\": 1000}";
 	published("resnet-50", resnet, sizeof resnet - 1, "head/", &whole);
 	within(whole, 2 * 4.09e9, 0.02);
 }
@@ -262,8 +267,14 @@ static void published_models(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_product), cmocka_unit_test(a_linear_layer), cmocka_unit_test(convolutions), cmocka_unit_test(attention_in_both_forms),
-		cmocka_unit_test(what_only_moves), cmocka_unit_test(a_symbol_without_a_number), cmocka_unit_test(nodes_in_one), cmocka_unit_test(published_models),
+		cmocka_unit_test(a_product),
+		cmocka_unit_test(a_linear_layer),
+		cmocka_unit_test(convolutions),
+		cmocka_unit_test(attention_in_both_forms),
+		cmocka_unit_test(what_only_moves),
+		cmocka_unit_test(a_symbol_without_a_number),
+		cmocka_unit_test(nodes_in_one),
+		cmocka_unit_test(published_models),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of machines made of files (data/machines/README.md): processors, cards, drivers, what hides them, what holds a process.
+// What is read of machines made of files (data/machines/README.md): processors, cards, drivers, what hides them, what holds a
+// process.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +24,9 @@ struct made {
 	const char *root;
 };
 
-static const char *const hiding[] = { "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
-	"CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "KUBERNETES_SERVICE_HOST" };
+static const char *const hiding[] = { "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+	"HSA_OVERRIDE_GFX_VERSION", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
+	"KUBERNETES_SERVICE_HOST" };
 
 static int make(void **state)
 {
@@ -108,9 +110,7 @@ static bool finds(const struct made *m, const char *words)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(m->facts, "findings"), i, one)
-		if (strstr(json_string_value(one), words))
-			return true;
+	json_array_foreach(json_object_get(m->facts, "findings"), i, one) if (strstr(json_string_value(one), words)) return true;
 	return false;
 }
 
@@ -133,7 +133,8 @@ static void test_virtual_machine(void **state)
 
 	look(m, "vm-epyc", "cpu");
 	assert_string_equal(m->machine.cpu_model, "AMD EPYC");
-	assert_string_equal(m->machine.features, "sse4_1 sse4_2 avx avx2 fma f16c avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni avx512_bf16");
+	assert_string_equal(m->machine.features,
+		"sse4_1 sse4_2 avx avx2 fma f16c avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni avx512_bf16");
 	assert_int_equal(m->machine.cores, 2);
 	assert_non_null(m->machine.hypervisor);
 	is_text(m, "caches.1.name", "L1i");
@@ -206,7 +207,7 @@ static void test_arm(void **state)
 	assert_int_equal(m->machine.cores, 4);
 	is_text(m, "frequency.governor", "performance");
 	is_absent(m, "frequency.turbo");
-	is_absent(m, "core_kinds");                              // one capacity is one kind
+	is_absent(m, "core_kinds"); // one capacity is one kind
 	assert_false(finds(m, "governor"));
 	assert_string_equal(cpu_arm_name(0x41, 0xd4f), "Neoverse V2");
 	assert_null(cpu_arm_name(0x41, 0x123));
@@ -220,7 +221,7 @@ static void test_two_kinds_of_cores(void **state)
 	assert_int_equal(m->machine.cores, 3);
 	is_text(m, "core_kinds.performance_cpus", "0-1");
 	is_text(m, "core_kinds.efficiency_cpus", "2-3");
-	is_text(m, "frequency.governor", "performance powersave");     // they differ
+	is_text(m, "frequency.governor", "performance powersave"); // they differ
 	is_number(m, "frequency.allowed_max_khz", 2400000);
 	is_true(m, "frequency.turbo", false);
 }
@@ -252,9 +253,11 @@ static void test_card_without_driver(void **state)
 	is_text(m, "pci.0.id", "10de:28a0");
 	is_text(m, "pci.0.name", "AD107M [GeForce RTX 4060 Max-Q / Mobile]");
 	assert_true(json_is_null(at(m, "pci.0.driver")));
-	is_absent(m, "pci.1");                                   // its sound device is none
+	is_absent(m, "pci.1"); // its sound device is none
 	is_absent(m, "kernel_driver");
-	must_find(m, "an NVIDIA card (AD107M [GeForce RTX 4060 Max-Q / Mobile]) is on the PCI bus at 0000:01:00.0, but NVIDIA's kernel driver is not loaded");
+	must_find(m,
+		"an NVIDIA card (AD107M [GeForce RTX 4060 Max-Q / Mobile]) is on the PCI bus at 0000:01:00.0, but NVIDIA's "
+		"kernel driver is not loaded");
 	is_text(m, "cause", json_string_value(at(m, "findings.0")));
 	look(m, "laptop-nvidia-no-driver", "openvino");
 	is_text(m, "pci.0.name", "Raptor Lake-P [Iris Xe Graphics]");
@@ -287,14 +290,17 @@ static void test_libraries(void **state)
 
 	look(m, "nvidia-two-cards", "cuda");
 	assert_string_equal(json_string_value(json_object_get(library(m, "libcudart.so"), "version")), "13.0.96");
-	assert_string_equal(json_string_value(json_object_get(library(m, "libcudart.so"), "path")), "/usr/local/cuda/lib64/libcudart.so.13.0.96");
-	assert_string_equal(json_string_value(json_object_get(library(m, "libcublas.so"), "path")), "/usr/local/cuda/lib64/libcublas.so.13.0.2");
+	assert_string_equal(json_string_value(json_object_get(library(m, "libcudart.so"), "path")),
+		"/usr/local/cuda/lib64/libcudart.so.13.0.96");
+	assert_string_equal(json_string_value(json_object_get(library(m, "libcublas.so"), "path")),
+		"/usr/local/cuda/lib64/libcublas.so.13.0.2");
 	assert_null(library(m, "libcudnn.so"));
 	// The driver is older than the runtime that lies there.
-	m->drivers = json_pack("{s:{s:s, s:s, s:[{s:i, s:s, s:s}]}}", "nvml", "driver", "570.1", "cuda", "12.8", "gpus", "index", 0, "name", "A100", "uuid", "GPU-1");
+	m->drivers = json_pack("{s:{s:s, s:s, s:[{s:i, s:s, s:s}]}}", "nvml", "driver", "570.1", "cuda", "12.8", "gpus", "index",
+		0, "name", "A100", "uuid", "GPU-1");
 	look(m, "nvidia-two-cards", "cuda");
 	must_find(m, "the driver supports CUDA 12.8, but the CUDA runtime here is 13.0.96");
-	is_text(m, "gpus.0.name", "A100");                       // NVML's list goes before the kernel's
+	is_text(m, "gpus.0.name", "A100"); // NVML's list goes before the kernel's
 	is_absent(m, "gpus.1");
 	is_absent(m, "nvml.gpus");
 }
@@ -302,9 +308,20 @@ static void test_libraries(void **state)
 static void test_hidden_nvidia(void **state)
 {
 	struct made *m = *state;
-	static const struct { const char *list; bool first, second; } cases[] = {
-		{ "0,1", true, true }, { "1", false, true }, { "", false, false }, { "-1", false, false }, { "0,-1,1", true, false }, { "7,0", false, false },
-		{ "GPU-2222", false, true }, { "GPU-2222,GPU-11111111-aaaa", true, true }, { "none", false, false }, { "1,0", true, true },
+	static const struct {
+		const char *list;
+		bool first, second;
+	} cases[] = {
+		{ "0,1", true, true },
+		{ "1", false, true },
+		{ "", false, false },
+		{ "-1", false, false },
+		{ "0,-1,1", true, false },
+		{ "7,0", false, false },
+		{ "GPU-2222", false, true },
+		{ "GPU-2222,GPU-11111111-aaaa", true, true },
+		{ "none", false, false },
+		{ "1,0", true, true },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -334,9 +351,9 @@ static void test_amd(void **state)
 	is_number(m, "gpus.1.compute_units", 96);
 	is_number(m, "gpus.1.memory_bytes", 25753026560);
 	is_absent(m, "gpus.1.uuid");
-	is_absent(m, "gpus.2");                                  // the first node is the processor
+	is_absent(m, "gpus.2"); // the first node is the processor
 	is_number(m, "cards.1.memory_used_bytes", 900000000);
-	is_absent(m, "cards.2");                                 // card0-DP-1 is a plug
+	is_absent(m, "cards.2"); // card0-DP-1 is a plug
 	is_text(m, "kernel_driver", "6.10.5");
 	is_text(m, "rocm", "6.3.4-76");
 	is_text(m, "device_files.0.path", "/dev/kfd");
@@ -348,12 +365,21 @@ static void test_amd(void **state)
 static void test_hidden_amd(void **state)
 {
 	struct made *m = *state;
-	static const struct { const char *rocr, *hip, *cuda; bool first, second; const char *by; } cases[] = {
-		{ NULL, NULL, NULL, true, true, NULL }, { "1", NULL, NULL, false, true, "ROCR_VISIBLE_DEVICES" }, { NULL, "0", NULL, true, false, "HIP_VISIBLE_DEVICES" },
-		{ NULL, NULL, "1", false, true, "CUDA_VISIBLE_DEVICES" }, { NULL, "0", "1", true, false, "HIP_VISIBLE_DEVICES" },
-		{ "1", "0", NULL, false, true, "ROCR_VISIBLE_DEVICES" },         // the first of those that ROCR left
-		{ "1", "1", NULL, false, false, "HIP_VISIBLE_DEVICES" }, { "GPU-123456789abcdef0", NULL, NULL, true, false, "ROCR_VISIBLE_DEVICES" },
-		{ "", NULL, NULL, false, false, "ROCR_VISIBLE_DEVICES" }, { NULL, "-1", NULL, false, false, "HIP_VISIBLE_DEVICES" },
+	static const struct {
+		const char *rocr, *hip, *cuda;
+		bool first, second;
+		const char *by;
+	} cases[] = {
+		{ NULL, NULL, NULL, true, true, NULL },
+		{ "1", NULL, NULL, false, true, "ROCR_VISIBLE_DEVICES" },
+		{ NULL, "0", NULL, true, false, "HIP_VISIBLE_DEVICES" },
+		{ NULL, NULL, "1", false, true, "CUDA_VISIBLE_DEVICES" },
+		{ NULL, "0", "1", true, false, "HIP_VISIBLE_DEVICES" },
+		{ "1", "0", NULL, false, true, "ROCR_VISIBLE_DEVICES" }, // the first of those that ROCR left
+		{ "1", "1", NULL, false, false, "HIP_VISIBLE_DEVICES" },
+		{ "GPU-123456789abcdef0", NULL, NULL, true, false, "ROCR_VISIBLE_DEVICES" },
+		{ "", NULL, NULL, false, false, "ROCR_VISIBLE_DEVICES" },
+		{ NULL, "-1", NULL, false, false, "HIP_VISIBLE_DEVICES" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -411,10 +437,12 @@ static void test_snapdragon(void **state)
 static void test_apple_texts(void **state)
 {
 	struct made *m = *state;
-	static const char sysctl[] = "machdep.cpu.brand_string: Apple M2 Pro\nhw.model: Mac14,9\nhw.memsize: 17179869184\nhw.physicalcpu: 10\n"
-		"hw.perflevel0.physicalcpu: 6\nhw.perflevel1.physicalcpu: 4\nhw.optional.arm.FEAT_BF16: 1\nhw.optional.arm.FEAT_SME: 0\n";
+	static const char sysctl[] =
+		"machdep.cpu.brand_string: Apple M2 Pro\nhw.model: Mac14,9\nhw.memsize: 17179869184\nhw.physicalcpu: 10\n"
+		"hw.perflevel0.physicalcpu: 6\nhw.perflevel1.physicalcpu: 4\nhw.optional.arm.FEAT_BF16: "
+		"1\nhw.optional.arm.FEAT_SME: 0\n";
 	static const char ioreg[] = "+-o AGXAcceleratorG14X  <class AGXAcceleratorG14X, id 0x1000003b5, registered>\n    {\n"
-		"      \"model\" = \"Apple M2 Pro\"\n      \"gpu-core-count\" = 16\n    }\n";
+				    "      \"model\" = \"Apple M2 Pro\"\n      \"gpu-core-count\" = 16\n    }\n";
 
 	m->facts = json_object();
 	facts_apple_texts(m->facts, &m->arena, sysctl, ioreg);
@@ -489,14 +517,18 @@ static void test_permission(void **state)
 static void test_damaged(void **state)
 {
 	struct made *m = *state;
-	static const char *const files[] = { "/proc/cpuinfo", "/proc/meminfo", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/self/status",
-		"/sys/devices/system/cpu/cpu0/cache/index0/level", "/sys/devices/system/cpu/cpu0/cache/index0/type", "/sys/devices/system/cpu/cpu0/cache/index0/size",
-		"/sys/devices/system/node/node0/meminfo", "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "/sys/bus/pci/devices/x/uevent",
-		"/sys/class/kfd/kfd/topology/nodes/1/properties", "/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties", "/proc/driver/nvidia/version",
-		"/proc/driver/nvidia/gpus/x/information", "/sys/class/drm/card0/device/vendor", "/usr/share/misc/pci.ids", "/var/lib/dpkg/status",
-		"/etc/vulkan/icd.d/a.json", "/sys/devices/soc0/family", "/sys/devices/soc0/soc_id" };
-	static const char *const texts[] = { "", "\n", ":", "=", "9", "simd_count", "simd_count 99999999999999999999\nsimd_per_cu 0\ngfx_target_version -1\n",
-		"PCI_CLASS=30000\nPCI_ID=10DE\n", "PCI_CLASS=30000\nPCI_ID=1002:FFFFFFFFFFFFFFFFFF\n", "\t\t\t\n1002\n\t", "{\"ICD\": 7}", "Snapdragon", "0-", "MemTotal:" };
+	static const char *const files[] = { "/proc/cpuinfo", "/proc/meminfo", "/proc/self/cgroup", "/proc/self/mountinfo",
+		"/proc/self/status", "/sys/devices/system/cpu/cpu0/cache/index0/level",
+		"/sys/devices/system/cpu/cpu0/cache/index0/type", "/sys/devices/system/cpu/cpu0/cache/index0/size",
+		"/sys/devices/system/node/node0/meminfo", "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq",
+		"/sys/bus/pci/devices/x/uevent", "/sys/class/kfd/kfd/topology/nodes/1/properties",
+		"/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties", "/proc/driver/nvidia/version",
+		"/proc/driver/nvidia/gpus/x/information", "/sys/class/drm/card0/device/vendor", "/usr/share/misc/pci.ids",
+		"/var/lib/dpkg/status", "/etc/vulkan/icd.d/a.json", "/sys/devices/soc0/family", "/sys/devices/soc0/soc_id" };
+	static const char *const texts[] = { "", "\n", ":", "=", "9", "simd_count",
+		"simd_count 99999999999999999999\nsimd_per_cu 0\ngfx_target_version -1\n", "PCI_CLASS=30000\nPCI_ID=10DE\n",
+		"PCI_CLASS=30000\nPCI_ID=1002:FFFFFFFFFFFFFFFFFF\n", "\t\t\t\n1002\n\t", "{\"ICD\": 7}", "Snapdragon", "0-",
+		"MemTotal:" };
 	const char *tmp = getenv("TMPDIR");
 
 	snprintf(folder, sizeof folder, "%s/assay-detect-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -505,7 +537,8 @@ static void test_damaged(void **state)
 		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 			const char *path = arena_printf(&m->arena, "%s%s", folder, files[i]);
 
-			assert_int_equal(file_mkdirs(arena_strndup(&m->arena, path, (size_t)(strrchr(path, '/') - path)), NULL), STATUS_OK);
+			assert_int_equal(file_mkdirs(arena_strndup(&m->arena, path, (size_t)(strrchr(path, '/') - path)), NULL),
+				STATUS_OK);
 			assert_int_equal(file_put(path, texts[k], strlen(texts[k]), NULL), STATUS_OK);
 		}
 		machine_detect_at(&m->machine, &m->arena, folder);
@@ -533,9 +566,23 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, drop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_virtual_machine), TEST(test_two_sockets), TEST(test_arm), TEST(test_two_kinds_of_cores), TEST(test_container), TEST(test_card_without_driver),
-		TEST(test_nvidia), TEST(test_libraries), TEST(test_hidden_nvidia), TEST(test_amd), TEST(test_hidden_amd), TEST(test_npu), TEST(test_snapdragon),
-		TEST(test_apple_texts), TEST(test_permission), TEST(test_damaged), TEST(test_drivers),
+		TEST(test_virtual_machine),
+		TEST(test_two_sockets),
+		TEST(test_arm),
+		TEST(test_two_kinds_of_cores),
+		TEST(test_container),
+		TEST(test_card_without_driver),
+		TEST(test_nvidia),
+		TEST(test_libraries),
+		TEST(test_hidden_nvidia),
+		TEST(test_amd),
+		TEST(test_hidden_amd),
+		TEST(test_npu),
+		TEST(test_snapdragon),
+		TEST(test_apple_texts),
+		TEST(test_permission),
+		TEST(test_damaged),
+		TEST(test_drivers),
 	};
 	return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries read as data: this program and its C library, copies of them that are broken in every way, and a system made of files.
+// Libraries read as data: this program and its C library, copies of them that are broken in every way, and a system made of
+// files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +44,7 @@ static void test_this_program(void **state)
 	assert_int_equal(elf_walk(&chain, &arena, "/proc/self/exe", NULL, &err), STATUS_OK);
 	for (size_t i = 0; i < chain.gap_count; i++)
 		print_error("%s\n", chain.gaps[i].sentence);
-	assert_int_equal(chain.gap_count, 0);            // it runs, so nothing is missing
+	assert_int_equal(chain.gap_count, 0); // it runs, so nothing is missing
 	assert_true(chain.path_count > elf.needed_count);
 }
 
@@ -88,11 +89,11 @@ static void test_broken(void **state)
 	}
 	uint8_t *other = malloc(nbytes);
 	memcpy(other, whole, nbytes);
-	other[18] = 243;                                 // e_machine: RISC-V
+	other[18] = 243; // e_machine: RISC-V
 	other[19] = 0;
 	assert_int_equal(elf_read(&elf, &arena, "other.so", other, nbytes, &err), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "built for RISC-V, and this is "));
-	other[4] = 1;                                    // 32 bits
+	other[4] = 1; // 32 bits
 	assert_int_equal(elf_read(&elf, &arena, "other.so", other, nbytes, &err), STATUS_UNSUPPORTED);
 	other[0] = 'M';
 	assert_int_equal(elf_read(&elf, &arena, "other.so", other, nbytes, &err), STATUS_BAD_INPUT);
@@ -153,7 +154,7 @@ static void test_devices(void **state)
 	c = (struct checkup){ .arena = &arena };
 	doctor_devices(&c, &t, root);
 	assert_int_equal(find(&c, "device", "/dev/kfd: may be read and written")->state, CHECK_OK);
-	if (geteuid())                                   // root may everything
+	if (geteuid()) // root may everything
 		assert_int_equal(find(&c, "device", "renderD128: no permission")->state, CHECK_BAD);
 
 	// A GPU of OpenVINO needs a device file, its CPU none.
@@ -170,8 +171,15 @@ static void test_devices(void **state)
 
 static void test_environment(void **state)
 {
-	static const struct { const char *value; enum check_state wanted; } cases[] = {
-		{ "", CHECK_BAD }, { "-1", CHECK_BAD }, { "NoDevFiles", CHECK_BAD }, { "0", CHECK_OK }, { "1,0", CHECK_OK },
+	static const struct {
+		const char *value;
+		enum check_state wanted;
+	} cases[] = {
+		{ "", CHECK_BAD },
+		{ "-1", CHECK_BAD },
+		{ "NoDevFiles", CHECK_BAD },
+		{ "0", CHECK_OK },
+		{ "1,0", CHECK_OK },
 	};
 	struct checkup c = { .arena = &arena };
 	struct error err = { 0 };

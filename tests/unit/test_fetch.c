@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// src/hub/fetch*: what the Hub lists, as it comes from outside: whole, cut, damaged and hostile; names and paths; the environment.
-// The rest is tests/cli/fetch.sh, against a server.
+// src/hub/fetch*: what the Hub lists, as it comes from outside: whole, cut, damaged and hostile; names and paths; the
+// environment. The rest is tests/cli/fetch.sh, against a server.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,26 +23,25 @@ static struct arena arena;
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 #define SHA "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-static const char good[] =
-	"{\"id\": \"org/m\", \"sha\": \"" COMMIT "\", \"gated\": false, \"siblings\": ["
-	"{\"rfilename\": \"model.safetensors\", \"size\": 5000000000, \"blobId\": \"" COMMIT "\", \"lfs\": {\"sha256\": \"" SHA
-	"\", \"size\": 5000000000, \"pointerSize\": 135}},"
-	"{\"rfilename\": \"config.json\", \"size\": 2, \"blobId\": \"" COMMIT "\"},"
-	"{\"rfilename\": \"onnx/deep/er/x.onnx\"},"
-	"{\"rfilename\": \"a b/\\u00e9.txt\", \"size\": null, \"blobId\": \"short\", \"lfs\": null}]}";
+static const char good[] = "{\"id\": \"org/m\", \"sha\": \"" COMMIT "\", \"gated\": false, \"siblings\": ["
+			   "{\"rfilename\": \"model.safetensors\", \"size\": 5000000000, \"blobId\": \"" COMMIT
+			   "\", \"lfs\": {\"sha256\": \"" SHA "\", \"size\": 5000000000, \"pointerSize\": 135}},"
+			   "{\"rfilename\": \"config.json\", \"size\": 2, \"blobId\": \"" COMMIT "\"},"
+			   "{\"rfilename\": \"onnx/deep/er/x.onnx\"},"
+			   "{\"rfilename\": \"a b/\\u00e9.txt\", \"size\": null, \"blobId\": \"short\", \"lfs\": null}]}";
 
 static void list(void **state)
 {
 	(void)state;
-	struct fetch_listing l = {0};
-	struct error e = {0};
+	struct fetch_listing l = { 0 };
+	struct error e = { 0 };
 	assert_int_equal(fetch_list_parse(&l, &arena, good, sizeof good - 1, &e), STATUS_OK);
 	assert_string_equal(l.commit, COMMIT);
 	assert_int_equal(l.count, 4);
 	const struct fetch_file *f = fetch_list_find(&l, "model.safetensors");
 	assert_int_equal(f->size, 5000000000);
 	assert_string_equal(f->sha256, SHA);
-	assert_null(f->git);                               // git's hash is that of the pointer
+	assert_null(f->git); // git's hash is that of the pointer
 	f = fetch_list_find(&l, "config.json");
 	assert_string_equal(f->git, COMMIT);
 	assert_null(f->sha256);
@@ -60,8 +59,8 @@ static void list(void **state)
 
 static void refused_list(const char *text, const char *because)
 {
-	struct fetch_listing l = {.count = 77};
-	struct error e = {0};
+	struct fetch_listing l = { .count = 77 };
+	struct error e = { 0 };
 	if (fetch_list_parse(&l, &arena, text, strlen(text), &e) != STATUS_BAD_INPUT || l.count != 77)
 		fail_msg("taken: %s", text);
 	if (!strstr(e.text, because) || !text_starts(e.text, "the list of files: "))
@@ -73,28 +72,46 @@ static void refused_list(const char *text, const char *because)
 static void bad_lists(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *because; } cases[] = {
-		{"", "not valid JSON"}, {"null", "no commit"}, {"[]", "no commit"}, {"{}", "no commit"}, {"<html></html>", "not valid JSON"},
-		{"{\"sha\": \"main\", \"siblings\": []}", "no commit"},
-		{"{\"sha\": \"../../../../../../../../../../../../../etc\", \"siblings\": []}", "no commit"},
-		{"{\"sha\": \"0123456789ABCDEF0123456789abcdef01234567\", \"siblings\": []}", "no commit"},
-		{"{\"sha\": 12, \"siblings\": []}", "no commit"},
-		{"{\"sha\": \"" COMMIT "\"}", "no list"}, {"{\"sha\": \"" COMMIT "\", \"siblings\": {}}", "no list"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [1]}", "no name"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": 1}]}", "no name"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": -1}]}", "size of a"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": 1.5}]}", "size of a"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": 99999999999999999999}]}", "not valid JSON"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"lfs\": {\"size\": \"x\"}}]}", "size of a"},
-		{"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\"}, {\"rfilename\": \"a\"}]}", "a is listed twice"},
-		{"{\"sha\": \"" COMMIT "\", \"sha\": \"" COMMIT "\", \"siblings\": []}", "not valid JSON"},
-		{ENTRY("../x"), "outside"}, {ENTRY("/etc/passwd"), "outside"}, {ENTRY("a/../../x"), "outside"}, {ENTRY(""), "outside"},
-		{ENTRY("a/"), "outside"}, {ENTRY("a//b"), "outside"}, {ENTRY("./a"), "outside"}, {ENTRY(".."), "outside"},
-		{ENTRY("a\\u000ab"), "outside"}, {ENTRY("a\\u0000b"), "not valid JSON"}, {ENTRY("a\\\\..\\\\b"), "outside"}, {ENTRY("\\u001b[2J"), "\"?[2J\""},
+	static const struct {
+		const char *text, *because;
+	} cases[] = {
+		{ "", "not valid JSON" },
+		{ "null", "no commit" },
+		{ "[]", "no commit" },
+		{ "{}", "no commit" },
+		{ "<html></html>", "not valid JSON" },
+		{ "{\"sha\": \"main\", \"siblings\": []}", "no commit" },
+		{ "{\"sha\": \"../../../../../../../../../../../../../etc\", \"siblings\": []}", "no commit" },
+		{ "{\"sha\": \"0123456789ABCDEF0123456789abcdef01234567\", \"siblings\": []}", "no commit" },
+		{ "{\"sha\": 12, \"siblings\": []}", "no commit" },
+		{ "{\"sha\": \"" COMMIT "\"}", "no list" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": {}}", "no list" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [1]}", "no name" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": 1}]}", "no name" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": -1}]}", "size of a" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": 1.5}]}", "size of a" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"size\": 99999999999999999999}]}",
+			"not valid JSON" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\", \"lfs\": {\"size\": \"x\"}}]}", "size of a" },
+		{ "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"a\"}, {\"rfilename\": \"a\"}]}",
+			"a is listed twice" },
+		{ "{\"sha\": \"" COMMIT "\", \"sha\": \"" COMMIT "\", \"siblings\": []}", "not valid JSON" },
+		{ ENTRY("../x"), "outside" },
+		{ ENTRY("/etc/passwd"), "outside" },
+		{ ENTRY("a/../../x"), "outside" },
+		{ ENTRY(""), "outside" },
+		{ ENTRY("a/"), "outside" },
+		{ ENTRY("a//b"), "outside" },
+		{ ENTRY("./a"), "outside" },
+		{ ENTRY(".."), "outside" },
+		{ ENTRY("a\\u000ab"), "outside" },
+		{ ENTRY("a\\u0000b"), "not valid JSON" },
+		{ ENTRY("a\\\\..\\\\b"), "outside" },
+		{ ENTRY("\\u001b[2J"), "\"?[2J\"" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		refused_list(cases[i].text, cases[i].because);
-	struct text deep = {0};
+	struct text deep = { 0 };
 	for (int i = 0; i < 100000; i++)
 		text_add(&deep, "[");
 	refused_list(text_get(&deep), "not valid JSON");
@@ -108,20 +125,20 @@ static void damaged(void **state)
 	struct fetch_listing l;
 	size_t taken = 0, refused = 0;
 	for (size_t n = 0; n < sizeof good - 1; n++) {
-		struct arena a = {0};
-		char *copy = malloc(n ? n : 1);            // exactly so long, for the sanitizer
+		struct arena a = { 0 };
+		char *copy = malloc(n ? n : 1); // exactly so long, for the sanitizer
 		memcpy(copy, good, n);
 		assert_int_equal(fetch_list_parse(&l, &a, copy, n, NULL), STATUS_BAD_INPUT);
 		free(copy);
 		arena_done(&a);
 	}
 	for (uint64_t i = 0; i < 4000; i++) {
-		struct arena a = {0};
+		struct arena a = { 0 };
 		char copy[sizeof good - 1];
 		memcpy(copy, good, sizeof copy);
 		for (uint64_t k = 0; k <= i % 3; k++)
 			copy[splitmix64(i, 2 * k) % sizeof copy] = (char)splitmix64(i, 2 * k + 1);
-		struct error e = {0};
+		struct error e = { 0 };
 		if (fetch_list_parse(&l, &a, copy, sizeof copy, &e)) {
 			assert_true(e.text[0]);
 			refused++;
@@ -133,27 +150,31 @@ static void damaged(void **state)
 		arena_done(&a);
 	}
 	print_message("%zu damaged lists refused, %zu taken\n", refused, taken);
-	assert_true(taken > 100 && refused > 100);         // the test reaches both ends
+	assert_true(taken > 100 && refused > 100); // the test reaches both ends
 }
 
 static void indices(void **state)
 {
 	(void)state;
-	static const char files[] = "{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"m-1.bin\"}, {\"rfilename\": \"m-2.bin\"}]}";
-	static const char map[] = "{\"metadata\": {}, \"weight_map\": {\"z\": \"m-2.bin\", \"a\": \"m-1.bin\", \"b\": \"m-2.bin\"}}";
-	static const char *const bad[] = {"", "[]", "{}", "{\"weight_map\": {}}", "{\"weight_map\": []}", "{\"weight_map\": {\"a\": 1}}",
-		"{\"weight_map\": {\"a\": \"../m-1.bin\"}}", "{\"weight_map\": {\"a\": \"m-3.bin\"}}"};
+	static const char files[] =
+		"{\"sha\": \"" COMMIT "\", \"siblings\": [{\"rfilename\": \"m-1.bin\"}, {\"rfilename\": \"m-2.bin\"}]}";
+	static const char map[] =
+		"{\"metadata\": {}, \"weight_map\": {\"z\": \"m-2.bin\", \"a\": \"m-1.bin\", \"b\": \"m-2.bin\"}}";
+	static const char *const bad[] = { "", "[]", "{}", "{\"weight_map\": {}}", "{\"weight_map\": []}",
+		"{\"weight_map\": {\"a\": 1}}", "{\"weight_map\": {\"a\": \"../m-1.bin\"}}",
+		"{\"weight_map\": {\"a\": \"m-3.bin\"}}" };
 	struct fetch_listing l;
 	const struct fetch_file **out = NULL;
 	size_t count = 0;
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_int_equal(fetch_list_parse(&l, &arena, files, sizeof files - 1, NULL), STATUS_OK);
 	assert_int_equal(fetch_index_parse(&out, &count, &arena, &l, "i.json", map, sizeof map - 1, &e), STATUS_OK);
 	assert_int_equal(count, 2);
 	assert_string_equal(out[0]->name, "m-1.bin");
 	assert_string_equal(out[1]->name, "m-2.bin");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(fetch_index_parse(&out, &count, &arena, &l, "i.json", bad[i], strlen(bad[i]), &e), STATUS_BAD_INPUT);
+		assert_int_equal(
+			fetch_index_parse(&out, &count, &arena, &l, "i.json", bad[i], strlen(bad[i]), &e), STATUS_BAD_INPUT);
 		assert_true(text_starts(e.text, "i.json: "));
 		assert_int_equal(count, 2);
 	}
@@ -162,9 +183,9 @@ static void indices(void **state)
 static void names(void **state)
 {
 	(void)state;
-	static const char *const models[] = {"gpt2", "org/name", "a/b", "Qwen/Qwen2-0.5B-Instruct", "o_o/x.y_z", "1/2"};
-	static const char *const no_models[] = {"", "/", "a/", "/a", "a/b/c", "a//b", ".a/b", "a/.b", "a/b.", "a/b-", "-a/b", "a--b/c", "a..b", "a b",
-		"a/b\n", "a@b", "a/b?c", "a\\b", "\xc3\xa9/x", "../x", "https://x"};
+	static const char *const models[] = { "gpt2", "org/name", "a/b", "Qwen/Qwen2-0.5B-Instruct", "o_o/x.y_z", "1/2" };
+	static const char *const no_models[] = { "", "/", "a/", "/a", "a/b/c", "a//b", ".a/b", "a/.b", "a/b.", "a/b-", "-a/b",
+		"a--b/c", "a..b", "a b", "a/b\n", "a@b", "a/b?c", "a\\b", "\xc3\xa9/x", "../x", "https://x" };
 	for (size_t i = 0; i < sizeof models / sizeof *models; i++)
 		assert_true(fetch_name_is_good(models[i]));
 	for (size_t i = 0; i < sizeof no_models / sizeof *no_models; i++)
@@ -178,8 +199,10 @@ static void names(void **state)
 	part[256] = 0;
 	assert_false(fetch_path_is_safe(part));
 	assert_true(fetch_path_is_safe("...") && fetch_path_is_safe(".hidden/..x/y..") && fetch_path_is_safe("refs/pr/1"));
-	assert_true(fetch_is_small_file("vocab.txt") && fetch_is_small_file("spiece.model") && fetch_is_small_file("config.json"));
-	assert_false(fetch_is_small_file("model.safetensors") || fetch_is_small_file("x/vocab.txt") || fetch_is_small_file("README.md"));
+	assert_true(
+		fetch_is_small_file("vocab.txt") && fetch_is_small_file("spiece.model") && fetch_is_small_file("config.json"));
+	assert_false(fetch_is_small_file("model.safetensors") || fetch_is_small_file("x/vocab.txt") ||
+		fetch_is_small_file("README.md"));
 	assert_string_equal(http_quote(&arena, "a b/\xc3\xa9#?%", true), "a%20b/%C3%A9%23%3F%25");
 	assert_string_equal(http_quote(&arena, "refs/pr/1", false), "refs%2Fpr%2F1");
 }
@@ -189,9 +212,9 @@ static void environment(void **state)
 	(void)state;
 	char folder[] = "/tmp/assay-fetch-XXXXXX";
 	const char *token = "untouched";
-	struct error e = {0};
-	static const char *const variables[] = {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME", "HF_ENDPOINT",
-		"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_IMPLICIT_TOKEN"};
+	struct error e = { 0 };
+	static const char *const variables[] = { "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME",
+		"XDG_CACHE_HOME", "HF_ENDPOINT", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_IMPLICIT_TOKEN" };
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
 		unsetenv(variables[i]);
 	assert_non_null(mkdtemp(folder));
@@ -224,7 +247,7 @@ static void environment(void **state)
 
 	// Offline nobody is asked, whatever is asked for.
 	struct fetch *f = NULL;
-	const struct fetch_options options = {.want = FETCH_MODEL};
+	const struct fetch_options options = { .want = FETCH_MODEL };
 	assert_int_equal(fetch_plan(&f, &arena, "org/m", NULL, &options, NULL, &e), STATUS_UNAVAILABLE);
 	assert_int_equal(fetch_plan(&f, &arena, "../m", NULL, &options, NULL, &e), STATUS_BAD_INPUT);
 	assert_int_equal(fetch_plan(&f, &arena, "org/m", "../../x", &options, NULL, &e), STATUS_BAD_INPUT);
@@ -242,7 +265,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list), cmocka_unit_test(bad_lists), cmocka_unit_test(damaged), cmocka_unit_test(indices), cmocka_unit_test(names),
+		cmocka_unit_test(list),
+		cmocka_unit_test(bad_lists),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(indices),
+		cmocka_unit_test(names),
 		cmocka_unit_test(environment),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);

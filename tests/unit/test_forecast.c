@@ -14,7 +14,9 @@
 
 enum { MOST = 120 };
 
-static struct { uint64_t seed, drawn; } noise;
+static struct {
+	uint64_t seed, drawn;
+} noise;
 
 static double uniform(void)
 {
@@ -92,7 +94,10 @@ static void nothing_is_negative(void **state)
 // 90 % intervals cover 85 to 95 % of what was left out, over many made-up machines; and they are not wide for nothing.
 static void intervals_cover(void **state)
 {
-	static const struct { size_t models, rows; double scatter; } of[] = { { 12, 1, 0.1 }, { 20, 1, 0.3 }, { 20, 2, 0.2 }, { 40, 1, 0.2 } };
+	static const struct {
+		size_t models, rows;
+		double scatter;
+	} of[] = { { 12, 1, 0.1 }, { 20, 1, 0.3 }, { 20, 2, 0.2 }, { 40, 1, 0.2 } };
 	size_t count = 0, covered = 0, wide = 0;
 
 	(void)state;
@@ -116,14 +121,15 @@ static void intervals_cover(void **state)
 			}
 			forecast_judge(&proof, ms, made, n);
 			assert_int_equal(proof.count, n);
-			assert_true(proof.low * (double)n <= (double)proof.covered + 1e-9 && (double)proof.covered <= proof.high * (double)n + 1e-9);
+			assert_true(proof.low * (double)n <= (double)proof.covered + 1e-9 &&
+				(double)proof.covered <= proof.high * (double)n + 1e-9);
 			assert_true(proof.median_error >= 1 && proof.worst_error >= proof.median_error);
 			own += n;
 			own_covered += proof.covered;
 		}
 		// Of several rows a model the interval is that of the worst one: then it covers more.
-		print_message("%zu models, %zu rows each, scatter %.0f %%: %zu of %zu covered, %.1f %%\n", of[k].models, of[k].rows, 100 * of[k].scatter, own_covered, own,
-			100 * (double)own_covered / (double)own);
+		print_message("%zu models, %zu rows each, scatter %.0f %%: %zu of %zu covered, %.1f %%\n", of[k].models,
+			of[k].rows, 100 * of[k].scatter, own_covered, own, 100 * (double)own_covered / (double)own);
 		assert_true((double)own_covered >= 0.85 * (double)own);
 		assert_true((double)own_covered <= (of[k].rows > 1 ? 0.98 : 0.95) * (double)own);
 		count += own;

@@ -30,7 +30,7 @@ static void shapes_are_inferred(void **state)
 	struct graph *g = graph_new(NULL);
 	value x = tokens(g);
 	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
-	value y = op_linear(g, x, w, NO_VALUE);                                              // [batch, sequence, 12]
+	value y = op_linear(g, x, w, NO_VALUE); // [batch, sequence, 12]
 	assert_int_equal(value_rank(g, y), 3);
 	assert_int_equal(value_dim(g, y, 0), graph_symbol(g, "batch"));
 	assert_int_equal(value_dim(g, y, 1), graph_symbol(g, "sequence"));
@@ -39,7 +39,7 @@ static void shapes_are_inferred(void **state)
 	assert_int_equal(value_dim(g, h, 3), 4);
 	value t = op_transpose(g, h, 4, (int[]){ 0, 2, 1, 3 });
 	assert_int_equal(value_dim(g, t, 2), graph_symbol(g, "sequence"));
-	value s = op_matmul(g, t, op_transpose(g, t, 4, (int[]){ 0, 1, 3, 2 }));              // [batch, 3, sequence, sequence]
+	value s = op_matmul(g, t, op_transpose(g, t, 4, (int[]){ 0, 1, 3, 2 })); // [batch, 3, sequence, sequence]
 	assert_int_equal(value_dim(g, s, 3), graph_symbol(g, "sequence"));
 	value flat = op_reshape(g, s, 2, (int64_t[]){ -1, 3 });
 	assert_true(value_dim(g, flat, 0) < 0);
@@ -80,7 +80,8 @@ static void indices_may_be_int32(void **state)
 		struct graph *g = graph_new(&form);
 		struct text t = { 0 };
 		value table = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
-		value ids = graph_input(g, "ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence") });
+		value ids =
+			graph_input(g, "ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence") });
 		int64_t fixed[] = { 3, 1 };
 		value a = op_gather(g, table, ids, 0);
 		value b = op_gather(g, table, graph_i64s(g, 2, fixed), 0);
@@ -100,7 +101,7 @@ static void indices_may_be_int32(void **state)
 		assert_int_equal(strstr(text_get(&t), "Cast(ids) to=6 : i32") != NULL, narrow);
 		assert_int_equal(strstr(text_get(&t), ": i32[2] {3 1}") != NULL, narrow);
 		assert_int_equal(strstr(text_get(&t), ": i64[2] {3 1}") != NULL, !narrow);
-		assert_non_null(strstr(text_get(&t), ": i64[1]"));               // what no int32 holds stays
+		assert_non_null(strstr(text_get(&t), ": i64[1]")); // what no int32 holds stays
 		text_done(&t);
 		graph_free(g);
 	}
@@ -118,7 +119,7 @@ static void a_static_graph_has_no_shape_nodes(void **state)
 		value x = tokens(g);
 		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, 8 }) }, 0);
 		value row = graph_external(g, "row", DTYPE_F32, 3, (int64_t[]){ 1, 1, 8 }, "f", 0, 32);
-		value e = op_expand(g, row, shape);                                          // [batch, 1, 8]
+		value e = op_expand(g, row, shape); // [batch, 1, 8]
 		assert_int_equal(value_dim(g, e, 0), graph_symbol(g, "batch"));
 		assert_int_equal(value_dim(g, e, 2), 8);
 		graph_output(g, "y", op_concat(g, 2, (value[]){ e, x }, 1));
@@ -142,7 +143,7 @@ static void integers_are_folded(void **state)
 	assert_memory_equal(sum->data, ((int64_t[]){ 8, 10 }), 16);
 	assert_memory_equal(quotient->data, ((int64_t[]){ 3, 4 }), 16);
 	assert_non_null(value_constant(g, op_range(g, graph_i64(g, 0), graph_i64(g, 4), graph_i64(g, 1))));
-	assert_null(value_constant(g, op_add(g, graph_i64(g, INT64_MAX), graph_i64(g, 1))));        // would overflow: left to the run
+	assert_null(value_constant(g, op_add(g, graph_i64(g, INT64_MAX), graph_i64(g, 1)))); // would overflow: left to the run
 	assert_int_equal(graph_f32(g, 2).id, graph_f32(g, 2).id);
 	graph_free(g);
 }
@@ -155,9 +156,9 @@ static void equal_nodes_are_one(void **state)
 	assert_int_equal(op_tanh(g, x).id, y.id);
 	assert_int_not_equal(op_softmax(g, x, 1).id, op_softmax(g, x, 2).id);
 	graph_output(g, "a", y);
-	graph_output(g, "b", y);                     // one value, two outputs
-	op_exp(g, y);                                // nobody reads it
-	assert_int_equal(finish(g).node_count, 2);   // Tanh, Identity
+	graph_output(g, "b", y);                   // one value, two outputs
+	op_exp(g, y);                              // nobody reads it
+	assert_int_equal(finish(g).node_count, 2); // Tanh, Identity
 	graph_free(g);
 }
 
@@ -189,18 +190,20 @@ static void windows_know_their_lengths(void **state)
 		struct graph *g = graph_new(NULL);
 		if (is_static)
 			graph_bind(g, "height", 9);
-		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ graph_symbol(g, "batch"), 6, graph_symbol(g, "height"), 11 });
+		value x = graph_input(
+			g, "x", DTYPE_F32, 4, (int64_t[]){ graph_symbol(g, "batch"), 6, graph_symbol(g, "height"), 11 });
 		value w3 = graph_external(g, "w3", DTYPE_F32, 4, (int64_t[]){ 4, 6, 3, 3 }, "f", 0, 864);
 		value w1 = graph_external(g, "w1", DTYPE_F32, 4, (int64_t[]){ 4, 6, 1, 1 }, "f", 864, 96);
 		int64_t one[] = { 1, 1 }, two[] = { 2, 2 }, pad1[] = { 1, 1, 1, 1 }, pad0[4] = { 0 };
-		value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1), b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
+		value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1),
+		      b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
 		assert_int_equal(value_dim(g, a, 2), value_dim(g, b, 2));
 		assert_int_equal(value_dim(g, op_add(g, a, b), 2), value_dim(g, a, 2));
 		assert_int_equal(value_dim(g, op_conv(g, x, w3, NO_VALUE, 2, one, pad1, one, 1), 2), value_dim(g, x, 2));
 		if (is_static)
 			assert_int_equal(value_dim(g, a, 2), 5);
 		assert_int_equal(value_dim(g, a, 3), 6);
-		value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1);              // ceil(n / 2)
+		value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1); // ceil(n / 2)
 		assert_int_equal(value_dim(g, same, 3), 6);
 		value pooled = op_max_pool(g, a, 2, (int64_t[]){ 3, 3 }, two, pad1, false);
 		assert_int_equal(value_dim(g, pooled, 3), 3);
@@ -210,15 +213,16 @@ static void windows_know_their_lengths(void **state)
 		value n4 = graph_external(g, "n4", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 960, 16);
 		value norm = op_group_norm(g, op_batch_norm(g, a, n4, n4, n4, n4, 1e-5f), 2, n4, n4, 1e-5f);
 		assert_int_equal(value_dim(g, norm, 2), value_dim(g, a, 2));
-		value up = op_conv_transpose(g, a, graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 976, 192), NO_VALUE, 2, two, pad0, 1);
+		value up = op_conv_transpose(g, a, graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 976, 192),
+			NO_VALUE, 2, two, pad0, 1);
 		assert_int_equal(value_dim(g, up, 1), 3);
 		assert_int_equal(value_dim(g, up, 3), 12);
-		value big = op_resize(g, a, op_shape(g, up), "linear");                       // 3 channels of 4: only to see the shape
+		value big = op_resize(g, a, op_shape(g, up), "linear"); // 3 channels of 4: only to see the shape
 		assert_int_equal(value_dim(g, big, 2), value_dim(g, up, 2));
 		graph_output(g, "y", norm);
 		graph_output(g, "z", big);
 		finish(g);
-		assert_int_equal(op_conv(g, up, w3, NO_VALUE, 2, one, pad1, one, 1).id, 0);   // 3 channels meet a kernel for 6
+		assert_int_equal(op_conv(g, up, w3, NO_VALUE, 2, one, pad1, one, 1).id, 0); // 3 channels meet a kernel for 6
 		assert_true(graph_failed(g));
 		graph_free(g);
 	}
@@ -228,10 +232,13 @@ static void what_decoders_need(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		struct graph_form form = { .linear = i == 0 ? LINEAR_GEMM : i == 1 ? LINEAR_FUSED_MATMUL : LINEAR_MATMUL_TRANSPOSED };
+		struct graph_form form = { .linear = i == 0 ? LINEAR_GEMM
+				: i == 1                    ? LINEAR_FUSED_MATMUL
+							    : LINEAR_MATMUL_TRANSPOSED };
 		struct graph *g = graph_new(&form);
-		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
-		value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384);           // [in, out]
+		value x = graph_input(
+			g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
+		value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384); // [in, out]
 		value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 12 }, "f", 384, 48);
 		value y = op_linear_in_out(g, x, w, b);
 		assert_int_equal(value_rank(g, y), 3);
@@ -241,19 +248,20 @@ static void what_decoders_need(void **state)
 		assert_int_equal(value_dim(g, top, 0), value_dim(g, x, 0));
 		assert_int_equal(value_dim(g, top, 2), 5);
 		value sink = graph_external(g, "sink", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 432, 16);
-		value q = op_attention_sink(g, y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), NO_VALUE, sink, 4, 2, 0.5f, 0);
+		value q =
+			op_attention_sink(g, y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), NO_VALUE, sink, 4, 2, 0.5f, 0);
 		assert_int_equal(value_dim(g, q, 1), value_dim(g, x, 1));
 		assert_int_equal(value_dim(g, q, 2), 12);
 		graph_output(g, "top", top);
 		graph_output(g, "q", q);
 		finish(g);
-		assert_int_equal(op_topk(g, y, 13).id, 0);                                   // 13 of 12
+		assert_int_equal(op_topk(g, y, 13).id, 0); // 13 of 12
 		assert_true(graph_failed(g));
 		graph_free(g);
 		g = graph_new(&form);
 		x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 12 });
 		w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384);
-		assert_int_equal(op_linear_in_out(g, x, w, NO_VALUE).id, 0);                 // [out, in] where [in, out] is meant
+		assert_int_equal(op_linear_in_out(g, x, w, NO_VALUE).id, 0); // [out, in] where [in, out] is meant
 		assert_true(graph_failed(g));
 		graph_free(g);
 	}
@@ -297,7 +305,9 @@ static void a_node_may_have_several_outputs(void **state)
 	graph_output(g, "present.value", present[1]);
 	assert_int_equal(finish(g).node_count, 2);
 	graph_text(g, &t);
-	assert_non_null(strstr(text_get(&t), "node   layers.0/GroupQueryAttention, present.key, present.value = com.microsoft.GroupQueryAttention(q, k, v, past.key, past.value, last, total) "
+	assert_non_null(strstr(text_get(&t),
+		"node   layers.0/GroupQueryAttention, present.key, present.value = com.microsoft.GroupQueryAttention(q, k, v, "
+		"past.key, past.value, last, total) "
 		"num_heads=4 kv_num_heads=2 scale=0.25 local_window_size=5 : f32[2,3,32], f32[2,2,10,8], f32[2,2,10,8]\n"));
 	text_done(&t);
 	assert_int_equal(graph_write(g, &bytes, &nbytes, &err), STATUS_OK);
@@ -318,7 +328,11 @@ static void a_node_may_have_several_outputs(void **state)
 	text_done(&t);
 	graph_free(g);
 
-	static const struct { int64_t width; enum dtype counts; enum status status; } wrong[] = { { 12, DTYPE_I32, STATUS_UNSUPPORTED }, { 8, DTYPE_I64, STATUS_FAILED } };
+	static const struct {
+		int64_t width;
+		enum dtype counts;
+		enum status status;
+	} wrong[] = { { 12, DTYPE_I32, STATUS_UNSUPPORTED }, { 8, DTYPE_I64, STATUS_FAILED } };
 	for (size_t i = 0; i < 2; i++) {
 		g = graph_new(NULL);
 		assert_int_equal(cached(g, wrong[i].width, wrong[i].counts, present).id, 0);

@@ -60,7 +60,7 @@ static void try(const char *what, const json_t *config, bool must_refuse)
 
 	begin_peak();
 	long before = peak_mib();
-	alarm(SECONDS_MOST);                 // a hang ends the program
+	alarm(SECONDS_MOST); // a hang ends the program
 	enum status s = checkpoint_open_config(&c, what, text, strlen(text), &e);
 	if (!s && !(s = arch_resolve(&spec, &c.arena, &c, &e)))
 		s = arch_plan_weights(spec, &c.arena, DTYPE_F32, &weights, &count, &e);
@@ -136,7 +136,8 @@ static void walk(const char *path, const json_t *root, json_t *object)
 	json_t *v;
 	void *next;
 
-	json_object_foreach_safe(object, next, key, v) {
+	json_object_foreach_safe(object, next, key, v)
+	{
 		char deeper[400];
 
 		snprintf(deeper, sizeof deeper, "%s.%s", path, key);
@@ -182,7 +183,9 @@ static void every_number_in_turn(void **state)
 static void known(void **state)
 {
 	(void)state;
-	static const struct { const char *of, *key; int64_t number;
+	static const struct {
+		const char *of, *key;
+		int64_t number;
 	} cases[] = {
 		{ "bert", "num_hidden_layers", 100000 },
 		{ "whisper", "encoder_layers", 2147483647 },

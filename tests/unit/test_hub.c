@@ -52,8 +52,8 @@ static int teardown(void **state)
 
 static struct hub_model found(const char *asked)
 {
-	struct hub_model m = {0};
-	struct error e = {0};
+	struct hub_model m = { 0 };
+	struct error e = { 0 };
 	if (hub_find(&m, &arena, asked, &e))
 		fail_msg("%s: %s", asked, e.text);
 	assert_string_equal(m.asked, asked);
@@ -62,9 +62,9 @@ static struct hub_model found(const char *asked)
 
 static const char *refused(const char *asked)
 {
-	struct hub_model m = {.name = "untouched"};
+	struct hub_model m = { .name = "untouched" };
 	static struct error e;
-	e = (struct error){0};
+	e = (struct error){ 0 };
 	assert_int_equal(hub_find(&m, &arena, asked, &e), STATUS_BAD_INPUT);
 	assert_string_equal(m.name, "untouched");
 	print_message("%s\n", e.text);
@@ -160,7 +160,10 @@ static void cache_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(on_disk), cmocka_unit_test(cached), cmocka_unit_test(published), cmocka_unit_test(cache_folder),
+		cmocka_unit_test(on_disk),
+		cmocka_unit_test(cached),
+		cmocka_unit_test(published),
+		cmocka_unit_test(cache_folder),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

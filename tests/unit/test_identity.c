@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file contains and what a model is: digests that are remembered, the files that a model is read from, locations in .onnx files.
+// What a file contains and what a model is: digests that are remembered, the files that a model is read from, locations in .onnx
+// files.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -187,9 +188,15 @@ static void folders(void **state)
 {
 	(void)state;
 	static const char index[] = "{\"weight_map\": {\"a\": \"one.safetensors\", \"b\": \"two.safetensors\"}}";
-	static const struct { const char *file; const char *text; } changes[] = {
-		{ "m/config.json", "{\"a\":2}" }, { "m/one.safetensors", "1111x" }, { "m/two.safetensors", "2222x" },
-		{ "m/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"one.safetensors\", \"c\": \"two.safetensors\"}}" },
+	static const struct {
+		const char *file;
+		const char *text;
+	} changes[] = {
+		{ "m/config.json", "{\"a\":2}" },
+		{ "m/one.safetensors", "1111x" },
+		{ "m/two.safetensors", "2222x" },
+		{ "m/model.safetensors.index.json",
+			"{\"weight_map\": {\"a\": \"one.safetensors\", \"c\": \"two.safetensors\"}}" },
 	};
 	const char *model = path("m"), *seen[8];
 	size_t n = 0;
@@ -198,7 +205,7 @@ static void folders(void **state)
 	put("m/config.json", "{\"a\":1}");
 	seen[n++] = identity(model);
 	put("m/model.safetensors.index.json", index);
-	seen[n++] = identity(model);                             // its shards are absent
+	seen[n++] = identity(model); // its shards are absent
 	put("m/one.safetensors", "11111");
 	put("m/two.safetensors", "22222");
 	seen[n++] = identity(model);
@@ -233,7 +240,7 @@ static void folders(void **state)
 static void unknown(void **state)
 {
 	(void)state;
-	static const char no_end[] = "/proc/self/mem";           // a regular file that gives an error where it is read
+	static const char no_end[] = "/proc/self/mem"; // a regular file that gives an error where it is read
 	char out[65];
 	struct cell c = { .model = "m", .path = no_end, .platform = "cpu", .batch = 1 };
 
@@ -289,10 +296,10 @@ static void onnx(void **state)
 {
 	(void)state;
 	size_t a, b, n;
-	const char *weight = tensor(5, "w.data", &a);                    // of a graph
-	const char *constant = tensor(5, "sub/c.data", &b);              // of an attribute
-	constant = field(5, constant, b, &b);                            // of a node
-	constant = field(1, constant, b, &b);                            // of the graph
+	const char *weight = tensor(5, "w.data", &a);       // of a graph
+	const char *constant = tensor(5, "sub/c.data", &b); // of an attribute
+	constant = field(5, constant, b, &b);               // of a node
+	constant = field(1, constant, b, &b);               // of the graph
 	char *graph = arena_alloc(&arena, 2 * a + b);
 
 	memcpy(graph, weight, a);
@@ -306,7 +313,7 @@ static void onnx(void **state)
 	assert_int_equal(count, 2);
 	assert_string_equal(names[0], "sub/c.data");
 	assert_string_equal(names[1], "w.data");
-	for (size_t cut = 0; cut < n; cut++)                             // damaged: nothing beyond its end is read
+	for (size_t cut = 0; cut < n; cut++) // damaged: nothing beyond its end is read
 		onnx_external_locations(memcpy(arena_alloc(&arena, cut ? cut : 1), model, cut), cut, &arena, &names, &count);
 
 	put_bytes("user.onnx", model, n);
@@ -337,7 +344,8 @@ static void put_naming(const char *file, const char *location)
 static void outside(void **state)
 {
 	(void)state;
-	static const char *const places[] = { "../secret", "sub/../../secret", "sub/../w", "/proc/self/pagemap", "away", "pages" };
+	static const char *const places[] = { "../secret", "sub/../../secret", "sub/../w", "/proc/self/pagemap", "away",
+		"pages" };
 	struct error e = { 0 };
 	const char *file = path("o/g.onnx");
 
@@ -387,7 +395,8 @@ static void outside(void **state)
 		0);
 	assert_int_equal(model_check_places(file, &e), STATUS_BAD_INPUT);
 
-	// A file without an end, of no size: an adapter that lies elsewhere is not looked at, and a digest ends where the size does.
+	// A file without an end, of no size: an adapter that lies elsewhere is not looked at, and a digest ends where the size
+	// does.
 	char out[65];
 	assert_int_equal(mkdir(path("adapted"), 0755), 0);
 	put("adapted/config.json", "{}");
@@ -439,7 +448,7 @@ static const char *lacks_of(const char *bytes, size_t n, size_t *count)
 static void groups(void **state)
 {
 	(void)state;
-	enum { GRAPH_FROM = 40, DEEP = 100 };                            // the model's last field, its graph, begins before it
+	enum { GRAPH_FROM = 40, DEEP = 100 }; // the model's last field, its graph, begins before it
 	char *text, deep[4 * DEEP + 4];
 	const char *const *names;
 	size_t n, count, inner, outer;
@@ -460,11 +469,21 @@ static void groups(void **state)
 	assert_int_equal(model_check_places(path("cut.onnx"), &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "is damaged"));
 
-	// In the entry: a group that does not end, one that ends another, an end alone, the number 0, a key that readers cut to "value", and one
-	// whose kind is no text: that is not the key "location" taken back.
-	static const struct { const char *bytes; size_t nbytes; bool whole; } in[] = {
-		{ "\x0b", 1, false }, { "\x0b\x14", 2, false }, { "\x0c", 1, false }, { "\x02\x00", 2, false }, { "\x92\x80\x80\x80\x10\x00", 6, false },
-		{ "\x08\x01", 2, true }, { "\x0b\x0c", 2, true }, { "\x0b\x13\x14\x0c", 4, true },
+	// In the entry: a group that does not end, one that ends another, an end alone, the number 0, a key that readers cut to
+	// "value", and one whose kind is no text: that is not the key "location" taken back.
+	static const struct {
+		const char *bytes;
+		size_t nbytes;
+		bool whole;
+	} in[] = {
+		{ "\x0b", 1, false },
+		{ "\x0b\x14", 2, false },
+		{ "\x0c", 1, false },
+		{ "\x02\x00", 2, false },
+		{ "\x92\x80\x80\x80\x10\x00", 6, false },
+		{ "\x08\x01", 2, true },
+		{ "\x0b\x0c", 2, true },
+		{ "\x0b\x13\x14\x0c", 4, true },
 	};
 	for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
 		const char *key = field(1, "location", 8, &inner), *text_of = field(2, "w.data", 6, &outer);
@@ -492,7 +511,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digests),
-		cmocka_unit_test(remembered), cmocka_unit_test(in_memory),
+		cmocka_unit_test(remembered),
+		cmocka_unit_test(in_memory),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(unknown),
 		cmocka_unit_test(folders),

@@ -17,8 +17,11 @@
 #include "cell/inputs.h"
 
 static const struct tensor_type text_types[] = {
-	{ "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } }, { "token_type_ids", DTYPE_I64, 2, { -1, -1 } },
-	{ "position_ids", DTYPE_I32, 2, { -1, -1 } }, { "inputs_embeds", DTYPE_F32, 3, { -1, -1, 4 } },
+	{ "input_ids", DTYPE_I64, 2, { -1, -1 } },
+	{ "attention_mask", DTYPE_I64, 2, { -1, -1 } },
+	{ "token_type_ids", DTYPE_I64, 2, { -1, -1 } },
+	{ "position_ids", DTYPE_I32, 2, { -1, -1 } },
+	{ "inputs_embeds", DTYPE_F32, 3, { -1, -1, 4 } },
 };
 static const struct input_hints hints = { .vocab_size = 7, .pad_token_id = 3, .type_vocab_size = 2 };
 
@@ -100,18 +103,36 @@ static bool has(const int64_t *ids, size_t count, int64_t id)
 static void other_kinds(void **state)
 {
 	const struct tensor_type types[] = {
-		{ .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 }, .symbol = { "batch", NULL, "past_sequence_length" } },
-		{ .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "total_sequence_length" } },
+		{ .name = "past_key_values.0.key",
+			.dtype = DTYPE_F32,
+			.rank = 4,
+			.dim = { -1, 2, -1, 4 },
+			.symbol = { "batch", NULL, "past_sequence_length" } },
+		{ .name = "attention_mask",
+			.dtype = DTYPE_I64,
+			.rank = 2,
+			.dim = { -1, -1 },
+			.symbol = { "batch", "total_sequence_length" } },
 		{ .name = "position_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "sequence" } },
-		{ .name = "decoder_input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "decoder_sequence" } },
+		{ .name = "decoder_input_ids",
+			.dtype = DTYPE_I64,
+			.rank = 2,
+			.dim = { -1, -1 },
+			.symbol = { "batch", "decoder_sequence" } },
 		{ .name = "input_values", .dtype = DTYPE_F32, .rank = 2, .dim = { -1, -1 }, .symbol = { "batch", "samples" } },
-		{ .name = "pixel_values", .dtype = DTYPE_F32, .rank = 5, .dim = { -1, -1, 3, 8, 8 }, .symbol = { "batch", "frames" } },
+		{ .name = "pixel_values",
+			.dtype = DTYPE_F32,
+			.rank = 5,
+			.dim = { -1, -1, 3, 8, 8 },
+			.symbol = { "batch", "frames" } },
 		{ .name = "pixel_mask", .dtype = DTYPE_BOOL, .rank = 3, .dim = { -1, 8, 8 } },
 		{ .name = "image_sizes", .dtype = DTYPE_I64, .rank = 2, .dim = { -1, 2 } },
 		{ .name = "is_longer", .dtype = DTYPE_BOOL, .rank = 2, .dim = { -1, 1 } },
 		{ .name = "bbox", .dtype = DTYPE_I64, .rank = 3, .dim = { -1, -1, 4 } },
 	};
-	const struct input_hints h = { .vocab_size = 7, .pad_token_id = 3, .image_size = { 30, 40 }, .symbols = { { "frames", 6 } } };
+	const struct input_hints h = {
+		.vocab_size = 7, .pad_token_id = 3, .image_size = { 30, 40 }, .symbols = { { "frames", 6 } }
+	};
 	struct input_shape shape = { .batch = 2, .sequence = 5, .past = 9 };
 	struct arena a = { 0 };
 	struct tensor in[10];
@@ -140,7 +161,12 @@ static void other_kinds(void **state)
 
 static void tokens_that_mean_something(void **state)
 {
-	const struct input_hints h = { .vocab_size = 5, .pad_token_id = 3, .image_token_id = 4, .image_tokens = 6, .ends_with_eos = true, .eos_token_id = 2 };
+	const struct input_hints h = { .vocab_size = 5,
+		.pad_token_id = 3,
+		.image_token_id = 4,
+		.image_tokens = 6,
+		.ends_with_eos = true,
+		.eos_token_id = 2 };
 	struct input_shape shape;
 	struct arena a = { 0 };
 	struct error err = { 0 };
@@ -186,7 +212,12 @@ static void files(void **state)
 	int64_t mask[6] = { 1, 1, 1, 1, 0, 0 };
 	struct tensor stored[2] = {
 		{ .name = "in.input_ids", .dtype = DTYPE_I32, .rank = 2, .dim = { 2, 3 }, .data = ids, .nbytes = sizeof ids },
-		{ .name = "in.attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = mask, .nbytes = sizeof mask },
+		{ .name = "in.attention_mask",
+			.dtype = DTYPE_I64,
+			.rank = 2,
+			.dim = { 2, 3 },
+			.data = mask,
+			.nbytes = sizeof mask },
 	};
 	struct arena a = { 0 };
 	struct error err = { 0 };
@@ -196,14 +227,16 @@ static void files(void **state)
 	close(mkstemp(path));
 	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
 	assert_int_equal(inputs_file(&a, text_types, 4, path, in, NULL, &err), STATUS_OK);
-	assert_int_equal(((int64_t *)in[0].data)[1], 4);         // int32 in the file, int64 in the graph
+	assert_int_equal(((int64_t *)in[0].data)[1], 4); // int32 in the file, int64 in the graph
 	assert_int_equal(((int64_t *)in[1].data)[5], 0);
-	assert_int_equal(((int64_t *)in[2].data)[5], 0);         // not in the file: neutral
+	assert_int_equal(((int64_t *)in[2].data)[5], 0); // not in the file: neutral
 	assert_int_equal(((int32_t *)in[3].data)[5], 2);
 	assert_true(in[3].dim[0] == 2 && in[3].dim[1] == 3);
 	assert_int_equal(inputs_file(&a, text_types, 5, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "in.inputs_embeds"));
-	const struct tensor_type past = { .name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 } };
+	const struct tensor_type past = {
+		.name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 }
+	};
 	assert_int_equal(inputs_file(&a, &past, 1, path, in, NULL, &err), STATUS_OK);
 	assert_true(in[0].dim[0] == 2 && in[0].dim[2] == 0 && in[0].nbytes == 0);
 	const struct tensor_type narrow = { "input_ids", DTYPE_I64, 2, { -1, 4 } };
@@ -216,9 +249,11 @@ static void files(void **state)
 // Of a graph that assay did not draw: ids of the whole table, and what was fed in words where none was found.
 static void tables_of_a_users_graph(void **state)
 {
-	const struct tensor_type types[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "tokens", DTYPE_I32, 2, { -1, -1 } }, { "position_ids", DTYPE_I64, 2, { -1, -1 } },
-		{ "lost_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } } };
-	const struct input_table tables[] = { { "input_ids", 5 }, { "tokens", 3 }, { "position_ids", 64 }, { "lost_ids", 0 }, { "attention_mask", 0 } };
+	const struct tensor_type types[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "tokens", DTYPE_I32, 2, { -1, -1 } },
+		{ "position_ids", DTYPE_I64, 2, { -1, -1 } }, { "lost_ids", DTYPE_I64, 2, { -1, -1 } },
+		{ "attention_mask", DTYPE_I64, 2, { -1, -1 } } };
+	const struct input_table tables[] = { { "input_ids", 5 }, { "tokens", 3 }, { "position_ids", 64 }, { "lost_ids", 0 },
+		{ "attention_mask", 0 } };
 	const struct input_hints known = { .pad_token_id = -1, .tables = tables, .table_count = 5 };
 	struct input_shape shape = { 2, 40 };
 	struct arena a = { 0 };
@@ -234,7 +269,8 @@ static void tables_of_a_users_graph(void **state)
 		seen[0][id] = seen[1][token] = true;
 	}
 	assert_true(seen[0][0] && seen[0][1] && seen[0][2] && seen[0][3] && seen[0][4] && seen[1][0] && seen[1][1] && seen[1][2]);
-	assert_string_equal(inputs_note(&a, types, 5, &known), "input_ids: below 5, the rows of the table that it indexes; tokens: below 3, the rows of the table that it "
+	assert_string_equal(inputs_note(&a, types, 5, &known),
+		"input_ids: below 5, the rows of the table that it indexes; tokens: below 3, the rows of the table that it "
 		"indexes; lost_ids: 0 and 1, vocabulary not found");
 	assert_null(inputs_note(&a, types, 5, &hints));
 	assert_int_equal(inputs_positions(&known), 64);
@@ -245,8 +281,10 @@ static void tables_of_a_users_graph(void **state)
 // A batch is a dimension with that name, or one that was asked for and that all inputs took; no other first dimension.
 static void a_batch_is_named_or_asked_for(void **state)
 {
-	const struct tensor_type lstm[] = { { "x", DTYPE_F32, 3, { -1, 4, 8 }, { "seq" } }, { "state", DTYPE_F32, 3, { 2, 1, 128 }, { 0 } } };
-	const struct tensor_type named[] = { { "state", DTYPE_F32, 3, { 2, -1, 128 }, { NULL, "batch_size" } }, { "x", DTYPE_F32, 2, { -1, 8 }, { "N" } } };
+	const struct tensor_type lstm[] = { { "x", DTYPE_F32, 3, { -1, 4, 8 }, { "seq" } },
+		{ "state", DTYPE_F32, 3, { 2, 1, 128 }, { 0 } } };
+	const struct tensor_type named[] = { { "state", DTYPE_F32, 3, { 2, -1, 128 }, { NULL, "batch_size" } },
+		{ "x", DTYPE_F32, 2, { -1, 8 }, { "N" } } };
 	const struct tensor_type open[] = { { "x", DTYPE_F32, 2, { -1, 8 }, { 0 } }, { "y", DTYPE_F32, 2, { -1, 3 }, { 0 } } };
 	struct input_shape shape = { .batch = 4, .sequence = 7 };
 	struct arena a = { 0 };
@@ -255,9 +293,9 @@ static void a_batch_is_named_or_asked_for(void **state)
 	(void)state;
 	assert_int_equal(inputs_synthetic(&a, lstm, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
 	assert_int_equal(inputs_batch(lstm, in, 2, 1), -1);
-	assert_int_equal(inputs_batch(lstm, in, 2, 4), -1);      // asked for, and the state did not take it
+	assert_int_equal(inputs_batch(lstm, in, 2, 4), -1); // asked for, and the state did not take it
 	assert_int_equal(inputs_synthetic(&a, named, 2, NULL, &shape, 1, in, NULL), STATUS_OK);
-	assert_int_equal(inputs_batch(named, in, 2, 1), 4);      // as asked: the name counts, not the place
+	assert_int_equal(inputs_batch(named, in, 2, 1), 4); // as asked: the name counts, not the place
 	const struct tensor_type recurrent = { "x", DTYPE_F32, 3, { -1, -1, 8 }, { NULL, "batch" } };
 	assert_int_equal(inputs_synthetic(&a, &recurrent, 1, NULL, &shape, 1, in, NULL), STATUS_OK);
 	assert_true(in[0].dim[0] == 7 && in[0].dim[1] == 4 && inputs_batch(&recurrent, in, 1, 4) == 4);
@@ -269,10 +307,13 @@ static void a_batch_is_named_or_asked_for(void **state)
 	arena_done(&a);
 }
 
-// What exporters write where nobody named a dimension says nothing; a name that says something else is no batch, whatever was asked for.
+// What exporters write where nobody named a dimension says nothing; a name that says something else is no batch, whatever was
+// asked for.
 static void names_of_first_dimensions(void **state)
 {
-	static const struct { const char *symbol; int64_t size, batch;
+	static const struct {
+		const char *symbol;
+		int64_t size, batch;
 	} names[] = {
 		{ NULL, 8, 8 },
 		{ "unk__7", 8, 8 },
@@ -320,7 +361,7 @@ static void what_fixed_shapes_cannot_take(void **state)
 	assert_int_equal(inputs_check_asked(fixed, 2, 1, 0, &err), STATUS_OK);
 	assert_int_equal(inputs_check_asked(fixed, 2, 4, 16, &err), STATUS_OK);
 	assert_int_equal(inputs_check_asked(open, 2, 2, 5, &err), STATUS_OK);
-	assert_int_equal(inputs_check_asked(&fixed[1], 1, 4, 5, &err), STATUS_OK);       // no tokens: a length says nothing to it
+	assert_int_equal(inputs_check_asked(&fixed[1], 1, 4, 5, &err), STATUS_OK); // no tokens: a length says nothing to it
 	assert_int_equal(inputs_check_asked(fixed, 2, 8, 16, &err), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "fixed batch of 4 (input_ids is [4,16])"));
 	assert_int_equal(inputs_check_asked(fixed, 2, 4, 32, &err), STATUS_UNSUPPORTED);
@@ -330,8 +371,18 @@ static void what_fixed_shapes_cannot_take(void **state)
 static void a_state_is_no_batch(void **state)
 {
 	const struct tensor stored[] = {
-		{ .name = "in.input_ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 3, 2 }, .data = (uint8_t[48]){ 0 }, .nbytes = 48 },
-		{ .name = "in.state", .dtype = DTYPE_F32, .rank = 3, .dim = { 2, 1, 2 }, .data = (uint8_t[16]){ 0 }, .nbytes = 16 },
+		{ .name = "in.input_ids",
+			.dtype = DTYPE_I64,
+			.rank = 2,
+			.dim = { 3, 2 },
+			.data = (uint8_t[48]){ 0 },
+			.nbytes = 48 },
+		{ .name = "in.state",
+			.dtype = DTYPE_F32,
+			.rank = 3,
+			.dim = { 2, 1, 2 },
+			.data = (uint8_t[16]){ 0 },
+			.nbytes = 16 },
 	};
 	struct input_shape shape = { .batch = 1 };
 	struct error err = { 0 };
@@ -359,13 +410,15 @@ static size_t length_of(const struct tensor *mask, size_t row)
 	return length;
 }
 
-static void drawn_padded(struct arena *a, const struct input_hints *h, struct input_shape shape, uint64_t seed, struct tensor in[5])
+static void drawn_padded(
+	struct arena *a, const struct input_hints *h, struct input_shape shape, uint64_t seed, struct tensor in[5])
 {
 	assert_int_equal(inputs_synthetic(a, text_types, 5, h, &shape, seed, in, NULL), STATUS_OK);
 	inputs_pad(in, 5, h, seed);
 }
 
-// The last row, also the only one, has a quarter of padding; the first of several is whole; what is no mask or token stays as it was.
+// The last row, also the only one, has a quarter of padding; the first of several is whole; what is no mask or token stays as it
+// was.
 static void padding_at_the_ends_of_rows(void **state)
 {
 	struct arena a = { 0 };
@@ -376,19 +429,22 @@ static void padding_at_the_ends_of_rows(void **state)
 	for (uint64_t seed = 0; seed < 8; seed++) {
 		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, in);
 		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, again);
-		assert_int_equal(inputs_synthetic(&a, text_types, 5, &hints, &(struct input_shape){ 3, 64 }, seed, full, NULL), STATUS_OK);
+		assert_int_equal(
+			inputs_synthetic(&a, text_types, 5, &hints, &(struct input_shape){ 3, 64 }, seed, full, NULL), STATUS_OK);
 		size_t length[] = { length_of(&in[1], 0), length_of(&in[1], 1), length_of(&in[1], 2) };
 		assert_true(length[0] == 64 && length[1] < 64 && length[2] < length[1] && length[2] >= 46 && length[2] <= 48);
 		unlike |= length[2] != 48;
 		for (size_t i = 0; i < 3 * 64; i++)
-			assert_int_equal(((int64_t *)in[0].data)[i], i % 64 < length[i / 64] ? ((int64_t *)full[0].data)[i] : hints.pad_token_id);
+			assert_int_equal(((int64_t *)in[0].data)[i],
+				i % 64 < length[i / 64] ? ((int64_t *)full[0].data)[i] : hints.pad_token_id);
 		for (int i = 0; i < 5; i++)
 			assert_memory_equal(in[i].data, again[i].data, in[i].nbytes);
 		for (int i = 2; i < 5; i++)
 			assert_memory_equal(in[i].data, full[i].data, in[i].nbytes);
-		assert_true(inputs_padding(full, 5) == 0 && inputs_padding(in, 5) * 192 == (double)(192 - length[0] - length[1] - length[2]));
+		assert_true(inputs_padding(full, 5) == 0 &&
+			inputs_padding(in, 5) * 192 == (double)(192 - length[0] - length[1] - length[2]));
 	}
-	assert_true(unlike);                             // the seed decides too
+	assert_true(unlike); // the seed decides too
 	drawn_padded(&a, &hints, (struct input_shape){ 1, 8 }, 0, in);
 	assert_true(length_of(&in[1], 0) >= 4 && length_of(&in[1], 0) <= 6);
 	drawn_padded(&a, &hints, (struct input_shape){ 1, 7 }, 0, in);
@@ -398,8 +454,15 @@ static void padding_at_the_ends_of_rows(void **state)
 
 static void padding_keeps_what_means_something(void **state)
 {
-	const struct input_hints h = { .vocab_size = 5, .pad_token_id = 3, .image_token_id = 4, .image_tokens = 6, .ends_with_eos = true, .eos_token_id = 2 };
-	const struct input_hints no_pad = { .vocab_size = 7, .pad_token_id = 7, .ends_with_eos = true, .eos_token_id = 2 };      // outside the table
+	const struct input_hints h = { .vocab_size = 5,
+		.pad_token_id = 3,
+		.image_token_id = 4,
+		.image_tokens = 6,
+		.ends_with_eos = true,
+		.eos_token_id = 2 };
+	const struct input_hints no_pad = {
+		.vocab_size = 7, .pad_token_id = 7, .ends_with_eos = true, .eos_token_id = 2
+	}; // outside the table
 	struct arena a = { 0 };
 	struct tensor in[5];
 
@@ -414,7 +477,7 @@ static void padding_keeps_what_means_something(void **state)
 			assert_int_equal(ids[i] == 4, i >= 1 && i <= 6);
 		assert_true(ids[length - 1] == 2 && !has(ids, length - 1, 2) && !has(ids + length, 15 - length, 2));
 	}
-	drawn_padded(&a, &h, (struct input_shape){ 1, 14 }, 1, in);              // 7 tokens beside those of the image
+	drawn_padded(&a, &h, (struct input_shape){ 1, 14 }, 1, in); // 7 tokens beside those of the image
 	assert_int_equal(length_of(&in[1], 0), 14);
 	drawn_padded(&a, &no_pad, (struct input_shape){ 1, 16 }, 1, in);
 	for (size_t i = 0; i < 16; i++) {
@@ -428,7 +491,8 @@ static void padding_keeps_what_means_something(void **state)
 // Sound's mask, images' masks and a cache's are about other places than tokens.
 static void other_masks_stay_full(void **state)
 {
-	const struct tensor_type types[] = { { "input_values", DTYPE_F32, 2, { -1, 64 } }, { "attention_mask", DTYPE_I64, 2, { -1, 64 } }, { "pixel_mask", DTYPE_I64, 3, { -1, 8, 8 } },
+	const struct tensor_type types[] = { { "input_values", DTYPE_F32, 2, { -1, 64 } },
+		{ "attention_mask", DTYPE_I64, 2, { -1, 64 } }, { "pixel_mask", DTYPE_I64, 3, { -1, 8, 8 } },
 		{ "input_ids", DTYPE_I64, 2, { -1, -1 } } };
 	const struct input_shape shape = { 2, 32 };
 	struct arena a = { 0 };
@@ -436,7 +500,7 @@ static void other_masks_stay_full(void **state)
 
 	(void)state;
 	assert_int_equal(inputs_synthetic(&a, types, 4, &hints, &shape, 1, in, NULL), STATUS_OK);
-	for (size_t count = 3; count <= 4; count++) {            // without tokens, and with fewer than the mask has places
+	for (size_t count = 3; count <= 4; count++) { // without tokens, and with fewer than the mask has places
 		inputs_pad(in, count, &hints, 1);
 		assert_true(length_of(&in[1], 0) == 64 && length_of(&in[1], 1) == 64 && isnan(inputs_padding(in, count)));
 	}
@@ -450,7 +514,8 @@ static void states_of_an_encoder(void **state)
 {
 	enum { IDS, MASK, DECODER, ENCODER, STATES, COUNT };
 	const struct tensor_type open[COUNT] = {
-		[IDS] = { "input_ids", DTYPE_I64, 2, { -1, -1 } }, [MASK] = { "encoder_attention_mask", DTYPE_I64, 2, { -1, -1 } },
+		[IDS] = { "input_ids", DTYPE_I64, 2, { -1, -1 } },
+		[MASK] = { "encoder_attention_mask", DTYPE_I64, 2, { -1, -1 } },
 		[DECODER] = { "past_key_values.0.decoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
 		[ENCODER] = { "past_key_values.0.encoder.key", DTYPE_F32, 4, { -1, 2, -1, 4 } },
 		[STATES] = { "encoder_hidden_states", DTYPE_F32, 3, { -1, -1, 8 } },
@@ -471,8 +536,11 @@ static void states_of_an_encoder(void **state)
 	for (int i = 0; i < COUNT; i++)
 		memcpy(named[i].symbol, symbols[i], sizeof symbols[i]);
 	memcpy(fixed, named, sizeof fixed);
-	fixed[STATES].dim[1] = 15;                               // sound, of one length
-	const struct { const struct tensor_type *types; int64_t states; } cases[] = { { open, 7 }, { named, 7 }, { fixed, 15 } };
+	fixed[STATES].dim[1] = 15; // sound, of one length
+	const struct {
+		const struct tensor_type *types;
+		int64_t states;
+	} cases[] = { { open, 7 }, { named, 7 }, { fixed, 15 } };
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(inputs_synthetic(&a, cases[i].types, COUNT, &hints, &shape, 1, in, &err), STATUS_OK);
 		assert_true(in[IDS].dim[1] == 7 && in[DECODER].dim[2] == 0 && in[DECODER].dim[0] == 2);

@@ -97,7 +97,7 @@ static void what_is_heavy_is_no_tree(void **state)
 	json_set_alloc_funcs(malloc, free);
 	assert_null(v);
 	assert_true(text_starts(e.text, "x.json: ") && strstr(e.text, "MiB of memory"));
-	assert_true(json_weight(t.data, t.length, 1000) <= 1400);              // it stops
+	assert_true(json_weight(t.data, t.length, 1000) <= 1400); // it stops
 	text_done(&t);
 	assert_null(json_parse(NULL));
 	v = json_parse("[1]");
@@ -128,7 +128,8 @@ static bool walked(struct text *out, const char *text, size_t n)
 static void walks(void **state)
 {
 	(void)state;
-	static const struct { const char *text, *says;
+	static const struct {
+		const char *text, *says;
 	} good[] = {
 		{ "{}", "" },
 		{ " { } ", "" },
@@ -185,7 +186,8 @@ static void strings(void **state)
 	assert_string_equal(p[2].text, "\xC3\xA9");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		e = (struct error){ 0 };
-		if (json_strings("x", bad[i], strlen(bad[i]), "m", &a, &p, &n, &e) != STATUS_BAD_INPUT || !text_starts(e.text, "x: "))
+		if (json_strings("x", bad[i], strlen(bad[i]), "m", &a, &p, &n, &e) != STATUS_BAD_INPUT ||
+			!text_starts(e.text, "x: "))
 			fail_msg("%s: %s", bad[i], e.text);
 	}
 	arena_done(&a);

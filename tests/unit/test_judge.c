@@ -48,12 +48,14 @@ static void equal_is_right(void **state)
 
 static void perplexity_is_that_of_the_next_token(void **state)
 {
-	// Two rows of three places over two words; ln of the odds that a place gives to word 1. What the last place says is about nothing.
+	// Two rows of three places over two words; ln of the odds that a place gives to word 1. What the last place says is about
+	// nothing.
 	const float ln3 = 1.0986123f;
 	float logits[12] = { 0, ln3, 0, 0, 5, 5, 0, ln3, 0, -ln3, 7, 0 };
 	int64_t ids[6] = { 0, 1, 0, 1, 1, 0 }, mask[6] = { 1, 1, 1, 1, 1, 0 };
 	struct tensor x = floats(logits, 3, (int64_t[]){ 2, 3, 2 });
-	struct tensor i = { .name = "ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = ids, .nbytes = sizeof ids }, m = i;
+	struct tensor i = { .name = "ids", .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = ids, .nbytes = sizeof ids },
+		      m = i;
 
 	(void)state;
 	m.data = mask;
@@ -61,7 +63,8 @@ static void perplexity_is_that_of_the_next_token(void **state)
 	assert_true(fabs(judge_perplexity(&x, &i, NULL) - pow(0.75 * 0.5 * 0.75 * 0.75, -0.25)) < 1e-6);
 	assert_true(fabs(judge_perplexity(&x, &i, &m) - pow(0.75 * 0.5 * 0.75, -1 / 3.0)) < 1e-6);
 	ids[4] = 2;
-	assert_true(isnan(judge_perplexity(&x, &i, NULL)) && isnan(judge_perplexity(NULL, &i, NULL)) && isnan(judge_perplexity(&x, NULL, NULL)));
+	assert_true(isnan(judge_perplexity(&x, &i, NULL)) && isnan(judge_perplexity(NULL, &i, NULL)) &&
+		isnan(judge_perplexity(&x, NULL, NULL)));
 	i.dim[1] = 2;
 	assert_true(isnan(judge_perplexity(&x, &i, NULL)));
 }
@@ -73,7 +76,7 @@ static void the_bound_grows_with_the_reference(void **state)
 	struct check c = judge(&a, x, r, 1, (int64_t[]){ 4 });
 
 	(void)state;
-	assert_true(c.right);                            // 0.003 of 0.004, NMSE 6e-9
+	assert_true(c.right); // 0.003 of 0.004, NMSE 6e-9
 	c = judge(&a, far, r, 1, (int64_t[]){ 4 });
 	assert_false(c.right);
 	assert_int_equal(c.worst, 3);
@@ -90,7 +93,7 @@ static void small_errors_everywhere_are_wrong(void **state)
 	(void)state;
 	for (int i = 0; i < 64; i++) {
 		r[i] = 0.1f;
-		x[i] = 0.10009f;                         // under the bound of 1e-4 each, NMSE 8e-7
+		x[i] = 0.10009f; // under the bound of 1e-4 each, NMSE 8e-7
 	}
 	c = judge(&a, x, r, 1, (int64_t[]){ 64 });
 	assert_false(c.right);
@@ -184,10 +187,13 @@ static void masked_places_are_left_out_and_counted(void **state)
 static void padding_is_left_out_and_counted(void **state)
 {
 	// [1, 3, 2]: the second token is padding, and holds what it likes, for both.
-	float r[6] = { 1, 2, 50, 60, 3, 4 }, x[6] = { 1, 2, INFINITY, -60, 3, 4 }, wrong[6] = { 1, 2, 50, 60, 3, 4.1f }, nan[6] = { 1, 2, NAN, 60, 3, 4 };
+	float r[6] = { 1, 2, 50, 60, 3, 4 }, x[6] = { 1, 2, INFINITY, -60, 3, 4 }, wrong[6] = { 1, 2, 50, 60, 3, 4.1f },
+	      nan[6] = { 1, 2, NAN, 60, 3, 4 };
 	int64_t keep[3] = { 1, 0, 1 };
 	struct tensor output = floats(x, 3, (int64_t[]){ 1, 3, 2 }), reference = floats(r, 3, (int64_t[]){ 1, 3, 2 });
-	struct tensor mask = { .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep };
+	struct tensor mask = {
+		.name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep
+	};
 	struct arena a = { 0 };
 	struct check c;
 
@@ -199,10 +205,10 @@ static void padding_is_left_out_and_counted(void **state)
 	output.data = wrong;
 	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
-	output.data = nan;                               // no model means it, wherever it stands
+	output.data = nan; // no model means it, wherever it stands
 	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
-	mask.dim[1] = 2;                                 // not of this output: every place counts
+	mask.dim[1] = 2; // not of this output: every place counts
 	output.data = x;
 	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
@@ -220,7 +226,7 @@ static void outputs_near_zero_may_round(void **state)
 	for (int i = 0; i < 64; i++) {
 		r[i] = 7e-6f * (float)(i % 3);
 		x[i] = r[i] + 1.4e-7f;
-		wrong[i] = r[i] + 1e-6f;                 // far below the bound of the largest error, and above what rounding does
+		wrong[i] = r[i] + 1e-6f; // far below the bound of the largest error, and above what rounding does
 	}
 	c = judge(&a, x, r, 1, (int64_t[]){ 64 });
 	assert_true(c.nmse > 1e-4);
@@ -248,14 +254,14 @@ static void huge_values_hide_no_others(void **state)
 	r[7] = x[7] = 5e4f;
 	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
 	assert_true(c.right && !c.not_judged);
-	x[9] = -r[9];                                    // of 2, and 5 are allowed by the largest value
+	x[9] = -r[9]; // of 2, and 5 are allowed by the largest value
 	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
 	assert_false(c.right);
 	assert_string_equal(c.decided_by, "NMSE of small values");
 	assert_non_null(strstr(c.cause, "63 of 64 values are below 0.000976562 of the largest, 5e+04"));
 	for (int i = 0; i < COUNT; i++)
 		x[i] = -r[i];
-	r[7] = x[7] = 1e8f;                              // the units in its last place are 8
+	r[7] = x[7] = 1e8f; // the units in its last place are 8
 	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
 	assert_true(c.right);
 	assert_string_equal(c.not_judged, "beside values of 1e+08, 63 of its 64 values are below float32's rounding");
@@ -271,7 +277,7 @@ static void the_nearest_bound_is_told(void **state)
 	(void)state;
 	assert_true(c.right);
 	assert_string_equal(c.decided_by, "max abs");
-	assert_true(fabs(c.of_bound - 0.5) < 0.01);      // 2e-4 of 4e-4
+	assert_true(fabs(c.of_bound - 0.5) < 0.01); // 2e-4 of 4e-4
 	arena_done(&a);
 }
 
@@ -322,7 +328,8 @@ static void empty_tensors_are_equal(void **state)
 static void integers_must_be_equal(void **state)
 {
 	int64_t x[3] = { 1, 2, 30 }, r[3] = { 1, 2, 3 };
-	struct tensor output = { .name = "ids", .dtype = DTYPE_I64, .rank = 1, .dim = { 3 }, .data = x, .nbytes = sizeof x }, reference = output;
+	struct tensor output = { .name = "ids", .dtype = DTYPE_I64, .rank = 1, .dim = { 3 }, .data = x, .nbytes = sizeof x },
+		      reference = output;
 	struct arena a = { 0 };
 	struct check c;
 
@@ -351,12 +358,13 @@ static void large_integers_are_compared_as_integers(void **state)
 	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
 	assert_false(c.right);
 	assert_true(c.max_abs_error >= 100 && c.max_abs_error <= 100);
-	assert_non_null(strstr(c.cause, "1 of 2 integers differ, most at [1] (1152921504606847076, reference 1152921504606846976)"));
+	assert_non_null(
+		strstr(c.cause, "1 of 2 integers differ, most at [1] (1152921504606847076, reference 1152921504606846976)"));
 	output.dtype = reference.dtype = DTYPE_U64;
 	output.data = reference.data = u;
 	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
 	assert_true(c.right);
-	output.dtype = DTYPE_I64;                        // -1 and -2 are not those
+	output.dtype = DTYPE_I64; // -1 and -2 are not those
 	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
 	assert_false(c.right);
 	assert_non_null(strstr(c.cause, "2 of 2 integers differ"));
@@ -381,7 +389,7 @@ static void precisions_have_their_bounds(void **state)
 	(void)state;
 	assert_true(bound_for(DTYPE_F32).max_abs < bound_for(DTYPE_F16).max_abs);
 	assert_true(bound_for(DTYPE_F16).max_abs < bound_for(DTYPE_BF16).max_abs);
-	assert_true(bound_for(DTYPE_I8).max_abs <= bound_for(DTYPE_F32).max_abs);      // nothing observed, nothing granted
+	assert_true(bound_for(DTYPE_I8).max_abs <= bound_for(DTYPE_F32).max_abs); // nothing observed, nothing granted
 }
 
 static void reduced_precisions_have_wider_ones(void **state)
@@ -392,8 +400,9 @@ static void reduced_precisions_have_wider_ones(void **state)
 	for (int p = 0; p < PRECISION_COUNT; p++) {
 		struct bound b = bound_of((enum precision)p, DTYPE_F32, ACTIVATIONS_AS_BUILT);
 
-		assert_true(b.max_abs >= f32.max_abs && b.nmse >= f32.nmse && b.derived >= f32.derived && b.rounding >= f32.rounding);
-		assert_true(b.nmse <= 0.05);                         // outputs that have nothing to do with the reference have 1 or more
+		assert_true(
+			b.max_abs >= f32.max_abs && b.nmse >= f32.nmse && b.derived >= f32.derived && b.rounding >= f32.rounding);
+		assert_true(b.nmse <= 0.05); // outputs that have nothing to do with the reference have 1 or more
 		assert_int_equal(b.agreement < 1, precision_is_reduced((enum precision)p));
 		assert_int_equal(b.nmse > f32.nmse, precision_is_reduced((enum precision)p));
 	}
@@ -410,7 +419,8 @@ static void reduced_precisions_have_wider_ones(void **state)
 static void choices_of_inexact_numbers_are_counted(void **state)
 {
 	int64_t r[4] = { 1, 2, 3, 4 }, x[4] = { 1, 2, 9, 4 }, other[4] = { 5, 2, 9, 4 };
-	struct tensor output = { .name = "tokens", .dtype = DTYPE_I64, .rank = 1, .dim = { 4 }, .data = x, .nbytes = sizeof x }, reference = output;
+	struct tensor output = { .name = "tokens", .dtype = DTYPE_I64, .rank = 1, .dim = { 4 }, .data = x, .nbytes = sizeof x },
+		      reference = output;
 	struct bound eight = bound_of(PRECISION_INT8_DYNAMIC, DTYPE_F32, ACTIVATIONS_AS_BUILT);
 	struct arena a = { 0 };
 	struct check c;
@@ -421,7 +431,7 @@ static void choices_of_inexact_numbers_are_counted(void **state)
 	assert_true(c.right);
 	assert_null(c.cause);
 	assert_true(fabs(c.top1_agreement - 0.75) < 1e-12);
-	output.data = other;                             // half of them: no rounding does that
+	output.data = other; // half of them: no rounding does that
 	judge_tensor(&output, &reference, NULL, eight, BY_ENGINE, &a, &c);
 	assert_false(c.right);
 	assert_non_null(strstr(c.cause, "2 of 4 integers differ"));
@@ -437,7 +447,9 @@ static void embeddings_are_derived(void **state)
 	float hidden[6] = { 1, 3, 3, 5, 100, 100 }, plain[2] = { 2, 4 }, unit[2], one[1] = { 1 };
 	int64_t keep[3] = { 1, 1, 0 };
 	struct tensor outputs = floats(hidden, 3, (int64_t[]){ 1, 3, 2 }), like = floats(plain, 2, (int64_t[]){ 1, 2 }), made;
-	struct tensor mask = { .name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep };
+	struct tensor mask = {
+		.name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep
+	};
 	struct arena a = { 0 };
 
 	(void)state;
@@ -447,7 +459,7 @@ static void embeddings_are_derived(void **state)
 	assert_true(fabs(tensor_get(&made, 0) - 2) < 1e-6 && fabs(tensor_get(&made, 1) - 4) < 1e-6);
 	unit[0] = (float)(2 / sqrt(20));
 	unit[1] = (float)(4 / sqrt(20));
-	like.data = unit;                                // golden rows of length 1: ours are scaled too
+	like.data = unit; // golden rows of length 1: ours are scaled too
 	assert_true(derive_output(&made, &a, &like, &outputs, 1, &mask));
 	assert_true(fabs(tensor_get(&made, 0) - 2 / sqrt(20)) < 1e-6);
 	like = floats(one, 2, (int64_t[]){ 1, 1 });

@@ -81,7 +81,8 @@ static void test_v2(void **state)
 	put("/sys/fs/cgroup/user.slice/memory.max", "2147483648\n");
 	assert_int_equal(host_cpus(scratch), 1);
 	assert_int_equal(host_memory_limit(scratch), 2147483648);
-	// What others in the group hold is not ours; file pages that can be taken back are. A tighter rest may lie below a wider limit.
+	// What others in the group hold is not ours; file pages that can be taken back are. A tighter rest may lie below a wider
+	// limit.
 	assert_int_equal(host_memory_left(scratch), 2147483648);
 	put("/sys/fs/cgroup/user.slice/memory.current", "2000000000\n");
 	put("/sys/fs/cgroup/user.slice/memory.stat", "anon 5\ninactive_file 500000000\nactive_file 9\n");
@@ -165,8 +166,9 @@ static void test_arm(void **state)
 	struct machine m;
 
 	(void)state;
-	put("/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd asimddp sve\nCPU implementer\t: 0x41\nCPU "
-			     "part\t: 0xd40\n\nprocessor\t: 1\n");
+	put("/proc/cpuinfo",
+		"processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp asimd asimddp sve\nCPU implementer\t: 0x41\nCPU "
+		"part\t: 0xd40\n\nprocessor\t: 1\n");
 	machine_detect_at(&m, &a, scratch);
 	assert_string_equal(m.cpu_vendor, "0x41");
 	assert_string_equal(m.cpu_model, "Neoverse V1");

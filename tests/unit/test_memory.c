@@ -14,7 +14,7 @@
 #include "cell/predict.h"
 #include "onnx/op.h"
 
-enum { ROW = 1000, KIB4 = 4 * ROW };     // one float32 row
+enum { ROW = 1000, KIB4 = 4 * ROW }; // one float32 row
 
 static value row_input(struct graph *g, const char *name, int64_t rows)
 {
@@ -68,7 +68,7 @@ static void outputs_live_to_the_end(void **state)
 	(void)state;
 	graph_output(g, "first", a);
 	graph_output(g, "last", d);
-	assert_int_equal(finish(g).peak_nbytes, 3 * KIB4);       // a and b and c; then a and c and d
+	assert_int_equal(finish(g).peak_nbytes, 3 * KIB4); // a and b and c; then a and c and d
 }
 
 // A Reshape is its input's memory, unless it is what the caller gets.
@@ -127,8 +127,8 @@ static void weights_by_use(void **state)
 	assert_int_equal(m.folded_from_nbytes, 500000);
 	assert_int_equal(m.in_place_nbytes, 2000);
 	assert_int_equal(m.stored_nbytes, 4000000 + 1000000 + 500000 + 2000);
-	assert_true(m.gathered_nbytes > 3000000 && m.gathered_nbytes <= 4000000);       // 3 rows with 2 MiB around each
-	assert_int_equal(m.peak_nbytes, 2 * 3 * 500 * 4);        // the cast is no work of a run
+	assert_true(m.gathered_nbytes > 3000000 && m.gathered_nbytes <= 4000000); // 3 rows with 2 MiB around each
+	assert_int_equal(m.peak_nbytes, 2 * 3 * 500 * 4);                         // the cast is no work of a run
 }
 
 // A scale behind a convolution makes another weight; one behind something else, or one that is computed, does not.
@@ -158,8 +158,14 @@ static void predict(struct prediction *out, const struct graph_memory *m, const 
 
 static void engines_differ(void **state)
 {
-	const struct graph_memory m = { .stored_nbytes = 1u << 30, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .peak_nbytes = 1 << 20 };
-	const struct graph_memory half = { .stored_nbytes = 1u << 29, .multiplied_nbytes = 1u << 30, .largest_multiplied_nbytes = 1 << 28, .folded_nbytes = 1u << 30,
+	const struct graph_memory m = { .stored_nbytes = 1u << 30,
+		.multiplied_nbytes = 1u << 30,
+		.largest_multiplied_nbytes = 1 << 28,
+		.peak_nbytes = 1 << 20 };
+	const struct graph_memory half = { .stored_nbytes = 1u << 29,
+		.multiplied_nbytes = 1u << 30,
+		.largest_multiplied_nbytes = 1 << 28,
+		.folded_nbytes = 1u << 30,
 		.folded_from_nbytes = 1u << 29 };
 	struct prediction p, q;
 
@@ -175,7 +181,7 @@ static void engines_differ(void **state)
 	predict(&q, &m, "cpu:prepacking=off,prepacking=on");
 	assert_int_equal(q.resident_bytes, p.resident_bytes);
 	predict(&p, &half, "cpu");
-	assert_true(p.anonymous_bytes > (1u << 30) + (1u << 28));        // the largest twice, for a moment
+	assert_true(p.anonymous_bytes > (1u << 30) + (1u << 28)); // the largest twice, for a moment
 	predict(&p, &half, "openvino");
 	predict(&q, &half, "openvino:precision=bf16");
 	assert_true(p.anonymous_bytes > 2ull << 30 && p.anonymous_bytes - q.anonymous_bytes == 1u << 29);
@@ -238,9 +244,16 @@ static void a_published_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_chain_needs_two), cmocka_unit_test(a_branch_keeps_its_fork), cmocka_unit_test(outputs_live_to_the_end),
-		cmocka_unit_test(views_cost_nothing), cmocka_unit_test(symbols_are_numbers), cmocka_unit_test(weights_by_use),
-		cmocka_unit_test(scales_behind_convolutions), cmocka_unit_test(engines_differ), cmocka_unit_test(what_fits), cmocka_unit_test(a_published_model),
+		cmocka_unit_test(a_chain_needs_two),
+		cmocka_unit_test(a_branch_keeps_its_fork),
+		cmocka_unit_test(outputs_live_to_the_end),
+		cmocka_unit_test(views_cost_nothing),
+		cmocka_unit_test(symbols_are_numbers),
+		cmocka_unit_test(weights_by_use),
+		cmocka_unit_test(scales_behind_convolutions),
+		cmocka_unit_test(engines_differ),
+		cmocka_unit_test(what_fits),
+		cmocka_unit_test(a_published_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,17 +24,22 @@
 
 enum { MUTATIONS = 1000, MOST_LAYERS = 16 };
 
-static const char tiny_config[] = "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 32, \"num_hidden_layers\": 2,\n"
-	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 37, \"vocab_size\": 99, \"max_position_embeddings\": 64, \"rms_norm_eps\": 1e-06,\n"
-	"\"hidden_act\": \"silu\", \"rope_theta\": 10000.0, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2.0}, \"tie_word_embeddings\": false,\n"
-	"\"attention_bias\": false, \"torch_dtype\": \"float32\", \"bos_token_id\": 1, \"eos_token_id\": [2, 3], \"pad_token_id\": null}\n";
+static const char tiny_config[] =
+	"{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 32, \"num_hidden_layers\": 2,\n"
+	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 37, \"vocab_size\": 99, "
+	"\"max_position_embeddings\": 64, \"rms_norm_eps\": 1e-06,\n"
+	"\"hidden_act\": \"silu\", \"rope_theta\": 10000.0, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2.0}, "
+	"\"tie_word_embeddings\": false,\n"
+	"\"attention_bias\": false, \"torch_dtype\": \"float32\", \"bos_token_id\": 1, \"eos_token_id\": [2, 3], "
+	"\"pad_token_id\": null}\n";
 
 static int setup(void **state)
 {
-	struct checkpoint c = {0};
-	struct synth_options o = {0};
-	struct error e = {0};
-	if (scratch_make(state) || checkpoint_open_config(&c, "tiny", tiny_config, strlen(tiny_config), &e) || synth_write(scratch, &c, &o, &e)) {
+	struct checkpoint c = { 0 };
+	struct synth_options o = { 0 };
+	struct error e = { 0 };
+	if (scratch_make(state) || checkpoint_open_config(&c, "tiny", tiny_config, strlen(tiny_config), &e) ||
+		synth_write(scratch, &c, &o, &e)) {
 		fprintf(stderr, "%s\n", e.text);
 		return -1;
 	}
@@ -42,7 +47,9 @@ static int setup(void **state)
 	return 0;
 }
 
-struct dice { uint64_t seed, thrown; };
+struct dice {
+	uint64_t seed, thrown;
+};
 
 static size_t roll(struct dice *d, size_t sides)
 {
@@ -53,7 +60,8 @@ static size_t roll(struct dice *d, size_t sides)
 // first `active` bytes are aimed at: damage to the numbers of a weight is nothing to notice. Returns the new length.
 static size_t mutate(struct dice *d, char *data, size_t n, size_t active)
 {
-	static const char *const numbers[] = {"0", "-1", "1", "9223372036854775807", "4294967296", "1e308", "null", "\"x\"", "[]", "{}"};
+	static const char *const numbers[] = { "0", "-1", "1", "9223372036854775807", "4294967296", "1e308", "null", "\"x\"",
+		"[]", "{}" };
 	for (size_t times = 1 + roll(d, 5) / 3 + roll(d, 4) / 3; times && n > 16; times--) {
 		size_t most = active < n ? active : n, at = roll(d, most), run = 1 + roll(d, 24);
 		if (run > most - at)
@@ -68,11 +76,11 @@ static size_t mutate(struct dice *d, char *data, size_t n, size_t active)
 		case 2:
 			data[at] = "{}[]\",:0123456789"[roll(d, 17)];
 			break;
-		case 3:                                         // taken out
+		case 3: // taken out
 			memmove(data + at, data + at + run, n - at - run);
 			n -= run;
 			break;
-		case 4:                                         // repeated; there is room for that
+		case 4: // repeated; there is room for that
 			memmove(data + at + run, data + at, n - at);
 			n += run;
 			break;
@@ -80,7 +88,7 @@ static size_t mutate(struct dice *d, char *data, size_t n, size_t active)
 		case 7:
 		case 8:
 		case 9:
-		case 10: {                                      // a number in place of a number
+		case 10: { // a number in place of a number
 			while (at < most && (data[at] < '0' || data[at] > '9'))
 				at++;
 			size_t digits = 0;
@@ -119,9 +127,9 @@ static void safetensors_files(void **state)
 	const char *victim = path("damaged.safetensors");
 	char *data = malloc(nbytes + 4096);
 	for (int i = 0; i < MUTATIONS; i++) {
-		struct dice d = {.seed = 0xA55A + (uint64_t)i};
-		struct arena a = {0};
-		struct error e = {0};
+		struct dice d = { .seed = 0xA55A + (uint64_t)i };
+		struct arena a = { 0 };
+		struct error e = { 0 };
 		struct shard shard;
 		struct weight *w = NULL;
 		size_t count = 0;
@@ -158,11 +166,11 @@ static void safetensors_files(void **state)
 // All the way from the folder to the graph's bytes.
 static enum status use(const char *folder, size_t *stage, struct error *err)
 {
-	struct checkpoint c = {0};
+	struct checkpoint c = { 0 };
 	struct spec *spec;
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct artifact art;
-	struct graph *g = graph_new(&(struct graph_form){0});
+	struct graph *g = graph_new(&(struct graph_form){ 0 });
 	enum status s = checkpoint_open(&c, folder, err);
 	if (!s) {
 		*stage = 1;
@@ -183,25 +191,29 @@ static enum status use(const char *folder, size_t *stage, struct error *err)
 static void configurations(void **state)
 {
 	(void)state;
-	size_t reached[4] = {0}, unnamed = 0;
+	size_t reached[4] = { 0 }, unnamed = 0;
 	char data[sizeof tiny_config + 4096];
 	const char *victim = path("config.json");
 	for (int i = 0; i < MUTATIONS; i++) {
-		struct dice d = {.seed = 0xC0F1 + (uint64_t)i};
-		struct error e = {0};
+		struct dice d = { .seed = 0xC0F1 + (uint64_t)i };
+		struct error e = { 0 };
 		size_t stage = 0;
 		memcpy(data, tiny_config, sizeof tiny_config);
 		size_t n = mutate(&d, data, sizeof tiny_config - 1, sizeof tiny_config - 1);
 		assert_int_equal(file_put(victim, data, n, NULL), STATUS_OK);
 		enum status s = use(scratch, &stage, &e);
 		reached[stage]++;
-		// A type or class that nobody knows is refused by the folder's name; whatever is wrong in the file, by the file's.
-		if (s && (e.status != s || !strstr(e.text, scratch) || (s == STATUS_BAD_INPUT && stage < 2 && !strstr(e.text, "config.json")))) {
+		// A type or class that nobody knows is refused by the folder's name; whatever is wrong in the file, by the
+		// file's.
+		if (s &&
+			(e.status != s || !strstr(e.text, scratch) ||
+				(s == STATUS_BAD_INPUT && stage < 2 && !strstr(e.text, "config.json")))) {
 			print_message("mutation %d: \"%s\" does not name its file:\n%.*s\n", i, e.text, (int)n, data);
 			unnamed++;
 		}
 	}
-	print_message("not JSON %zu, not understood %zu, not drawn %zu, drawn %zu\n", reached[0], reached[1], reached[2], reached[3]);
+	print_message(
+		"not JSON %zu, not understood %zu, not drawn %zu, drawn %zu\n", reached[0], reached[1], reached[2], reached[3]);
 	assert_int_equal(unnamed, 0);
 	for (int i = 0; i < 4; i++)
 		assert_true(reached[i] > 5);
@@ -209,6 +221,6 @@ static void configurations(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(safetensors_files), cmocka_unit_test(configurations)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(safetensors_files), cmocka_unit_test(configurations) };
 	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

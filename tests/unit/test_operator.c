@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builder refuses: types, ranks, axes and bounds that the operator specification does not have, each by a sentence with the
-// operator and the shapes; and the opset, which any operation may raise at any time.
+// What the builder refuses: types, ranks, axes and bounds that the operator specification does not have, each by a sentence with
+// the operator and the shapes; and the opset, which any operation may raise at any time.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void each_operator_has_a_row(void **state)
 {
 	(void)state;
 	for (int i = 0; i < operator_count; i++) {
-		const struct operator *o = &operators[i];
+		const struct operator* o = & operators[i];
 		struct operator_input in = { 0 };
 
 		assert_ptr_equal(operator_find(o->name, o->domain), o);
@@ -51,7 +51,7 @@ static size_t read_varint(const unsigned char *at, uint64_t *out)
 {
 	size_t i = 0;
 
-	for (*out = 0; ; i++) {
+	for (*out = 0;; i++) {
 		*out |= (uint64_t)(at[i] & 127) << 7 * i;
 		if (at[i] < 128)
 			return i + 1;
@@ -149,18 +149,21 @@ struct given {
 	X("Reshape of x f32[2,3] to [4,-1]: it does not fit", op_reshape(v->g, v->x, 2, (int64_t[]){ 4, -1 })) \
 	X("Reshape of x f32[2,3] to [7]: it does not fit", op_reshape(v->g, v->x, 1, (int64_t[]){ 7 })) \
 	X("Reshape of x f32[2,3] to [-1,-1]: it does not fit", op_reshape(v->g, v->x, 2, (int64_t[]){ -1, -1 })) \
-	X("Reshape of dynamic f32[batch,4] to [-1,-1,2]: it does not fit", op_reshape(v->g, v->dynamic, 3, (int64_t[]){ -1, -1, 2 })) \
+	X("Reshape of dynamic f32[batch,4] to [-1,-1,2]: it does not fit", \
+		op_reshape(v->g, v->dynamic, 3, (int64_t[]){ -1, -1, 2 })) \
 	X("Transpose of x f32[2,3]: an axis is named twice", op_transpose(v->g, v->x, 2, (int[]){ 1, 1 })) \
 	X("Squeeze of x f32[2,3] at axis 1, which is not of length 1", op_squeeze(v->g, v->x, 1)) \
 	X("Unsqueeze of x f32[2,3] at axis 4", op_unsqueeze(v->g, v->x, 4)) \
-	X("Concat of x f32[2,3] and row f32[4] at axis 0: ranks or types differ", op_concat(v->g, 2, (value[]){ v->x, v->row }, 0)) \
+	X("Concat of x f32[2,3] and row f32[4] at axis 0: ranks or types differ", \
+		op_concat(v->g, 2, (value[]){ v->x, v->row }, 0)) \
 	X("Concat of x f32[2,3] and w f32[5,4] at axis 0: dimension 1 differs", op_concat(v->g, 2, (value[]){ v->x, v->w }, 0)) \
 	X("Slice of x f32[2,3] at axis 1 from 1 to 4", op_slice(v->g, v->x, 1, 1, 4)) \
 	X("Slice of x f32[2,3] at axis 1 from 4 to", op_slice(v->g, v->x, 1, 4, INT64_MAX)) \
 	X("Slice of x f32[2,3] at axis 1 from -4 to", op_slice(v->g, v->x, 1, -4, INT64_MAX)) \
 	X("Slice of x f32[2,3] at axis 1 from 2 to 1", op_slice(v->g, v->x, 1, 2, 1)) \
 	X("Slice of x f32[2,3] by one i64[1] and x f32[2,3]", op_slice_to(v->g, v->x, 0, v->one, v->x)) \
-	X("Slice of x f32[2,3], layers.0/Slice f32[1], one i64[1] and constant.1 i64[1]: it takes i32 or i64", op_slice_to(v->g, v->x, 0, op_slice(v->g, v->row, 0, 0, 1), v->one)) \
+	X("Slice of x f32[2,3], layers.0/Slice f32[1], one i64[1] and constant.1 i64[1]: it takes i32 or i64", \
+		op_slice_to(v->g, v->x, 0, op_slice(v->g, v->row, 0, 0, 1), v->one)) \
 	X("Gather of x f32[2,3] and x f32[2,3]: it takes i32 or i64 as input 2", op_gather(v->g, v->x, v->x, 0)) \
 	X("Gather from x f32[2,3] by constant.", op_gather(v->g, v->x, graph_i64(v->g, 2), 0)) \
 	X("GatherND from x f32[2,3] by i i64[2,3], 0 dimensions of a batch", op_gather_nd(v->g, v->x, v->i, 0)) \
@@ -168,25 +171,34 @@ struct given {
 	X("Expand of x f32[2,3] to [2,5]: dimension 1 differs", op_expand(v->g, v->x, graph_i64s(v->g, 2, (int64_t[]){ 2, 5 }))) \
 	X("Range of one i64[1]", op_range(v->g, v->one, graph_i64(v->g, 3), graph_i64(v->g, 1))) \
 	X("Trilu of row f32[4]: it takes matrices", op_trilu(v->g, v->row, true, 0)) \
-	X("Conv of image f32[1,4,9,9] and kernel f32[6,3,3,3] in 1 groups", op_conv(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
-	X("Conv of image f32[1,4,9,9], good_kernel f32[6,4,3,3] and row f32[4]", op_conv(v->g, v->image, kernel_of(v, 4), v->row, 2, ones, none, ones, 1)) \
-	X("Conv of image f32[1,4,9,9]: a kernel [3,3] in steps [1,1], padding [-1,0,0,0]", op_conv(v->g, v->image, kernel_of(v, 4), NO_VALUE, 2, ones, less, ones, 1)) \
+	X("Conv of image f32[1,4,9,9] and kernel f32[6,3,3,3] in 1 groups", \
+		op_conv(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
+	X("Conv of image f32[1,4,9,9], good_kernel f32[6,4,3,3] and row f32[4]", \
+		op_conv(v->g, v->image, kernel_of(v, 4), v->row, 2, ones, none, ones, 1)) \
+	X("Conv of image f32[1,4,9,9]: a kernel [3,3] in steps [1,1], padding [-1,0,0,0]", \
+		op_conv(v->g, v->image, kernel_of(v, 4), NO_VALUE, 2, ones, less, ones, 1)) \
 	X("Conv of x f32[2,3] and kernel", op_conv(v->g, v->x, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
-	X("ConvTranspose of image f32[1,4,9,9] and kernel f32[6,3,3,3]", op_conv_transpose(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, 1)) \
+	X("ConvTranspose of image f32[1,4,9,9] and kernel f32[6,3,3,3]", \
+		op_conv_transpose(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, 1)) \
 	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
 	X("GlobalAveragePool of x f32[2,3]", op_global_average_pool(v->g, v->x)) \
-	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", op_batch_norm(v->g, v->image, v->one, v->one, v->one, v->one, 0)) \
-	X("InstanceNormalization of image f32[1,4,9,9], row f32[4] and one i64[1]", op_instance_norm(v->g, v->image, v->row, v->one, 0)) \
+	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", \
+		op_batch_norm(v->g, v->image, v->one, v->one, v->one, v->one, 0)) \
+	X("InstanceNormalization of image f32[1,4,9,9], row f32[4] and one i64[1]", \
+		op_instance_norm(v->g, v->image, v->row, v->one, 0)) \
 	X("group norm of image f32[1,4,9,9] in 3 groups", op_group_norm(v->g, v->image, 3, v->row, v->row, 0)) \
 	X("Pad of x f32[2,3] at axis 1 by -2 and -2: nothing is left", op_pad(v->g, v->x, 1, -2, -2)) \
 	X("Resize of x f32[2,3] by i i64[2,3], linear", op_resize(v->g, v->x, v->i, "linear")) \
 	X("a linear layer of weight w f32[5,4], [out, in], meets x f32[2,3]", op_linear(v->g, v->x, v->w, NO_VALUE)) \
-	X("a linear layer of weight w f32[5,4], [out, in], meets dynamic f32[batch,4] with bias row f32[4]", op_linear(v->g, v->dynamic, v->w, v->row)) \
+	X("a linear layer of weight w f32[5,4], [out, in], meets dynamic f32[batch,4] with bias row f32[4]", \
+		op_linear(v->g, v->dynamic, v->w, v->row)) \
 	X("Gemm of i64rows i64[2,4] and w f32[5,4]: types differ", op_linear(v->g, rows_of(v), v->w, NO_VALUE)) \
 	X("LayerNormalization of x f32[2,3] and row f32[4]", op_layer_norm(v->g, v->x, v->row, NO_VALUE, 0)) \
-	X("LayerNormalization of dynamic f32[batch,4], row f32[4] and one i64[1]", op_layer_norm(v->g, v->dynamic, v->row, v->one, 0)) \
+	X("LayerNormalization of dynamic f32[batch,4], row f32[4] and one i64[1]", \
+		op_layer_norm(v->g, v->dynamic, v->row, v->one, 0)) \
 	X("an RMS norm of x f32[2,3] and row f32[4]", op_rms_norm(v->g, v->x, v->row, 0)) \
-	X("attention of x f32[2,3], x f32[2,3] and x f32[2,3], 1 heads", op_attention(v->g, v->x, v->x, v->x, NO_VALUE, 1, 1, 1, 0)) \
+	X("attention of x f32[2,3], x f32[2,3] and x f32[2,3], 1 heads", \
+		op_attention(v->g, v->x, v->x, v->x, NO_VALUE, 1, 1, 1, 0)) \
 	X("wrong: dimension 0 is -99", graph_input(v->g, "wrong", DTYPE_F32, 1, (int64_t[]){ -99 })) \
 	X("w f32[5,4] is taken for f32[4,5]", graph_external(v->g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 5 }, "f", 0, 80))
 
@@ -194,7 +206,8 @@ static const int64_t ones[] = { 1, 1 }, none[4] = { 0 }, less[] = { -1, 0, 0, 0 
 
 static value kernel_of(struct given *v, int64_t channels)
 {
-	return graph_external(v->g, "good_kernel", DTYPE_F32, 4, (int64_t[]){ 6, channels, 3, 3 }, "f", 0, (uint64_t)(6 * channels * 9 * 4));
+	return graph_external(
+		v->g, "good_kernel", DTYPE_F32, 4, (int64_t[]){ 6, channels, 3, 3 }, "f", 0, (uint64_t)(6 * channels * 9 * 4));
 }
 
 static value rows_of(struct given *v)
@@ -207,11 +220,18 @@ static struct given given_new(void)
 	struct graph *g = graph_new(NULL);
 	const int64_t two_three[] = { 2, 3 };
 
-	return (struct given){ .g = g, .x = graph_input(g, "x", DTYPE_F32, 2, two_three), .row = graph_input(g, "row", DTYPE_F32, 1, (int64_t[]){ 4 }),
-		.i = graph_input(g, "i", DTYPE_I64, 2, two_three), .b = graph_input(g, "b", DTYPE_BOOL, 2, two_three), .h = graph_input(g, "h", DTYPE_BF16, 2, two_three),
-		.one = graph_input(g, "one", DTYPE_I64, 1, (int64_t[]){ 1 }), .mark = graph_input(g, "mark", DTYPE_BOOL, 1, (int64_t[]){ 4 }),
-		.w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 5, 4 }, "f", 0, 80), .w2 = graph_external(g, "w2", DTYPE_F16, 2, (int64_t[]){ 3, 5 }, "f", 80, 30),
-		.image = graph_input(g, "image", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 }), .kernel = graph_external(g, "kernel", DTYPE_F32, 4, (int64_t[]){ 6, 3, 3, 3 }, "f", 0, 648),
+	return (struct given){ .g = g,
+		.x = graph_input(g, "x", DTYPE_F32, 2, two_three),
+		.row = graph_input(g, "row", DTYPE_F32, 1, (int64_t[]){ 4 }),
+		.i = graph_input(g, "i", DTYPE_I64, 2, two_three),
+		.b = graph_input(g, "b", DTYPE_BOOL, 2, two_three),
+		.h = graph_input(g, "h", DTYPE_BF16, 2, two_three),
+		.one = graph_input(g, "one", DTYPE_I64, 1, (int64_t[]){ 1 }),
+		.mark = graph_input(g, "mark", DTYPE_BOOL, 1, (int64_t[]){ 4 }),
+		.w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 5, 4 }, "f", 0, 80),
+		.w2 = graph_external(g, "w2", DTYPE_F16, 2, (int64_t[]){ 3, 5 }, "f", 80, 30),
+		.image = graph_input(g, "image", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 }),
+		.kernel = graph_external(g, "kernel", DTYPE_F32, 4, (int64_t[]){ 6, 3, 3, 3 }, "f", 0, 648),
 		.dynamic = graph_input(g, "dynamic", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 4 }) };
 }
 
@@ -223,11 +243,11 @@ enum { REFUSAL_COUNT = 0 REFUSALS(X) };
 static const char *refuse(int which, struct given *v)
 {
 	int at = 0;
-#define X(sentence, call)                      \
-	if (which == at++) {                   \
-		value y = call;                \
-		assert_int_equal(y.id, 0);     \
-		return sentence;               \
+#define X(sentence, call) \
+	if (which == at++) { \
+		value y = call; \
+		assert_int_equal(y.id, 0); \
+		return sentence; \
 	}
 	REFUSALS(X)
 #undef X
@@ -263,7 +283,8 @@ static void what_fits_passes(void **state)
 	assert_int_equal(value_dim(v.g, op_gather_elements(v.g, v.x, v.i, -1), 1), 3);
 	assert_int_equal(value_dtype(v.g, op_relu(v.g, v.i)), DTYPE_I64);
 	assert_int_equal(value_dtype(v.g, op_equal(v.g, v.b, v.b)), DTYPE_BOOL);
-	assert_int_equal(value_rank(v.g, op_where(v.g, graph_input(v.g, "deep", DTYPE_BOOL, 3, (int64_t[]){ 7, 1, 3 }), v.x, v.x)), 3);
+	assert_int_equal(
+		value_rank(v.g, op_where(v.g, graph_input(v.g, "deep", DTYPE_BOOL, 3, (int64_t[]){ 7, 1, 3 }), v.x, v.x)), 3);
 	assert_false(graph_failed(v.g));
 	graph_free(v.g);
 }

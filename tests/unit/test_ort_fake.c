@@ -23,24 +23,25 @@
 #include "base/text.h"
 
 static char folder[256];
-static const char *calls;                                    // the record
+static const char *calls; // the record
 static const int *live;
 static void (*note)(const char *line);
 static struct arena arena;
 
-#define CHECK(condition)                                                                                                     \
-	do {                                                                                                                 \
-		if (!(condition)) {                                                                                          \
-			fprintf(stderr, "%s:%d: not so: %s\nthe record:\n%s", __FILE__, __LINE__, #condition, calls ? calls : ""); \
-			_exit(1);                                                                                            \
-		}                                                                                                            \
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: not so: %s\nthe record:\n%s", __FILE__, __LINE__, #condition, \
+				calls ? calls : ""); \
+			_exit(1); \
+		} \
 	} while (0)
-#define CHECK_TEXT(text, part)                                                                                               \
-	do {                                                                                                                 \
-		if (!(text) || !strstr(text, part)) {                                                                        \
+#define CHECK_TEXT(text, part) \
+	do { \
+		if (!(text) || !strstr(text, part)) { \
 			fprintf(stderr, "%s:%d: \"%s\" is not in: %s\n", __FILE__, __LINE__, part, (text) ? (text) : "(none)"); \
-			_exit(1);                                                                                            \
-		}                                                                                                            \
+			_exit(1); \
+		} \
 	} while (0)
 
 int64_t __real_clock_ns(void);
@@ -73,11 +74,14 @@ static void take(const char *where)
 	CHECK(unlink(in_folder(where)) == 0);
 }
 
-static const char *const nvidia[] = { "engines/nvidia/libcuda.so.1", "engines/nvidia/libnvidia-ml.so.1", "engines/nvidia/cu13/lib/libcudart.so.13",
-	"engines/nvidia/cu13/lib/libcublasLt.so.13", "engines/nvidia/cu13/lib/libcublas.so.13", "engines/nvidia/cu13/lib/libcurand.so.10",
-	"engines/nvidia/cu13/lib/libnvJitLink.so.13", "engines/nvidia/cu13/lib/libcufft.so.12", "engines/nvidia/cu13/lib/libnvrtc.so.13",
-	"engines/nvidia/cudnn/lib/libcudnn.so.9", "engines/nvidia/tensorrt/lib/libnvinfer.so.10", "engines/nvidia/tensorrt/lib/libnvinfer_plugin.so.10",
-	"engines/nvidia/tensorrt/lib/libnvonnxparser.so.10", "engines/rocm/lib/libamdhip64.so.7", "engines/rocm/lib/libmigraphx_c.so.3" };
+static const char *const nvidia[] = { "engines/nvidia/libcuda.so.1", "engines/nvidia/libnvidia-ml.so.1",
+	"engines/nvidia/cu13/lib/libcudart.so.13", "engines/nvidia/cu13/lib/libcublasLt.so.13",
+	"engines/nvidia/cu13/lib/libcublas.so.13", "engines/nvidia/cu13/lib/libcurand.so.10",
+	"engines/nvidia/cu13/lib/libnvJitLink.so.13", "engines/nvidia/cu13/lib/libcufft.so.12",
+	"engines/nvidia/cu13/lib/libnvrtc.so.13", "engines/nvidia/cudnn/lib/libcudnn.so.9",
+	"engines/nvidia/tensorrt/lib/libnvinfer.so.10", "engines/nvidia/tensorrt/lib/libnvinfer_plugin.so.10",
+	"engines/nvidia/tensorrt/lib/libnvonnxparser.so.10", "engines/rocm/lib/libamdhip64.so.7",
+	"engines/rocm/lib/libmigraphx_c.so.3" };
 
 static void make_folders(void)
 {
@@ -179,7 +183,7 @@ static bool in_order(const char *from, const char *const *lines)
 }
 #define ORDER(from, ...) CHECK(in_order(from, (const char *const[]){ __VA_ARGS__, NULL }))
 
-static int looks;                                            // a look at devices leaves its environment open, as the program does
+static int looks; // a look at devices leaves its environment open, as the program does
 
 static bool all_released(void)
 {
@@ -244,7 +248,8 @@ static void must_fail(const char *provider, const char *device, const char *opti
 	enum status st = start(&s, provider, device, options, &err);
 
 	if (st != expected)
-		fprintf(stderr, "%s %s %s: %s\n", provider, device ? device : "", options ? options : "", st ? err.text : "it opened");
+		fprintf(stderr, "%s %s %s: %s\n", provider, device ? device : "", options ? options : "",
+			st ? err.text : "it opened");
 	CHECK(st == expected);
 	CHECK_TEXT(err.text, words);
 	CHECK(all_released());
@@ -280,7 +285,7 @@ static const char *real_library(const char *build, const char *file)
 	struct error err;
 	const char *path;
 
-	unsetenv("ASSAY_ENGINE_PATH");                       // whose folders hold stand-ins
+	unsetenv("ASSAY_ENGINE_PATH"); // whose folders hold stand-ins
 	if (!library_find(&arena, build, file, &path, &err))
 		return path;
 	printf("%s/%s is not here: what needs the real one is not tested\n", build, file);
@@ -303,8 +308,10 @@ static void cuda_defaults(void)
 	CHECK(called("cuda do_copy_in_default_stream=1") && called("cuda cudnn_conv_use_max_workspace=1"));
 	CHECK(!called("cuda gpu_mem_limit=") && !called("cuda sdpa_kernel="));
 	CHECK(!called("CreateIoBinding"));
-	CHECK(text_is(s.device, "0") && text_is(session_option(&s, "gpu"), "Fake GPU 0") && text_is(session_option(&s, "driver"), "580.65.06"));
-	CHECK(text_is(session_option(&s, "provider"), "CUDAExecutionProvider") && text_is(session_option(&s, "compute_dtype"), "f32"));
+	CHECK(text_is(s.device, "0") && text_is(session_option(&s, "gpu"), "Fake GPU 0") &&
+		text_is(session_option(&s, "driver"), "580.65.06"));
+	CHECK(text_is(session_option(&s, "provider"), "CUDAExecutionProvider") &&
+		text_is(session_option(&s, "compute_dtype"), "f32"));
 	CHECK_TEXT(session_option(&s, "cuda_options"), "use_tf32=0;");
 	run_rows(&s, 2, 1, &out);
 	CHECK(called("Run") && s.run_ns == 0);
@@ -316,13 +323,18 @@ static void cuda_choices(void)
 	struct session s;
 
 	must_start(&s, "cuda", "1",
-		"gpu_mem_limit=2g,cudnn_conv_algo_search=exhaustive,use_tf32=on,prefer_nhwc=on,arena_extend_strategy=next_power_of_two,sdpa_kernel=2,tunable_op=on,"
-		"fuse_conv_bias=on,use_ep_level_unified_stream=on,cudnn_conv1d_pad_to_nc1d=on,enable_skip_layer_norm_strict_mode=on,do_copy_in_default_stream=off");
+		"gpu_mem_limit=2g,cudnn_conv_algo_search=exhaustive,use_tf32=on,prefer_nhwc=on,arena_extend_strategy=next_power_"
+		"of_two,sdpa_kernel=2,tunable_op=on,"
+		"fuse_conv_bias=on,use_ep_level_unified_stream=on,cudnn_conv1d_pad_to_nc1d=on,enable_skip_layer_norm_strict_mode="
+		"on,do_copy_in_default_stream=off");
 	ORDER(calls, "cuda device_id=1", "cuda gpu_mem_limit=2147483648", "append CUDA", "CreateSession");
 	CHECK(called("cuda cudnn_conv_algo_search=EXHAUSTIVE") && called("cuda use_tf32=1") && called("cuda prefer_nhwc=1"));
-	CHECK(called("cuda arena_extend_strategy=kNextPowerOfTwo") && called("cuda sdpa_kernel=2") && called("cuda tunable_op_enable=1"));
-	CHECK(called("cuda tunable_op_tuning_enable=1") && called("cuda fuse_conv_bias=1") && called("cuda use_ep_level_unified_stream=1"));
-	CHECK(called("cuda cudnn_conv1d_pad_to_nc1d=1") && called("cuda enable_skip_layer_norm_strict_mode=1") && called("cuda do_copy_in_default_stream=0"));
+	CHECK(called("cuda arena_extend_strategy=kNextPowerOfTwo") && called("cuda sdpa_kernel=2") &&
+		called("cuda tunable_op_enable=1"));
+	CHECK(called("cuda tunable_op_tuning_enable=1") && called("cuda fuse_conv_bias=1") &&
+		called("cuda use_ep_level_unified_stream=1"));
+	CHECK(called("cuda cudnn_conv1d_pad_to_nc1d=1") && called("cuda enable_skip_layer_norm_strict_mode=1") &&
+		called("cuda do_copy_in_default_stream=0"));
 	CHECK(text_is(session_option(&s, "gpu"), "Fake GPU 1"));
 	stop(&s);
 }
@@ -390,7 +402,9 @@ static void cuda_missing(void)
 	put("engines/nvidia/cublas/lib/libcublas.so.12", FAKE_VENDOR);
 	reason = look("onnxruntime-gpu", "cuda", &count, NULL);
 	CHECK(!count);
-	CHECK_TEXT(reason, "missing: libcublas.so.13 (libcublas.so.12 is here); missing too: libcudnn.so.9 (convolutions and recurrent layers)");
+	CHECK_TEXT(reason,
+		"missing: libcublas.so.13 (libcublas.so.12 is here); missing too: libcudnn.so.9 (convolutions and recurrent "
+		"layers)");
 	CHECK_TEXT(reason, "`assay setup cuda`");
 	take("engines/nvidia/libcuda.so.1");
 	reason = look("onnxruntime-gpu", "cuda", &count, NULL);
@@ -403,7 +417,8 @@ static void cuda_missing(void)
 	CHECK_TEXT(reason, "libonnxruntime_providers_cuda.so is not there; `assay setup cuda` brings it");
 	CHECK(rename(in_folder("engines/onnxruntime-gpu"), in_folder("engines/gone")) == 0);
 	if (!real_library("onnxruntime-gpu", "libonnxruntime.so*")) // the build tree may have the real one
-		must_fail("cuda", NULL, NULL, STATUS_UNAVAILABLE, "onnxruntime-gpu is not installed; `assay setup cuda` brings it");
+		must_fail(
+			"cuda", NULL, NULL, STATUS_UNAVAILABLE, "onnxruntime-gpu is not installed; `assay setup cuda` brings it");
 }
 
 static void cuda_without_late(void)
@@ -422,7 +437,8 @@ static void cuda_without_late(void)
 	stop(&s);
 }
 
-// ---- I/O binding ---------------------------------------------------------------------------------------------------------------
+// ---- I/O binding
+// ---------------------------------------------------------------------------------------------------------------
 
 static void binding(void)
 {
@@ -437,16 +453,20 @@ static void binding(void)
 	mark = calls + strlen(calls);
 	run_rows(&s, 2, 1, &out);
 	// The work was waited for before the second look at the clock, and the copies lie outside of both.
-	ORDER(mark, "device 1", "CreateTensorAsOrtValue [2,3]", "BindInput x device", "copy to device", "BindOutputToDevice y Cuda 1", "SynchronizeBoundInputs",
-		"synchronize", "clock", "RunWithBinding", "SynchronizeBoundOutputs", "clock", "GetBoundOutputValues", "copy to host");
-	CHECK(line_after(line_after(mark, "clock"), "RunWithBinding") && !line_after(line_after(mark, "GetBoundOutputValues"), "clock"));
+	ORDER(mark, "device 1", "CreateTensorAsOrtValue [2,3]", "BindInput x device", "copy to device",
+		"BindOutputToDevice y Cuda 1", "SynchronizeBoundInputs", "synchronize", "clock", "RunWithBinding",
+		"SynchronizeBoundOutputs", "clock", "GetBoundOutputValues", "copy to host");
+	CHECK(line_after(line_after(mark, "clock"), "RunWithBinding") &&
+		!line_after(line_after(mark, "GetBoundOutputValues"), "clock"));
 	CHECK(s.run_ns > 0);
 	mark = calls + strlen(calls);
 	run_rows(&s, 2, 7, &out); // the same shape: the same places, other values
-	CHECK(!line_after(mark, "BindInput x device") && !line_after(mark, "BindOutputToDevice y Cuda 1") && line_after(mark, "copy to device"));
+	CHECK(!line_after(mark, "BindInput x device") && !line_after(mark, "BindOutputToDevice y Cuda 1") &&
+		line_after(mark, "copy to device"));
 	mark = calls + strlen(calls);
 	run_rows(&s, 3, 1, &out); // another shape
-	ORDER(mark, "CreateTensorAsOrtValue [3,3]", "BindInput x device", "ClearBoundOutputs", "BindOutputToDevice y Cuda 1", "RunWithBinding");
+	ORDER(mark, "CreateTensorAsOrtValue [3,3]", "BindInput x device", "ClearBoundOutputs", "BindOutputToDevice y Cuda 1",
+		"RunWithBinding");
 	s.keeps_outputs = true;
 	run_rows(&s, 2, 20, &before);
 	kept = before.data;
@@ -473,7 +493,8 @@ static void capture(void)
 	stop(&s);
 }
 
-// ---- TensorRT and what it keeps -------------------------------------------------------------------------------------------------
+// ---- TensorRT and what it keeps
+// -------------------------------------------------------------------------------------------------
 
 static const char *cache_of(const char *options, const char *device, const char *state)
 {
@@ -502,10 +523,12 @@ static void tensorrt(void)
 	FILE *f;
 
 	must_start(&s, "tensorrt", "1", "workspace=1g,builder_level=5,min_subgraph=3");
-	ORDER(calls, "tensorrt device_id=1", "append TensorRT NVIDIA_TF32_OVERRIDE=0", "cuda device_id=1", "append CUDA", "compiled made", "CreateSession");
+	ORDER(calls, "tensorrt device_id=1", "append TensorRT NVIDIA_TF32_OVERRIDE=0", "cuda device_id=1", "append CUDA",
+		"compiled made", "CreateSession");
 	CHECK(called("tensorrt trt_fp16_enable=0") && called("tensorrt trt_max_workspace_size=1073741824") &&
-		called("tensorrt trt_builder_optimization_level=5") && called("tensorrt trt_min_subgraph_size=3") && called("tensorrt trt_engine_cache_enable=1") &&
-		called("tensorrt trt_timing_cache_enable=1") && called("cuda use_tf32=0"));
+		called("tensorrt trt_builder_optimization_level=5") && called("tensorrt trt_min_subgraph_size=3") &&
+		called("tensorrt trt_engine_cache_enable=1") && called("tensorrt trt_timing_cache_enable=1") &&
+		called("cuda use_tf32=0"));
 	CHECK(text_is(session_option(&s, "engine_cache"), "new") && text_is(session_option(&s, "compute_dtype"), "f32"));
 	run_rows(&s, 2, 1, &out);
 	stop(&s);
@@ -546,13 +569,15 @@ static void tensorrt_words(void)
 	struct session s;
 
 	must_start(&s, "tensorrt", NULL, "engine_cache=off,timing_cache=off,fp16=on,use_tf32=on");
-	CHECK(called("append TensorRT NVIDIA_TF32_OVERRIDE=1") && called("tensorrt trt_engine_cache_enable=0") && !called("tensorrt trt_engine_cache_path="));
+	CHECK(called("append TensorRT NVIDIA_TF32_OVERRIDE=1") && called("tensorrt trt_engine_cache_enable=0") &&
+		!called("tensorrt trt_engine_cache_path="));
 	CHECK(!called("compiled made") && text_is(session_option(&s, "engine_cache"), "off"));
 	CHECK(text_is(session_option(&s, "compute_dtype"), "f32 and f16 mixed"));
 	CHECK(!file_exists(in_folder("cache/compiled")));
 	stop(&s);
 	must_start(&s, "tensorrt", NULL, "engine_cache=off");
-	CHECK(called("tensorrt trt_timing_cache_path=") && !called("tensorrt trt_engine_cache_path=") && text_is(session_option(&s, "engine_cache"), "off"));
+	CHECK(called("tensorrt trt_timing_cache_path=") && !called("tensorrt trt_engine_cache_path=") &&
+		text_is(session_option(&s, "engine_cache"), "off"));
 	stop(&s);
 	must_start(&s, "tensorrt", NULL, "io_binding=on,enable_cuda_graph=on");
 	CHECK(called("tensorrt trt_cuda_graph_enable=1") && called("CreateIoBinding"));
@@ -562,12 +587,14 @@ static void tensorrt_words(void)
 	must_fail("tensorrt-rtx", NULL, NULL, STATUS_UNAVAILABLE, "without NvTensorRTRTXExecutionProvider");
 	setenv("FAKE_ORT_PROVIDERS", "NvTensorRTRTXExecutionProvider CPUExecutionProvider", 1);
 	must_start(&s, "tensorrt-rtx", "1", "workspace=512m");
-	ORDER(calls, "NvTensorRtRtx device_id=1", "NvTensorRtRtx nv_max_workspace_size=536870912", "append NvTensorRtRtx", "compiled made", "CreateSession");
+	ORDER(calls, "NvTensorRtRtx device_id=1", "NvTensorRtRtx nv_max_workspace_size=536870912", "append NvTensorRtRtx",
+		"compiled made", "CreateSession");
 	CHECK(text_is(session_option(&s, "engine_cache"), "new"));
 	stop(&s);
 }
 
-// ---- MIGraphX -------------------------------------------------------------------------------------------------------------------
+// ---- MIGraphX
+// -------------------------------------------------------------------------------------------------------------------
 
 static void migraphx(void)
 {
@@ -577,9 +604,11 @@ static void migraphx(void)
 
 	setenv("FAKE_ORT_VERSION", "1.27.1", 1);
 	must_start(&s, "migraphx", "1", "fp16=on,exhaustive_tune=on,gpu_mem_limit=1g");
-	ORDER(calls, "MIGraphX device_id=1", "MIGraphX migraphx_fp16_enable=1", "append MIGraphX", "compiled made", "CreateSession");
-	CHECK(called("MIGraphX migraphx_exhaustive_tune=1") && called("MIGraphX migraphx_mem_limit=1073741824") && called("MIGraphX migraphx_bf16_enable=0") &&
-		called("MIGraphX migraphx_arena_extend_strategy=kSameAsRequested") && called("MIGraphX migraphx_model_cache_dir="));
+	ORDER(calls, "MIGraphX device_id=1", "MIGraphX migraphx_fp16_enable=1", "append MIGraphX", "compiled made",
+		"CreateSession");
+	CHECK(called("MIGraphX migraphx_exhaustive_tune=1") && called("MIGraphX migraphx_mem_limit=1073741824") &&
+		called("MIGraphX migraphx_bf16_enable=0") && called("MIGraphX migraphx_arena_extend_strategy=kSameAsRequested") &&
+		called("MIGraphX migraphx_model_cache_dir="));
 	CHECK(text_is(session_option(&s, "compute_dtype"), "f16") && text_is(session_option(&s, "model_cache"), "new"));
 	CHECK(text_is(session_option(&s, "gpu"), "Fake Radeon 1") && text_is(session_option(&s, "driver"), "HIP 7.2.26001"));
 	run_rows(&s, 2, 1, &out);
@@ -590,7 +619,8 @@ static void migraphx(void)
 	for (size_t i = 0; i < 2; i++) { // what its memory is called depends on the version
 		setenv("FAKE_ORT_MEMORY", memories[i], 1);
 		must_start(&s, "migraphx", "0", "io_binding=on,model_cache=off");
-		CHECK(called(i ? "CreateMemoryInfo Cuda 0" : "CreateMemoryInfo Hip 0") && text_is(session_option(&s, "compute_dtype"), "f32"));
+		CHECK(called(i ? "CreateMemoryInfo Cuda 0" : "CreateMemoryInfo Hip 0") &&
+			text_is(session_option(&s, "compute_dtype"), "f32"));
 		run_rows(&s, 2, 1, &out);
 		stop(&s);
 	}
@@ -617,11 +647,14 @@ static void migraphx_devices(void)
 	CHECK_TEXT(look("onnxruntime-migraphx", "migraphx", &count, NULL), "ROCm 7");
 }
 
-// ---- Core ML, XNNPACK -----------------------------------------------------------------------------------------------------------
+// ---- Core ML, XNNPACK
+// -----------------------------------------------------------------------------------------------------------
 
 static void coreml(void)
 {
-	static const struct { const char *device, *units, *dtype; } all[] = {
+	static const struct {
+		const char *device, *units, *dtype;
+	} all[] = {
 		{ NULL, "CPUAndGPU", "f32" },
 		{ "GPU", "CPUAndGPU", "f32" },
 		{ "ANE", "CPUAndNeuralEngine", "f16 on the neural engine" },
@@ -639,19 +672,23 @@ static void coreml(void)
 		const char *mark = calls + strlen(calls);
 
 		must_start(&s, "coreml", all[i].device, "model_cache=off");
-		ORDER(mark, arena_printf(&arena, "CoreML MLComputeUnits=%s", all[i].units), "CoreML ModelFormat=MLProgram", "append CoreML", "CreateSession");
+		ORDER(mark, arena_printf(&arena, "CoreML MLComputeUnits=%s", all[i].units), "CoreML ModelFormat=MLProgram",
+			"append CoreML", "CreateSession");
 		CHECK(text_is(session_option(&s, "compute_dtype"), all[i].dtype));
 		run_rows(&s, 2, 1, &out);
 		stop(&s);
 	}
 	CHECK(called("CoreML AllowLowPrecisionAccumulationOnGPU=0") && !called("CoreML ModelCacheDirectory="));
 	for (int i = 0; i < 2; i++) {
-		must_start(&s, "coreml", "GPU", "static_shapes=on,subgraphs=on,specialisation=fastprediction,low_precision_accumulation=on,profile_plan=on");
+		must_start(&s, "coreml", "GPU",
+			"static_shapes=on,subgraphs=on,specialisation=fastprediction,low_precision_accumulation=on,profile_plan="
+			"on");
 		CHECK(text_is(session_option(&s, "model_cache"), i ? "found" : "new"));
 		stop(&s);
 	}
-	CHECK(called("CoreML RequireStaticInputShapes=1") && called("CoreML EnableOnSubgraphs=1") && called("CoreML SpecializationStrategy=FastPrediction") &&
-		called("CoreML AllowLowPrecisionAccumulationOnGPU=1") && called("CoreML ProfileComputePlan=1") && called("CoreML ModelCacheDirectory="));
+	CHECK(called("CoreML RequireStaticInputShapes=1") && called("CoreML EnableOnSubgraphs=1") &&
+		called("CoreML SpecializationStrategy=FastPrediction") && called("CoreML AllowLowPrecisionAccumulationOnGPU=1") &&
+		called("CoreML ProfileComputePlan=1") && called("CoreML ModelCacheDirectory="));
 	setenv("FAKE_ORT_PROVIDERS", "", 1);
 }
 
@@ -661,7 +698,8 @@ static void xnnpack(void)
 	size_t count;
 
 	setenv("FAKE_ORT_PROVIDERS", "AzureExecutionProvider CPUExecutionProvider", 1);
-	CHECK_TEXT(look("onnxruntime", "xnnpack", &count, NULL), "without XnnpackExecutionProvider (it has AzureExecutionProvider, CPUExecutionProvider)");
+	CHECK_TEXT(look("onnxruntime", "xnnpack", &count, NULL),
+		"without XnnpackExecutionProvider (it has AzureExecutionProvider, CPUExecutionProvider)");
 	must_fail("xnnpack", NULL, NULL, STATUS_UNAVAILABLE, "without XnnpackExecutionProvider");
 	setenv("FAKE_ORT_PROVIDERS", "XnnpackExecutionProvider CPUExecutionProvider", 1);
 	must_start(&s, "xnnpack", NULL, "xnnpack_threads=3");
@@ -686,15 +724,18 @@ static void mlx(void)
 	must_start(&s, "mlx", NULL, NULL);
 	ORDER(calls, "RegisterExecutionProviderLibrary MLXExecutionProvider", "append plugin, 1 device", "CreateSession");
 	run_rows(&s, 2, 1, &out);
-	session_close(&s);                               // the environment stays where a plugin is registered
+	session_close(&s); // the environment stays where a plugin is registered
 }
 
-// ---- the real libraries -----------------------------------------------------------------------------------------------------------
+// ---- the real libraries
+// -----------------------------------------------------------------------------------------------------------
 
 // Every key that the stand-in takes is a word of the real provider's library.
 static void real_keys(void)
 {
-	static const struct { const char *build, *file, *list; } all[] = {
+	static const struct {
+		const char *build, *file, *list;
+	} all[] = {
 		{ "onnxruntime-gpu", "libonnxruntime_providers_cuda.so", "fake_cuda_keys" },
 		{ "onnxruntime-gpu", "libonnxruntime_providers_tensorrt.so", "fake_tensorrt_keys" },
 		{ "onnxruntime-migraphx", "libonnxruntime_providers_migraphx.so", "fake_migraphx_keys" },
@@ -725,7 +766,9 @@ static void real_keys(void)
 // the session opens, and the graph that is none is what it complains about.
 static void real_missing(void)
 {
-	static const struct { const char *build, *provider, *words[2]; } all[] = {
+	static const struct {
+		const char *build, *provider, *words[2];
+	} all[] = {
 		{ "onnxruntime-gpu", "cuda", { "libcuda.so.1", "libcudart.so.13" } },
 		{ "onnxruntime-gpu", "tensorrt", { "libnvinfer.so.10", "libcuda.so.1" } },
 		{ "onnxruntime-migraphx", "migraphx", { "/dev/kfd", "libmigraphx_c.so.3" } },
@@ -745,10 +788,12 @@ static void real_missing(void)
 		int status;
 
 		if (!pid) {
-			st = session_open(&s, &backend_ort, backend_provider(&backend_ort, all[i].provider), NULL, NULL, &art, &err);
+			st = session_open(
+				&s, &backend_ort, backend_provider(&backend_ort, all[i].provider), NULL, NULL, &art, &err);
 			if (st != STATUS_UNAVAILABLE && !strstr(err.text, "loading"))
 				_exit(1);
-			if (st == STATUS_UNAVAILABLE && (!strstr(err.text, all[i].words[0]) || !strstr(err.text, all[i].words[1])))
+			if (st == STATUS_UNAVAILABLE &&
+				(!strstr(err.text, all[i].words[0]) || !strstr(err.text, all[i].words[1])))
 				_exit(2);
 			_exit(0);
 		}
@@ -759,11 +804,11 @@ static void real_missing(void)
 	}
 }
 
-#define TEST(f)                                  \
-	static void test_##f(void **state)       \
-	{                                        \
-		(void)state;                     \
-		in_child(f);                     \
+#define TEST(f) \
+	static void test_##f(void **state) \
+	{ \
+		(void)state; \
+		in_child(f); \
 	}
 TEST(cuda_defaults)
 TEST(cuda_choices)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QNN's emulator and native WebGPU for real: small graphs with fixed shapes, against the same sums in double; where their nodes ran and why
-// not; what is said where a library is missing. Skipped, with the reason, where the engines' folders are not there.
+// QNN's emulator and native WebGPU for real: small graphs with fixed shapes, against the same sums in double; where their nodes
+// ran and why not; what is said where a library is missing. Skipped, with the reason, where the engines' folders are not there.
 // Engines run only in a child, as in the program.
 #include <dirent.h>
 #include <errno.h>
@@ -95,7 +95,7 @@ static void need(const char *build, const char *pattern)
 // ---- graphs -------------------------------------------------------------------------------------------------------------
 
 enum { ROWS = 4, WIDTH = 64 };
-enum kind { SOFTMAX, ERF };                  // QNN has no Erf by itself
+enum kind { SOFTMAX, ERF }; // QNN has no Erf by itself
 
 // y = softmax(x w^T) w^T, or with erf in the middle.
 static float w[WIDTH * WIDTH];
@@ -131,7 +131,7 @@ static void make_artifact(struct artifact *art, struct graph *g)
 struct run {
 	const char *provider, *device, *options;
 	enum kind kind;
-	double most;                                 // largest error
+	double most; // largest error
 };
 
 static float input[ROWS * WIDTH];
@@ -177,7 +177,8 @@ static const char *compare(const struct run *r, struct session *s, struct artifa
 	double worst = 0, y[WIDTH];
 
 	make_artifact(art, draw(r->kind));
-	CHECK(session_open(s, &backend_ort, backend_provider(&backend_ort, r->provider), r->device, r->options, art, &err) == STATUS_OK);
+	CHECK(session_open(s, &backend_ort, backend_provider(&backend_ort, r->provider), r->device, r->options, art, &err) ==
+		STATUS_OK);
 	CHECK(session_explain(s, art, NULL, 0, p, &err) == STATUS_OK);
 	if (s->compiles_only)
 		return NULL;
@@ -223,7 +224,7 @@ static const char *list_qnn(void)
 
 static const char *whole(const char *device)
 {
-	const struct run r = { "qnn", device, NULL, SOFTMAX, 0.004 };        // float16
+	const struct run r = { "qnn", device, NULL, SOFTMAX, 0.004 }; // float16
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct placement p = { .arena = &a };
@@ -241,8 +242,14 @@ static const char *whole(const char *device)
 	session_close(&s);
 	return NULL;
 }
-static const char *on_57(void) { return whole("57"); }
-static const char *on_36(void) { return whole("36"); }
+static const char *on_57(void)
+{
+	return whole("57");
+}
+static const char *on_36(void)
+{
+	return whole("36");
+}
 
 static const char *left_out(void)
 {
@@ -340,7 +347,10 @@ static const char *compiled_only(void)
 
 static const char *bad_options(void)
 {
-	static const struct { const char *device, *options, *word; enum status st; } bad[] = {
+	static const struct {
+		const char *device, *options, *word;
+		enum status st;
+	} bad[] = {
 		{ "99", NULL, "57, 69", STATUS_UNAVAILABLE },
 		{ "57", "htp_performance_mode=fast", "sustained_high_performance", STATUS_BAD_INPUT },
 		{ "57", "htp_graph_finalization_optimization_mode=7", "0, 1, 2, 3", STATUS_BAD_INPUT },
@@ -353,7 +363,8 @@ static const char *bad_options(void)
 	make_artifact(&art, draw(SOFTMAX));
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		err.text[0] = 0;
-		CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), bad[i].device, bad[i].options, &art, &err) == bad[i].st);
+		CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), bad[i].device, bad[i].options, &art,
+			      &err) == bad[i].st);
 		CHECK(strstr(err.text, bad[i].word));
 	}
 	return NULL;
@@ -374,7 +385,8 @@ static const char *half_installed(void)
 	CHECK(library_find(&a, "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", &plugin, &err) == STATUS_OK);
 	CHECK(file_mkdirs(own, &err) == STATUS_OK && symlink(plugin, file) == 0);
 	setenv("ASSAY_ENGINE_PATH", path("engines"), 1);
-	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) == STATUS_UNAVAILABLE);
+	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) ==
+		STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "onnxruntime-qnn/libQnnHtp.so is missing") && strstr(err.text, "assay setup qnn"));
 	return NULL;
 }
@@ -388,15 +400,17 @@ static const char *broken_plugin(void)
 	const char *own = path("broken/onnxruntime-qnn");
 
 	make_artifact(&art, draw(SOFTMAX));
-	CHECK(file_mkdirs(own, &err) == STATUS_OK && file_write(arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own), "text", 4, &err) == STATUS_OK);
+	CHECK(file_mkdirs(own, &err) == STATUS_OK &&
+		file_write(arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own), "text", 4, &err) == STATUS_OK);
 	setenv("ASSAY_ENGINE_PATH", path("broken"), 1);
-	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) == STATUS_UNAVAILABLE);
+	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) ==
+		STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "libonnxruntime_providers_qnn.so cannot be used by ONNX Runtime 1."));
 	return NULL;
 }
 
-// Where it is not installed at all, the sentence names the plugin's file and what brings it. Where it is, an empty folder is laid over
-// its own in this process alone.
+// Where it is not installed at all, the sentence names the plugin's file and what brings it. Where it is, an empty folder is laid
+// over its own in this process alone.
 static const char *no_plugin(void)
 {
 	struct arena a = { 0 };
@@ -408,11 +422,14 @@ static const char *no_plugin(void)
 	if (library_find(&a, "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", &path, &err) == STATUS_OK) {
 		const char *own = arena_strndup(&a, path, (size_t)(strrchr(path, '/') - path));
 
-		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("none", own, "tmpfs", 0, NULL))
-			return arena_printf(&a, "skip: the plugin is installed, and nothing can be laid over its folder: %s", strerror(errno));
+		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+			mount("none", own, "tmpfs", 0, NULL))
+			return arena_printf(&a, "skip: the plugin is installed, and nothing can be laid over its folder: %s",
+				strerror(errno));
 	}
 	make_artifact(&art, draw(SOFTMAX));
-	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) == STATUS_UNAVAILABLE);
+	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) ==
+		STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "libonnxruntime_providers_qnn.so") && strstr(err.text, "assay setup qnn"));
 	return NULL;
 }
@@ -430,16 +447,56 @@ static void check_qnn(const char *(*body)(void))
 		fail_msg("%s", wrong);
 }
 
-static void test_qnn_devices(void **state) { (void)state; check_qnn(list_qnn); }
-static void test_qnn_57(void **state) { (void)state; check_qnn(on_57); }
-static void test_qnn_36(void **state) { (void)state; check_qnn(on_36); }
-static void test_qnn_left_out(void **state) { (void)state; check_qnn(left_out); }
-static void test_qnn_silent_fallback(void **state) { (void)state; check_qnn(silent_fallback); }
-static void test_qnn_contexts(void **state) { (void)state; check_qnn(contexts); }
-static void test_qnn_compiled_only(void **state) { (void)state; check_qnn(compiled_only); }
-static void test_qnn_bad_options(void **state) { (void)state; check_qnn(bad_options); }
-static void test_qnn_half_installed(void **state) { (void)state; check_qnn(half_installed); }
-static void test_qnn_broken_plugin(void **state) { (void)state; check_qnn(broken_plugin); }
+static void test_qnn_devices(void **state)
+{
+	(void)state;
+	check_qnn(list_qnn);
+}
+static void test_qnn_57(void **state)
+{
+	(void)state;
+	check_qnn(on_57);
+}
+static void test_qnn_36(void **state)
+{
+	(void)state;
+	check_qnn(on_36);
+}
+static void test_qnn_left_out(void **state)
+{
+	(void)state;
+	check_qnn(left_out);
+}
+static void test_qnn_silent_fallback(void **state)
+{
+	(void)state;
+	check_qnn(silent_fallback);
+}
+static void test_qnn_contexts(void **state)
+{
+	(void)state;
+	check_qnn(contexts);
+}
+static void test_qnn_compiled_only(void **state)
+{
+	(void)state;
+	check_qnn(compiled_only);
+}
+static void test_qnn_bad_options(void **state)
+{
+	(void)state;
+	check_qnn(bad_options);
+}
+static void test_qnn_half_installed(void **state)
+{
+	(void)state;
+	check_qnn(half_installed);
+}
+static void test_qnn_broken_plugin(void **state)
+{
+	(void)state;
+	check_qnn(broken_plugin);
+}
 
 static void test_no_plugin(void **state)
 {
@@ -470,7 +527,8 @@ static const char *native(void)
 	CHECK(backend_devices(&backend_ort, "onnxruntime-webgpu", &list, &err) == STATUS_OK);
 	if (!list.count)
 		return arena_printf(&a, "skip: %s", list.absent_count ? list.absent[0].reason : "no device");
-	CHECK(!strcmp(list.items[0].name, "native") && !list.items[0].emulated == !strstr(list.items[0].description, "(software)"));
+	CHECK(!strcmp(list.items[0].name, "native") &&
+		!list.items[0].emulated == !strstr(list.items[0].description, "(software)"));
 	if ((wrong = compare(&r, &s, &art, &p)))
 		return wrong;
 	snprintf(err.text, sizeof err.text, "%s", p.note);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph's weights as parts: cut at the borders of tensors, no byte twice, the same bytes for every tensor wherever it lies; files
-// that name what is not there are refused. And Range headers and paths as anybody may send them.
+// A graph's weights as parts: cut at the borders of tensors, no byte twice, the same bytes for every tensor wherever it lies;
+// files that name what is not there are refused. And Range headers and paths as anybody may send them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,14 +19,26 @@
 
 enum { TENSORS = 6, FILE_NBYTES = 1000 };
 
-// name, offset, length in the file: the second lies inside of the first, the third overlaps it, the fourth is tied to the first, the
-// fifth has no offset and no length, that is, the whole of another file.
-static const struct { const char *name, *file; int offset, length; } tensors[TENSORS] = {
-	{ "whole", "a.bin", 100, 200 }, { "slice", "a.bin", 150, 50 }, { "overlap", "a.bin", 250, 100 }, { "tied", "a.bin", 100, 200 },
-	{ "other", "b.bin", -1, -1 }, { "far", "a.bin", 903, 97 },
+// name, offset, length in the file: the second lies inside of the first, the third overlaps it, the fourth is tied to the first,
+// the fifth has no offset and no length, that is, the whole of another file.
+static const struct {
+	const char *name, *file;
+	int offset, length;
+} tensors[TENSORS] = {
+	{ "whole", "a.bin", 100, 200 },
+	{ "slice", "a.bin", 150, 50 },
+	{ "overlap", "a.bin", 250, 100 },
+	{ "tied", "a.bin", 100, 200 },
+	{ "other", "b.bin", -1, -1 },
+	{ "far", "a.bin", 903, 97 },
 };
 
-struct fixture { char folder[64]; struct arena arena; struct artifact art; uint8_t bytes[2][FILE_NBYTES]; };
+struct fixture {
+	char folder[64];
+	struct arena arena;
+	struct artifact art;
+	uint8_t bytes[2][FILE_NBYTES];
+};
 
 static Onnx__StringStringEntryProto *entry(struct arena *a, const char *key, const char *text)
 {
@@ -59,9 +71,11 @@ static void write_model(struct fixture *f, const char *location, const char *off
 		t[i]->external_data = ARENA_ARRAY(a, 3, Onnx__StringStringEntryProto *);
 		t[i]->external_data[t[i]->n_external_data++] = entry(a, "location", !i && location ? location : tensors[i].file);
 		if (tensors[i].offset >= 0)
-			t[i]->external_data[t[i]->n_external_data++] = entry(a, "offset", !i && offset ? offset : arena_printf(a, "%d", tensors[i].offset));
+			t[i]->external_data[t[i]->n_external_data++] =
+				entry(a, "offset", !i && offset ? offset : arena_printf(a, "%d", tensors[i].offset));
 		if (tensors[i].length >= 0)
-			t[i]->external_data[t[i]->n_external_data++] = entry(a, "length", !i && length ? length : arena_printf(a, "%d", tensors[i].length));
+			t[i]->external_data[t[i]->n_external_data++] =
+				entry(a, "length", !i && length ? length : arena_printf(a, "%d", tensors[i].length));
 	}
 	// The last one lies in a branch's own graph.
 	Onnx__TensorProto *last[] = { t[TENSORS - 1] };
@@ -69,7 +83,7 @@ static void write_model(struct fixture *f, const char *location, const char *off
 	Onnx__NodeProto *nodes[] = { &node };
 	inner.initializer = last;
 	inner.n_initializer = 1;
-	attribute.name = (char *)(uintptr_t)"then_branch";
+	attribute.name = (char *)(uintptr_t) "then_branch";
 	attribute.g = &inner;
 	node.attribute = attributes;
 	node.n_attribute = 1;
@@ -96,7 +110,9 @@ static int set_up(void **state)
 	for (int k = 0; k < 2; k++) {
 		for (int i = 0; i < FILE_NBYTES; i++)
 			f->bytes[k][i] = (uint8_t)(i * 7 + k * 31 + i / 256);
-		assert_int_equal(file_put(arena_printf(&f->arena, "%s/%s", f->folder, k ? "b.bin" : "a.bin"), f->bytes[k], FILE_NBYTES, NULL), STATUS_OK);
+		assert_int_equal(file_put(arena_printf(&f->arena, "%s/%s", f->folder, k ? "b.bin" : "a.bin"), f->bytes[k],
+					 FILE_NBYTES, NULL),
+			STATUS_OK);
 	}
 	*state = f;
 	return 0;
@@ -134,13 +150,15 @@ static void check(struct fixture *f, uint64_t limit, size_t most_parts)
 		assert_true(p.items[i].nbytes <= limit || p.items[i].segment_count == 1);
 	}
 	assert_int_equal(sum, p.nbytes);
-	assert_true(p.nbytes <= 250 + FILE_NBYTES + 97 + 32);    // no byte twice, but for the zeros between
+	assert_true(p.nbytes <= 250 + FILE_NBYTES + 97 + 32); // no byte twice, but for the zeros between
 	Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, p.graph_nbytes, p.graph);
 	assert_non_null(m);
 	for (int i = 0; i < TENSORS; i++) {
-		const Onnx__TensorProto *t = i < TENSORS - 1 ? m->graph->initializer[i] : m->graph->node[0]->attribute[0]->g->initializer[0];
+		const Onnx__TensorProto *t =
+			i < TENSORS - 1 ? m->graph->initializer[i] : m->graph->node[0]->attribute[0]->g->initializer[0];
 		size_t k = 0, at = (size_t)atoll(text_of(t, "offset")), n = (size_t)atoll(text_of(t, "length"));
-		size_t from = tensors[i].offset < 0 ? 0 : (size_t)tensors[i].offset, want = tensors[i].length < 0 ? FILE_NBYTES : (size_t)tensors[i].length;
+		size_t from = tensors[i].offset < 0 ? 0 : (size_t)tensors[i].offset,
+		       want = tensors[i].length < 0 ? FILE_NBYTES : (size_t)tensors[i].length;
 		uint8_t read[FILE_NBYTES + 1];
 		assert_string_equal(t->name, tensors[i].name);
 		while (k < p.count && strcmp(p.items[k].name, text_of(t, "location")))
@@ -150,7 +168,7 @@ static void check(struct fixture *f, uint64_t limit, size_t most_parts)
 		assert_true(at + n <= p.items[k].nbytes);
 		assert_int_equal(artifact_part_read(&p.items[k], at, read, n), n);
 		assert_memory_equal(read, f->bytes[tensors[i].file[0] == 'b'] + from, n);
-		for (size_t b = 0; b < n; b += 13) {             // byte by byte too, across segments
+		for (size_t b = 0; b < n; b += 13) { // byte by byte too, across segments
 			assert_int_equal(artifact_part_read(&p.items[k], at + b, read, 1), 1);
 			assert_int_equal(read[0], f->bytes[tensors[i].file[0] == 'b'][from + b]);
 		}
@@ -168,7 +186,7 @@ static void cutting(void **state)
 	check(f, PART_NBYTES, 1);
 	check(f, 1024, 3);
 	check(f, 256, 3);
-	check(f, 1, 3);                                          // nothing fits: each stretch is a part by itself
+	check(f, 1, 3); // nothing fits: each stretch is a part by itself
 }
 
 // protobuf-c refuses what engines skip: assay's own gap, and said so.
@@ -189,9 +207,18 @@ static void groups(void **state)
 static void refused(void **state)
 {
 	static const char *const bad[][3] = {
-		{ "../a.bin", NULL, NULL }, { "/etc/passwd", NULL, NULL }, { "none.bin", NULL, NULL }, { "", NULL, NULL }, { "link.bin", NULL, NULL },
-		{ NULL, "1001", NULL }, { NULL, "-1", NULL }, { NULL, "x", NULL }, { NULL, "100", "901" }, { NULL, "18446744073709551615", NULL },
-		{ NULL, NULL, "9223372036854775807" }, { NULL, NULL, "-5" },
+		{ "../a.bin", NULL, NULL },
+		{ "/etc/passwd", NULL, NULL },
+		{ "none.bin", NULL, NULL },
+		{ "", NULL, NULL },
+		{ "link.bin", NULL, NULL },
+		{ NULL, "1001", NULL },
+		{ NULL, "-1", NULL },
+		{ NULL, "x", NULL },
+		{ NULL, "100", "901" },
+		{ NULL, "18446744073709551615", NULL },
+		{ NULL, NULL, "9223372036854775807" },
+		{ NULL, NULL, "-5" },
 	};
 	struct fixture *f = *state;
 	assert_int_equal(symlink("/etc/hostname", arena_printf(&f->arena, "%s/link.bin", f->folder)), 0);
@@ -207,16 +234,17 @@ static void refused(void **state)
 	assert_int_equal(artifact_cut(&p, &f->arena, &rubbish, NULL, PART_NBYTES, NULL), STATUS_BAD_INPUT);
 }
 
-// `depth` branches one within the other, each a field of a field of a field: written from the innermost to the front of the buffer.
+// `depth` branches one within the other, each a field of a field of a field: written from the innermost to the front of the
+// buffer.
 static size_t nested(uint8_t *buffer, size_t size, int depth)
 {
-	static const uint8_t keys[] = { 0x32, 0x2a, 0x0a };              // AttributeProto.g, NodeProto.attribute, GraphProto.node
+	static const uint8_t keys[] = { 0x32, 0x2a, 0x0a }; // AttributeProto.g, NodeProto.attribute, GraphProto.node
 	size_t at = size, length;
 	for (int i = 0; i < 3 * depth + 1; i++) {
 		uint8_t head[12];
 		size_t n = 0;
 		length = size - at;
-		head[n++] = i < 3 * depth ? keys[i % 3] : 0x3a;          // ModelProto.graph
+		head[n++] = i < 3 * depth ? keys[i % 3] : 0x3a; // ModelProto.graph
 		for (; length > 127; length >>= 7)
 			head[n++] = (uint8_t)(length | 128);
 		head[n++] = (uint8_t)length;
@@ -227,7 +255,8 @@ static size_t nested(uint8_t *buffer, size_t size, int depth)
 	return size - at;
 }
 
-// Few bytes that protobuf-c would make much of: a recursion as deep as the file is long, and 250 bytes of structure for 2 of file.
+// Few bytes that protobuf-c would make much of: a recursion as deep as the file is long, and 250 bytes of structure for 2 of
+// file.
 static void small_and_large(void **state)
 {
 	enum { SIZE = 1 << 20, HEAD = 5 };
@@ -245,12 +274,13 @@ static void small_and_large(void **state)
 	for (int nodes = 1000; nodes <= 500000; nodes *= 500) {
 		struct artifact art = { .graph = bytes, .graph_nbytes = HEAD + 2 * (size_t)nodes };
 		struct error err = { 0 };
-		bytes[0] = 0x3a;                                         // a graph of so many bytes, nodes without any
+		bytes[0] = 0x3a; // a graph of so many bytes, nodes without any
 		for (int i = 0; i < 4; i++)
 			bytes[1 + i] = (uint8_t)(2 * nodes >> 7 * i & 127) | (i < 3 ? 128 : 0);
 		for (int i = 0; i < nodes; i++)
 			memcpy(bytes + HEAD + 2 * i, "\x0a", 2);
-		assert_int_equal(artifact_cut(&p, &a, &art, NULL, PART_NBYTES, &err), nodes > 1000 ? STATUS_BAD_INPUT : STATUS_OK);
+		assert_int_equal(
+			artifact_cut(&p, &a, &art, NULL, PART_NBYTES, &err), nodes > 1000 ? STATUS_BAD_INPUT : STATUS_OK);
 	}
 	arena_done(&a);
 	free(bytes);
@@ -258,33 +288,76 @@ static void small_and_large(void **state)
 
 static void ranges(void **state)
 {
-	static const struct { const char *header; uint64_t nbytes; enum range range; uint64_t begin, count; } rows[] = {
-		{ NULL, 10, RANGE_ALL, 0, 0 }, { "", 10, RANGE_ALL, 0, 0 }, { "bytes=0-9", 10, RANGE_PART, 0, 10 }, { "bytes=0-0", 10, RANGE_PART, 0, 1 },
-		{ "bytes=9-9", 10, RANGE_PART, 9, 1 }, { "bytes=10-10", 10, RANGE_NONE, 0, 0 }, { "bytes=5-", 10, RANGE_PART, 5, 5 }, { "bytes=5-99", 10, RANGE_PART, 5, 5 },
-		{ "bytes=-3", 10, RANGE_PART, 7, 3 }, { "bytes=-30", 10, RANGE_PART, 0, 10 }, { "bytes=-0", 10, RANGE_NONE, 0, 0 }, { "bytes=-1", 0, RANGE_NONE, 0, 0 },
-		{ "bytes=0-", 0, RANGE_NONE, 0, 0 }, { "bytes=6-5", 10, RANGE_ALL, 0, 0 }, { "bytes=0-1,3-4", 10, RANGE_ALL, 0, 0 }, { "bytes=", 10, RANGE_ALL, 0, 0 },
-		{ "bytes=-", 10, RANGE_ALL, 0, 0 }, { "bytes=a-b", 10, RANGE_ALL, 0, 0 }, { "items=0-1", 10, RANGE_ALL, 0, 0 }, { "BYTES=0-1", 10, RANGE_PART, 0, 2 },
-		{ "bytes=99999999999999999999999-", 10, RANGE_NONE, 0, 0 }, { "bytes=0-99999999999999999999999", 10, RANGE_PART, 0, 10 },
-		{ "bytes=18446744073709551615-18446744073709551615", 10, RANGE_NONE, 0, 0 }, { "bytes=0-18446744073709551615", 10, RANGE_PART, 0, 10 },
-		{ "bytes=-18446744073709551615", 10, RANGE_PART, 0, 10 }, { "bytes=0x1-2", 10, RANGE_ALL, 0, 0 }, { "bytes=--1", 10, RANGE_ALL, 0, 0 },
+	static const struct {
+		const char *header;
+		uint64_t nbytes;
+		enum range range;
+		uint64_t begin, count;
+	} rows[] = {
+		{ NULL, 10, RANGE_ALL, 0, 0 },
+		{ "", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=0-9", 10, RANGE_PART, 0, 10 },
+		{ "bytes=0-0", 10, RANGE_PART, 0, 1 },
+		{ "bytes=9-9", 10, RANGE_PART, 9, 1 },
+		{ "bytes=10-10", 10, RANGE_NONE, 0, 0 },
+		{ "bytes=5-", 10, RANGE_PART, 5, 5 },
+		{ "bytes=5-99", 10, RANGE_PART, 5, 5 },
+		{ "bytes=-3", 10, RANGE_PART, 7, 3 },
+		{ "bytes=-30", 10, RANGE_PART, 0, 10 },
+		{ "bytes=-0", 10, RANGE_NONE, 0, 0 },
+		{ "bytes=-1", 0, RANGE_NONE, 0, 0 },
+		{ "bytes=0-", 0, RANGE_NONE, 0, 0 },
+		{ "bytes=6-5", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=0-1,3-4", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=-", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=a-b", 10, RANGE_ALL, 0, 0 },
+		{ "items=0-1", 10, RANGE_ALL, 0, 0 },
+		{ "BYTES=0-1", 10, RANGE_PART, 0, 2 },
+		{ "bytes=99999999999999999999999-", 10, RANGE_NONE, 0, 0 },
+		{ "bytes=0-99999999999999999999999", 10, RANGE_PART, 0, 10 },
+		{ "bytes=18446744073709551615-18446744073709551615", 10, RANGE_NONE, 0, 0 },
+		{ "bytes=0-18446744073709551615", 10, RANGE_PART, 0, 10 },
+		{ "bytes=-18446744073709551615", 10, RANGE_PART, 0, 10 },
+		{ "bytes=0x1-2", 10, RANGE_ALL, 0, 0 },
+		{ "bytes=--1", 10, RANGE_ALL, 0, 0 },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint64_t begin = 77, count = 77;
 		enum range r = range_parse(rows[i].header, rows[i].nbytes, &begin, &count);
 		if (r != rows[i].range || (r == RANGE_PART && (begin != rows[i].begin || count != rows[i].count)))
-			fail_msg("%s of %llu: %d, %llu + %llu", rows[i].header, (unsigned long long)rows[i].nbytes, (int)r, (unsigned long long)begin, (unsigned long long)count);
+			fail_msg("%s of %llu: %d, %llu + %llu", rows[i].header, (unsigned long long)rows[i].nbytes, (int)r,
+				(unsigned long long)begin, (unsigned long long)count);
 	}
 }
 
 static void paths(void **state)
 {
-	static const struct { const char *path, *kind, *rest; } rows[] = {
-		{ "/secret/page/0/", "page", "0/" }, { "/secret/file/a/b.bin", "file", "a/b.bin" }, { "/secret/file/", "file", "" }, { "/secre/file/a", NULL, NULL },
-		{ "/secrets/file/a", NULL, NULL }, { "/secreT/file/a", NULL, NULL }, { "", NULL, NULL }, { "/", NULL, NULL }, { "secret/file/a", NULL, NULL },
-		{ "/secret", NULL, NULL }, { "/secret/", NULL, NULL }, { "/secret/file", NULL, NULL }, { "/secret/file/../x", NULL, NULL }, { "/secret/file/a/..", NULL, NULL },
-		{ "/secret/file/./a", NULL, NULL }, { "/secret/file//a", NULL, NULL }, { "/secret/file/a//b", NULL, NULL }, { "/secret/file/a\\b", NULL, NULL },
-		{ "/secret/toolongkind/a", NULL, NULL }, { "/secret/file/..a", "file", "..a" }, { "//secret/file/a", NULL, NULL },
+	static const struct {
+		const char *path, *kind, *rest;
+	} rows[] = {
+		{ "/secret/page/0/", "page", "0/" },
+		{ "/secret/file/a/b.bin", "file", "a/b.bin" },
+		{ "/secret/file/", "file", "" },
+		{ "/secre/file/a", NULL, NULL },
+		{ "/secrets/file/a", NULL, NULL },
+		{ "/secreT/file/a", NULL, NULL },
+		{ "", NULL, NULL },
+		{ "/", NULL, NULL },
+		{ "secret/file/a", NULL, NULL },
+		{ "/secret", NULL, NULL },
+		{ "/secret/", NULL, NULL },
+		{ "/secret/file", NULL, NULL },
+		{ "/secret/file/../x", NULL, NULL },
+		{ "/secret/file/a/..", NULL, NULL },
+		{ "/secret/file/./a", NULL, NULL },
+		{ "/secret/file//a", NULL, NULL },
+		{ "/secret/file/a//b", NULL, NULL },
+		{ "/secret/file/a\\b", NULL, NULL },
+		{ "/secret/toolongkind/a", NULL, NULL },
+		{ "/secret/file/..a", "file", "..a" },
+		{ "//secret/file/a", NULL, NULL },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -299,9 +372,12 @@ static void paths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(cutting, set_up, tear_down), cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cutting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(groups, set_up, tear_down),
-		cmocka_unit_test(small_and_large), cmocka_unit_test(ranges), cmocka_unit_test(paths),
+		cmocka_unit_test(small_and_large),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(paths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,11 @@
 
 #include "cell/peak.h"
 
-struct record { const double *rate; size_t count, at; int64_t ns; };
+struct record {
+	const double *rate;
+	size_t count, at;
+	int64_t ns;
+};
 
 static enum status window(void *context, double *rate, struct error *err)
 {

@@ -65,12 +65,12 @@ static void strangers(void **state)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends[i]), 0);
 	for (size_t i = 0; i < STRANGERS_MOST; i++)
 		strangers_add(&s, &ends[i], ends[i][0]);
-	strangers_remove(&s, &ends[0]);          // trusted now
+	strangers_remove(&s, &ends[0]); // trusted now
 	strangers_remove(&s, &ends[0]);
 	strangers_add(&s, &ends[STRANGERS_MOST], ends[STRANGERS_MOST][0]);
 	assert_int_equal(read(ends[1][1], &byte, 1), -1);
 	strangers_add(&s, &ends[STRANGERS_MOST + 1], ends[STRANGERS_MOST + 1][0]);
-	assert_int_equal(read(ends[1][1], &byte, 1), 0);         // closed
+	assert_int_equal(read(ends[1][1], &byte, 1), 0); // closed
 	for (size_t i = 0; i < STRANGERS_MOST + 2; i++) {
 		assert_int_equal(read(ends[i][1], &byte, 1), i == 1 ? 0 : -1);
 		close(ends[i][0]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // src/artifact/file_place.c: link, share or copy, and what happens when each of them fails. Faults come from this program's own
-// linkat, ioctl, copy_file_range and statvfs, which stand before the C library's; and from real file systems where one can be had.
+// linkat, ioctl, copy_file_range and statvfs, which stand before the C library's; and from real file systems where one can be
+// had.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,13 +32,14 @@
 #include "base/text.h"
 
 static struct {
-	int linkat, ioctl, copy;             // errno to fail with; 0: the real call
+	int linkat, ioctl, copy; // errno to fail with; 0: the real call
 	int links_tried, clones_tried, copies_tried;
 } fault;
 
 int linkat(int old_at, const char *old, int new_at, const char *new, int flags)
 {
-	int (*real)(int, const char *, int, const char *, int) = (int (*)(int, const char *, int, const char *, int))dlsym(RTLD_NEXT, "linkat");
+	int (*real)(int, const char *, int, const char *, int) =
+		(int (*)(int, const char *, int, const char *, int))dlsym(RTLD_NEXT, "linkat");
 	fault.links_tried++;
 	if (fault.linkat) {
 		errno = fault.linkat;
@@ -63,7 +65,8 @@ int ioctl(int fd, unsigned long request, ...)
 
 ssize_t copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t n, unsigned flags)
 {
-	ssize_t (*real)(int, off_t *, int, off_t *, size_t, unsigned) = (ssize_t(*)(int, off_t *, int, off_t *, size_t, unsigned))dlsym(RTLD_NEXT, "copy_file_range");
+	ssize_t (*real)(int, off_t *, int, off_t *, size_t, unsigned) =
+		(ssize_t(*)(int, off_t *, int, off_t *, size_t, unsigned))dlsym(RTLD_NEXT, "copy_file_range");
 	fault.copies_tried++;
 	if (fault.copy) {
 		errno = fault.copy;
@@ -100,7 +103,7 @@ static void assert_only(const char *folder, size_t count)
 static const char *fresh(const char *name)
 {
 	const char *folder = path(name);
-	fault = (__typeof__(fault)){0};
+	fault = (__typeof__(fault)){ 0 };
 	free_bytes = 0;
 	assert_int_equal(file_remove_tree(folder, NULL), STATUS_OK);
 	assert_int_equal(file_mkdirs(folder, NULL), STATUS_OK);
@@ -111,7 +114,7 @@ static void links(void **state)
 {
 	(void)state;
 	const char *how = NULL, *to = fresh("links");
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_int_equal(file_place(path("from"), to, PLACE_LINK, &how, &e), STATUS_OK);
 	assert_string_equal(how, "hardlink");
 	assert_true(same_file(path("from"), to));
@@ -140,7 +143,7 @@ static void copies(void **state)
 {
 	(void)state;
 	const char *how = NULL, *to = fresh("copies");
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_int_equal(file_place(path("from"), to, PLACE_COPY, &how, &e), STATUS_OK);
 	assert_string_equal(how, "copy");
 	assert_int_equal(fault.links_tried + fault.clones_tried, 0);
@@ -152,7 +155,7 @@ static void copies(void **state)
 	assert_int_equal(file_place(path("from"), to, PLACE_REFLINK | PLACE_COPY, &how, &e), STATUS_OK);
 	assert_false(same_file(path("from"), to));
 	assert_content(to);
-	static const int refusals[] = {EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
+	static const int refusals[] = { EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM };
 	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
 		to = fresh("copies");
 		fault.copy = refusals[i];
@@ -180,12 +183,18 @@ static void copies(void **state)
 static void link_fails(void **state)
 {
 	(void)state;
-	static const struct { int code; const char *says; } codes[] = {
-		{EXDEV, "Invalid cross-device link"}, {EPERM, "Operation not permitted"}, {EMLINK, "Too many links"}, {EROFS, "Read-only file system"},
+	static const struct {
+		int code;
+		const char *says;
+	} codes[] = {
+		{ EXDEV, "Invalid cross-device link" },
+		{ EPERM, "Operation not permitted" },
+		{ EMLINK, "Too many links" },
+		{ EROFS, "Read-only file system" },
 	};
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
 		const char *how = NULL, *to = fresh("fails");
-		struct error e = {0};
+		struct error e = { 0 };
 		fault.linkat = codes[i].code;
 		fault.ioctl = EOPNOTSUPP;
 		assert_int_equal(file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e), STATUS_OK);
@@ -213,7 +222,7 @@ static void link_fails(void **state)
 	}
 	// A full disk is not a reason to copy.
 	const char *how = NULL, *to = fresh("fails");
-	struct error e = {0};
+	struct error e = { 0 };
 	fault.linkat = ENOSPC;
 	assert_int_equal(file_place(path("from"), to, PLACE_LINK | PLACE_COPY, &how, &e), STATUS_NO_SPACE);
 	assert_int_equal(fault.copies_tried, 0);
@@ -223,7 +232,7 @@ static void no_space(void **state)
 {
 	(void)state;
 	const char *how = NULL, *to = fresh("space");
-	struct error e = {0};
+	struct error e = { 0 };
 	fault.linkat = EXDEV;
 	fault.ioctl = EOPNOTSUPP;
 	free_bytes = 1000;
@@ -244,7 +253,7 @@ static void bad_arguments(void **state)
 {
 	(void)state;
 	const char *how = NULL, *to = fresh("bad");
-	struct error e = {0};
+	struct error e = { 0 };
 	assert_true(file_place(path("absent"), to, PLACE_LINK, &how, &e) != STATUS_OK);
 	assert_true(text_starts(e.text, path("absent")));
 	assert_true(file_place(path("from"), path("no/folder/to"), PLACE_LINK | PLACE_COPY, &how, &e) != STATUS_OK);
@@ -260,7 +269,7 @@ static void bad_arguments(void **state)
 static void other_file_system(void **state)
 {
 	(void)state;
-	static const char *const places[] = {"/dev/shm", "/var/tmp", "/tmp", "/run"};
+	static const char *const places[] = { "/dev/shm", "/var/tmp", "/tmp", "/run" };
 	struct stat here, there;
 	assert_int_equal(stat(scratch, &here), 0);
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -268,12 +277,13 @@ static void other_file_system(void **state)
 		snprintf(folder, sizeof folder, "%s/assay-place-XXXXXX", places[i]);
 		if (stat(places[i], &there) || there.st_dev == here.st_dev || !mkdtemp(folder))
 			continue;
-		fault = (__typeof__(fault)){0};
+		fault = (__typeof__(fault)){ 0 };
 		free_bytes = 0;
 		const char *how = NULL, *to = arena_printf(&arena, "%s/to", folder);
-		struct error e = {0};
+		struct error e = { 0 };
 		print_message("really across file systems: %s\n", folder);
-		enum status alone = file_place(path("from"), to, PLACE_LINK, &how, &e), any = file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, NULL);
+		enum status alone = file_place(path("from"), to, PLACE_LINK, &how, &e),
+			    any = file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, NULL);
 		assert_int_equal(any, STATUS_OK);
 		assert_string_equal(how, "copy");
 		assert_content(to);
@@ -316,21 +326,24 @@ static int in_mount_namespace(int (*body)(void))
 static int full_and_read_only(void)
 {
 	const char *folder = path("mounted"), *to = path("mounted/to"), *how = NULL;
-	struct error e = {0};
+	struct error e = { 0 };
 	if (mkdir(folder, 0755) || mount("tmpfs", folder, "tmpfs", 0, "size=64k"))
 		return 77;
-	if (file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) != STATUS_NO_SPACE || !strstr(e.text, "293.0 KiB are needed and 64.0 KiB are free"))
+	if (file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) != STATUS_NO_SPACE ||
+		!strstr(e.text, "293.0 KiB are needed and 64.0 KiB are free"))
 		return 1;
 	print_message("really full: %s\n", e.text);
 	// Even when nobody could know beforehand.
 	free_bytes = 1 << 30;
-	if (file_place(path("from"), to, PLACE_COPY, &how, &e) != STATUS_NO_SPACE || file_exists(to) || file_exists(path("mounted/.to.partial")))
+	if (file_place(path("from"), to, PLACE_COPY, &how, &e) != STATUS_NO_SPACE || file_exists(to) ||
+		file_exists(path("mounted/.to.partial")))
 		return 2;
 	print_message("really full, found out late: %s\n", e.text);
 	free_bytes = 0;
 	if (mount("tmpfs", folder, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k"))
 		return 77;
-	if (file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) != STATUS_FAILED || !strstr(e.text, "Read-only file system"))
+	if (file_place(path("from"), to, PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) != STATUS_FAILED ||
+		!strstr(e.text, "Read-only file system"))
 		return 3;
 	print_message("really read-only: %s\n", e.text);
 	return how ? 4 : 0;
@@ -363,13 +376,15 @@ static void other_user(void **state)
 	assert_int_equal(chmod(path("from"), 0644), 0);
 	pid_t pid = fork();
 	if (!pid) {
-		struct error e = {0};
+		struct error e = { 0 };
 		const char *how = NULL;
 		if (setgid(65534) || setuid(65534))
 			_exit(1);
-		if (file_place(path("from"), path("other/to"), PLACE_LINK, &how, &e) != STATUS_FAILED || !strstr(e.text, "Operation not permitted"))
+		if (file_place(path("from"), path("other/to"), PLACE_LINK, &how, &e) != STATUS_FAILED ||
+			!strstr(e.text, "Operation not permitted"))
 			_exit(2);
-		if (file_place(path("from"), path("other/to"), PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) || !(text_is(how, "copy") || text_is(how, "reflink")))
+		if (file_place(path("from"), path("other/to"), PLACE_LINK | PLACE_REFLINK | PLACE_COPY, &how, &e) ||
+			!(text_is(how, "copy") || text_is(how, "reflink")))
 			_exit(3);
 		_exit(0);
 	}
@@ -383,8 +398,14 @@ static void other_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links), cmocka_unit_test(copies), cmocka_unit_test(link_fails), cmocka_unit_test(no_space), cmocka_unit_test(bad_arguments),
-		cmocka_unit_test(other_file_system), cmocka_unit_test(full_and_read_only_disk), cmocka_unit_test(other_user),
+		cmocka_unit_test(links),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(link_fails),
+		cmocka_unit_test(no_space),
+		cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(other_file_system),
+		cmocka_unit_test(full_and_read_only_disk),
+		cmocka_unit_test(other_user),
 	};
 	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

@@ -15,12 +15,13 @@
 #include "onnx/op.h"
 #include "report/profile/profile.h"
 
-static const char *const drawn_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul", "layers.0/attn/Add",
-	"layers.0/attn/LayerNormalization", "layers.0/ffn/Gemm", "layers.0/ffn/Div", "layers.0/ffn/Erf", "layers.0/ffn/Mul", "layers.0/ffn/Gemm_1",
-	"layers.0/ffn/Gemm_10" };
+static const char *const drawn_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul",
+	"layers.0/attn/Add", "layers.0/attn/LayerNormalization", "layers.0/ffn/Gemm", "layers.0/ffn/Div", "layers.0/ffn/Erf",
+	"layers.0/ffn/Mul", "layers.0/ffn/Gemm_1", "layers.0/ffn/Gemm_10" };
 enum { DRAWN = sizeof drawn_names / sizeof *drawn_names };
 
-static struct mapped_node *map(struct arena *a, const char *const *names, size_t count, const struct graph_cost *cost, const size_t *cost_of)
+static struct mapped_node *map(
+	struct arena *a, const char *const *names, size_t count, const struct graph_cost *cost, const size_t *cost_of)
 {
 	struct outline o = { .nodes = ARENA_ARRAY(a, DRAWN, struct outline_node), .node_count = DRAWN };
 	struct profile p = { .arena = a, .nodes = ARENA_ARRAY(a, count, struct profiled_node), .count = count };
@@ -38,8 +39,9 @@ static struct mapped_node *map(struct arena *a, const char *const *names, size_t
 
 static void names_and_parts(void **state)
 {
-	static const char *const ran[] = { "embed/Gather", "layers.0/attn/MatMul/MatMulScaleFusion/", "[layers.0/ffn/Gemm + layers.0/ffn/Div]", "layers.0/ffn/Gemm_1_nchwc",
-		"layers.0/ffn/Gemm_10", "Xlayers.0/attn/Gemm" };
+	static const char *const ran[] = { "embed/Gather", "layers.0/attn/MatMul/MatMulScaleFusion/",
+		"[layers.0/ffn/Gemm + layers.0/ffn/Div]", "layers.0/ffn/Gemm_1_nchwc", "layers.0/ffn/Gemm_10",
+		"Xlayers.0/attn/Gemm" };
 	struct arena a = { 0 };
 	struct mapped_node *m = map(&a, ran, 6, NULL, NULL);
 
@@ -51,18 +53,19 @@ static void names_and_parts(void **state)
 	assert_int_equal(m[2].how, MAPPED_PART);
 	assert_int_equal(m[2].members[0], 6);
 	assert_int_equal(m[2].members[1], 7);
-	assert_int_equal(m[3].members[0], 10);                   // Gemm_1 and not Gemm, which begins alike
+	assert_int_equal(m[3].members[0], 10); // Gemm_1 and not Gemm, which begins alike
 	assert_int_equal(m[4].how, MAPPED_NAME);
 	assert_int_equal(m[4].members[0], 11);
-	assert_int_not_equal(m[5].how, MAPPED_PART);             // no edge of a word before it
+	assert_int_not_equal(m[5].how, MAPPED_PART); // no edge of a word before it
 	arena_done(&a);
 }
 
-// "Gelu" ran between the two products of ffn: it is what was drawn there. A norm in two nodes, behind the last node that is named of attn.
+// "Gelu" ran between the two products of ffn: it is what was drawn there. A norm in two nodes, behind the last node that is named
+// of attn.
 static void places(void **state)
 {
-	static const char *const ran[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Add", "MVN_17", "Multiply_24", "layers.0/ffn/Gemm", "Gelu",
-		"layers.0/ffn/Gemm_1", "layers.0/ffn/Gemm_10" };
+	static const char *const ran[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Add",
+		"MVN_17", "Multiply_24", "layers.0/ffn/Gemm", "Gelu", "layers.0/ffn/Gemm_1", "layers.0/ffn/Gemm_10" };
 	struct arena a = { 0 };
 	struct mapped_node *m = map(&a, ran, 10, NULL, NULL);
 
@@ -82,12 +85,16 @@ static void places(void **state)
 	arena_done(&a);
 }
 
-// OpenVINO calls what it made of a chain after its last node, here a Transpose: the products belong to it, not to what ran before.
+// OpenVINO calls what it made of a chain after its last node, here a Transpose: the products belong to it, not to what ran
+// before.
 static void a_chain(void **state)
 {
-	static const struct { const char *name, *op; } drawn[] = { { "l/Gemm", "Gemm" }, { "l/Reshape", "Reshape" }, { "l/MatMul", "MatMul" }, { "l/Softmax", "Softmax" },
-		{ "l/MatMul_1", "MatMul" }, { "l/Transpose", "Transpose" }, { "l/Gemm_1", "Gemm" }, { "l/Erf", "Erf" } }, ran[] = { { "l/Gemm", "FullyConnected" },
-		{ "l/Reshape", "Reshape" }, { "l/Transpose", "Subgraph" }, { "l/Gemm_1", "FullyConnected" } };
+	static const struct {
+		const char *name, *op;
+	} drawn[] = { { "l/Gemm", "Gemm" }, { "l/Reshape", "Reshape" }, { "l/MatMul", "MatMul" }, { "l/Softmax", "Softmax" },
+		{ "l/MatMul_1", "MatMul" }, { "l/Transpose", "Transpose" }, { "l/Gemm_1", "Gemm" }, { "l/Erf", "Erf" } },
+	  ran[] = { { "l/Gemm", "FullyConnected" }, { "l/Reshape", "Reshape" }, { "l/Transpose", "Subgraph" },
+		  { "l/Gemm_1", "FullyConnected" } };
 	struct outline_node nodes[8];
 	struct profiled_node engine[4];
 	struct outline o = { .nodes = nodes, .node_count = 8 };
@@ -110,16 +117,16 @@ static void a_chain(void **state)
 static void what_cannot_be_named(void **state)
 {
 	static const char *const ran[] = { "reorder_1", "layers.0/attn/Gemm", "copy", "layers.0/ffn/Gemm" };
-	static const char *const all[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul", "layers.0/attn/Add", "layers.0/attn/LayerNormalization",
-		"copy", "layers.0/ffn/Gemm" };
+	static const char *const all[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul",
+		"layers.0/attn/Add", "layers.0/attn/LayerNormalization", "copy", "layers.0/ffn/Gemm" };
 	struct arena a = { 0 };
 	struct mapped_node *m = map(&a, ran, 4, NULL, NULL);
 
 	(void)state;
-	assert_int_equal(m[0].how, MAPPED_NOT);                  // before it nothing is drawn that works
+	assert_int_equal(m[0].how, MAPPED_NOT); // before it nothing is drawn that works
 	assert_null(m[0].scope);
 	m = map(&a, all, 8, NULL, NULL);
-	assert_int_equal(m[6].how, MAPPED_NOT);                  // between two scopes, and all that was drawn there ran
+	assert_int_equal(m[6].how, MAPPED_NOT); // between two scopes, and all that was drawn there ran
 	assert_null(m[6].scope);
 	arena_done(&a);
 }
@@ -129,14 +136,17 @@ static void costs_are_kept(void **state)
 {
 	static const char *const ran[] = { "layers.0/attn/Gemm", "Gelu", "layers.0/ffn/Gemm_1", "unknown" };
 	struct arena a = { 0 };
-	struct graph_cost cost = { .nodes = ARENA_ARRAY(&a, DRAWN, struct node_cost), .node_count = DRAWN, .uses = ARENA_ARRAY(&a, 1, int) };
+	struct graph_cost cost = {
+		.nodes = ARENA_ARRAY(&a, DRAWN, struct node_cost), .node_count = DRAWN, .uses = ARENA_ARRAY(&a, 1, int)
+	};
 	size_t of[DRAWN];
 	uint64_t flops = 0, weights = 0;
 
 	(void)state;
 	for (size_t i = 0; i < DRAWN; i++) {
 		of[i] = i;
-		cost.nodes[i] = (struct node_cost){ .name = drawn_names[i], .op = "x", .flops = 1ull << i, .weight_nbytes = 1ull << i };
+		cost.nodes[i] =
+			(struct node_cost){ .name = drawn_names[i], .op = "x", .flops = 1ull << i, .weight_nbytes = 1ull << i };
 	}
 	struct mapped_node *m = map(&a, ran, 4, &cost, of);
 	for (size_t i = 0; i < 4; i++) {
@@ -163,13 +173,15 @@ static void two_drawings(void **state)
 			graph_bind(g[bound], "batch", 2);
 			graph_bind(g[bound], "sequence", 5);
 		}
-		value x = graph_input(g[bound], "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g[bound], "batch"), graph_symbol(g[bound], "sequence"), 8 });
+		value x = graph_input(g[bound], "x", DTYPE_F32, 3,
+			(int64_t[]){ graph_symbol(g[bound], "batch"), graph_symbol(g[bound], "sequence"), 8 });
 		for (int layer = 0; layer < 2; layer++) {
 			char name[8];
 
 			snprintf(name, sizeof name, "w%d", layer);
 			graph_enter(g[bound], "layers.%d", layer);
-			value w = graph_external(g[bound], name, DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "w", 256 * (unsigned)layer, 256);
+			value w = graph_external(
+				g[bound], name, DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "w", 256 * (unsigned)layer, 256);
 			value shape = op_shape(g[bound], x);
 			x = op_linear(g[bound], op_mul(g[bound], x, x), w, NO_VALUE);
 			x = op_reshape_to(g[bound], op_tanh(g[bound], x), shape);
@@ -204,7 +216,8 @@ static void the_middle_half(void **state)
 {
 	struct arena a = { 0 };
 	struct profile p = { .arena = &a, .nodes = ARENA_ARRAY(&a, 2, struct profiled_node), .count = 2 };
-	const double whole[] = { 10, 100, 12, 2, 11, 13, 1, 200 }, ms[] = { 4, 5, 90, 9, 4, 7, 1, 1, 8, 2, 5, 6, 0.5, 0.5, 1, 199 };
+	const double whole[] = { 10, 100, 12, 2, 11, 13, 1, 200 },
+		     ms[] = { 4, 5, 90, 9, 4, 7, 1, 1, 8, 2, 5, 6, 0.5, 0.5, 1, 199 };
 
 	(void)state;
 	profile_gather(&p, ms, whole, 8);
@@ -229,11 +242,13 @@ static const struct profile_scope *scope(const struct profile_view *v, const cha
 
 static void the_view(void **state)
 {
-	json_t *nodes = json_pack("[{s:s,s:s,s:s,s:f,s:i,s:i,s:f,s:s},{s:s,s:s,s:s,s:f,s:i,s:i,s:f,s:s},{s:s,s:s,s:n,s:f},{s:s,s:s,s:s,s:f},{s:s,s:s,s:s,s:f}]",
-		"name", "layers.0/a/Gemm", "op", "Gemm", "scope", "layers.0/a", "ms", 6.0, "flops", 600000, "bytes", 1000, "roof_ms", 3.0, "roof", "compute",
-		"name", "layers.10/a/Gemm", "op", "Gemm", "scope", "layers.10/a", "ms", 2.0, "flops", 600000, "bytes", 1000, "roof_ms", 1.0, "roof", "memory",
-		"name", "reorder", "op", "Reorder", "scope", "ms", 0.5, "name", "/head/Add", "op", "Add", "scope", "/head", "ms", 1.0, "name", "Cast", "op", "Cast", "scope", "",
-		"ms", 0.25);
+	json_t *nodes = json_pack("[{s:s,s:s,s:s,s:f,s:i,s:i,s:f,s:s},{s:s,s:s,s:s,s:f,s:i,s:i,s:f,s:s},{s:s,s:s,s:n,s:f},{s:s,s:"
+				  "s,s:s,s:f},{s:s,s:s,s:s,s:f}]",
+		"name", "layers.0/a/Gemm", "op", "Gemm", "scope", "layers.0/a", "ms", 6.0, "flops", 600000, "bytes", 1000,
+		"roof_ms", 3.0, "roof", "compute", "name", "layers.10/a/Gemm", "op", "Gemm", "scope", "layers.10/a", "ms", 2.0,
+		"flops", 600000, "bytes", 1000, "roof_ms", 1.0, "roof", "memory", "name", "reorder", "op", "Reorder", "scope",
+		"ms", 0.5, "name", "/head/Add", "op", "Add", "scope", "/head", "ms", 1.0, "name", "Cast", "op", "Cast", "scope",
+		"", "ms", 0.25);
 	struct row r;
 	struct arena a = { 0 };
 	struct error err = { 0 };
@@ -265,7 +280,8 @@ static void the_view(void **state)
 	assert_float_equal(scope(v, "(top)")->sum.ms, 0.25, 1e-9);
 	assert_string_equal(v->ops[0].op, "Gemm");
 	assert_true(isnan(profile_share(&scope(v, "head")->sum)));
-	assert_non_null(strstr(v->sentences[0], "80 % of the time is in 2 Gemm of layers.*/a, at 50 % of what this machine can do (compute-bound)"));
+	assert_non_null(strstr(v->sentences[0],
+		"80 % of the time is in 2 Gemm of layers.*/a, at 50 % of what this machine can do (compute-bound)"));
 	profile_view_html(v, &text);
 	assert_null(strstr(text_get(&text), "<b>"));
 	text_done(&text);
@@ -276,8 +292,14 @@ static void the_view(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_parts), cmocka_unit_test(places), cmocka_unit_test(a_chain), cmocka_unit_test(what_cannot_be_named), cmocka_unit_test(costs_are_kept),
-		cmocka_unit_test(two_drawings), cmocka_unit_test(the_middle_half), cmocka_unit_test(the_view),
+		cmocka_unit_test(names_and_parts),
+		cmocka_unit_test(places),
+		cmocka_unit_test(a_chain),
+		cmocka_unit_test(what_cannot_be_named),
+		cmocka_unit_test(costs_are_kept),
+		cmocka_unit_test(two_drawings),
+		cmocka_unit_test(the_middle_half),
+		cmocka_unit_test(the_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,11 +13,10 @@
 #include "cell/protocol.h"
 
 struct fake {
-	int64_t now, look;                                       // ns; what a look at the clock takes
+	int64_t now, look; // ns; what a look at the clock takes
 	int64_t (*takes)(size_t run);
-	size_t runs, fails_at;                                   // fails_at counts from 1; 0: never
-	int64_t told;                                            // the engine's own clock; -1: it has none
-
+	size_t runs, fails_at; // fails_at counts from 1; 0: never
+	int64_t told;          // the engine's own clock; -1: it has none
 };
 
 static int64_t fake_now(void *context)
@@ -73,10 +72,11 @@ static void words(void **state)
 	assert_ptr_equal(effort_find(NULL), effort_find("normal"));
 	assert_null(effort_find("slow"));
 	assert_null(effort_find(""));
-	for (size_t i = 0; i < 3; i++) {                         // each costs more than the one before
+	for (size_t i = 0; i < 3; i++) { // each costs more than the one before
 		struct protocol_limits l = protocol_limits(effort_find(names[i]), 0);
 
-		assert_true(l.warm_ns > before.warm_ns && l.sample_ns > before.sample_ns && l.most > before.most && l.least >= before.least);
+		assert_true(l.warm_ns > before.warm_ns && l.sample_ns > before.sample_ns && l.most > before.most &&
+			l.least >= before.least);
 		assert_true(l.least <= l.most);
 		before = l;
 	}
@@ -98,7 +98,7 @@ static void warms_until_it_agrees(void **state)
 	(void)state;
 	assert_int_equal(protocol_warm_up(&r, &l, &a, &w, &err), STATUS_OK);
 	assert_ptr_equal(w.end, protocol_agree);
-	assert_int_equal(w.runs, 10);                            // the first is in no window; three windows of three
+	assert_int_equal(w.runs, 10); // the first is in no window; three windows of three
 	assert_int_equal(w.ns, 200000000);
 	for (size_t i = 0; i < w.runs; i++)
 		assert_int_equal(w.each[i], 20000000);
@@ -163,24 +163,24 @@ static void samples(void **state)
 
 	(void)state;
 	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
-	assert_int_equal(s.count, 150);                          // 3 s of 20 ms, all above the least
+	assert_int_equal(s.count, 150); // 3 s of 20 ms, all above the least
 	for (size_t i = 0; i < s.count; i++)
-		assert_int_equal(s.ns[i], 20000050);             // one look is in it
+		assert_int_equal(s.ns[i], 20000050); // one look is in it
 	assert_true(fabs(s.clock_us - 0.05) < 1e-9 && fabs(s.harness_us) < 1e-9);
 
-	l = protocol_limits(effort_find("normal"), 7);           // exactly so many, however long they take
+	l = protocol_limits(effort_find("normal"), 7); // exactly so many, however long they take
 	l.sample_ns = 1;
 	f = (struct fake){ .takes = ms20, .told = 33 };
 	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
 	assert_true(s.count == 7 && s.ns[0] == 33 && s.ns[6] == 33);
 
-	l = protocol_limits(effort_find("quick"), 0);            // the least is held, though the time is over
+	l = protocol_limits(effort_find("quick"), 0); // the least is held, though the time is over
 	l.sample_ns = 1;
 	f = (struct fake){ .takes = ms20, .told = -1 };
 	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
 	assert_int_equal(s.count, 11);
 
-	f = (struct fake){ .takes = us1, .told = -1 };           // and the most
+	f = (struct fake){ .takes = us1, .told = -1 }; // and the most
 	l = protocol_limits(effort_find("normal"), 0);
 	assert_int_equal(protocol_sample(&r, &l, &a, &s, &err), STATUS_OK);
 	assert_int_equal(s.count, 662);

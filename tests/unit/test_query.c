@@ -29,7 +29,7 @@ struct made {
 	const char *engine, *actual, *cause, *stability, *source, *version;
 	int emulated;
 	int64_t nodes_elsewhere;
-	const char *key;                     // of the cell: how long was timed is in it, too
+	const char *key; // of the cell: how long was timed is in it, too
 	const char *files, *not_judged;
 };
 
@@ -80,25 +80,26 @@ static int64_t put(struct store *s, const struct made *m)
 static int make(void **state)
 {
 	static const struct made rows[] = {
-		{ "org/bert", "cpu", 20, 19, 21, VERDICT_RIGHT },                                      // 1
-		{ "org/bert", "openvino", 10, 9.5, 10.5, VERDICT_RIGHT },                              // 2
-		{ "org/bert", "webgpu", 30, 29, 31, VERDICT_UNJUDGED },                                // 3: nobody knows whether it is right
-		{ "org/bert", "qnn", 5, 4, 6, VERDICT_RIGHT, .emulated = 1 },                          // 4: no hardware's time
-		{ "org/bert", "cuda", 1, 1, 1, VERDICT_RIGHT, .engine = "null" },                      // 5: nothing was computed
-		{ "org/bert", "llama-bench", 2, 0, 0, VERDICT_UNJUDGED, .source = "llama-bench 5163" },        // 6: not ours
-		{ "vit", "cpu", 8, 0, 0, VERDICT_RIGHT },                                              // 7
-		{ "vit", "openvino", 4, 3.9, 4.1, VERDICT_WRONG, .cause = "differs" },                 // 8: fast and wrong
-		{ "vit", "webgpu", 9, 8, 10, VERDICT_RIGHT, .actual = "cpu" },                         // 9: ran elsewhere
-		{ "vit", "cuda", 0, 0, 0, VERDICT_CRASHED, .cause = "signal 11" },                     // 10
-		{ "org/bert", "cpu", 25, 24, 26, VERDICT_RIGHT },                                      // 11: worse than row 1
-		{ "vit", "cpu", 8.2, 0, 0, VERDICT_RIGHT, .stability = "unstable" },                   // 12: 2.5 % more and no interval
-		{ "vit", "qnn", 7, 6.9, 7.1, VERDICT_RIGHT, .nodes_elsewhere = 7 },                    // 13
-		{ "vit", "mps", 30, 29, 31, VERDICT_RIGHT },                                           // 14
+		{ "org/bert", "cpu", 20, 19, 21, VERDICT_RIGHT },                 // 1
+		{ "org/bert", "openvino", 10, 9.5, 10.5, VERDICT_RIGHT },         // 2
+		{ "org/bert", "webgpu", 30, 29, 31, VERDICT_UNJUDGED },           // 3: nobody knows whether it is right
+		{ "org/bert", "qnn", 5, 4, 6, VERDICT_RIGHT, .emulated = 1 },     // 4: no hardware's time
+		{ "org/bert", "cuda", 1, 1, 1, VERDICT_RIGHT, .engine = "null" }, // 5: nothing was computed
+		{ "org/bert", "llama-bench", 2, 0, 0, VERDICT_UNJUDGED, .source = "llama-bench 5163" }, // 6: not ours
+		{ "vit", "cpu", 8, 0, 0, VERDICT_RIGHT },                                               // 7
+		{ "vit", "openvino", 4, 3.9, 4.1, VERDICT_WRONG, .cause = "differs" },                  // 8: fast and wrong
+		{ "vit", "webgpu", 9, 8, 10, VERDICT_RIGHT, .actual = "cpu" },                          // 9: ran elsewhere
+		{ "vit", "cuda", 0, 0, 0, VERDICT_CRASHED, .cause = "signal 11" },                      // 10
+		{ "org/bert", "cpu", 25, 24, 26, VERDICT_RIGHT },                                       // 11: worse than row 1
+		{ "vit", "cpu", 8.2, 0, 0, VERDICT_RIGHT, .stability = "unstable" }, // 12: 2.5 % more and no interval
+		{ "vit", "qnn", 7, 6.9, 7.1, VERDICT_RIGHT, .nodes_elsewhere = 7 },  // 13
+		{ "vit", "mps", 30, 29, 31, VERDICT_RIGHT },                         // 14
 	};
 	struct store s = { 0 };
 	struct error err = { 0 };
 	struct machine m = test_machine();
-	json_t *found = json_pack("[{s:s, s:b}, {s:s, s:b, s:s}]", "name", "cpu", "available", 1, "name", "rocm", "available", 0, "reason", "no device");
+	json_t *found = json_pack("[{s:s, s:b}, {s:s, s:b, s:s}]", "name", "cpu", "available", 1, "name", "rocm", "available", 0,
+		"reason", "no device");
 
 	(void)state;
 	folder = test_folder();
@@ -143,7 +144,8 @@ static void answers(const char *name, struct store_asking with, const char *colu
 				k++;
 			if (k == t.column_count)
 				fail_msg("%s has no column %s", name, c);
-			text_addf(&got, "%s%s", c == list ? "" : "|", t.cells[i * t.column_count + k] ? t.cells[i * t.column_count + k] : "-");
+			text_addf(&got, "%s%s", c == list ? "" : "|",
+				t.cells[i * t.column_count + k] ? t.cells[i * t.column_count + k] : "-");
 		}
 		text_add(&got, "\n");
 	}
@@ -155,17 +157,26 @@ static void answers(const char *name, struct store_asking with, const char *colu
 	store_close(&s);
 }
 
-#define ALL (struct store_asking){ 0 }
-#define LEFT_WITH(elsewhere) "times left out: 1 row of an emulated device, " elsewhere "1 row that nothing judged, 1 row of the null engine, which computes nothing," \
+#define ALL \
+	(struct store_asking) \
+	{ \
+		0 \
+	}
+#define LEFT_WITH(elsewhere) \
+	"times left out: 1 row of an emulated device, " elsewhere \
+	"1 row that nothing judged, 1 row of the null engine, which computes nothing," \
 	" 1 row imported from another tool"
 #define LEFT LEFT_WITH("1 row that ran elsewhere, ")
 
 static void test_fastest(void **state)
 {
 	(void)state;
-	answers("fastest", ALL, "model platform ms low_ms of_cpu against row", "org/bert|openvino|10.0|9.5|2.5|1|2\nvit|qnn|7.0|6.9|1.17|2|13\n", LEFT);
-	answers("fastest", (struct store_asking){ .model = "bert" }, "model platform row", "org/bert|openvino|2\n", LEFT_WITH(""));
-	answers("fastest", (struct store_asking){ .platform = "cpu" }, "model platform ms row", "org/bert|cpu|25.0|11\nvit|cpu|8.2|12\n", NULL);
+	answers("fastest", ALL, "model platform ms low_ms of_cpu against row",
+		"org/bert|openvino|10.0|9.5|2.5|1|2\nvit|qnn|7.0|6.9|1.17|2|13\n", LEFT);
+	answers("fastest", (struct store_asking){ .model = "bert" }, "model platform row", "org/bert|openvino|2\n",
+		LEFT_WITH(""));
+	answers("fastest", (struct store_asking){ .platform = "cpu" }, "model platform ms row",
+		"org/bert|cpu|25.0|11\nvit|cpu|8.2|12\n", NULL);
 	answers("fastest", (struct store_asking){ .limit = 1 }, "model", "org/bert\n", LEFT);
 	answers("fastest", (struct store_asking){ .model = "x' OR 1=1 --" }, "model", "", NULL);
 }
@@ -175,33 +186,40 @@ static void test_counts(void **state)
 	(void)state;
 	answers("by-hardware", ALL, "platform n models right unjudged wrong others timed avg_ms min_ms",
 		"cpu|2|2|2|0|0|0|2|16.6|8.2\ncuda|2|2|0|0|0|2|0|-|-\nmps|1|1|1|0|0|0|1|30.0|30.0\n"
-		"openvino|2|2|1|0|1|0|1|10.0|10.0\nqnn|2|2|2|0|0|0|1|7.0|7.0\nwebgpu|2|2|0|1|0|1|0|-|-\n", LEFT);
+		"openvino|2|2|1|0|1|0|1|10.0|10.0\nqnn|2|2|2|0|0|0|1|7.0|7.0\nwebgpu|2|2|0|1|0|1|0|-|-\n",
+		LEFT);
 	answers("by-hardware", ALL, "platform right emulated synthetic shortened reduced",
 		"cpu|2|0|2|0|0\ncuda|0|0|2|0|0\nmps|1|0|1|0|0\nopenvino|1|0|2|0|0\nqnn|2|1|2|0|0\nwebgpu|0|0|2|0|0\n", LEFT);
-	answers("by-architecture", (struct store_asking){ .platform = "cpu" }, "architecture platform n timed avg_ms", "encoder-only|cpu|2|2|16.6\n", NULL);
+	answers("by-architecture", (struct store_asking){ .platform = "cpu" }, "architecture platform n timed avg_ms",
+		"encoder-only|cpu|2|2|16.6\n", NULL);
 	answers("coverage", ALL, "platform rows models right elsewhere wrong broken emulated nothing_computed synthetic imported",
 		"cpu|4|2|4|0|0|0|0|0|4|0\ncuda|2|2|0|0|0|1|0|1|2|0\nllama-bench|1|1|0|0|0|0|0|0|1|1\nmps|1|1|1|0|0|0|0|0|1|0\n"
-		"openvino|2|2|1|0|1|0|0|0|2|0\nqnn|2|2|2|0|0|0|1|0|2|0\nwebgpu|2|2|0|1|0|0|0|0|2|0\n", NULL);
+		"openvino|2|2|1|0|1|0|0|0|2|0\nqnn|2|2|2|0|0|0|1|0|2|0\nwebgpu|2|2|0|1|0|0|0|0|2|0\n",
+		NULL);
 }
 
 static void test_what_went_wrong(void **state)
 {
 	(void)state;
-	answers("failures", ALL, "verdict cause n models platforms last_row", "wrong|differs|1|vit|openvino|8\ncrashed|signal 11|1|vit|cuda|10\n", NULL);
+	answers("failures", ALL, "verdict cause n models platforms last_row",
+		"wrong|differs|1|vit|openvino|8\ncrashed|signal 11|1|vit|cuda|10\n", NULL);
 	answers("wrong", ALL, "model platform max_abs_error worst row", "vit|openvino|0.5|logits[3]|8\n", NULL);
 	answers("unstable", ALL, "model platform ms why row", "vit|cpu|8.2|windows 1 and 2 differ by 30 %|12\n", NULL);
 	answers("fallbacks", ALL, "model asked_for ran_on how nodes_elsewhere reason row",
 		"vit|webgpu|cpu|without a word|-|-|9\nvit|qnn|qnn|some of its nodes|7|as the engine says|13\n", NULL);
-	answers("memory", (struct store_asking){ .platform = "openvino" }, "model resident_mib predicted_mib predicted_of_peak row",
-		"org/bert|520.0|546.0|1.05|2\nvit|520.0|546.0|1.05|8\n", NULL);
+	answers("memory", (struct store_asking){ .platform = "openvino" },
+		"model resident_mib predicted_mib predicted_of_peak row", "org/bert|520.0|546.0|1.05|2\nvit|520.0|546.0|1.05|8\n",
+		NULL);
 }
 
 static void test_comparisons(void **state)
 {
 	(void)state;
-	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row", "vit|mps|30.0|8.2|3.66|cannot tell: 1 and 2 rows, 6 a side are needed|14|12\n", LEFT);
+	answers("slower-than-cpu", ALL, "model platform ms cpu_ms times sure row cpu_row",
+		"vit|mps|30.0|8.2|3.66|cannot tell: 1 and 2 rows, 6 a side are needed|14|12\n", LEFT);
 	answers("slower-than-cpu", (struct store_asking){ .platform = "mps" }, "model row", "vit|14\n", NULL);
-	answers("regressions", ALL, "model platform before_ms ms times sure before_row row", "org/bert|cpu|20.0|25.0|1.25|cannot tell: 1 and 1 rows, 6 a side are needed|1|11\n", LEFT);
+	answers("regressions", ALL, "model platform before_ms ms times sure before_row row",
+		"org/bert|cpu|20.0|25.0|1.25|cannot tell: 1 and 1 rows, 6 a side are needed|1|11\n", LEFT);
 }
 
 static void begin(struct store *s, const char *name)
@@ -230,18 +248,21 @@ static void test_claims(void **state)
 	for (size_t i = 0; i < 5; i++)
 		put(&s, &(struct made){ "sized", "webgpu", 15 + 0.1 * (double)i, .verdict = VERDICT_RIGHT, .version = "2" });
 	store_close(&s);
-	answers("regressions", ALL, "model platform before_ms ms sure rows_before rows_now", "sized|webgpu|12.25|15.2|cannot tell: 5 and 6 rows, 6 a side are needed|6|5\n", NULL);
+	answers("regressions", ALL, "model platform before_ms ms sure rows_before rows_now",
+		"sized|webgpu|12.25|15.2|cannot tell: 5 and 6 rows, 6 a side are needed|6|5\n", NULL);
 	s = (struct store){ 0 };
 	begin(&s, "claims");
 	put(&s, &(struct made){ "sized", "webgpu", 15.5, .verdict = VERDICT_RIGHT, .version = "2" });
 	store_close(&s);
-	answers("regressions", ALL, "model platform before_ms ms sure rows_before rows_now", "sized|webgpu|12.25|15.25|slower|6|6\n", NULL);
+	answers("regressions", ALL, "model platform before_ms ms sure rows_before rows_now",
+		"sized|webgpu|12.25|15.25|slower|6|6\n", NULL);
 	answers("slower-than-cpu", ALL, "ms cpu_ms sure", "15.5|10.0|slower\n", NULL);
 	s = (struct store){ 0 };
 	begin(&s, "claims");
 	put(&s, &(struct made){ "sized", "webgpu", 12.3, .verdict = VERDICT_RIGHT, .version = "2" });
 	store_close(&s);
-	answers("regressions", ALL, "model platform before_ms ms sure", "sized|webgpu|12.25|15.2|cannot tell: the rows overlap\n", NULL);
+	answers("regressions", ALL, "model platform before_ms ms sure", "sized|webgpu|12.25|15.2|cannot tell: the rows overlap\n",
+		NULL);
 	memcpy(path, whole, sizeof path);
 }
 
@@ -283,7 +304,8 @@ static void test_files(void **state)
 	memcpy(path, whole, sizeof path);
 }
 
-// A right answer of other files of that name takes nothing back; one of the same files does, and so does one of a row that knows none.
+// A right answer of other files of that name takes nothing back; one of the same files does, and so does one of a row that knows
+// none.
 static void test_wrong_files(void **state)
 {
 	struct store s = { 0 };

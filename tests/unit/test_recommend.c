@@ -149,8 +149,9 @@ static void other_files_are_another_model(void **state)
 	assert_int_equal(f->got.choice_count, 1);
 	assert_null(f->got.choices[0].claim);
 	assert_non_null(strstr(f->got.question, "model files fedcba98"));
-	assert_null(strstr(f->got.question, "f32"));     // the precision is part of the answer
-	assert_string_equal(why_left_out(f, "cpu"), "is of other files of that name (01234567): not compared with those of fedcba98");
+	assert_null(strstr(f->got.question, "f32")); // the precision is part of the answer
+	assert_string_equal(
+		why_left_out(f, "cpu"), "is of other files of that name (01234567): not compared with those of fedcba98");
 }
 
 // GiB is not GB, and a peak is what the limit is held against: 900 MiB are less than 0.9 GiB, and more than 0.87.
@@ -188,7 +189,8 @@ static void a_fallback_is_no_success(void **state)
 	assert_non_null(strstr(why_left_out(f, "cuda"), "ran elsewhere"));
 }
 
-// No Vulkan for a machine that has only a software one; nothing of another machine, of another tool, of the null engine's stand-in.
+// No Vulkan for a machine that has only a software one; nothing of another machine, of another tool, of the null engine's
+// stand-in.
 static void nothing_that_is_not_this_hardware(void **state)
 {
 	struct fixture *f = *state;
@@ -267,7 +269,7 @@ static void throughput_takes_any_batch_and_cost_needs_prices(void **state)
 	first_is(f, "openvino, batch 8");
 	assert_true(fabs(f->got.choices[0].figure - 200) < 1e-9);
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_COST }, prices, 2);
-	first_is(f, "cpu, batch 1");                     // 50 a second at 0.36 an hour; 200 a second at ten times that
+	first_is(f, "cpu, batch 1"); // 50 a second at 0.36 an hour; 200 a second at ten times that
 	assert_true(fabs(f->got.choices[0].figure - 2) < 1e-9);
 	assert_true(fabs(f->got.choices[1].figure - 5) < 1e-9);
 	struct recommend_ask cost = { .model = "m", .goal = RECOMMEND_COST };
@@ -288,12 +290,14 @@ static bool features(void *context, const char *platform, const char *precision,
 static void add_known(struct fixture *f, int count, const char *platform, double slower)
 {
 	for (int i = 1; i <= count; i++) {
-		struct cell_result r = timed(arena_printf(&f->arena, "known-%d", i), platform, slower * (double)i * (1 + 0.02 * (double)(i * 7 % 5)), 100);
+		struct cell_result r = timed(arena_printf(&f->arena, "known-%d", i), platform,
+			slower * (double)i * (1 + 0.02 * (double)(i * 7 % 5)), 100);
 
 		r.row.flops = i * (int64_t)1000000000;
 		r.row.moved_bytes = i * (int64_t)50000000;
 		r.row.nodes = 100 + 40 * i;
-		r.row.op_mix = "{\"MatMul\":{\"nodes\":9,\"flops\":0.9,\"bytes\":0.5},\"Add\":{\"nodes\":90,\"flops\":0.1,\"bytes\":0.5}}";
+		r.row.op_mix = "{\"MatMul\":{\"nodes\":9,\"flops\":0.9,\"bytes\":0.5},\"Add\":{\"nodes\":90,\"flops\":0.1,"
+			       "\"bytes\":0.5}}";
 		add(f, r);
 	}
 }
@@ -371,7 +375,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(the_fastest_right_one), TEST(the_unstable_come_last), TEST(other_files_are_another_model),
+		TEST(the_fastest_right_one),
+		TEST(the_unstable_come_last),
+		TEST(other_files_are_another_model),
 		TEST(the_limit_is_in_gib),
 		TEST(a_fallback_is_no_success),
 		TEST(nothing_that_is_not_this_hardware),

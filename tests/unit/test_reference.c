@@ -24,7 +24,12 @@ static struct tensor of(const char *name, int rank, float *data)
 {
 	size_t count = (size_t)(2 * TOKENS) << (rank - 2);
 
-	return (struct tensor){ .name = name, .dtype = DTYPE_F32, .rank = rank, .dim = { 2, TOKENS, 2, 2 }, .data = data, .nbytes = count * sizeof *data };
+	return (struct tensor){ .name = name,
+		.dtype = DTYPE_F32,
+		.rank = rank,
+		.dim = { 2, TOKENS, 2, 2 },
+		.data = data,
+		.nbytes = count * sizeof *data };
 }
 
 // An output that is wrong in the last token of the last row alone, which is padding. `beside`: another output, equal; NULL: none.
@@ -100,13 +105,14 @@ static void inputs_are_no_outputs(void **state)
 	}
 	theirs[1].dtype = ours[1].dtype = DTYPE_I32;
 	row_init(&row);
-	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_RIGHT);       // of integers that are equal
+	assert_int_equal(
+		reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_RIGHT); // of integers that are equal
 	ref.answer.count = x.count = 1;
 	row_init(&row);
 	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_UNJUDGED);
 	assert_true(isnan(row.cosine));
 	ref.answer.count = x.count = 2;
-	numbers[3] = 1;                          // a token, whatever that output says
+	numbers[3] = 1; // a token, whatever that output says
 	row_init(&row);
 	assert_int_equal(reference_judge(&ref, &x, bound_for(DTYPE_F32), &a, &row, NULL), VERDICT_WRONG);
 	arena_done(&a);
@@ -168,14 +174,14 @@ static void what_no_engine_can_compute_of_a_users_file_is_not_judged(void **stat
 	for (size_t i = 0; i < 3; i++) {
 		const struct reference ref = { .name = "another engine", .by = by[i], .answer = { .tensors = &t, .count = 1 } };
 
-		ours[1] = i == 1 ? NAN : 0;              // here alone
+		ours[1] = i == 1 ? NAN : 0; // here alone
 		row_init(&row);
 		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &o, .count = 1 }, bound_for(DTYPE_F32), &a,
 					 &row, NULL),
 			expected[i]);
 		assert_int_equal(strstr(row.cause, "damaged") != NULL, i == 2);
 		assert_int_equal(row.non_finite, i == 1 ? 2 : 1);
-		assert_int_equal(row.left_out, 0);       // which is what is masked, or padding
+		assert_int_equal(row.left_out, 0); // which is what is masked, or padding
 	}
 	arena_done(&a);
 }
@@ -205,7 +211,8 @@ static void no_finite_value_proves_nothing(void **state)
 		assert_true(json_is_null(json_object_get(json_array_get(checks, 0), "right")));
 		assert_string_equal(row.not_judged, "y (no finite value in it)");
 		assert_int_equal(row.non_finite, 2 * TOKENS);
-		assert_int_equal(isnan(row.cosine) && isnan(row.nmse) && isnan(row.max_abs_error) && isnan(row.top1_agreement), count == 1);
+		assert_int_equal(isnan(row.cosine) && isnan(row.nmse) && isnan(row.max_abs_error) && isnan(row.top1_agreement),
+			count == 1);
 		if (count == 1)
 			assert_string_equal(row.cause, "not judged: y (no finite value in it)");
 		json_decref(checks);
@@ -217,7 +224,7 @@ static void no_finite_value_proves_nothing(void **state)
 // nothing.
 static void values_as_small_as_rounding_prove_nothing(void **state)
 {
-	static const double off[] = { 2, 0.02, 2 };              // of the reference: NMSE 4, 4e-4, 4
+	static const double off[] = { 2, 0.02, 2 }; // of the reference: NMSE 4, 4e-4, 4
 	float theirs[2 * TOKENS], ours[2 * TOKENS], one[2 * TOKENS];
 	struct tensor t[] = { of("y", 2, theirs), of("z", 2, one) }, o[] = { of("y", 2, ours), of("z", 2, one) };
 	struct arena a = { 0 };

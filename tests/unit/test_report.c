@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports from made-up rows: what they conclude, how they escape, what they refuse to say. Their tables are in test_report_tables.c.
+// Reports from made-up rows: what they conclude, how they escape, what they refuse to say. Their tables are in
+// test_report_tables.c.
 #include "report_fixture.h"
 
 static void test_nothing_yet(void **state)
@@ -66,10 +67,10 @@ static void test_fastest(void **state)
 
 	add_timed(f, "clear", "cpu", 100, 95, 120);
 	add_timed(f, "clear", "openvino", 50, 45, 70);
-	add_timed(f, "near", "cpu", 100, 49, 120);           // its fastest run is not slower than the other's median
+	add_timed(f, "near", "cpu", 100, 49, 120); // its fastest run is not slower than the other's median
 	add_timed(f, "near", "openvino", 50, 45, 70);
 	add_timed(f, "alone", "cpu", 100, 95, 120);
-	add_unstable(f, "unsteady", "cpu", 100, 95, 120);    // its median may be another tomorrow
+	add_unstable(f, "unsteady", "cpu", 100, 95, 120); // its median may be another tomorrow
 	add_timed(f, "unsteady", "openvino", 50, 45, 70);
 	write_all(f);
 	assert_true(is_true(cell(f, 0, "openvino"), "fastest"));
@@ -77,7 +78,7 @@ static void test_fastest(void **state)
 	assert_true(fabs(json_number_value(json_object_get(cell(f, 0, "openvino"), "times_cpu")) - 2) < 1e-9);
 	assert_false(is_true(cell(f, 1, "openvino"), "fastest"));
 	assert_true(is_true(cell(f, 1, "openvino"), "near_fastest") && is_true(cell(f, 1, "cpu"), "near_fastest"));
-	assert_false(is_true(cell(f, 2, "cpu"), "fastest"));          // nothing to compare with
+	assert_false(is_true(cell(f, 2, "cpu"), "fastest")); // nothing to compare with
 	assert_false(is_true(cell(f, 3, "openvino"), "fastest"));
 	// 50 and 100 ms are not near.
 	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));
@@ -99,7 +100,8 @@ static void test_fastest(void **state)
 static void test_only_good_cells_count(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result wrong = test_result(0, "m", "openvino", VERDICT_WRONG), elsewhere = test_result(0, "m", "cuda", VERDICT_RIGHT);
+	struct cell_result wrong = test_result(0, "m", "openvino", VERDICT_WRONG),
+			   elsewhere = test_result(0, "m", "cuda", VERDICT_RIGHT);
 
 	wrong.row.latency_ms = 1;
 	wrong.row.cause = "logits differ";
@@ -123,16 +125,21 @@ static void test_only_good_cells_count(void **state)
 	says(&f->html, "cpu (synthetic weights), the only one that ran");
 	json_t *failures = json_object_get(f->root, "failures");
 	assert_int_equal(json_array_size(failures), 3);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong");   // the worst first
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(failures, 0), "verdict")), "wrong"); // the worst first
 }
 
-// A row that nobody judged, another tool's, the null engine's and one that ran elsewhere are listed and never good, in no form of the report.
+// A row that nobody judged, another tool's, the null engine's and one that ran elsewhere are listed and never good, in no form of
+// the report.
 static void test_what_does_not_count(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result unjudged = test_result(0, "u", "openvino", VERDICT_UNJUDGED), foreign = test_result(0, "f", "cpu", VERDICT_RIGHT);
-	struct cell_result stands_in = test_result(0, "s", "cuda", VERDICT_RIGHT), null = test_result(0, "n", "null", VERDICT_RIGHT);
-	static const char *const ids[] = { "best_latency", "best_throughput", "best_memory", "performance_by_platform", "predictions" };
+	struct cell_result unjudged = test_result(0, "u", "openvino", VERDICT_UNJUDGED),
+			   foreign = test_result(0, "f", "cpu", VERDICT_RIGHT);
+	struct cell_result stands_in = test_result(0, "s", "cuda", VERDICT_RIGHT),
+			   null = test_result(0, "n", "null", VERDICT_RIGHT);
+	static const char *const ids[] = { "best_latency", "best_throughput", "best_memory", "performance_by_platform",
+		"predictions" };
 	struct text junit = { 0 }, matrix = { 0 };
 
 	unjudged.row.reference = NULL;
@@ -141,11 +148,14 @@ static void test_what_does_not_count(void **state)
 	add(f, "f", "cpu", foreign);
 	add(f, "s", "cuda", stands_in);
 	write_all(f);
-	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), "Nothing here was computed and measured by assay");
+	assert_string_equal(
+		json_string_value(json_object_get(f->root, "headline")), "Nothing here was computed and measured by assay");
 	add(f, "u", "openvino", unjudged);
 	report_again(f);
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")), "The model ran here, unjudged");
-	says(&f->html, "Not found right either: 1 unjudged (nothing was there to compare the outputs with), 1 imported from another tool.");
+	says(&f->html,
+		"Not found right either: 1 unjudged (nothing was there to compare the outputs with), 1 imported from another "
+		"tool.");
 	for (size_t i = 0; i < 3; i++)
 		for (const char *const *p = (const char *const[]){ "cpu", "cuda", "openvino", NULL }; *p != NULL; p++) {
 			const json_t *line = json_array_get(json_object_get(json_object_get(f->root, "matrix"), "lines"), i);
@@ -172,7 +182,7 @@ static void test_what_does_not_count(void **state)
 	never_says(&matrix, "\"compatible\": true");
 	text_done(&junit);
 	text_done(&matrix);
-	add(f, "n", "null", null);                               // by its own name: right, and yet no model runs
+	add(f, "n", "null", null); // by its own name: right, and yet no model runs
 	report_again(f);
 	assert_true(is_true(cell(f, 3, "null"), "good"));
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
@@ -212,11 +222,15 @@ static void stands_beside(const char *text, const char *const *opens, const char
 		fail_msg("%s is nowhere", figure);
 }
 
-// Each of these rows has a latency of its own, which never stands without what qualifies the row: in a line of Markdown, in a row, chart or
-// paragraph of HTML, in a test case of JUnit.
+// Each of these rows has a latency of its own, which never stands without what qualifies the row: in a line of Markdown, in a
+// row, chart or paragraph of HTML, in a test case of JUnit.
 static void test_qualifiers_stand_beside(void **state)
 {
-	static const struct { const char *model, *platform, *figure; double ms; const char *words[5]; } rows[] = {
+	static const struct {
+		const char *model, *platform, *figure;
+		double ms;
+		const char *words[5];
+	} rows[] = {
 		{ "short", "cpu", "71.3 ms", 71.3, { "2 layers", "synthetic weights" } },
 		{ "short", "openvino", "92.4 ms", 92.4, { "2 layers", "synthetic weights" } },
 		{ "made-up", "cpu", "73.9 ms", 73.9, { "synthetic weights" } },
@@ -246,7 +260,9 @@ static void test_qualifiers_stand_beside(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		stands_beside(text_get(&f->md), (const char *const[]){ "\n", NULL }, rows[i].figure, rows[i].words);
 		stands_beside(text_get(&junit), (const char *const[]){ "<testcase", NULL }, rows[i].figure, rows[i].words);
-		stands_beside(text_get(&f->html), (const char *const[]){ "<tr", "<details", "<li", "<p ", "<section", "{\"name\":", NULL }, rows[i].figure, rows[i].words);
+		stands_beside(text_get(&f->html),
+			(const char *const[]){ "<tr", "<details", "<li", "<p ", "<section", "{\"name\":", NULL }, rows[i].figure,
+			rows[i].words);
 	}
 	// Headline: what ran whole, and what only in part.
 	const char *headline = json_string_value(json_object_get(f->root, "headline"));
@@ -361,7 +377,7 @@ static void test_nothing_failed(void **state)
 	report_again(f);
 	assert_int_equal(json_array_size(json_object_get(f->root, "failures")), 0);
 	const char *words = "Nothing failed and nothing was found wrong, but not everything was found right: 1 right, "
-		"1 unjudged (nothing was there to compare the outputs with), 1 compiled and not run.";
+			    "1 unjudged (nothing was there to compare the outputs with), 1 compiled and not run.";
 	says(&f->html, words);
 	says(&f->md, words);
 	never_says(&f->html, "Everything that was asked for");
@@ -381,7 +397,8 @@ static void test_a_part_is_no_model(void **state)
 	add_failed(f, "c", "cuda", VERDICT_UNAVAILABLE, "no card: `assay setup cuda` brings <it>");
 	write_all(f);
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")),
-		"None of the 2 models was run whole and found right here, of 2 a part (2 layers, synthetic weights); 1 was asked only of platforms that are not here");
+		"None of the 2 models was run whole and found right here, of 2 a part (2 layers, synthetic weights); 1 was asked "
+		"only of platforms that are not here");
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
 	says(&f->html, "no card: <code>assay setup cuda</code> brings &lt;it&gt;");
 	says(&f->html, "2 of 3 cells have fewer layers than the model: their times are not the model's.");
@@ -391,7 +408,8 @@ static void test_a_part_is_no_model(void **state)
 static void test_agreement(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result golden = test_result(0, "m", "cpu", VERDICT_RIGHT), unjudged = test_result(0, "m", "cuda", VERDICT_UNJUDGED);
+	struct cell_result golden = test_result(0, "m", "cpu", VERDICT_RIGHT),
+			   unjudged = test_result(0, "m", "cuda", VERDICT_UNJUDGED);
 
 	golden.row.reference = "golden";
 	golden.row.golden_file = "io.safetensors";
@@ -400,7 +418,8 @@ static void test_agreement(void **state)
 	add(f, "m", "openvino", test_result(0, "m", "openvino", VERDICT_RIGHT));
 	add(f, "m", "cuda", unjudged);
 	write_all(f);
-	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "cpu"), "agreement")), "agrees with the golden file io.safetensors");
+	assert_string_equal(
+		json_string_value(json_object_get(cell(f, 0, "cpu"), "agreement")), "agrees with the golden file io.safetensors");
 	assert_string_equal(json_string_value(json_object_get(cell(f, 0, "openvino"), "agreement")), "engines agree");
 	assert_true(json_is_null(json_object_get(cell(f, 0, "cuda"), "agreement")));
 	says(&f->md, "1 of 3 cells that ran had nothing to be compared with");
@@ -433,7 +452,8 @@ static void test_failures_are_grouped(void **state)
 	write_all(f);
 	json_t *failures = json_object_get(f->root, "failures");
 	assert_int_equal(json_array_size(failures), 3);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "cause")), "the engine's process died");   // no cause told: the verdict's sentence
+	assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "cause")),
+		"the engine's process died"); // no cause told: the verdict's sentence
 	assert_int_equal(json_array_size(json_object_get(json_array_get(failures, 0), "models")), 2);
 	assert_int_equal(json_array_size(json_object_get(json_array_get(failures, 2), "models")), 3);
 	assert_int_equal(line_count(f), 3);
@@ -520,11 +540,12 @@ static void test_what_was_asked(void **state)
 	says(&f->html, "--synthetic --dynamic --no-conform");
 	says(&f->html, "assay run m --on qnn:30 ");
 	says(&f->md, "| qnn:30 |");
-	assert_true(json_is_null(json_object_get(cell(f, 3, "openvino"), "times_cpu")));          // nobody asked cpu just that
+	assert_true(json_is_null(json_object_get(cell(f, 3, "openvino"), "times_cpu"))); // nobody asked cpu just that
 	assert_string_equal(text_in(cell(f, 3, "qnn:30"), "platform"), "qnn:30");
 }
 
-static void add_comparison(struct fixture *f, const char *preset, const char *model, double ratio, double low, double high, const char *verdict, const char *cause)
+static void add_comparison(struct fixture *f, const char *preset, const char *model, double ratio, double low, double high,
+	const char *verdict, const char *cause)
 {
 	struct store_comparison c;
 

@@ -15,10 +15,12 @@ static void test_speed_up(void **state)
 	add_processes(f, "one", "cpu", 100, 1);
 	add_processes(f, "one", "openvino", 50, 1);
 	write_all(f);
-	const json_t *many = json_object_get(cell(f, 0, "openvino"), "against_cpu"), *few = json_object_get(cell(f, 1, "openvino"), "against_cpu"),
+	const json_t *many = json_object_get(cell(f, 0, "openvino"), "against_cpu"),
+		     *few = json_object_get(cell(f, 1, "openvino"), "against_cpu"),
 		     *one = json_object_get(cell(f, 2, "openvino"), "against_cpu");
 	assert_string_equal(text_in(many, "claim"), "faster");
-	assert_true(number_in(many, "low") > 1.9 && number_in(many, "low") <= number_in(many, "times") && number_in(many, "high") < 2.1);
+	assert_true(number_in(many, "low") > 1.9 && number_in(many, "low") <= number_in(many, "times") &&
+		number_in(many, "high") < 2.1);
 	assert_int_equal(json_integer_value(json_object_get(many, "processes")), 6);
 	assert_string_equal(text_in(few, "claim"), "2 and 3 processes: too few for a claim (6)");
 	assert_true(number_in(few, "low") > 1.8);
@@ -58,13 +60,14 @@ static void test_speed_up_paired(void **state)
 	c.verdict = "faster";
 	if (store_comparisons(&f->store, &c, 1, &f->err))
 		fail_msg("%s", f->err.text);
-	c.side_b = "openvino:CPU int8-dynamic";          // newer, and of another question
+	c.side_b = "openvino:CPU int8-dynamic"; // newer, and of another question
 	c.ratio = 0.1;
 	if (store_comparisons(&f->store, &c, 1, &f->err))
 		fail_msg("%s", f->err.text);
 	write_all(f);
 	const json_t *speed = json_object_get(cell(f, 0, "openvino"), "against_cpu");
-	assert_true(fabs(number_in(speed, "times") - 2) < 1e-9 && fabs(number_in(speed, "low") - 1.6) < 1e-9 && fabs(number_in(speed, "high") - 2.5) < 1e-9);
+	assert_true(fabs(number_in(speed, "times") - 2) < 1e-9 && fabs(number_in(speed, "low") - 1.6) < 1e-9 &&
+		fabs(number_in(speed, "high") - 2.5) < 1e-9);
 	assert_string_equal(text_in(speed, "claim"), "faster");
 	assert_true(json_is_true(json_object_get(speed, "paired")));
 	says(&f->md, "1.60 to 2.50 (99 %), 8 and 8 processes in alternation: faster");
@@ -110,7 +113,10 @@ static void test_what_keeps_lines_apart(void **state)
 	struct cell_result r;
 
 	add_timed(f, "m", "cpu", 100, 95, 120);
-#define ADD(member, value) r = process_of("m", "openvino", 50, 0); r.row.member = value; add(f, "m", "openvino", r)
+#define ADD(member, value) \
+	r = process_of("m", "openvino", 50, 0); \
+	r.row.member = value; \
+	add(f, "m", "openvino", r)
 	ADD(precision, "float16");
 	ADD(threads, 2);
 	ADD(image_size, 384);
@@ -128,7 +134,7 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "f32, offline");
 	says(&f->md, "measured by llama-bench, not by assay");
 	says(&f->md, "1 of 7 cells were measured by another tool");
-	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6);       // the foreign one is in no ranking
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6); // the foreign one is in no ranking
 	says(&f->html, "--on openvino --seq 128 --synthetic --no-conform --threads 2");
 }
 
@@ -154,8 +160,8 @@ static void test_files_keep_lines_apart(void **state)
 	says(&f->md, "model files 01234567");
 	says(&f->md, "model files fedcba98");
 	never_says(&f->md, "processes: faster");
-	// The same question again, of the files that are there now: in their line, and of no process of the old. What was found of the
-	// old files stands.
+	// The same question again, of the files that are there now: in their line, and of no process of the old. What was found
+	// of the old files stands.
 	for (size_t i = 0; i < 6; i++) {
 		struct cell_result r = process_of("m", "cpu", 10, i);
 		r.row.model_sha256 = files[1];
@@ -221,18 +227,18 @@ static void test_not_judged(void **state)
 	text_done(&junit);
 }
 
-// What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line says which,
-// beside its time and beside every ratio of it.
+// What a platform computes in is its answer: one question is one line, and a cell that computed in another type than the line
+// says which, beside its time and beside every ratio of it.
 static void test_one_line_in_every_arithmetic(void **state)
 {
 	struct fixture *f = *state;
 	struct cell_result half = process_of("m", "qnn", 25, 0), bf16 = process_of("b", "cpu", 80, 0);
 
 	half.row.compute_dtype = "f16";
-	add(f, "m", "qnn", half);                                // before any that computes in f32
+	add(f, "m", "qnn", half); // before any that computes in f32
 	add_processes(f, "m", "cpu", 100, 1);
 	add_failed(f, "m", "cuda", VERDICT_UNAVAILABLE, "no card");
-	add_processes(f, "b", "openvino", 50, 1);                // a file in bfloat16: both are as published, but not the same
+	add_processes(f, "b", "openvino", 50, 1); // a file in bfloat16: both are as published, but not the same
 	bf16.row.weights_dtype = bf16.row.compute_dtype = "bf16";
 	add(f, "b", "cpu", bf16);
 	write_all(f);
@@ -255,7 +261,8 @@ static void test_one_line_in_every_arithmetic(void **state)
 static void test_one_line_a_question(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result brief = process_of("m", "webgpu", 5, 0), faster = process_of("m", "cuda", 4, 0), asked = process_of("m", "webgpu", 6, 0);
+	struct cell_result brief = process_of("m", "webgpu", 5, 0), faster = process_of("m", "cuda", 4, 0),
+			   asked = process_of("m", "webgpu", 6, 0);
 	struct text junit = { 0 }, matrix = { 0 };
 
 	add_processes(f, "m", "cpu", 100, 1);
@@ -267,7 +274,7 @@ static void test_one_line_a_question(void **state)
 	brief.row.peak_pss_mib = faster.row.peak_pss_mib = 9;
 	brief.row.peak_anonymous_mib = faster.row.peak_anonymous_mib = 8;
 	add(f, "m", "webgpu", brief);
-	add(f, "m", "cuda", faster);                             // not even where it is no emulator's
+	add(f, "m", "cuda", faster); // not even where it is no emulator's
 	write_all(f);
 	assert_int_equal(line_count(f), 1);
 	const json_t *line = json_array_get(json_object_get(json_object_get(f->root, "matrix"), "lines"), 0);
@@ -277,7 +284,8 @@ static void test_one_line_a_question(void **state)
 	never_says(&f->html, "not asked");
 	never_says(&f->md, "not asked");
 	for (const char *const *p = (const char *const[]){ "webgpu", "cuda", NULL }; *p != NULL; p++) {
-		assert_true(json_is_null(json_object_get(cell(f, 0, *p), "times_cpu")) && json_object_get(cell(f, 0, *p), "against_cpu") == NULL);
+		assert_true(json_is_null(json_object_get(cell(f, 0, *p), "times_cpu")) &&
+			json_object_get(cell(f, 0, *p), "against_cpu") == NULL);
 		assert_false(is_true(cell(f, 0, *p), "fastest") || is_true(cell(f, 0, *p), "near_fastest"));
 	}
 	assert_true(is_true(cell(f, 0, "openvino"), "fastest"));
@@ -288,7 +296,7 @@ static void test_one_line_a_question(void **state)
 	assert_string_equal(text_in(section(f, "best_throughput", 0), "best"), "openvino");
 	assert_true(number_in(section(f, "best_memory", 0), "peak_mib") > 100);
 	assert_int_equal(json_array_size(json_object_get(f->root, "performance_by_platform")), 2);
-	says(&f->html, "assay run m --on webgpu --synthetic");         // its question named no length
+	says(&f->html, "assay run m --on webgpu --synthetic"); // its question named no length
 	written(f, REPORT_MATRIX, NULL, &matrix);
 	written(f, REPORT_JUNIT, NULL, &junit);
 	json_t *m = json_loads(text_get(&matrix), 0, NULL);
@@ -297,7 +305,7 @@ static void test_one_line_a_question(void **state)
 	json_decref(m);
 	text_done(&junit);
 	text_done(&matrix);
-	asked.row.sequence = 16;                                 // who asks for 16 asks another question
+	asked.row.sequence = 16; // who asks for 16 asks another question
 	add(f, "other", "webgpu", asked);
 	add_processes(f, "other", "cpu", 100, 1);
 	report_again(f);
@@ -322,7 +330,7 @@ static void test_precision(void **state)
 	slow = process_of("alone", "cpu", 20, 0);
 	slow.row.precision = "float16";
 	add(f, "alone", "cpu", slow);
-	slow = process_of("once", "cpu", 20, 0);         // twice the time, of one process each: no claim
+	slow = process_of("once", "cpu", 20, 0); // twice the time, of one process each: no claim
 	slow.row.precision = "float16";
 	add_processes(f, "once", "cpu", 10, 1);
 	add(f, "once", "cpu", slow);
@@ -397,7 +405,8 @@ static void test_sweeps(void **state)
 	assert_true(fabs(number_in(section(f, "best_throughput", 0), "cpu_per_s") - 4000 / 35.5) < 1e-6);
 }
 
-// Questions of a graph whose batch is not known: lines that say what was asked, and none for throughput beside the one that is known.
+// Questions of a graph whose batch is not known: lines that say what was asked, and none for throughput beside the one that is
+// known.
 static void test_unknown_batches(void **state)
 {
 	struct fixture *f = *state;
@@ -423,7 +432,8 @@ static void test_unknown_batches(void **state)
 static void test_memory_scenarios_and_text(void **state)
 {
 	struct fixture *f = *state;
-	struct cell_result leaks = process_of("leaks", "cpu", 10, 0), server = process_of("serves", "cpu", 10, 0), writes = process_of("writes", "cpu", 10, 0);
+	struct cell_result leaks = process_of("leaks", "cpu", 10, 0), server = process_of("serves", "cpu", 10, 0),
+			   writes = process_of("writes", "cpu", 10, 0);
 
 	leaks.row.cycles = 20;
 	leaks.row.leak_mib_per_cycle = 0.5;
@@ -442,19 +452,22 @@ static void test_memory_scenarios_and_text(void **state)
 	add(f, "writes", "cpu", writes);
 	write_all(f);
 	assert_true(number_in(section(f, "memory", 0), "mapped_mib") == 420);
-	assert_string_equal(text_in(section(f, "memory", 0), "leak_mib_per_cycle_note"), "0.400 to 0.600 MiB (95\u00a0%), 20 cycles: it grows");
+	assert_string_equal(text_in(section(f, "memory", 0), "leak_mib_per_cycle_note"),
+		"0.400 to 0.600 MiB (95\u00a0%), 20 cycles: it grows");
 	assert_string_equal(text_in(section(f, "scenarios", 0), "result"), "queries 270336, allowed yes, why p99 holds");
 	assert_string_equal(text_in(section(f, "scenarios", 0), "latency_p90_ms"), "n too small (8 of 64 samples)");
 	assert_string_equal(text_in(section(f, "scenarios", 0), "latency_p99_ms"), "n too small (8 of 662)");
 	assert_string_equal(text_in(section(f, "generation", 0), "tokens"), "32 + 16");
-	assert_int_equal(json_integer_value(json_object_get(section(f, "performance_by_platform", 0), "cells")), 1);       // neither scenario nor tokens
+	assert_int_equal(json_integer_value(json_object_get(section(f, "performance_by_platform", 0), "cells")),
+		1); // neither scenario nor tokens
 	says(&f->md, "server at 20 queries/s");
 }
 
 static void test_prices(void **state)
 {
 	struct fixture *f = *state;
-	const char *good[] = { "cpu=0.36EUR", "openvino=3.6" }, *two[] = { "cpu=1EUR", "openvino=1USD" }, *none[] = { "cpu" }, *negative[] = { "cpu=-1" }, *unknown[] = { "abacus=1" };
+	const char *good[] = { "cpu=0.36EUR", "openvino=3.6" }, *two[] = { "cpu=1EUR", "openvino=1USD" }, *none[] = { "cpu" },
+		   *negative[] = { "cpu=-1" }, *unknown[] = { "abacus=1" };
 	struct report_options options = { 0 };
 	struct text md = { 0 };
 
@@ -467,7 +480,7 @@ static void test_prices(void **state)
 	assert_int_equal(report_prices(&f->store.arena, unknown, 1, &options, &f->err), STATUS_BAD_INPUT);
 	assert_int_equal(report_prices(&f->store.arena, good, 2, &options, &f->err), STATUS_OK);
 	written(f, REPORT_MD, &options, &md);
-	says(&md, "| cpu | 10 EUR |  | cheapest |");                   // 0.36 an hour is 1e-4 a second, ten inferences a second
+	says(&md, "| cpu | 10 EUR |  | cheapest |"); // 0.36 an hour is 1e-4 a second, ten inferences a second
 	says(&md, "| openvino | 50 EUR | 5.00× |  |");
 	says(&md, "cheapest, by an unstable time");
 	text_done(&md);
@@ -479,13 +492,18 @@ static void test_prices(void **state)
 static void test_yaml(void **state)
 {
 	struct text out = { 0 };
-	json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:[], s:{}, s:[i, [i], {s:b}], s:n, s:s}", "no", "yes", "small", 1e-6, "whole", 3.0, "large", 1e20, "none", "nothing",
-		"list", 1, 2, "deep", 1, "null", "odd\"key\\", "a\nb\t\"\\\x7f\xc2\x85\xe2\x80\xa8" "é#: -");
+	json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:[], s:{}, s:[i, [i], {s:b}], s:n, s:s}", "no", "yes", "small", 1e-6,
+		"whole", 3.0, "large", 1e20, "none", "nothing", "list", 1, 2, "deep", 1, "null", "odd\"key\\",
+		"a\nb\t\"\\\x7f\xc2\x85\xe2\x80\xa8"
+		"é#: -");
 
 	(void)state;
 	report_yaml(json, &out);
-	assert_string_equal(text_get(&out), "\"no\": \"yes\"\n\"small\": 9.9999999999999995e-07\n\"whole\": 3.0\n\"large\": 1.0e+20\n\"none\": []\n\"nothing\": {}\n"
-		"\"list\":\n  - 1\n  -\n    - 2\n  -\n    \"deep\": true\n\"null\": null\n\"odd\\\"key\\\\\": \"a\\x0Ab\\x09\\\"\\\\\\x7F\\x85\\u2028é#: -\"\n");
+	assert_string_equal(text_get(&out),
+		"\"no\": \"yes\"\n\"small\": 9.9999999999999995e-07\n\"whole\": 3.0\n\"large\": 1.0e+20\n\"none\": "
+		"[]\n\"nothing\": {}\n"
+		"\"list\":\n  - 1\n  -\n    - 2\n  -\n    \"deep\": true\n\"null\": null\n\"odd\\\"key\\\\\": "
+		"\"a\\x0Ab\\x09\\\"\\\\\\x7F\\x85\\u2028é#: -\"\n");
 	json_decref(json);
 	text_done(&out);
 }
@@ -493,10 +511,12 @@ static void test_yaml(void **state)
 static void test_junit(void **state)
 {
 	struct fixture *f = *state;
-	static const enum verdict verdicts[] = { VERDICT_WRONG, VERDICT_FAILED, VERDICT_CRASHED, VERDICT_TIMEOUT, VERDICT_INTERRUPTED, VERDICT_UNAVAILABLE, VERDICT_UNSUPPORTED,
-		VERDICT_NO_MEMORY, VERDICT_FELL_BACK };
-	static const char *const models[] = { "wrong", "failed", "crashed", "timeout", "interrupted", "unavailable", "unsupported", "no_memory", "fell_back" };
-	struct cell_result allowed = test_result(0, "allowed", "cpu", VERDICT_RIGHT), silent = test_result(0, "silent", "cpu", VERDICT_RIGHT);
+	static const enum verdict verdicts[] = { VERDICT_WRONG, VERDICT_FAILED, VERDICT_CRASHED, VERDICT_TIMEOUT,
+		VERDICT_INTERRUPTED, VERDICT_UNAVAILABLE, VERDICT_UNSUPPORTED, VERDICT_NO_MEMORY, VERDICT_FELL_BACK };
+	static const char *const models[] = { "wrong", "failed", "crashed", "timeout", "interrupted", "unavailable",
+		"unsupported", "no_memory", "fell_back" };
+	struct cell_result allowed = test_result(0, "allowed", "cpu", VERDICT_RIGHT),
+			   silent = test_result(0, "silent", "cpu", VERDICT_RIGHT);
 	struct text xml = { 0 };
 
 	add_timed(f, "fine", "cpu", 10, 9, 11);
@@ -506,7 +526,7 @@ static void test_junit(void **state)
 	allowed.row.fallback_allowed = 1;
 	allowed.row.fallback_reason = "cpu took none of the graph";
 	add(f, "allowed", "cpu", allowed);
-	add(f, "silent", "cpu", silent);                         // as older programs wrote it
+	add(f, "silent", "cpu", silent); // as older programs wrote it
 	written(f, REPORT_JUNIT, NULL, &xml);
 	says(&xml, "<testsuites name=\"assay\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
 	says(&xml, "<testsuite name=\"cpu\" tests=\"12\" failures=\"4\" errors=\"3\" skipped=\"3\"");
@@ -577,9 +597,11 @@ static void test_compatibility(void **state)
 	assert_true(json_is_true(json_object_get(pair(m, "webnn"), "compatible")));
 	assert_non_null(strstr(text_in(pair(m, "webnn"), "notes"), "emulated"));
 	assert_true(json_is_false(json_object_get(pair(m, "qnn"), "compatible")));
-	assert_non_null(strstr(text_in(pair(m, "qnn"), "notes"), "0 of 1 rows good (synthetic weights); failed: no such operator"));
+	assert_non_null(
+		strstr(text_in(pair(m, "qnn"), "notes"), "0 of 1 rows good (synthetic weights); failed: no such operator"));
 	assert_string_equal(json_string_value(json_array_get(json_object_get(pair(m, "webgpu"), "optimizations"), 0)),
-		"layout: webgpu layout=NHWC takes 20 % less latency_ms than webgpu layout=NCHW (a, ratio 0.800 (0.700 to 0.900))");
+		"layout: webgpu layout=NHWC takes 20 % less latency_ms than webgpu layout=NCHW (a, ratio 0.800 (0.700 to "
+		"0.900))");
 	assert_int_equal(json_array_size(json_object_get(pair(m, "cuda"), "optimizations")), 0);
 	assert_int_equal(json_array_size(json_object_get(pair(m, "cpu"), "examples")), 2);
 	json_decref(m);
@@ -611,7 +633,9 @@ static void test_first_screen(void **state)
 	struct summary s = { .lines = lines, .line_count = 20, .cells = &one, .cell_count = 1, .made_at = "" };
 	row_init(&one.row);
 	for (int i = 0; i < 20; i++)
-		lines[i] = (struct report_line){ .model = arena_printf(&f->store.arena, "m%d", i), .name = "m", .variant = "", .new_tokens = ROW_NONE };
+		lines[i] = (struct report_line){
+			.model = arena_printf(&f->store.arena, "m%d", i), .name = "m", .variant = "", .new_tokens = ROW_NONE
+		};
 	html_first_screen(&s, &f->store.arena, &f->html);
 	says(&f->html, "4 more models below");
 }

@@ -20,8 +20,8 @@ static void absent_fields_are_null(void **state)
 	(void)state;
 	row_init(&r);
 	json = row_to_json(&r);
-#define X(kind, name, meaning)                                             \
-	assert_true(json_is_null(json_object_get(json, #name)));           \
+#define X(kind, name, meaning) \
+	assert_true(json_is_null(json_object_get(json, #name))); \
 	fields++;
 	ROW_LIST(X)
 #undef X
@@ -101,7 +101,8 @@ static void what_took_none(void **state)
 
 static void wrong_kinds_are_refused(void **state)
 {
-	static const char *const bad[] = { "{\"model\":1}", "{\"batch\":\"1\"}", "{\"batch\":1.5}", "{\"load_ms\":\"x\"}", "{\"emulated\":1}", "[]", "3" };
+	static const char *const bad[] = { "{\"model\":1}", "{\"batch\":\"1\"}", "{\"batch\":1.5}", "{\"load_ms\":\"x\"}",
+		"{\"emulated\":1}", "[]", "3" };
 	struct arena a = { 0 };
 
 	(void)state;
@@ -151,7 +152,7 @@ static void what_json_cannot_say_is_null(void **state)
 	r.options = "{not json";
 	json = row_to_json(&r);
 	assert_true(json_is_null(json_object_get(json, "load_ms")));
-	assert_string_equal(json_string_value(json_object_get(json, "cause")), "\\xff\\xfe");     // text can be said
+	assert_string_equal(json_string_value(json_object_get(json, "cause")), "\\xff\\xfe"); // text can be said
 	assert_true(json_is_null(json_object_get(json, "options")));
 	json_decref(json);
 }

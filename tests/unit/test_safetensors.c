@@ -21,10 +21,10 @@
 // A safetensors file of this header text and `data_nbytes` zero bytes.
 static const char *file_of(const char *name, const char *header, size_t data_nbytes)
 {
-	struct text t = {0};
+	struct text t = { 0 };
 	size_t n = strlen(header);
 	for (int i = 0; i < 8; i++)
-		text_add_bytes(&t, &(char){(char)(uint8_t)(n >> 8 * i)}, 1);
+		text_add_bytes(&t, &(char){ (char)(uint8_t)(n >> 8 * i) }, 1);
 	text_add(&t, header);
 	for (size_t i = 0; i < data_nbytes; i++)
 		text_add_bytes(&t, "", 1);
@@ -37,15 +37,17 @@ static const char *file_of(const char *name, const char *header, size_t data_nby
 static void reads(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	struct shard shard;
 	struct weight *w;
 	size_t count;
 	const char *file = file_of("good.safetensors",
 		"{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
-		"\"a\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},\"empty\":{\"dtype\":\"I64\",\"shape\":[0,4],\"data_offsets\":[26,26]},"
-		"\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[26,29]}}   ", 29);
+		"\"a\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},\"empty\":{\"dtype\":\"I64\",\"shape\":[0,4],"
+		"\"data_offsets\":[26,26]},"
+		"\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[26,29]}}   ",
+		29);
 	assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_OK);
 	assert_int_equal(count, 4);
 	assert_string_equal(w[0].name, "a");
@@ -70,7 +72,10 @@ static void metadata(void **state)
 	json_t *said = NULL;
 
 	// Whatever the tensors are: a program that reads these wants no weights.
-	assert_int_equal(safetensors_metadata(file_of("said", "{\"t\":{},\"__metadata__\":{\"made_by\":\"x\",\"format\":\"pt\"}}", 0), &said, &e), STATUS_OK);
+	assert_int_equal(
+		safetensors_metadata(
+			file_of("said", "{\"t\":{},\"__metadata__\":{\"made_by\":\"x\",\"format\":\"pt\"}}", 0), &said, &e),
+		STATUS_OK);
 	assert_string_equal(json_string_value(json_object_get(said, "made_by")), "x");
 	assert_int_equal(json_object_size(said), 2);
 	json_decref(said);
@@ -89,43 +94,52 @@ static void metadata(void **state)
 static void refuses(void **state)
 {
 	(void)state;
-	static const struct { const char *header; size_t data; const char *says; bool names_tensor; enum status status; } cases[] = {
-		{"{\"t\":" T("F32", "[2]", 0, 8) "}", 4, "cut off", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[2]", 0, 8) "}", 12, "4 bytes behind the last tensor", false, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[2]", 4, 12) "}", 12, "4 bytes before it", true, STATUS_BAD_INPUT},
-		{"{\"s\":" T("F32", "[2]", 0, 8) ",\"t\":" T("F32", "[2]", 4, 12) "}", 12, "overlaps", true, STATUS_BAD_INPUT},
-		{"{\"s\":" T("F32", "[2]", 0, 8) ",\"t\":" T("F32", "[2]", 0, 8) "}", 8, "overlaps", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[3]", 0, 8) "}", 8, "takes 12 bytes, its offsets span 8", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[2]", 8, 0) "}", 8, "not in order", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[2]", -8, 0) "}", 8, "not in order", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[-2]", 0, 8) "}", 8, "not a size", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[2.0]", 0, 8) "}", 8, "not a size", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "2", 0, 8) "}", 8, "shape", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[9223372036854775807,9223372036854775807]", 0, 8) "}", 8, "larger than any file", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[4611686018427387904,4]", 0, 0) "}", 0, "larger than any file", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[4611686018427387905]", 0, 4) "}", 4, "larger than any file", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "9 dimensions", true, STATUS_UNSUPPORTED},
-		{"{\"t\":" T("f32", "[1]", 0, 4) "}", 4, "unknown element type", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("C64", "[1]", 0, 8) "}", 8, "C64", true, STATUS_UNSUPPORTED},
-		{"{\"t\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, "data_offsets", true, STATUS_BAD_INPUT},
-		{"{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 4, "data_offsets", true, STATUS_BAD_INPUT},
-		{"{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,\"4\"]}}", 4, "data_offsets", true, STATUS_BAD_INPUT},
-		{"{\"t\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "dtype", true, STATUS_BAD_INPUT},
-		{"{\"t\":7}", 0, "not an object", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[1]", 0, 4) ",\"t\":" T("F32", "[1]", 4, 8) "}", 8, "duplicate", true, STATUS_BAD_INPUT},
-		{"{\"t\":" T("F32", "[1]", 0, 99999999999999999999) "}", 8, "not valid JSON", false, STATUS_BAD_INPUT},
-		{"{\"__metadata__\":{\"a\":1}}", 0, "__metadata__", false, STATUS_BAD_INPUT},
-		{"{\"__metadata__\":[]}", 0, "__metadata__", false, STATUS_BAD_INPUT},
-		{"{\"t\":", 0, "not valid JSON", false, STATUS_BAD_INPUT},
-		{"[]", 0, "does not begin with '{'", false, STATUS_BAD_INPUT},
-		{" {}", 0, "does not begin with '{'", false, STATUS_BAD_INPUT},
-		{"", 0, "does not begin with '{'", false, STATUS_BAD_INPUT},
-		{"{\"a\\u0000b\":" T("F32", "[1]", 0, 4) "}", 4, "not valid JSON", false, STATUS_BAD_INPUT},
+	static const struct {
+		const char *header;
+		size_t data;
+		const char *says;
+		bool names_tensor;
+		enum status status;
+	} cases[] = {
+		{ "{\"t\":" T("F32", "[2]", 0, 8) "}", 4, "cut off", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[2]", 0, 8) "}", 12, "4 bytes behind the last tensor", false, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[2]", 4, 12) "}", 12, "4 bytes before it", true, STATUS_BAD_INPUT },
+		{ "{\"s\":" T("F32", "[2]", 0, 8) ",\"t\":" T("F32", "[2]", 4, 12) "}", 12, "overlaps", true, STATUS_BAD_INPUT },
+		{ "{\"s\":" T("F32", "[2]", 0, 8) ",\"t\":" T("F32", "[2]", 0, 8) "}", 8, "overlaps", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[3]", 0, 8) "}", 8, "takes 12 bytes, its offsets span 8", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[2]", 8, 0) "}", 8, "not in order", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[2]", -8, 0) "}", 8, "not in order", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[-2]", 0, 8) "}", 8, "not a size", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[2.0]", 0, 8) "}", 8, "not a size", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "2", 0, 8) "}", 8, "shape", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[9223372036854775807,9223372036854775807]", 0, 8) "}", 8, "larger than any file", true,
+			STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[4611686018427387904,4]", 0, 0) "}", 0, "larger than any file", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[4611686018427387905]", 0, 4) "}", 4, "larger than any file", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "9 dimensions", true, STATUS_UNSUPPORTED },
+		{ "{\"t\":" T("f32", "[1]", 0, 4) "}", 4, "unknown element type", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("C64", "[1]", 0, 8) "}", 8, "C64", true, STATUS_UNSUPPORTED },
+		{ "{\"t\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, "data_offsets", true, STATUS_BAD_INPUT },
+		{ "{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 4, "data_offsets", true,
+			STATUS_BAD_INPUT },
+		{ "{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,\"4\"]}}", 4, "data_offsets", true,
+			STATUS_BAD_INPUT },
+		{ "{\"t\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "dtype", true, STATUS_BAD_INPUT },
+		{ "{\"t\":7}", 0, "not an object", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[1]", 0, 4) ",\"t\":" T("F32", "[1]", 4, 8) "}", 8, "duplicate", true, STATUS_BAD_INPUT },
+		{ "{\"t\":" T("F32", "[1]", 0, 99999999999999999999) "}", 8, "not valid JSON", false, STATUS_BAD_INPUT },
+		{ "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__", false, STATUS_BAD_INPUT },
+		{ "{\"__metadata__\":[]}", 0, "__metadata__", false, STATUS_BAD_INPUT },
+		{ "{\"t\":", 0, "not valid JSON", false, STATUS_BAD_INPUT },
+		{ "[]", 0, "does not begin with '{'", false, STATUS_BAD_INPUT },
+		{ " {}", 0, "does not begin with '{'", false, STATUS_BAD_INPUT },
+		{ "", 0, "does not begin with '{'", false, STATUS_BAD_INPUT },
+		{ "{\"a\\u0000b\":" T("F32", "[1]", 0, 4) "}", 4, "not valid JSON", false, STATUS_BAD_INPUT },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct arena a = {0};
-		struct error e = {0};
-		struct shard shard = {0};
+		struct arena a = { 0 };
+		struct error e = { 0 };
+		struct shard shard = { 0 };
 		struct weight *w = NULL;
 		size_t count = 77;
 		const char *file = file_of("bad.safetensors", cases[i].header, cases[i].data);
@@ -145,19 +159,23 @@ static void refuses(void **state)
 static void refuses_lengths(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	struct shard shard;
 	struct weight *w;
 	size_t count;
 	const char *file = path("length.safetensors");
-	static const struct { const char *bytes; size_t n; const char *says; } cases[] = {
-		{"", 0, "too few"},
-		{"\2\0\0\0\0\0\0", 7, "too few"},
-		{"\2\0\0\0\0\0\0\0{", 9, "cut off"},
-		{"\377\377\377\377\377\377\377\377{}", 10, "cut off"},
-		{"\0\0\0\0\0\0\0\0", 8, "does not begin"},
-		{"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 55, "git lfs pull"},
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *says;
+	} cases[] = {
+		{ "", 0, "too few" },
+		{ "\2\0\0\0\0\0\0", 7, "too few" },
+		{ "\2\0\0\0\0\0\0\0{", 9, "cut off" },
+		{ "\377\377\377\377\377\377\377\377{}", 10, "cut off" },
+		{ "\0\0\0\0\0\0\0\0", 8, "does not begin" },
+		{ "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 55, "git lfs pull" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		assert_int_equal(file_write(file, cases[i].bytes, cases[i].n, &e), STATUS_OK);
@@ -178,18 +196,23 @@ static void refuses_lengths(void **state)
 static void writes(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	struct shard shard;
 	struct weight *w;
 	size_t count;
 	const char *file = path("written.safetensors");
-	float x[6] = {1, 2, 3, 4, 5, 6};
-	int64_t n[1] = {-7};
+	float x[6] = { 1, 2, 3, 4, 5, 6 };
+	int64_t n[1] = { -7 };
 	struct tensor tensors[] = {
-		{.name = "z \"quoted\" \xC3\xA9\n", .dtype = DTYPE_F32, .rank = 2, .dim = {2, 3}, .data = x, .nbytes = sizeof x},
-		{.name = "a", .dtype = DTYPE_I64, .rank = 0, .data = n, .nbytes = sizeof n},
-		{.name = "none", .dtype = DTYPE_F16, .rank = 1, .dim = {0}},
+		{ .name = "z \"quoted\" \xC3\xA9\n",
+			.dtype = DTYPE_F32,
+			.rank = 2,
+			.dim = { 2, 3 },
+			.data = x,
+			.nbytes = sizeof x },
+		{ .name = "a", .dtype = DTYPE_I64, .rank = 0, .data = n, .nbytes = sizeof n },
+		{ .name = "none", .dtype = DTYPE_F16, .rank = 1, .dim = { 0 } },
 	};
 	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_OK);
 	assert_int_equal(safetensors_open(&a, file, &shard, &w, &count, &e), STATUS_OK);
@@ -211,7 +234,7 @@ static void writes(void **state)
 	tensors[1].nbytes = 4;
 	assert_int_equal(safetensors_write(file, tensors, 3, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "\"a\": 4 bytes given"));
-	struct weight wish = {.name = "w", .dtype = DTYPE_F32, .rank = 2, .dim = {INT64_MAX, 3}};
+	struct weight wish = { .name = "w", .dtype = DTYPE_F32, .rank = 2, .dim = { INT64_MAX, 3 } };
 	char *header;
 	size_t header_nbytes;
 	uint64_t nbytes;
@@ -227,13 +250,17 @@ static double number(const struct checkpoint *c, const char *key)
 static void configs(void **state)
 {
 	(void)state;
-	struct checkpoint c = {0};
-	struct error e = {0};
-	static const char text[] = "{\"limit\": [0.0, Infinity], \"low\":-Infinity, \"none\": NaN, \"text\": \"NaN \\\" Infinity -Infinity \\\\\","
-		"\"big\": 1000000000000000019884624838656, \"max\": 9223372036854775807, \"over\": -9223372036854775809, \"real\": 0.1234567890123456789012345,"
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	static const char text[] =
+		"{\"limit\": [0.0, Infinity], \"low\":-Infinity, \"none\": NaN, \"text\": \"NaN \\\" Infinity -Infinity \\\\\","
+		"\"big\": 1000000000000000019884624838656, \"max\": 9223372036854775807, \"over\": -9223372036854775809, "
+		"\"real\": 0.1234567890123456789012345,"
 		"\"power\": 1e20, \"-Infinity\": 1}";
 	assert_int_equal(checkpoint_open_config(&c, "config.json", text, strlen(text), &e), STATUS_OK);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(c.config, "limit"), 1), "__float__")), "Infinity");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(json_object_get(c.config, "limit"), 1), "__float__")),
+		"Infinity");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(c.config, "low"), "__float__")), "-Infinity");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(c.config, "none"), "__float__")), "NaN");
 	assert_string_equal(json_string_value(json_object_get(c.config, "text")), "NaN \" Infinity -Infinity \\");
@@ -247,7 +274,8 @@ static void configs(void **state)
 	checkpoint_close(&c);
 	checkpoint_close(&c);
 
-	static const char *const bad[] = {"", "[]", "7", "NaN", "{\"a\":1,\"a\":2}", "{NaN:1}", "{\"a\":NaNNaN}", "{\"a\":Infinit}", "{\"a\":\"\\", "{\"a\":--Infinity}", "{\"a\":1}x"};
+	static const char *const bad[] = { "", "[]", "7", "NaN", "{\"a\":1,\"a\":2}", "{NaN:1}", "{\"a\":NaNNaN}",
+		"{\"a\":Infinit}", "{\"a\":\"\\", "{\"a\":--Infinity}", "{\"a\":1}x" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(checkpoint_open_config(&c, "x/config.json", bad[i], strlen(bad[i]), &e), STATUS_BAD_INPUT);
 		assert_true(text_starts(e.text, "x/config.json: not "));
@@ -256,16 +284,16 @@ static void configs(void **state)
 
 static void write_shard(const char *name, const char *tensor, float x)
 {
-	struct tensor t = {.name = tensor, .dtype = DTYPE_F32, .rank = 1, .dim = {1}, .data = &x, .nbytes = sizeof x};
+	struct tensor t = { .name = tensor, .dtype = DTYPE_F32, .rank = 1, .dim = { 1 }, .data = &x, .nbytes = sizeof x };
 	assert_int_equal(safetensors_write(path(name), &t, 1, NULL), STATUS_OK);
 }
 
 static void shards(void **state)
 {
 	(void)state;
-	struct arena a = {0};
-	struct checkpoint c = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
 	const char *folder = path("sharded");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_BAD_INPUT);
 	assert_int_equal(file_mkdirs(folder, &e), STATUS_OK);
@@ -278,7 +306,8 @@ static void shards(void **state)
 
 	write_shard("sharded/two.safetensors", "a", 2);
 	write_shard("sharded/one.safetensors", "b", 1);
-	put("sharded/model.safetensors.index.json", "{\"metadata\":{}, \"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"one.safetensors\"}}");
+	put("sharded/model.safetensors.index.json",
+		"{\"metadata\":{}, \"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"one.safetensors\"}}");
 	assert_int_equal(checkpoint_open(&c, folder, &e), STATUS_OK);
 	assert_int_equal(c.shard_count, 2);
 	assert_int_equal(c.weight_count, 2);
@@ -287,21 +316,24 @@ static void shards(void **state)
 	assert_null(checkpoint_find(&c, "c"));
 	checkpoint_close(&c);
 
-	static const struct { const char *index, *says; } bad[] = {
-		{"{\"weight_map\": {\"a\": \"../two.safetensors\"}}", "not the name of a file in the folder"},
-		{"{\"weight_map\": {\"a\": \"/etc/passwd\"}}", "not the name of a file in the folder"},
-		{"{\"weight_map\": {\"a\": \"..\"}}", "not the name of a file in the folder"},
-		{"{\"weight_map\": {\"a\": \"\"}}", "not the name of a file in the folder"},
-		{"{\"weight_map\": {\"a\": 7}}", "not the name of a file in the folder"},
-		{"{\"weight_map\": {\"a\": \"absent.safetensors\"}}", "absent.safetensors"},
-		{"{\"weight_map\": {\"a\": \"one.safetensors\"}}", "tensor \"a\" is not in one.safetensors"},
-		{"{\"weight_map\": {\"c\": \"two.safetensors\"}}", "tensor \"c\" is not in two.safetensors"},
-		{"{\"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"two.safetensors\"}}", "tensor \"b\" is not in two.safetensors"},
-		{"{\"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"three.safetensors\"}}", "is in"},
-		{"{\"weight_map\": {}}", "weight_map"},
-		{"{}", "weight_map"},
-		{"[]", "weight_map"},
-		{"{\"weight_map\": {\"a\": \"x\", \"a\": \"y\"}}", "duplicate"},
+	static const struct {
+		const char *index, *says;
+	} bad[] = {
+		{ "{\"weight_map\": {\"a\": \"../two.safetensors\"}}", "not the name of a file in the folder" },
+		{ "{\"weight_map\": {\"a\": \"/etc/passwd\"}}", "not the name of a file in the folder" },
+		{ "{\"weight_map\": {\"a\": \"..\"}}", "not the name of a file in the folder" },
+		{ "{\"weight_map\": {\"a\": \"\"}}", "not the name of a file in the folder" },
+		{ "{\"weight_map\": {\"a\": 7}}", "not the name of a file in the folder" },
+		{ "{\"weight_map\": {\"a\": \"absent.safetensors\"}}", "absent.safetensors" },
+		{ "{\"weight_map\": {\"a\": \"one.safetensors\"}}", "tensor \"a\" is not in one.safetensors" },
+		{ "{\"weight_map\": {\"c\": \"two.safetensors\"}}", "tensor \"c\" is not in two.safetensors" },
+		{ "{\"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"two.safetensors\"}}",
+			"tensor \"b\" is not in two.safetensors" },
+		{ "{\"weight_map\": {\"a\": \"two.safetensors\", \"b\": \"three.safetensors\"}}", "is in" },
+		{ "{\"weight_map\": {}}", "weight_map" },
+		{ "{}", "weight_map" },
+		{ "[]", "weight_map" },
+		{ "{\"weight_map\": {\"a\": \"x\", \"a\": \"y\"}}", "duplicate" },
 	};
 	write_shard("sharded/three.safetensors", "a", 3);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -323,15 +355,16 @@ static void hub_links(void **state)
 {
 	(void)state;
 	static const char etag[] = "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3";
-	struct arena a = {0};
-	struct checkpoint c = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
 	const char *snapshot = path("models--x--y/snapshots/0123");
 	assert_int_equal(file_mkdirs(snapshot, &e), STATUS_OK);
 	assert_int_equal(file_mkdirs(path("models--x--y/blobs"), &e), STATUS_OK);
 	put("models--x--y/snapshots/0123/config.json", "{}");
 	write_shard(arena_printf(&a, "models--x--y/blobs/%s", etag), "w", 1);
-	assert_int_equal(symlink(arena_printf(&a, "../../blobs/%s", etag), arena_printf(&a, "%s/model.safetensors", snapshot)), 0);
+	assert_int_equal(
+		symlink(arena_printf(&a, "../../blobs/%s", etag), arena_printf(&a, "%s/model.safetensors", snapshot)), 0);
 	assert_int_equal(checkpoint_open(&c, snapshot, &e), STATUS_OK);
 	assert_string_equal(c.shards[0].identity, etag);
 	assert_string_equal(c.shards[0].location, etag);
@@ -342,7 +375,7 @@ static void hub_links(void **state)
 
 	// Two real files of one name in two folders: the names in the checkpoint's folder tell them apart.
 	const char *folder = path("linked");
-	static const char *const parts[] = {"linked", "p", "q"};
+	static const char *const parts[] = { "linked", "p", "q" };
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(file_mkdirs(path(parts[i]), &e), STATUS_OK);
 	put("linked/config.json", "{}");
@@ -362,15 +395,16 @@ static void hub_links(void **state)
 static void formula(void **state)
 {
 	(void)state;
-	struct error e = {0};
+	struct error e = { 0 };
 	json_t *check, *entry;
 	const char *name;
 	size_t tensors = 0;
 	if (json_file(TEST_SOURCE "/tests/conform/check.json", 1 << 20, &check, &e))
 		fail_msg("%s", e.text);
-	json_object_foreach(check, name, entry) {
+	json_object_foreach(check, name, entry)
+	{
 		json_t *shape = json_object_get(entry, "shape"), *values = json_object_get(entry, "values");
-		struct weight w = {.name = name, .dtype = DTYPE_F32, .rank = (int)json_array_size(shape)};
+		struct weight w = { .name = name, .dtype = DTYPE_F32, .rank = (int)json_array_size(shape) };
 		for (int i = 0; i < w.rank; i++)
 			w.dim[i] = json_integer_value(json_array_get(shape, (size_t)i));
 		size_t count = json_array_size(values);
@@ -390,7 +424,7 @@ static void fills(void **state)
 {
 	(void)state;
 	enum { N = 5000 };
-	struct weight w = {.name = "layer.weight", .dtype = DTYPE_F32, .rank = 2, .dim = {50, 100}};
+	struct weight w = { .name = "layer.weight", .dtype = DTYPE_F32, .rank = 2, .dim = { 50, 100 } };
 	float *whole = malloc(N * sizeof *whole), *parts = malloc(N * sizeof *parts);
 	char *odd = malloc(N * sizeof(float) + 1);
 	weights_fill(&w, 0, 0, N, whole);
@@ -437,8 +471,16 @@ static void fills(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads), cmocka_unit_test(metadata), cmocka_unit_test(refuses), cmocka_unit_test(refuses_lengths), cmocka_unit_test(writes),
-		cmocka_unit_test(configs), cmocka_unit_test(shards), cmocka_unit_test(hub_links), cmocka_unit_test(formula), cmocka_unit_test(fills),
+		cmocka_unit_test(reads),
+		cmocka_unit_test(metadata),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_lengths),
+		cmocka_unit_test(writes),
+		cmocka_unit_test(configs),
+		cmocka_unit_test(shards),
+		cmocka_unit_test(hub_links),
+		cmocka_unit_test(formula),
+		cmocka_unit_test(fills),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

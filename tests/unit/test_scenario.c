@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios with runs and a clock that are made up; early stopping against binomial sums and against figures that LoadGen published.
+// Scenarios with runs and a clock that are made up; early stopping against binomial sums and against figures that LoadGen
+// published.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +53,10 @@ static void beta(void **state)
 // Made with exact integer binomials; 64, 130 and 662 with one late query are what LoadGen asks for at p90, p95 and p99.
 static void queries(void **state)
 {
-	static const struct { double p; int64_t n[6]; } table[] = {
+	static const struct {
+		double p;
+		int64_t n[6];
+	} table[] = {
 		{ 0.50, { 7, 11, 14, 17, 19, 22 } },
 		{ 0.90, { 44, 64, 81, 97, 113, 127 } },
 		{ 0.95, { 90, 130, 165, 198, 229, 259 } },
@@ -69,7 +73,8 @@ static void queries(void **state)
 			assert_int_equal(early_stop_late(n, table[i].p), t);
 			assert_int_equal(early_stop_late(n - 1, table[i].p), t - 1);
 		}
-	// A published LoadGen summary of single stream: 2048 queries, "would discard 172 highest latency queries", which is one less than are late.
+	// A published LoadGen summary of single stream: 2048 queries, "would discard 172 highest latency queries", which is one
+	// less than are late.
 	assert_int_equal(early_stop_late(2048, 0.90), 173);
 	// Many queries come near to the share itself.
 	assert_in_range(early_stop_late(1000000, 0.99), 9700, 9999);
@@ -79,7 +84,7 @@ static void queries(void **state)
 
 struct fake {
 	int64_t now, takes;
-	int64_t slow_every, slow;                                // each so many-th run takes that
+	int64_t slow_every, slow; // each so many-th run takes that
 	size_t runs, waits;
 };
 
@@ -108,7 +113,8 @@ static void fake_wait(void *context, int64_t until)
 	f->now = until;
 }
 
-static struct scenario_result run(struct fake *f, const struct variant *v, const char *effort, int64_t runs, int64_t batch, struct arena *a)
+static struct scenario_result run(
+	struct fake *f, const struct variant *v, const char *effort, int64_t runs, int64_t batch, struct arena *a)
 {
 	struct protocol_run r = { .context = f, .now = fake_now, .run = fake_run, .wait = fake_wait };
 	struct scenario_ask ask = scenario_plan(v, effort_find(effort), runs, batch, 1);
@@ -144,17 +150,17 @@ static void single_stream(void **state)
 
 	(void)state;
 	assert_true(r.count == 64 && r.is_valid && r.needed == 64);
-	near(r.estimate_ms, 9);                                  // three are slow, and of 64 only the slowest may be left out
+	near(r.estimate_ms, 9); // three are slow, and of 64 only the slowest may be left out
 	f = (struct fake){ .takes = 2 * ms, .slow_every = 20, .slow = 9 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_non_null(strstr(r.why, "with 99 % confidence if queries are independent"));
-	near(r.estimate_ms, 2);                                  // 256 queries: 12 are slow, 14 may be
+	near(r.estimate_ms, 2); // 256 queries: 12 are slow, 14 may be
 	assert_int_equal(r.count, 256);
 	near(r.throughput_per_s, 256 / ((244 * 2 + 12 * 9) * 1e-3));
 	f = (struct fake){ .takes = 2 * ms };
 	r = run(&f, &v, NULL, 63, 1, &a);
 	assert_true(r.count == 63 && !r.is_valid && isnan(r.estimate_ms) && strstr(r.why, "n too small") && strstr(r.why, "64"));
-	f = (struct fake){ .takes = 10000 * ms };                // the limit of time
+	f = (struct fake){ .takes = 10000 * ms }; // the limit of time
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_true(r.count == 6 && !r.is_valid);
 	arena_done(&a);
@@ -169,7 +175,7 @@ static void multi_stream(void **state)
 
 	(void)state;
 	assert_int_equal(r.count, 662);
-	assert_int_equal(f.runs, 2 * 662);                       // eight samples are two batches of four
+	assert_int_equal(f.runs, 2 * 662); // eight samples are two batches of four
 	near(r.estimate_ms, 2);
 	near(r.throughput_per_s, 4000);
 	v.streams = 16;
@@ -192,7 +198,7 @@ static void offline(void **state)
 	struct scenario_result r = run(&f, &v, NULL, 0, 8, &a);
 
 	(void)state;
-	assert_true(r.count == 30 && r.is_valid);                // 3 s
+	assert_true(r.count == 30 && r.is_valid); // 3 s
 	near(r.throughput_per_s, 80);
 	f = (struct fake){ .takes = 1000 * ms };
 	assert_int_equal(run(&f, &v, NULL, 0, 8, &a).count, 11); // the least
@@ -208,7 +214,8 @@ static void server(void **state)
 	double sum = 0;
 
 	(void)state;
-	// A queue with Poisson arrivals and a fixed time of service (M/D/1), half busy: on average s + s * rho / (2 (1 - rho)) = 7.5 ms.
+	// A queue with Poisson arrivals and a fixed time of service (M/D/1), half busy: on average s + s * rho / (2 (1 - rho))
+	// = 7.5 ms.
 	assert_true(r.count == 2648 && !r.unanswered && r.is_valid && f.waits > 1000);
 	for (size_t i = 0; i < r.count; i++) {
 		assert_true(r.latency_ns[i] >= 5 * ms);
@@ -217,7 +224,7 @@ static void server(void **state)
 	printf("mean latency at half load: %.3f ms, expected 7.5\n", sum / (double)r.count);
 	assert_true(fabs(sum / (double)r.count - 7.5) < 0.6);
 	assert_true(fabs(r.throughput_per_s - 100) < 6);
-	v.latency_bound_ms = 5.5;                                // half of them have to wait
+	v.latency_bound_ms = 5.5; // half of them have to wait
 	f = (struct fake){ .takes = 5 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_true(!r.is_valid && r.late > 1000 && strstr(r.why, "took longer than 5.5 ms"));
@@ -231,7 +238,8 @@ static void server(void **state)
 	v = (struct variant){ .scenario = "server", .rate_per_s = 2, .latency_bound_ms = 60 };
 	f = (struct fake){ .takes = 5 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
-	assert_true(f.now <= 61000 * ms && !r.is_valid && !r.late && !r.unanswered && r.count > 80 && r.count < 160 && strstr(r.why, "more, none of them late"));
+	assert_true(f.now <= 61000 * ms && !r.is_valid && !r.late && !r.unanswered && r.count > 80 && r.count < 160 &&
+		strstr(r.why, "more, none of them late"));
 	// So many queries and no more; twice their time is enough.
 	v = (struct variant){ .scenario = "server", .rate_per_s = 100, .latency_bound_ms = 60 };
 	f = (struct fake){ .takes = 5 * ms };
@@ -245,8 +253,13 @@ static void server(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(beta), cmocka_unit_test(queries), cmocka_unit_test(words), cmocka_unit_test(single_stream), cmocka_unit_test(multi_stream),
-		cmocka_unit_test(offline), cmocka_unit_test(server),
+		cmocka_unit_test(beta),
+		cmocka_unit_test(queries),
+		cmocka_unit_test(words),
+		cmocka_unit_test(single_stream),
+		cmocka_unit_test(multi_stream),
+		cmocka_unit_test(offline),
+		cmocka_unit_test(server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,9 @@ static void json_files(void **state)
 static const char *write_outputs(const char *graph)
 {
 	float data[6] = { 1, 2, 3, 4, 5, 6 };
-	struct tensor out = { .name = "logits", .dtype = DTYPE_F32, .rank = 2, .dim = { 2, 3 }, .data = data, .nbytes = sizeof data };
+	struct tensor out = {
+		.name = "logits", .dtype = DTYPE_F32, .rank = 2, .dim = { 2, 3 }, .data = data, .nbytes = sizeof data
+	};
 	const char *made_from, *file = path(arena_printf(&arena, "%s.safetensors", key_of(graph, &made_from)));
 	struct error e = { 0 };
 
@@ -163,7 +165,9 @@ static void outputs(void **state)
 {
 	const char *one = write_outputs("one"), *two = write_outputs("two");
 	float data[1] = { 1 };
-	struct tensor out = { .name = "logits", .dtype = DTYPE_F32, .rank = 1, .dim = { 1 }, .data = data, .nbytes = sizeof data };
+	struct tensor out = {
+		.name = "logits", .dtype = DTYPE_F32, .rank = 1, .dim = { 1 }, .data = data, .nbytes = sizeof data
+	};
 
 	(void)state;
 	attack(one, outputs_doubt, two);
@@ -197,7 +201,10 @@ static void folders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys), cmocka_unit_test(json_files), cmocka_unit_test(outputs), cmocka_unit_test(folders),
+		cmocka_unit_test(keys),
+		cmocka_unit_test(json_files),
+		cmocka_unit_test(outputs),
+		cmocka_unit_test(folders),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions through the database and back, rows chosen by words, which rows are held against each other, and series of them: what was asked in another
-// precision, with other threads or as another scenario is another question.
+// Questions through the database and back, rows chosen by words, which rows are held against each other, and series of them: what
+// was asked in another precision, with other threads or as another scenario is another question.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,10 +23,10 @@ static struct store store;
 static struct arena arena;
 static struct error err;
 
-#define OK(call)                                                                                                           \
-	do {                                                                                                               \
-		if ((call) != STATUS_OK)                                                                                   \
-			fail_msg("%s: %s", #call, err.text);                                                               \
+#define OK(call) \
+	do { \
+		if ((call) != STATUS_OK) \
+			fail_msg("%s: %s", #call, err.text); \
 	} while (0)
 
 static int setup(void **state)
@@ -145,15 +145,16 @@ static void only_one_question_is_held_against(void **state)
 #define CHANGE_TEXT "word"
 #define CHANGE_INTEGER 3
 #define CHANGE_REAL 2.5
-	// Each member alone makes another question. How long it was looked at is no part of it, and neither is what it is held against: the
-	// bound of a scenario's percentile, the loss that is accepted.
-#define X(kind, name, meaning)                                                                                            \
-	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms") && strcmp(#name, "max_loss")) { \
-		struct cell other = c;                                                                                    \
-		other.variant.name = CHANGE_##kind;                                                                       \
-		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err));                               \
-		OK(store_last_measured(&store, &arena, &like, &last, &err));                                              \
-		assert_true(last.row == ROW_NONE);                                                                        \
+	// Each member alone makes another question. How long it was looked at is no part of it, and neither is what it is held
+	// against: the bound of a scenario's percentile, the loss that is accepted.
+#define X(kind, name, meaning) \
+	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms") && \
+		strcmp(#name, "max_loss")) { \
+		struct cell other = c; \
+		other.variant.name = CHANGE_##kind; \
+		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err)); \
+		OK(store_last_measured(&store, &arena, &like, &last, &err)); \
+		assert_true(last.row == ROW_NONE); \
 	}
 	VARIANT_LIST(X)
 #undef X
@@ -198,15 +199,26 @@ static void words_choose_rows(void **state)
 }
 
 // Rows as store_side gives them, without a database: opening one costs more than the rest of a test.
-struct made { struct side side; struct side_row row[40]; double ms[40][3]; };
+struct made {
+	struct side side;
+	struct side_row row[40];
+	double ms[40][3];
+};
 
 static struct side_row *make(struct made *m, const struct cell *c, int64_t run, double latency_ms)
 {
 	struct cell_result measured = test_result((int64_t)m->side.count + 1, c->model, c->platform, VERDICT_RIGHT);
 	struct side_row *r = &m->row[m->side.count];
 
-	*r = (struct side_row){ .row = measured.row, .verdict = VERDICT_RIGHT, .run = run, .machine = "0123456789abcdef", .version = "1", .measured_at = "2026-01-01 00:00:00",
-		.question.cell = *c, .ms = m->ms[m->side.count], .ms_count = 3 };
+	*r = (struct side_row){ .row = measured.row,
+		.verdict = VERDICT_RIGHT,
+		.run = run,
+		.machine = "0123456789abcdef",
+		.version = "1",
+		.measured_at = "2026-01-01 00:00:00",
+		.question.cell = *c,
+		.ms = m->ms[m->side.count],
+		.ms_count = 3 };
 	for (size_t i = 0; i < 3; i++)
 		r->ms[i] = latency_ms * (1 + 0.001 * (double)i);
 	r->row.latency_ms = r->ms[1];
@@ -234,12 +246,14 @@ static void metrics_and_directions(void **state)
 	OK(contrast_make(&a.side, &b.side, 0, 1, &arena, &r, &err));
 	assert_true(r.count == 1 && r.items[0].line_count == CONTRAST_COUNT && !r.differs);
 	const struct contrast_line *l = r.items[0].lines;
-	assert_true(l[CONTRAST_LATENCY].is_worse && fabs(l[CONTRAST_LATENCY].c.ratio - 2) < 0.01 && l[CONTRAST_LATENCY].c.a_samples == 18);
+	assert_true(l[CONTRAST_LATENCY].is_worse && fabs(l[CONTRAST_LATENCY].c.ratio - 2) < 0.01 &&
+		l[CONTRAST_LATENCY].c.a_samples == 18);
 	assert_string_equal(l[CONTRAST_LATENCY].verdict, "slower");
 	assert_string_equal(l[CONTRAST_LOAD].verdict, "same");
-	assert_string_equal(l[CONTRAST_MEMORY].verdict, "same");     // 510 and 520 MiB: less than 2 %
+	assert_string_equal(l[CONTRAST_MEMORY].verdict, "same"); // 510 and 520 MiB: less than 2 %
 	assert_true(l[CONTRAST_THROUGHPUT].is_worse && fabs(l[CONTRAST_THROUGHPUT].c.ratio - 0.5) < 0.01);
-	assert_true(l[CONTRAST_THROUGHPUT].c.low <= l[CONTRAST_THROUGHPUT].c.ratio && l[CONTRAST_THROUGHPUT].c.ratio <= l[CONTRAST_THROUGHPUT].c.high);
+	assert_true(l[CONTRAST_THROUGHPUT].c.low <= l[CONTRAST_THROUGHPUT].c.ratio &&
+		l[CONTRAST_THROUGHPUT].c.ratio <= l[CONTRAST_THROUGHPUT].c.high);
 	assert_true(fabs(l[CONTRAST_THROUGHPUT].c.a_ms - 100) < 1);
 	assert_true(r.slower == 2 && r.faster == 0 && r.compared == 5);
 	OK(contrast_make(&b.side, &a.side, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
@@ -315,7 +329,8 @@ static void figures_are_qualified(void **state)
 	json_decref(json);
 	OK(history_make(&b.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
 	assert_string_equal(h[0].qualifiers, r.items[0].qualifiers_b);
-	// Two rows named by number: what they differ in is said of both sides together, and the words of the question leave it out.
+	// Two rows named by number: what they differ in is said of both sides together, and the words of the question leave it
+	// out.
 	b.row[0].question.cell.synthetic = false;
 	b.row[0].question.cell.layers = 0;
 	b.row[0].row.layers = ROW_NONE;
@@ -332,8 +347,8 @@ static void figures_are_qualified(void **state)
 	assert_null(qualifiers_of_sides(&arena, NULL, NULL));
 }
 
-// Sixteen runs of one question, one of them with two rows; from the ninth on they take 10 % longer, in a newer engine. Another machine's rows and
-// another question's are series of their own.
+// Sixteen runs of one question, one of them with two rows; from the ninth on they take 10 % longer, in a newer engine. Another
+// machine's rows and another question's are series of their own.
 static void a_series_changes(void **state)
 {
 	static struct made m;
@@ -353,7 +368,8 @@ static void a_series_changes(void **state)
 	make(&m, &c, 16, 10)->machine = "fedcba9876543210";
 	OK(history_make(&m.side, CONTRAST_LATENCY, 1, &arena, &h, &count, &err));
 	assert_int_equal(count, 3);
-	assert_true(h[0].count == 15 && h[0].measured == 15 && !h[0].why_not && h[0].points[2].count == 2 && fabs(h[0].points[2].figure - 10.265) < 0.001);
+	assert_true(h[0].count == 15 && h[0].measured == 15 && !h[0].why_not && h[0].points[2].count == 2 &&
+		fabs(h[0].points[2].figure - 10.265) < 0.001);
 	assert_int_equal(h[0].change_count, 1);
 	assert_int_equal(h[0].points[h[0].changes[0].at].run, 9);
 	assert_true(h[0].changes[0].is_worse && fabs(h[0].changes[0].c.ratio - 1.1) < 0.005 && h[0].changes[0].p <= CHANGE_LEVEL);

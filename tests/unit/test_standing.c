@@ -28,15 +28,18 @@ static struct row made(enum verdict v, const char *requested, const char *actual
 
 static void test_what_counts(void **state)
 {
-	struct row ours = made(VERDICT_RIGHT, "cuda", "cuda", "ort", NULL), elsewhere = made(VERDICT_RIGHT, "cuda", "cpu", "ort", NULL);
-	struct row nowhere = made(VERDICT_RIGHT, "cuda", NULL, "ort", NULL), nobody = made(VERDICT_RIGHT, "cuda", "cuda", NULL, NULL);
-	struct row stands_in = made(VERDICT_RIGHT, "cuda", "cuda", "null", NULL), null = made(VERDICT_RIGHT, "null", "null", "null", NULL);
+	struct row ours = made(VERDICT_RIGHT, "cuda", "cuda", "ort", NULL),
+		   elsewhere = made(VERDICT_RIGHT, "cuda", "cpu", "ort", NULL);
+	struct row nowhere = made(VERDICT_RIGHT, "cuda", NULL, "ort", NULL),
+		   nobody = made(VERDICT_RIGHT, "cuda", "cuda", NULL, NULL);
+	struct row stands_in = made(VERDICT_RIGHT, "cuda", "cuda", "null", NULL),
+		   null = made(VERDICT_RIGHT, "null", "null", "null", NULL);
 	struct row foreign = made(VERDICT_RIGHT, "cpu", "cpu", "ort", "llama-bench 5163");
 
 	(void)state;
 	assert_true(row_counts(&ours) && row_runs_on(&ours, "cuda") && !row_runs_on(&ours, "cpu"));
 	assert_false(row_counts(&elsewhere) || row_counts(&nowhere) || row_counts(&nobody));
-	assert_true(row_runs_on(&elsewhere, "cpu"));             // an open fallback, where it was tried
+	assert_true(row_runs_on(&elsewhere, "cpu")); // an open fallback, where it was tried
 	assert_false(row_counts(&stands_in) || row_runs_on(&stands_in, "cuda"));
 	assert_true(row_counts(&null) && !row_runs_on(&null, "null"));
 	assert_false(row_counts(&foreign) || row_runs_on(&foreign, "cpu"));
@@ -54,7 +57,8 @@ static void quoted(struct text *out, const char *word)
 // Every verdict, platform, engine and source: SQL says what C says.
 static void test_sql_says_the_same(void **state)
 {
-	static const char *const requested[] = { "cpu", "null" }, *const actual[] = { "cpu", "null", NULL }, *const engine[] = { "ort", "null", NULL }, *const source[] = { NULL, "x" };
+	static const char *const requested[] = { "cpu", "null" }, *const actual[] = { "cpu", "null", NULL },
+				 *const engine[] = { "ort", "null", NULL }, *const source[] = { NULL, "x" };
 	bool expected[VERDICT_COUNT * 36];
 	char *folder = test_folder(), path[4200];
 	struct text sql = { 0 };
@@ -67,7 +71,8 @@ static void test_sql_says_the_same(void **state)
 	text_add(&sql, "SELECT " ROW_COUNTS_SQL("r.") " AS counts FROM (VALUES ");
 	for (int v = 0; v < VERDICT_COUNT; v++) {
 		for (size_t i = 0; i < 36; i++, n++) {
-			struct row r = made((enum verdict)v, requested[i % 2], actual[i / 2 % 3], engine[i / 6 % 3], source[i / 18]);
+			struct row r =
+				made((enum verdict)v, requested[i % 2], actual[i / 2 % 3], engine[i / 6 % 3], source[i / 18]);
 			const char *const columns[] = { r.verdict, r.requested, r.actual, r.engine, r.source };
 			text_addf(&sql, "%s(%zu", n > 0 ? ", " : "", n);
 			for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
@@ -83,7 +88,7 @@ static void test_sql_says_the_same(void **state)
 	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(t.row_count, n);
-	assert_int_equal(counting, 3);                           // on cpu by ort; on platform null by the null engine, and by another
+	assert_int_equal(counting, 3); // on cpu by ort; on platform null by the null engine, and by another
 	for (size_t i = 0; i < n; i++)
 		assert_string_equal(table_get(&t, i, "counts"), expected[i] ? "true" : "false");
 	text_done(&sql);
@@ -115,12 +120,14 @@ static void test_success(void **state)
 		for (size_t k = 0; k < 2; k++)
 			text_addf(&sql, ", CAST(%s AS BOOLEAN)", flags[k] < 0 ? "NULL" : flags[k] > 0 ? "TRUE" : "FALSE");
 		for (size_t k = 0; k < 3; k++)
-			text_addf(&sql, numbers[k] == ROW_NONE ? ", CAST(NULL AS BIGINT)" : ", CAST(%lld AS BIGINT)", (long long)numbers[k]);
+			text_addf(&sql, numbers[k] == ROW_NONE ? ", CAST(NULL AS BIGINT)" : ", CAST(%lld AS BIGINT)",
+				(long long)numbers[k]);
 		text_add(&sql, ")");
 		good += expected[n] = row_is_success(&r);
 	}
 	text_add(&sql,
-		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) ORDER BY n");
+		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) "
+		"ORDER BY n");
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
 	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
 		fail_msg("%s", err.text);
@@ -142,7 +149,7 @@ static void test_qualifiers(void **state)
 	(void)state;
 	assert_null(row_qualifiers(&a, &r, QUALIFY_ALL));
 	r.layers = 2;
-	r.shortened = 0;                                         // all that it has
+	r.shortened = 0; // all that it has
 	assert_null(row_qualifiers(&a, &r, QUALIFY_ALL));
 	r.shortened = 1;
 	r.weights = "synthetic";
@@ -156,7 +163,7 @@ static void test_qualifiers(void **state)
 	r.layers = 1;
 	r.emulated = 0;
 	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_ALL), "1 layer, synthetic weights, computed in f16");
-	r.weights_dtype = "f16";                                 // as published
+	r.weights_dtype = "f16"; // as published
 	assert_null(row_qualifiers(&a, &r, QUALIFY_PRECISION));
 	r.sequence = 16;
 	assert_false(row_is_brief(&r));
@@ -169,7 +176,8 @@ static void test_qualifiers(void **state)
 	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE), "emulated");
 	r.engine = "null";
 	r.source = "llama-bench 5163";
-	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE | QUALIFY_SOURCE), "nothing computed, measured by llama-bench 5163, not by assay");
+	assert_string_equal(row_qualifiers(&a, &r, QUALIFY_DEVICE | QUALIFY_SOURCE),
+		"nothing computed, measured by llama-bench 5163, not by assay");
 	arena_done(&a);
 }
 

@@ -23,9 +23,12 @@ static void make_machine(int events, int us, int milli)
 {
 	char text[256];
 
-	put("/proc/stat", "cpu  1000 20 300 90000 77 4 6 50 10 0\ncpu0 500 10 150 45000 30 2 3 25 5 0\ncpu1 500 10 150 45000 47 2 3 25 5 0\nintr 1 2\n");
+	put("/proc/stat",
+		"cpu  1000 20 300 90000 77 4 6 50 10 0\ncpu0 500 10 150 45000 30 2 3 25 5 0\ncpu1 500 10 150 45000 47 2 3 25 5 "
+		"0\nintr 1 2\n");
 	put("/proc/loadavg", "0.52 0.40 0.30 2/345 6789\n");
-	put("/proc/pressure/cpu", "some avg10=1.25 avg60=0.50 avg300=0.10 total=123\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("/proc/pressure/cpu",
+		"some avg10=1.25 avg60=0.50 avg300=0.10 total=123\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
 	put("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable:    600 kB\n");
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
@@ -65,7 +68,7 @@ static void test_read(void **state)
 	assert_true(fabs(s.steal_s - 50 / tick) < 1e-9);
 	assert_true(s.load == 0.52);
 	assert_true(s.pressure == 1.25);
-	assert_true(s.temperature_c == 55.5);                    // not the disk's
+	assert_true(s.temperature_c == 55.5); // not the disk's
 	assert_int_equal(s.frequency_khz, 2500000);
 	assert_int_equal(s.thermal_events, 6);
 	assert_int_equal(s.throttled_us, 7000);
@@ -124,7 +127,7 @@ static void test_between(void **state)
 	after.busy_s += 14;
 	after.own_s += 10;
 	assert_true(fabs(state_others(&before, &after) - 0.4) < 1e-9);
-	after.own_s += 10;                                       // the clock ticks more coarsely than ours
+	after.own_s += 10; // the clock ticks more coarsely than ours
 	assert_true(state_others(&before, &after) == 0);
 	json = state_json(&before, &after, NULL);
 	assert_int_equal(json_array_size(json_object_get(json, "disturbed")), 0);
@@ -144,7 +147,8 @@ static void test_between(void **state)
 	assert_true(json_is_false(json_object_get(json, "calm")));
 	assert_string_equal(json_string_value(json_object_get(json, "governor")), "schedutil");
 	assert_int_equal(json_array_size(json_object_get(json, "disturbed")), 4);
-	assert_string_equal(json_string_value(json_array_get(json_object_get(json, "disturbed"), 0)), "other processes used 0.40 CPUs");
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(json, "disturbed"), 0)), "other processes used 0.40 CPUs");
 	json_decref(json);
 	arena_done(&a);
 }
@@ -158,7 +162,7 @@ static void test_wait(void **state)
 	(void)state;
 	state_wait(&calm, 1e6, &stop);
 	assert_true(calm.asked && !calm.calm);
-	state_wait(&calm, 0.05, NULL);                           // too short for two looks of half a second
+	state_wait(&calm, 0.05, NULL); // too short for two looks of half a second
 	assert_true(calm.asked && calm.waited_s >= 0.05);
 }
 
@@ -172,7 +176,7 @@ static void test_this_machine(void **state)
 	(void)state;
 	state_read(&before, &a, "");
 	assert_true(before.cpus >= 1);
-	do {                                                     // our own work is not others'
+	do { // our own work is not others'
 		for (int i = 0; i < 1000000; i++)
 			sum += (uint64_t)i;
 		state_read(&after, &a, "");
@@ -186,7 +190,8 @@ static void test_this_machine(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
-	const struct CMUnitTest tests[] = { TEST(test_read), TEST(test_unknown), TEST(test_between), TEST(test_wait), TEST(test_this_machine) };
+	const struct CMUnitTest tests[] = { TEST(test_read), TEST(test_unknown), TEST(test_between), TEST(test_wait),
+		TEST(test_this_machine) };
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void medians(void **state)
 	near(stats_median(even, 4), 2.5);
 	near(stats_median(one, 1), 7);
 	assert_true(isnan(stats_median(one, 0)));
-	near(odd[0], 5);                         // the caller's order stays
+	near(odd[0], 5); // the caller's order stays
 }
 
 static void extremes(void **state)
@@ -41,7 +41,10 @@ static void extremes(void **state)
 
 static void percentiles_have_floors(void **state)
 {
-	static const struct { double p; size_t floor; } cases[] = { { 50, 11 }, { 90, 64 }, { 95, 130 }, { 99, 662 }, { 75, 64 }, { 10, 64 }, { 97, 662 } };
+	static const struct {
+		double p;
+		size_t floor;
+	} cases[] = { { 50, 11 }, { 90, 64 }, { 95, 130 }, { 99, 662 }, { 75, 64 }, { 10, 64 }, { 97, 662 } };
 	double x[1000];
 
 	(void)state;
@@ -54,7 +57,8 @@ static void percentiles_have_floors(void **state)
 		// x[0..n) is 999, 998, ... 999 - (n - 1)
 		near(stats_percentile(x, n, cases[i].p), 999 - (double)(n - 1) * (1 - cases[i].p / 100));
 	}
-	assert_true(isnan(stats_percentile(x, 1000, 0)) && isnan(stats_percentile(x, 1000, 100)) && isnan(stats_percentile(x, 1000, 99.9)));
+	assert_true(isnan(stats_percentile(x, 1000, 0)) && isnan(stats_percentile(x, 1000, 100)) &&
+		isnan(stats_percentile(x, 1000, 99.9)));
 }
 
 static void stability(void **state)
@@ -62,8 +66,9 @@ static void stability(void **state)
 	const double steady[] = { 11, 10, 10.5, 10, 10.2, 10, 10.1, 10.3, 10 };
 	const double drifting[] = { 10, 10, 10, 11, 11, 11, 12, 12, 12 };
 	const double scattered[] = { 10, 10, 10, 12, 12, 12, 11, 11, 11 };
-	const double late[] = { 900, 800, 10, 10, 10, 10, 10, 10, 10, 10, 10 };       // windows count from the end
-	const double within[] = { 100, 100, 100, 104.9, 104.9, 104.9, 100, 100, 100 }, beyond[] = { 100, 100, 100, 105.1, 105.1, 105.1, 100, 100, 100 };
+	const double late[] = { 900, 800, 10, 10, 10, 10, 10, 10, 10, 10, 10 }; // windows count from the end
+	const double within[] = { 100, 100, 100, 104.9, 104.9, 104.9, 100, 100, 100 },
+		     beyond[] = { 100, 100, 100, 105.1, 105.1, 105.1, 100, 100, 100 };
 	struct stats_stability s;
 
 	(void)state;
@@ -96,7 +101,7 @@ static void stability_sees_outliers(void **state)
 	assert_true(s.cv > 5 && s.slowest > 900);
 	for (size_t i = 0; i < 20; i++)
 		x[i] = i % 2 ? 10 : 14;
-	x[19] = x[17] = x[11] = x[5] = 12;                                   // the medians of windows are alike
+	x[19] = x[17] = x[11] = x[5] = 12; // the medians of windows are alike
 	s = stats_stability(x, 20);
 	assert_true(!s.spread_is_small && s.tail_is_short && !s.is_stable);
 	for (size_t i = 0; i < 11; i++)
@@ -129,7 +134,7 @@ static void median_selects(void **state)
 	(void)state;
 	for (size_t count = 1; count <= 101; count++) {
 		for (size_t i = 0; i < count; i++)
-			x[i] = y[i] = floor(20 * uniform(count, i));         // many are equal
+			x[i] = y[i] = floor(20 * uniform(count, i)); // many are equal
 		near(stats_median_of(y, count), stats_median(x, count));
 	}
 	assert_true(isnan(stats_median_of(x, 0)));
@@ -138,7 +143,9 @@ static void median_selects(void **state)
 // Ranks from tables of the binomial distribution, and that each is the narrowest pair that keeps 95 %.
 static void median_ranks(void **state)
 {
-	static const struct { size_t count, rank; } known[] = { { 0, 0 }, { 5, 0 }, { 6, 1 }, { 8, 1 }, { 9, 2 }, { 11, 2 }, { 12, 3 }, { 17, 5 }, { 30, 10 }, { 64, 24 },
+	static const struct {
+		size_t count, rank;
+	} known[] = { { 0, 0 }, { 5, 0 }, { 6, 1 }, { 8, 1 }, { 9, 2 }, { 11, 2 }, { 12, 3 }, { 17, 5 }, { 30, 10 }, { 64, 24 },
 		{ 100, 40 }, { 662, 306 } };
 	double x[30], low, high;
 
@@ -155,9 +162,9 @@ static void median_ranks(void **state)
 		}
 		assert_true(outside <= 0.05 && outside + 2 * choose > 0.05);
 	}
-	assert_in_range(stats_median_rank(1000000), 499019, 499021);            // n / 2 - 0.98 sqrt(n)
+	assert_in_range(stats_median_rank(1000000), 499019, 499021); // n / 2 - 0.98 sqrt(n)
 	for (size_t i = 0; i < 30; i++)
-		x[i] = (double)((i * 7) % 30);                                  // 0 to 29, mixed
+		x[i] = (double)((i * 7) % 30); // 0 to 29, mixed
 	assert_true(stats_median_interval(x, 30, &low, &high));
 	near(low, 9);
 	near(high, 20);
@@ -171,10 +178,14 @@ static double normal(uint64_t seed, uint64_t i)
 }
 
 enum distribution { NORMAL, LOGNORMAL, BIMODAL, HEAVY, DISTRIBUTIONS };
-static const struct { const char *name; double median; } distributions[] = {
-	[NORMAL] = { "normal", 10 }, [LOGNORMAL] = { "lognormal", 1 },
-	[BIMODAL] = { "bimodal", 10 + 0.1 * 0.96742156610170103 },              // 60 % around 10, 40 % around 20
-	[HEAVY] = { "heavy tail", 2 },                                          // Pareto's with exponent 1: it has no mean
+static const struct {
+	const char *name;
+	double median;
+} distributions[] = {
+	[NORMAL] = { "normal", 10 },
+	[LOGNORMAL] = { "lognormal", 1 },
+	[BIMODAL] = { "bimodal", 10 + 0.1 * 0.96742156610170103 }, // 60 % around 10, 40 % around 20
+	[HEAVY] = { "heavy tail", 2 },                             // Pareto's with exponent 1: it has no mean
 };
 
 static double draw(enum distribution d, uint64_t seed, uint64_t i)
@@ -199,11 +210,15 @@ static double share_held(enum distribution d, size_t runs)
 	return (double)held / SERIES;
 }
 
-// A 95 % interval that holds the median in 81 % of cases is none: by simulation, and against what the binomial distribution promises.
+// A 95 % interval that holds the median in 81 % of cases is none: by simulation, and against what the binomial distribution
+// promises.
 static void median_interval_covers(void **state)
 {
-	static const struct { size_t runs; double promised; } sizes[] = { { 6, 0.96875 }, { 11, 0.98828125 }, { 17, 0.950958251953125 },
-		{ 30, 0.95722605474293232 }, { 64, 0.96723424093 } };
+	static const struct {
+		size_t runs;
+		double promised;
+	} sizes[] = { { 6, 0.96875 }, { 11, 0.98828125 }, { 17, 0.950958251953125 }, { 30, 0.95722605474293232 },
+		{ 64, 0.96723424093 } };
 
 	(void)state;
 	for (enum distribution d = 0; d < DISTRIBUTIONS; d++)
@@ -248,10 +263,16 @@ static void slopes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians), cmocka_unit_test(extremes), cmocka_unit_test(percentiles_have_floors), cmocka_unit_test(stability),
+		cmocka_unit_test(medians),
+		cmocka_unit_test(extremes),
+		cmocka_unit_test(percentiles_have_floors),
+		cmocka_unit_test(stability),
 		cmocka_unit_test(stability_sees_outliers),
-		cmocka_unit_test(variation), cmocka_unit_test(median_selects), cmocka_unit_test(median_ranks),
-		cmocka_unit_test(median_interval_covers), cmocka_unit_test(slopes),
+		cmocka_unit_test(variation),
+		cmocka_unit_test(median_selects),
+		cmocka_unit_test(median_ranks),
+		cmocka_unit_test(median_interval_covers),
+		cmocka_unit_test(slopes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

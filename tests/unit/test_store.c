@@ -47,17 +47,17 @@ static int teardown(void **state)
 }
 
 // Every assertion about a status shows the sentence when it fails.
-#define OK(f, call)                                                                                                        \
-	do {                                                                                                               \
-		if ((call) != STATUS_OK)                                                                                   \
-			fail_msg("%s: %s", #call, (f)->err.text);                                                          \
+#define OK(f, call) \
+	do { \
+		if ((call) != STATUS_OK) \
+			fail_msg("%s: %s", #call, (f)->err.text); \
 	} while (0)
-#define REFUSED(f, call, words)                                                                                            \
-	do {                                                                                                               \
-		(f)->err = (struct error){ 0 };                                                                            \
-		assert_int_not_equal(call, STATUS_OK);                                                                     \
-		if (strstr((f)->err.text, words) == NULL)                                                                  \
-			fail_msg("'%s' does not say '%s'", (f)->err.text, words);                                          \
+#define REFUSED(f, call, words) \
+	do { \
+		(f)->err = (struct error){ 0 }; \
+		assert_int_not_equal(call, STATUS_OK); \
+		if (strstr((f)->err.text, words) == NULL) \
+			fail_msg("'%s' does not say '%s'", (f)->err.text, words); \
 	} while (0)
 
 static void open_with_run(struct fixture *f)
@@ -120,26 +120,29 @@ static void test_every_field(void **state)
 #define SET_REAL(name, n) (n + 0.1)
 #define SET_INTEGER(name, n) (INT64_C(9007199254740993) + n)
 #define SET_BOOLEAN(name, n) (n % 2)
-#define X(kind, name, meaning) full.row.name = SET_##kind(name, number); number++;
+#define X(kind, name, meaning) \
+	full.row.name = SET_##kind(name, number); \
+	number++;
 	ROW_LIST(X)
 #undef X
 	open_with_run(f);
 	int64_t a = add(f, "asked", "cpu", full), b = add(f, "asked", "openvino", empty);
 	OK(f, store_query(&f->store, "SELECT * FROM result ORDER BY id", &t, &f->err));
 	assert_int_equal(t.row_count, 2);
-	assert_int_equal(table_get(&t, 0, "id") != NULL && atoll(table_get(&t, 0, "id")) == a && atoll(table_get(&t, 1, "row")) == b, 1);
+	assert_int_equal(
+		table_get(&t, 0, "id") != NULL && atoll(table_get(&t, 0, "id")) == a && atoll(table_get(&t, 1, "row")) == b, 1);
 	number = 0;
 #define SAME_TEXT(name, got, n) assert_string_equal(got, full.row.name)
 #define SAME_JSON SAME_TEXT
 #define SAME_REAL(name, got, n) assert_true(strtod(got, NULL) == full.row.name)
 #define SAME_INTEGER(name, got, n) assert_true(strtoll(got, NULL, 10) == full.row.name)
 #define SAME_BOOLEAN(name, got, n) assert_string_equal(got, full.row.name ? "true" : "false")
-#define X(kind, name, meaning)                                                                                             \
-	if (!text_is(#name, "row") && !text_is(#name, "verdict") && !text_is(#name, "cell_key")) {                                                        \
-		assert_non_null(table_get(&t, 0, #name));                                                                  \
-		SAME_##kind(name, table_get(&t, 0, #name), number);                                                        \
-		assert_null(table_get(&t, 1, #name));                                                                      \
-	}                                                                                                                  \
+#define X(kind, name, meaning) \
+	if (!text_is(#name, "row") && !text_is(#name, "verdict") && !text_is(#name, "cell_key")) { \
+		assert_non_null(table_get(&t, 0, #name)); \
+		SAME_##kind(name, table_get(&t, 0, #name), number); \
+		assert_null(table_get(&t, 1, #name)); \
+	} \
 	number++;
 	ROW_LIST(X)
 #undef X
@@ -151,13 +154,15 @@ static void test_every_field(void **state)
 #define NAME_INTEGER "BIGINT"
 #define NAME_BOOLEAN "BOOLEAN"
 	for (size_t i = 0; i < t.column_count; i++) {
-#define X(kind, name, meaning)                                                                                             \
-		if (text_is(t.columns[i], #name))                                                                          \
-			assert_string_equal(t.types[i], NAME_##kind);
+#define X(kind, name, meaning) \
+	if (text_is(t.columns[i], #name)) \
+		assert_string_equal(t.types[i], NAME_##kind);
 		ROW_LIST(X)
 #undef X
 	}
-	expect(f, "SELECT count(*) FROM duckdb_columns() WHERE table_name = 'measurement' AND comment = 'median of the warm runs'", "1");
+	expect(f,
+		"SELECT count(*) FROM duckdb_columns() WHERE table_name = 'measurement' AND comment = 'median of the warm runs'",
+		"1");
 	expect(f, "SELECT row FROM result WHERE verdict = 'wrong'", table_get(&t, 0, "row"));
 }
 
@@ -177,32 +182,42 @@ static void test_details(void **state)
 {
 	struct fixture *f = *state;
 	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
-	json_t *platforms = json_pack("[{s:s, s:b, s:n, s:s, s:[{s:s, s:s}], s:{s:s, s:s}}, {s:s, s:b, s:s, s:[], s:{}}, {s:s, s:b, s:[{s:s}], s:{s:s}, s:{s:[]}}]",
-		"name", "cpu", "available", 1, "reason", "engine", "ort", "devices", "name", "CPU", "description", "Test CPU", "features",
-		"engine_version", "1.2.3", "library", "/lib/x.so", "name", "cuda", "available", 0, "reason", "libcudart.so.13 is missing", "devices", "features",
-		"name", "openvino", "available", 1, "devices", "name", "CPU", "features", "engine_version", "3", "facts", "pci");
+	json_t *platforms = json_pack("[{s:s, s:b, s:n, s:s, s:[{s:s, s:s}], s:{s:s, s:s}}, {s:s, s:b, s:s, s:[], s:{}}, {s:s, "
+				      "s:b, s:[{s:s}], s:{s:s}, s:{s:[]}}]",
+		"name", "cpu", "available", 1, "reason", "engine", "ort", "devices", "name", "CPU", "description", "Test CPU",
+		"features", "engine_version", "1.2.3", "library", "/lib/x.so", "name", "cuda", "available", 0, "reason",
+		"libcudart.so.13 is missing", "devices", "features", "name", "openvino", "available", 1, "devices", "name", "CPU",
+		"features", "engine_version", "3", "facts", "pci");
 
-	r.placement = json_pack("[{s:s, s:s, s:s, s:s, s:b}, {s:s, s:s, s:n, s:n, s:b}]", "name", "a/MatMul", "op", "MatMul", "where", "cpu", "kernel", "jit",
-		"fused", 0, "name", "a/Add", "op", "Add", "where", "kernel", "fused", 1);
-	r.checks = json_pack("[{s:s, s:b, s:f, s:f, s:i, s:n}]", "name", "logits", "right", 1, "max_abs_error", 1e-6, "cosine", 0.5, "non_finite", 0, "cause");
+	r.placement = json_pack("[{s:s, s:s, s:s, s:s, s:b}, {s:s, s:s, s:n, s:n, s:b}]", "name", "a/MatMul", "op", "MatMul",
+		"where", "cpu", "kernel", "jit", "fused", 0, "name", "a/Add", "op", "Add", "where", "kernel", "fused", 1);
+	r.checks = json_pack("[{s:s, s:b, s:f, s:f, s:i, s:n}]", "name", "logits", "right", 1, "max_abs_error", 1e-6, "cosine",
+		0.5, "non_finite", 0, "cause");
 	r.row.artifact_key = "abc";
 	open_with_run(f);
 	OK(f, store_detection(&f->store, platforms, &f->err));
 	add(f, "m", "cpu", r);
 	add(f, "m", "cpu", r);
-	expect(f, "SELECT string_agg(ms::VARCHAR, ' ' ORDER BY number) FROM sample WHERE cell = 1", "11.0 12.0 13.0 12.0 11.0 12.0 13.0 12.0 11.0 12.0 13.0");
-	expect(f, "SELECT string_agg(node || ' ' || coalesce(place, '-') || ' ' || fused, ', ' ORDER BY number) FROM placement WHERE cell = 2",
+	expect(f, "SELECT string_agg(ms::VARCHAR, ' ' ORDER BY number) FROM sample WHERE cell = 1",
+		"11.0 12.0 13.0 12.0 11.0 12.0 13.0 12.0 11.0 12.0 13.0");
+	expect(f,
+		"SELECT string_agg(node || ' ' || coalesce(place, '-') || ' ' || fused, ', ' ORDER BY number) FROM placement "
+		"WHERE cell = 2",
 		"a/MatMul cpu false, a/Add - true");
-	expect(f, "SELECT output || ' ' || agrees || ' ' || max_abs_error || ' ' || non_finite FROM output_check WHERE cell = 1", "logits true 1e-06 0");
+	expect(f, "SELECT output || ' ' || agrees || ' ' || max_abs_error || ' ' || non_finite FROM output_check WHERE cell = 1",
+		"logits true 1e-06 0");
 	expect(f, "SELECT count(*) FROM model", "1");
 	expect(f, "SELECT count(*) FROM artifact", "1");
 	expect(f, "SELECT count(*) FROM machine", "1");
 	expect(f, "SELECT name || '|' || features FROM hardware_detection WHERE hardware_type = 'cpu'",
 		"Test CPU|{\"engine_version\":\"1.2.3\",\"library\":\"/lib/x.so\"}");
 	expect(f, "SELECT engine_version FROM platform_detection WHERE platform = 'cpu'", "1.2.3");
-	expect(f, "SELECT coalesce(name, 'none') || ' ' || available || ' ' || features FROM hardware_detection WHERE hardware_type = 'cuda'",
+	expect(f,
+		"SELECT coalesce(name, 'none') || ' ' || available || ' ' || features FROM hardware_detection WHERE "
+		"hardware_type = 'cuda'",
 		"none false libcudart.so.13 is missing");
-	expect(f, "SELECT features FROM hardware_detection WHERE hardware_type = 'openvino'", "{\"engine_version\":\"3\",\"facts\":{\"pci\":[]}}");
+	expect(f, "SELECT features FROM hardware_detection WHERE hardware_type = 'openvino'",
+		"{\"engine_version\":\"3\",\"facts\":{\"pci\":[]}}");
 	json_decref(platforms);
 	json_decref(r.placement);
 	json_decref(r.checks);
@@ -212,16 +227,29 @@ static void test_details(void **state)
 static void test_original_tables(void **state)
 {
 	static const char *const results[][2] = {
-		{ "id", "INTEGER" }, { "model_id", "VARCHAR" }, { "model_type", "VARCHAR" }, { "hardware", "VARCHAR" }, { "success", "BOOLEAN" },
-		{ "load_time", "DOUBLE" }, { "inference_time", "DOUBLE" }, { "memory_usage", "DOUBLE" }, { "error", "VARCHAR" },
-		{ "timestamp", "TIMESTAMP" }, { "output_shape", "VARCHAR" },
+		{ "id", "INTEGER" },
+		{ "model_id", "VARCHAR" },
+		{ "model_type", "VARCHAR" },
+		{ "hardware", "VARCHAR" },
+		{ "success", "BOOLEAN" },
+		{ "load_time", "DOUBLE" },
+		{ "inference_time", "DOUBLE" },
+		{ "memory_usage", "DOUBLE" },
+		{ "error", "VARCHAR" },
+		{ "timestamp", "TIMESTAMP" },
+		{ "output_shape", "VARCHAR" },
 	};
 	static const char *const detection[][2] = {
-		{ "id", "INTEGER" }, { "hardware_type", "VARCHAR" }, { "available", "BOOLEAN" }, { "name", "VARCHAR" }, { "features", "VARCHAR" },
+		{ "id", "INTEGER" },
+		{ "hardware_type", "VARCHAR" },
+		{ "available", "BOOLEAN" },
+		{ "name", "VARCHAR" },
+		{ "features", "VARCHAR" },
 		{ "timestamp", "TIMESTAMP" },
 	};
 	struct fixture *f = *state;
-	struct cell_result fallback = test_result(0, "m", "cuda", VERDICT_RIGHT), wrong = test_result(0, "m", "openvino", VERDICT_WRONG);
+	struct cell_result fallback = test_result(0, "m", "cuda", VERDICT_RIGHT),
+			   wrong = test_result(0, "m", "openvino", VERDICT_WRONG);
 	struct cell_result soft = test_result(0, "m", "qnn", VERDICT_RIGHT), part = test_result(0, "m", "cpu", VERDICT_RIGHT);
 	struct cell c = test_cell("running", "cpu");
 	struct table t;
@@ -240,7 +268,7 @@ static void test_original_tables(void **state)
 	add(f, "m", "qnn", soft);
 	part.row.layers = part.row.shortened = 1;
 	add(f, "m", "cpu", part);
-	OK(f, store_started(&f->store, &c, "k", &row, &f->err));             // still running: no result yet
+	OK(f, store_started(&f->store, &c, "k", &row, &f->err)); // still running: no result yet
 	OK(f, store_query(&f->store, "SELECT * FROM hardware_results ORDER BY id", &t, &f->err));
 	assert_int_equal(t.row_count, 6);
 	assert_int_equal(t.column_count, sizeof results / sizeof results[0]);
@@ -248,7 +276,7 @@ static void test_original_tables(void **state)
 		assert_string_equal(t.columns[i], results[i][0]);
 		assert_string_equal(t.types[i], results[i][1]);
 	}
-	static const char *const success[] = { "true", "false", "false", "false", "false", "false" };         // unjudged is no success
+	static const char *const success[] = { "true", "false", "false", "false", "false", "false" }; // unjudged is no success
 	for (size_t i = 0; i < 6; i++)
 		assert_string_equal(table_get(&t, i, "success"), success[i]);
 	assert_string_equal(table_get(&t, 0, "model_type"), "encoder-only");
@@ -268,15 +296,24 @@ static void test_original_tables(void **state)
 		assert_string_equal(t.columns[i], detection[i][0]);
 		assert_string_equal(t.types[i], detection[i][1]);
 	}
-	OK(f, store_query(&f->store, "SELECT hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY hardware ORDER BY avg_time ASC;",
-		&t, &f->err));
+	OK(f,
+		store_query(&f->store,
+			"SELECT hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY "
+			"hardware ORDER BY avg_time ASC;",
+			&t, &f->err));
 	assert_int_equal(t.row_count, 1);
 	assert_string_equal(table_get(&t, 0, "hardware"), "cpu");
-	OK(f, store_query(&f->store, "SELECT model_type, hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE GROUP BY model_type, hardware ORDER BY model_type, avg_time ASC;",
-		&t, &f->err));
+	OK(f,
+		store_query(&f->store,
+			"SELECT model_type, hardware, AVG(inference_time) as avg_time FROM hardware_results WHERE success = TRUE "
+			"GROUP BY model_type, hardware ORDER BY model_type, avg_time ASC;",
+			&t, &f->err));
 	assert_int_equal(t.row_count, 1);
-	OK(f, store_query(&f->store, "SELECT model_id, hardware, memory_usage FROM hardware_results WHERE success = TRUE ORDER BY memory_usage DESC LIMIT 20;",
-		&t, &f->err));
+	OK(f,
+		store_query(&f->store,
+			"SELECT model_id, hardware, memory_usage FROM hardware_results WHERE success = TRUE ORDER BY "
+			"memory_usage DESC LIMIT 20;",
+			&t, &f->err));
 	assert_int_equal(t.row_count, 1);
 }
 
@@ -298,10 +335,15 @@ static void test_file_of_the_original(void **state)
 {
 	struct fixture *f = *state;
 
-	other_program(f, "CREATE TABLE hardware_results(id INTEGER PRIMARY KEY, model_id VARCHAR, model_type VARCHAR, hardware VARCHAR, success BOOLEAN,"
-		" load_time DOUBLE, inference_time DOUBLE, memory_usage DOUBLE, error VARCHAR, timestamp TIMESTAMP, output_shape VARCHAR);"
-		"CREATE TABLE hardware_detection(id INTEGER PRIMARY KEY, hardware_type VARCHAR, available BOOLEAN, name VARCHAR, features VARCHAR, timestamp TIMESTAMP);"
-		"INSERT INTO hardware_results VALUES (1, 'x', 'vision', 'cpu', true, 1, 2, 3, NULL, TIMESTAMP '2024-01-01', '[1]')");
+	other_program(f,
+		"CREATE TABLE hardware_results(id INTEGER PRIMARY KEY, model_id VARCHAR, model_type VARCHAR, hardware VARCHAR, "
+		"success BOOLEAN,"
+		" load_time DOUBLE, inference_time DOUBLE, memory_usage DOUBLE, error VARCHAR, timestamp TIMESTAMP, output_shape "
+		"VARCHAR);"
+		"CREATE TABLE hardware_detection(id INTEGER PRIMARY KEY, hardware_type VARCHAR, available BOOLEAN, name VARCHAR, "
+		"features VARCHAR, timestamp TIMESTAMP);"
+		"INSERT INTO hardware_results VALUES (1, 'x', 'vision', 'cpu', true, 1, 2, 3, NULL, TIMESTAMP '2024-01-01', "
+		"'[1]')");
 	REFUSED(f, store_open(&f->store, f->path, true, &f->err), "stored nothing");
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	expect(f, "SELECT count(*) FROM hardware_results", "0");
@@ -318,7 +360,9 @@ static void test_columns_are_added(void **state)
 	open_with_run(f);
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
 	store_close(&f->store);
-	other_program(f, "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement DROP COLUMN latency_p90_ms; ALTER TABLE measurement DROP COLUMN model_type;");
+	other_program(f,
+		"DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement DROP COLUMN latency_p90_ms; ALTER TABLE "
+		"measurement DROP COLUMN model_type;");
 	open_with_run(f);
 	add(f, "n", "cpu", test_result(0, "n", "cpu", VERDICT_RIGHT));
 	expect(f, "SELECT string_agg(coalesce(model_type, 'none'), ' ' ORDER BY id) FROM result", "none bert");
@@ -333,7 +377,9 @@ static void test_views_are_renewed(void **state)
 	open_with_run(f);
 	add(f, "m", "cpu", test_result(0, "m", "cpu", VERDICT_RIGHT));
 	store_close(&f->store);
-	other_program(f, "CREATE OR REPLACE VIEW hardware_results AS SELECT 1 AS old; CREATE OR REPLACE VIEW result AS SELECT * FROM measurement");
+	other_program(f,
+		"CREATE OR REPLACE VIEW hardware_results AS SELECT 1 AS old; CREATE OR REPLACE VIEW result AS SELECT * FROM "
+		"measurement");
 	OK(f, store_open(&f->store, f->path, false, &f->err));
 	expect(f, "SELECT model_id FROM hardware_results", "m");
 	expect(f, "SELECT id FROM result", "1");
@@ -364,7 +410,7 @@ static void test_views_are_ours(void **state)
 	expect(f, "SELECT verdict FROM result", "right");
 	store_close(&f->store);
 	OK(f, store_open(&f->store, f->path, true, &f->err));
-	assert_null(f->store.views);                                         // the file's own are assay's again
+	assert_null(f->store.views); // the file's own are assay's again
 }
 
 static void test_one_select(void **state)
@@ -380,7 +426,8 @@ static void test_one_select(void **state)
 		REFUSED(f, store_select(&f->store, refused[i], 10, &t, &f->err), "read-only SELECT");
 	OK(f,
 		store_select(&f->store,
-			"WITH a AS (SELECT i FROM range(10) r(i)) SELECT i, i AS i, 'it''s' AS t FROM a ORDER BY i DESC; -- the end",
+			"WITH a AS (SELECT i FROM range(10) r(i)) SELECT i, i AS i, 'it''s' AS t FROM a ORDER BY i DESC; -- the "
+			"end",
 			10, &t, &f->err));
 	assert_true(t.row_count == 10 && t.column_count == 3 && text_is(t.columns[0], "i") && text_is(t.columns[1], "i") &&
 		text_is(t.cells[0], "9") && text_is(t.cells[2], "it's"));
@@ -405,7 +452,8 @@ static void test_what_a_select_names(void **state)
 #define NO_CALL "functions that a query may call"
 #define NO_TYPE "types that a query may cast to"
 #define OF_FILE "is a view of the file"
-	static const struct { const char *sql, *words;
+	static const struct {
+		const char *sql, *words;
 	} refused[] = {
 		{ "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))", NO_ROWS_FROM },
 		{ "FROM enable_profiling(save_location = 'x')", NO_ROWS_FROM },
@@ -448,9 +496,12 @@ static void test_what_a_select_names(void **state)
 		{ "SELECT '\xff'", "no UTF-8" },
 	};
 	static const char *const answered[] = {
-		"SELECT x::JSON ->> 'a', 1::DECIMAL(3, 1), NULL::INT[3], MAP {'a': 1}, if(TRUE, 1, 2), coalesce(1, 2), nullif(1, 2), 3!, 'a' ^@ 'b' FROM (SELECT '{}' AS x)",
-		"SELECT extract(year FROM DATE '2020-01-01'), now() AT TIME ZONE 'UTC', INTERVAL 3 DAYS, [x + 1 FOR x IN [1, 2]], 'ab'[1], CURRENT_DATE",
-		"WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n), quantile_cont(n, 0.5) FROM t, unnest([1]) u",
+		"SELECT x::JSON ->> 'a', 1::DECIMAL(3, 1), NULL::INT[3], MAP {'a': 1}, if(TRUE, 1, 2), coalesce(1, 2), nullif(1, "
+		"2), 3!, 'a' ^@ 'b' FROM (SELECT '{}' AS x)",
+		"SELECT extract(year FROM DATE '2020-01-01'), now() AT TIME ZONE 'UTC', INTERVAL 3 DAYS, [x + 1 FOR x IN [1, "
+		"2]], 'ab'[1], CURRENT_DATE",
+		"WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n), quantile_cont(n, "
+		"0.5) FROM t, unnest([1]) u",
 		"SELECT model, rank() OVER (PARTITION BY model ORDER BY latency_ms) FROM result QUALIFY row_number() OVER () = 1",
 		"FROM (SELECT 1 AS a, 2 AS b) PIVOT (sum(b) FOR a IN (1, 2))",
 		"SELECT COLUMNS('mod.*') FROM main.cell",
@@ -467,7 +518,8 @@ static void test_what_a_select_names(void **state)
 	open_with_run(f);
 	store_close(&f->store);
 	other_program(f,
-		"CREATE VIEW theirs AS SELECT 1 AS x; CREATE TYPE kind AS ENUM ('a'); CREATE TABLE computed(a INTEGER, b INTEGER AS (a + 1));"
+		"CREATE VIEW theirs AS SELECT 1 AS x; CREATE TYPE kind AS ENUM ('a'); CREATE TABLE computed(a INTEGER, b INTEGER "
+		"AS (a + 1));"
 		" CREATE TABLE mine(x INTEGER PRIMARY KEY DEFAULT 7, y DATE)");
 	OK(f, store_open(&f->store, f->path, true, &f->err));
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
@@ -493,7 +545,8 @@ static void test_altered_tables(void **state)
 {
 #define SAMPLE \
 	"DROP TABLE IF EXISTS sample; CREATE TABLE sample(cell BIGINT NOT NULL, event BIGINT NOT NULL, number BIGINT NOT NULL, "
-	static const struct { const char *sql, *words;
+	static const struct {
+		const char *sql, *words;
 	} altered[] = {
 		{ SAMPLE "ms DOUBLE DEFAULT (random()))", "ms DOUBLE DEFAULT" },
 		{ SAMPLE "ms DOUBLE AS (pi()))", "ms DOUBLE GENERATED" },
@@ -526,7 +579,7 @@ static void test_altered_tables(void **state)
 	other_program(f,
 		"DROP MACRO TABLE duckdb_tables;" SAMPLE
 		"\"a \"\" b\" DOUBLE, ms DOUBLE); CREATE SCHEMA other; CREATE TABLE other.cell(x INTEGER PRIMARY KEY DEFAULT 7)");
-	OK(f, store_open(&f->store, f->path, false, &f->err));               // further columns and schemas are nobody's harm
+	OK(f, store_open(&f->store, f->path, false, &f->err)); // further columns and schemas are nobody's harm
 #undef SAMPLE
 }
 
@@ -546,7 +599,8 @@ static void test_migration_steps(void **state)
 	assert_true(n + 2 <= sizeof steps / sizeof steps[0]);
 	memcpy(steps, schema_migrations, n * sizeof *steps);
 	memcpy(broken, schema_migrations, n * sizeof *broken);
-	steps[n] = (struct migration){ newest + 1, "one more", "ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" };
+	steps[n] = (struct migration){ newest + 1, "one more",
+		"ALTER TABLE cell ADD COLUMN extra VARCHAR; UPDATE cell SET extra = 'moved'" };
 	steps[n + 1] = (struct migration){ newest + 2, "and another", "CREATE TABLE more(x INTEGER)" };
 	broken[n] = (struct migration){ newest + 1, "half", "CREATE TABLE half(x INTEGER); SELECT * FROM nowhere" };
 	snprintf(refusal, sizeof refusal, "version %d", newest + 1);
@@ -570,7 +624,7 @@ static void test_migration_steps(void **state)
 	assert_int_equal(version, newest + 2);
 	db_close(&d);
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "newer assay");
-	OK(f, store_open(&f->store, f->path, true, &f->err));               // reading still works
+	OK(f, store_open(&f->store, f->path, true, &f->err)); // reading still works
 	expect(f, "SELECT extra FROM cell", "moved");
 	expect(f, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'", "0");
 	expect(f, "SELECT count(*) FROM result", "1");
@@ -604,13 +658,13 @@ static void test_comparisons_come_to_an_old_file(void **state)
 
 	OK(f, db_load(&api, &f->err));
 	OK(f, db_open(&d, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
-	OK(f, schema_migrate(&d, schema_migrations, 2, &f->err));         // comparisons are version 3
+	OK(f, schema_migrate(&d, schema_migrations, 2, &f->err)); // comparisons are version 3
 	OK(f, db_exec(&d, "INSERT INTO model VALUES (1, 'kept', NULL, NULL, NULL, NULL, TIMESTAMP '2026-01-01')", &f->err));
 	db_close(&d);
 	OK(f, store_open(&f->store, f->path, true, &f->err));
 	OK(f, store_comparison_list(&f->store, 1000, &found, &count, &f->err));
 	assert_int_equal(count, 0);
-	expect(f, "SELECT count(*) FROM result WHERE attempt IS NULL", "0");     // a view over the columns that it has
+	expect(f, "SELECT count(*) FROM result WHERE attempt IS NULL", "0"); // a view over the columns that it has
 	store_close(&f->store);
 	open_with_run(f);
 	expect(f, "SELECT max(version)::VARCHAR FROM schema_version", newest_text);
@@ -622,10 +676,11 @@ static void test_comparisons_come_to_an_old_file(void **state)
 	assert_int_equal(found[3].id, 4);
 	assert_int_equal(found[0].run, 1);
 	assert_string_equal(found[0].model, two[0].model);
-	assert_true(found[0].ratio == 1.25 && isnan(found[0].low) && found[0].pairs == 6 && found[0].layers == ROW_NONE && found[0].emulated_a == 1 &&
-		found[0].emulated_b == -1 && found[0].preset == NULL);
+	assert_true(found[0].ratio == 1.25 && isnan(found[0].low) && found[0].pairs == 6 && found[0].layers == ROW_NONE &&
+		found[0].emulated_a == 1 && found[0].emulated_b == -1 && found[0].preset == NULL);
 	json_t *json = comparison_json(&found[0]);
-	assert_true(json_array_size(json_object_get(json, "rows_a")) == 2 && json_is_null(json_object_get(json, "low")) && json_is_true(json_object_get(json, "emulated_a")));
+	assert_true(json_array_size(json_object_get(json, "rows_a")) == 2 && json_is_null(json_object_get(json, "low")) &&
+		json_is_true(json_object_get(json, "emulated_a")));
 	json_decref(json);
 	expect(f, "SELECT count(*) FROM comparison WHERE ratio > 1.2 AND verdict = 'slower'", "4");
 }
@@ -637,9 +692,14 @@ static void test_queries(void **state)
 
 	REFUSED(f, store_open(&f->store, f->path, true, &f->err), "there is no database");
 	OK(f, store_open(&f->store, f->path, false, &f->err));
-	OK(f, store_query(&f->store, "SELECT 1 AS a; SELECT [1, NULL] AS l, {'x': 'y'} AS s, 1.50::DECIMAL(9,2) AS d, TIMESTAMP '2020-01-02 03:04:05' AS t,"
-		" NULL AS n, 0.1::DOUBLE AS f, 'a' AS a, 'b' AS a, 170141183460469231731687303715884105727::HUGEINT AS h", &t, &f->err));
-	static const char *const cells[] = { "[1, NULL]", "{'x': y}", "1.50", "2020-01-02 03:04:05", NULL, "0.1", "a", "b", "170141183460469231731687303715884105727" };
+	OK(f,
+		store_query(&f->store,
+			"SELECT 1 AS a; SELECT [1, NULL] AS l, {'x': 'y'} AS s, 1.50::DECIMAL(9,2) AS d, TIMESTAMP '2020-01-02 "
+			"03:04:05' AS t,"
+			" NULL AS n, 0.1::DOUBLE AS f, 'a' AS a, 'b' AS a, 170141183460469231731687303715884105727::HUGEINT AS h",
+			&t, &f->err));
+	static const char *const cells[] = { "[1, NULL]", "{'x': y}", "1.50", "2020-01-02 03:04:05", NULL, "0.1", "a", "b",
+		"170141183460469231731687303715884105727" };
 	assert_int_equal(t.column_count, 9);
 	for (size_t i = 0; i < t.column_count; i++)
 		assert_true(text_is(t.cells[i], cells[i]));
@@ -662,7 +722,8 @@ static void test_queries(void **state)
 
 static void test_use_and_files(void **state)
 {
-	static const struct { const char *name, *words;
+	static const struct {
+		const char *name, *words;
 	} no_files[] = {
 		{ "", "is empty" },
 		{ ":memory:", "gone when the program ends" },
@@ -676,7 +737,7 @@ static void test_use_and_files(void **state)
 	struct cell_result r = test_result(99, "m", "cpu", VERDICT_RIGHT);
 	int64_t row;
 
-	store_close(&f->store);                                              // a zeroed store is fine
+	store_close(&f->store); // a zeroed store is fine
 	REFUSED(f, store_open(&f->store, f->folder, false, &f->err), "is a folder");
 	for (size_t i = 0; i < sizeof no_files / sizeof no_files[0]; i++)
 		REFUSED(f, store_open(&f->store, no_files[i].name, false, &f->err), no_files[i].words);
@@ -687,7 +748,7 @@ static void test_use_and_files(void **state)
 	unlink(f->path);
 	char log[4300];
 	snprintf(log, sizeof log, "%s.wal", f->path);
-	OK(f, file_write(log, "x", 1, &f->err));             // a log without its database is nothing to write a new one beside
+	OK(f, file_write(log, "x", 1, &f->err)); // a log without its database is nothing to write a new one beside
 	REFUSED(f, store_open(&f->store, f->path, false, &f->err), "its log");
 	unlink(log);
 	OK(f, store_open(&f->store, f->path, false, &f->err));
@@ -717,12 +778,12 @@ static void test_cell_state(void **state)
 	assert_int_equal(s, STORE_NEVER);
 	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
 	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
-	assert_int_equal(s, STORE_TAKEN);                                    // this very process lives
+	assert_int_equal(s, STORE_TAKEN); // this very process lives
 	assert_int_equal(found, row);
 	r.row.row = row;
 	OK(f, store_finished(&f->store, &r, &f->err));
 	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
-	assert_int_equal(s, STORE_NEVER);                                    // interrupted: to be run again
+	assert_int_equal(s, STORE_NEVER); // interrupted: to be run again
 	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
 	r = test_result(row, "m", "cpu", VERDICT_CRASHED);
 	OK(f, store_finished(&f->store, &r, &f->err));
@@ -783,7 +844,7 @@ static void test_what_float32_took(void **state)
 	with_options.options = "optimisation=none";
 	OK(f, store_started(&f->store, &c, "key", &r.row.row, &f->err));
 	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
-	assert_true(last.row == ROW_NONE && isnan(last.latency_ms));         // nothing was measured yet
+	assert_true(last.row == ROW_NONE && isnan(last.latency_ms)); // nothing was measured yet
 	add_row(f, &c, NULL, 30, NULL);
 	wanted = add_row(f, &c, "float32", 20, NULL);
 	add_row(f, &c, "int8-dynamic", 10, NULL);
@@ -797,13 +858,13 @@ static void test_what_float32_took(void **state)
 	r.row.precision = "int8-dynamic";
 	OK(f, store_started(&f->store, &c, "key", &r.row.row, &f->err));
 	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
-	assert_int_equal(last.row, wanted);                                  // the last of the same question, and no other
+	assert_int_equal(last.row, wanted); // the last of the same question, and no other
 	assert_true(fabs(last.latency_ms - 20) < 1e-9);
 	r.row.threads = 2;
 	OK(f, store_last_float32(&f->store, &a, &r.row, &last, &f->err));
 	assert_true(fabs(last.latency_ms - 11) < 1e-9);
 	r.row.threads = ROW_NONE;
-	OK(f, store_last_measured(&f->store, &a, &r.row, &last, &f->err));   // of a fallback: the same precision
+	OK(f, store_last_measured(&f->store, &a, &r.row, &last, &f->err)); // of a fallback: the same precision
 	assert_true(fabs(last.latency_ms - 10) < 1e-9);
 	arena_done(&a);
 }

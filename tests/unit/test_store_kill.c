@@ -17,7 +17,7 @@ static void told(int fd, bool started[], bool finished[], size_t size, size_t li
 			n++;
 		line[n] = '\0';
 		if (n < 3)
-			return;                                                // the end
+			return; // the end
 		long long row = atoll(line + 2);
 		assert_true(row > 0 && (size_t)row < size);
 		(line[0] == 'S' ? started : finished)[row] = true;
@@ -40,9 +40,9 @@ static void test_killed_writers(void **state)
 		int output = -1;
 		pid_t writer = start("write", f->path, "1000", &output);
 		uint64_t dice = splitmix64(seed, round);
-		if (round % 2 == 0) {                                          // at some moment of its beginning
+		if (round % 2 == 0) { // at some moment of its beginning
 			sleep_ms((double)(dice % 600));
-		} else {                                                       // somewhere behind its first words, on a slow machine too
+		} else { // somewhere behind its first words, on a slow machine too
 			told(output, started, finished, SIZE, 1 + dice % 7);
 			sleep_ms((double)(dice / 7 % 40));
 		}
@@ -54,15 +54,18 @@ static void test_killed_writers(void **state)
 			fail_msg("round %d: %s", (int)round, err.text);
 		store_close(&s);
 	}
-	query(f->path, "SELECT c.id AS id, r.state AS state, r.verdict AS verdict,"
+	query(f->path,
+		"SELECT c.id AS id, r.state AS state, r.verdict AS verdict,"
 		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind = 'started') AS starts,"
 		" (SELECT count(*) FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) AS ends,"
-		" (SELECT count(*) FROM sample m WHERE m.cell = c.id) AS samples FROM cell c JOIN result r ON r.id = c.id ORDER BY c.id", &s, &t);
+		" (SELECT count(*) FROM sample m WHERE m.cell = c.id) AS samples FROM cell c JOIN result r ON r.id = c.id ORDER "
+		"BY c.id",
+		&s, &t);
 	size_t interrupted = 0, told_count = 0;
 	for (size_t i = 0; i < t.row_count; i++) {
 		int64_t id = atoll(table_get(&t, i, "id"));
 		bool is_interrupted = text_is(table_get(&t, i, "verdict"), "interrupted");
-		assert_int_equal(id, i + 1);                                   // each once, none missing
+		assert_int_equal(id, i + 1); // each once, none missing
 		assert_string_equal(table_get(&t, i, "state"), "finished");
 		assert_string_equal(table_get(&t, i, "starts"), "1");
 		assert_string_equal(table_get(&t, i, "ends"), "1");
@@ -81,13 +84,13 @@ static void test_killed_writers(void **state)
 	// Nothing is left beside the database and its locks (a log after a kill is part of it, and gone after the next write).
 	DIR *dir = opendir(f->folder);
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-		assert_true(entry->d_name[0] == '.' || text_is(entry->d_name, "a.duckdb") || text_is(entry->d_name, "a.duckdb.wal") ||
-			text_is(entry->d_name, "a.duckdb.lock"));
+		assert_true(entry->d_name[0] == '.' || text_is(entry->d_name, "a.duckdb") ||
+			text_is(entry->d_name, "a.duckdb.wal") || text_is(entry->d_name, "a.duckdb.lock"));
 	closedir(dir);
 }
 
-// What a program leaves that was killed while it made the file is cleared away by the next one that makes it; not while another makes
-// one too, which may be its owner, and not what an older program named by its process number.
+// What a program leaves that was killed while it made the file is cleared away by the next one that makes it; not while another
+// makes one too, which may be its owner, and not what an older program named by its process number.
 static void test_leftovers(void **state)
 {
 	struct fixture *f = *state;
@@ -99,7 +102,8 @@ static void test_leftovers(void **state)
 	snprintf(gone, sizeof gone, "%s.new.0123456789abcdef", f->path);
 	snprintf(gone_wal, sizeof gone_wal, "%s.new.0123456789abcdef.wal", f->path);
 	snprintf(old, sizeof old, "%s.new.%d", f->path, (int)getppid());
-	assert_int_equal(file_write(gone, "x", 1, &err) || file_write(gone_wal, "x", 1, &err) || file_write(old, "x", 1, &err), 0);
+	assert_int_equal(
+		file_write(gone, "x", 1, &err) || file_write(gone_wal, "x", 1, &err) || file_write(old, "x", 1, &err), 0);
 	int maker = run_lock_make(f->path, &alone);
 	assert_true(maker >= 0 && alone);
 	run_lock_share(maker);

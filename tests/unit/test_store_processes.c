@@ -19,8 +19,11 @@ static int role_read(const char *path, const char *argument)
 		struct store s = { 0 };
 		struct error err = { 0 };
 		struct table t;
-		if (store_open(&s, path, true, &err) || store_query(&s, "SELECT (SELECT count(*) FROM cell) = (SELECT count(*) FROM event WHERE kind = 'started')"
-			" AND (SELECT count(*) FROM measurement) * 11 = (SELECT count(*) FROM sample) AS good", &t, &err))
+		if (store_open(&s, path, true, &err) ||
+			store_query(&s,
+				"SELECT (SELECT count(*) FROM cell) = (SELECT count(*) FROM event WHERE kind = 'started')"
+				" AND (SELECT count(*) FROM measurement) * 11 = (SELECT count(*) FROM sample) AS good",
+				&t, &err))
 			return complain(&err);
 		if (!text_is(table_get(&t, 0, "good"), "true"))
 			return 2;
@@ -57,7 +60,8 @@ static int role_full_disk(const char *folder, const char *argument)
 	enum status status = STATUS_OK;
 
 	(void)argument;
-	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("tmpfs", folder, "tmpfs", 0, "size=3m") != 0) {
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("tmpfs", folder, "tmpfs", 0, "size=3m") != 0) {
 		fprintf(stderr, "skip: a small file system cannot be mounted here: %s\n", strerror(errno));
 		return 77;
 	}
@@ -96,7 +100,8 @@ static int role_full_disk(const char *folder, const char *argument)
 	// With room again everything that was acknowledged is there, and writing goes on.
 	unlink(filler);
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
-	if (store_open(&s, path, false, &err) || store_query(&s, "SELECT count(*) AS n, count(DISTINCT id) AS d FROM cell", &t, &err))
+	if (store_open(&s, path, false, &err) ||
+		store_query(&s, "SELECT count(*) AS n, count(DISTINCT id) AS d FROM cell", &t, &err))
 		return complain(&err);
 	if (atoll(table_get(&t, 0, "n")) != kept || atoll(table_get(&t, 0, "d")) != kept) {
 		fprintf(stderr, "%s rows, expected %lld\n", table_get(&t, 0, "n"), (long long)kept);
@@ -123,18 +128,20 @@ static int role_read_only(const char *folder, const char *argument)
 	if (store_open(&s, path, false, &err))
 		return complain(&err);
 	store_close(&s);
-	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount(folder, folder, NULL, MS_BIND, NULL) != 0
-		|| mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0) {
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount(folder, folder, NULL, MS_BIND, NULL) != 0 ||
+		mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0) {
 		fprintf(stderr, "skip: a folder cannot be mounted read-only here: %s\n", strerror(errno));
 		return 77;
 	}
-	if (store_open(&s, absent, false, &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL || strstr(err.text, "--db") == NULL) {
+	if (store_open(&s, absent, false, &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL ||
+		strstr(err.text, "--db") == NULL) {
 		fprintf(stderr, "absent file: %s\n", err.text);
 		return 2;
 	}
 	printf("%s\n", err.text);
 	struct machine m = test_machine();
-	if (store_open(&s, path, false, &err))          // nothing to migrate, nothing to settle: opening writes nothing
+	if (store_open(&s, path, false, &err)) // nothing to migrate, nothing to settle: opening writes nothing
 		return complain(&err);
 	if (store_begin_run(&s, &m, "x", &err) == STATUS_OK || strstr(err.text, "cannot be written") == NULL) {
 		fprintf(stderr, "begin run: %s\n", err.text);
@@ -162,7 +169,9 @@ static void test_two_writers_and_a_reader(void **state)
 	assert_int_equal(finish(b), 0);
 	assert_int_equal(finish(reader), 0);
 	expect(f->path, "SELECT count(*) FROM result WHERE verdict = 'right'", "20");
-	expect(f->path, "SELECT count(DISTINCT id) || ' ' || min(id) || ' ' || max(id) || ' ' || count(DISTINCT cell_key) FROM cell", "100 1 100 100");
+	expect(f->path,
+		"SELECT count(DISTINCT id) || ' ' || min(id) || ' ' || max(id) || ' ' || count(DISTINCT cell_key) FROM cell",
+		"100 1 100 100");
 	expect(f->path, "SELECT count(DISTINCT id) || ' ' || max(id) || ' ' || count(*) FROM event", "124 124 124");
 	expect(f->path, "SELECT count(*) FROM run", "2");
 	expect(f->path, "SELECT count(*) FROM sample", "220");
@@ -175,7 +184,7 @@ static pid_t lock_holder;
 static void on_notice(const char *sentence)
 {
 	notices++;
-	kill(lock_holder, SIGKILL);                          // only now does the lock come free
+	kill(lock_holder, SIGKILL); // only now does the lock come free
 	snprintf(last_notice, sizeof last_notice, "%s", sentence);
 }
 
@@ -198,7 +207,7 @@ static void test_held_lock(void **state)
 	assert_non_null(strstr(err.text, "is held by another program (process "));
 	assert_int_equal(notices, 0);
 	s.lock_wait_s = 0;
-	assert_int_equal(store_open(&s, f->path, true, &err), STATUS_OK);      // waits for the lock
+	assert_int_equal(store_open(&s, f->path, true, &err), STATUS_OK); // waits for the lock
 	assert_int_equal(notices, 1);
 	assert_non_null(strstr(last_notice, "waiting up to 60 s"));
 	store_close(&s);
@@ -219,7 +228,8 @@ static void open_and_close(const char *path)
 // A live run's cells are left alone; once it is over, the next program that opens the file settles them, once.
 static void test_live_and_dead_runs(void **state)
 {
-	static const char states[] = "SELECT string_agg(model || ' ' || state || ' ' || coalesce(verdict, '-'), ', ' ORDER BY id) FROM result";
+	static const char states[] =
+		"SELECT string_agg(model || ' ' || state || ' ' || coalesce(verdict, '-'), ', ' ORDER BY id) FROM result";
 	struct fixture *f = *state;
 	struct store s = { 0 };
 	struct error err = { 0 };
@@ -244,13 +254,15 @@ static void test_live_and_dead_runs(void **state)
 	assert_int_equal(waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(store_cell_state(&s, "theirs", &cell_state, &row, &err), STATUS_OK);
 	assert_int_equal(cell_state, STORE_NEVER);
-	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running");       // reading settles nothing
+	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running"); // reading settles nothing
 	for (int i = 0; i < 2; i++)
 		open_and_close(f->path);
 	expect(f->path, states, "theirs finished interrupted, mine running -");
 	expect(f->path, "SELECT count(*) FROM event WHERE kind = 'interrupted'", "1");
-	expect(f->path, "SELECT success::VARCHAR || ' ' || error FROM hardware_results", "false interrupted: its run ended before the cell did");
-	// A run lives as long as its store is open, not as long as its process: a program that has assay as a library may run for days.
+	expect(f->path, "SELECT success::VARCHAR || ' ' || error FROM hardware_results",
+		"false interrupted: its run ended before the cell did");
+	// A run lives as long as its store is open, not as long as its process: a program that has assay as a library may run for
+	// days.
 	store_close(&s);
 	open_and_close(f->path);
 	expect(f->path, states, "theirs finished interrupted, mine finished interrupted");
@@ -268,14 +280,14 @@ static void test_who_lives(void **state)
 	assert_true(process_may_live(&self));
 	other = self;
 	other.start_ticks++;
-	assert_false(process_may_live(&other));              // the pid was given out again
+	assert_false(process_may_live(&other)); // the pid was given out again
 	other = self;
 	snprintf(other.boot_id, sizeof other.boot_id, "another boot");
 	assert_false(process_may_live(&other));
 	other = self;
 	other.pid_namespace++;
 	other.pid = 1 << 30;
-	assert_true(process_may_live(&other));               // another container: nobody can tell
+	assert_true(process_may_live(&other)); // another container: nobody can tell
 	other = self;
 	other.pid = 1 << 30;
 	assert_false(process_may_live(&other));
@@ -309,7 +321,8 @@ static int role_start_and_wait(const char *path, const char *argument)
 	struct cell c = test_cell(argument, "cpu");
 	int64_t row;
 
-	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "waits", &err) || store_started(&s, &c, argument, &row, &err))
+	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "waits", &err) ||
+		store_started(&s, &c, argument, &row, &err))
 		return complain(&err);
 	dprintf(1, "%lld\n", (long long)row);
 	sleep_ms(60000);
@@ -318,14 +331,25 @@ static int role_start_and_wait(const char *path, const char *argument)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; int (*play)(const char *path, const char *argument); } roles[] = {
-		{ "write", role_write }, { "read", role_read }, { "hold", role_hold }, { "start-and-wait", role_start_and_wait },
-		{ "full-disk", role_full_disk }, { "read-only", role_read_only },
+	static const struct {
+		const char *name;
+		int (*play)(const char *path, const char *argument);
+	} roles[] = {
+		{ "write", role_write },
+		{ "read", role_read },
+		{ "hold", role_hold },
+		{ "start-and-wait", role_start_and_wait },
+		{ "full-disk", role_full_disk },
+		{ "read-only", role_read_only },
 	};
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_two_writers_and_a_reader), TEST(test_held_lock), TEST(test_live_and_dead_runs),
-		TEST(test_full_disk), TEST(test_read_only_folder), cmocka_unit_test(test_who_lives),
+		TEST(test_two_writers_and_a_reader),
+		TEST(test_held_lock),
+		TEST(test_live_and_dead_runs),
+		TEST(test_full_disk),
+		TEST(test_read_only_folder),
+		cmocka_unit_test(test_who_lives),
 	};
 
 	for (size_t i = 0; argc == 4 && i < sizeof roles / sizeof roles[0]; i++) {

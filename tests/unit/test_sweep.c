@@ -58,7 +58,7 @@ static void end_of_batches(void **state)
 
 	(void)state;
 	assert_true(!after(&s, &a, 1, VERDICT_RIGHT, 10) && !after(&s, &a, 2, VERDICT_RIGHT, 12));
-	assert_true(!after(&s, &a, 4, VERDICT_RIGHT, 22.8));                               // +5.3 %
+	assert_true(!after(&s, &a, 4, VERDICT_RIGHT, 22.8)); // +5.3 %
 	assert_true(text_is(after(&s, &a, 8, VERDICT_UNJUDGED, 44.7), "stopped at batch 8: +2.0 %"));
 	assert_true(text_is(after(&s, &a, 16, VERDICT_RIGHT, 100), "stopped at batch 16: -10.6 %"));
 	// No time, no decision; and none against it.
@@ -108,25 +108,28 @@ static bool same(const char *x, const char *y, const json_t *platforms)
 
 static void devices(void **state)
 {
-	json_t *found = json_pack("[{s:s, s:[{s:s, s:b}, {s:s, s:b}]}, {s:s, s:[{s:s, s:b}]}]", "name", "webgpu", "devices", "name", "native", "emulated", 1, "name",
-		"native.1", "emulated", 0, "name", "qnn", "devices", "name", "57", "emulated", 1);
+	json_t *found = json_pack("[{s:s, s:[{s:s, s:b}, {s:s, s:b}]}, {s:s, s:[{s:s, s:b}]}]", "name", "webgpu", "devices",
+		"name", "native", "emulated", 1, "name", "native.1", "emulated", 0, "name", "qnn", "devices", "name", "57",
+		"emulated", 1);
 
 	(void)state;
-	assert_true(same("cpu", "openvino", found) && same("cpu", "xnnpack", found) && same("cpu:chromium", "openvino:CPU", found));
+	assert_true(
+		same("cpu", "openvino", found) && same("cpu", "xnnpack", found) && same("cpu:chromium", "openvino:CPU", found));
 	assert_true(!same("cpu", "cuda", found) && !same("cuda", "rocm", found) && !same("openvino:NPU", "openvino:GPU", found));
 	assert_true(same("cuda", "tensorrt", found) && same("cuda:1", "tensorrt:1", found) && !same("cuda:0", "cuda:1", found));
-	assert_true(same("openvino:GPU", "cuda", found));                                  // which GPU is not known
+	assert_true(same("openvino:GPU", "cuda", found)); // which GPU is not known
 	assert_true(same("openvino:HETERO:GPU,CPU", "cpu", found) && same("openvino:HETERO:GPU,CPU", "cuda", found));
-	assert_true(same("webgpu:native", "cpu", found) && same("qnn", "cpu", found));     // emulated: the processor
+	assert_true(same("webgpu:native", "cpu", found) && same("qnn", "cpu", found)); // emulated: the processor
 	assert_true(same("webgpu:native.1", "cuda", found) && !same("webgpu:native.1", "cpu", found));
-	assert_true(same("webgpu:native", "cpu", NULL) && same("webgpu:native", "cuda", NULL));     // not looked at: alone
+	assert_true(same("webgpu:native", "cpu", NULL) && same("webgpu:native", "cuda", NULL)); // not looked at: alone
 	assert_true(!same("null", "cpu", found) && !same("null", "null:EMULATED", found) && same("null", "null", found));
 	json_decref(found);
 }
 
 static void beside(void **state)
 {
-	const struct schedule_device processor = { SCHEDULE_PROCESSOR, "" }, gpu = { SCHEDULE_GPU, "nvidia:0" }, nothing = { SCHEDULE_NOTHING, "" }, any = { SCHEDULE_ANY, "" };
+	const struct schedule_device processor = { SCHEDULE_PROCESSOR, "" }, gpu = { SCHEDULE_GPU, "nvidia:0" },
+				     nothing = { SCHEDULE_NOTHING, "" }, any = { SCHEDULE_ANY, "" };
 	struct schedule_line lines[4] = { { 0 } };
 	struct schedule s = { .lines = lines, .count = 4, .workers = 2, .room_bytes = 100 };
 
@@ -136,8 +139,8 @@ static void beside(void **state)
 	schedule_ready(&s, 2, &gpu, 50);
 	schedule_ready(&s, 3, &nothing, 0);
 	assert_true(schedule_next(&s) == 0);
-	assert_true(schedule_next(&s) == 3);                                               // 1: the same device; 2: no room; 3 has no device
-	assert_true(schedule_next(&s) == SIZE_MAX && schedule_running(&s) == 2);           // two workers
+	assert_true(schedule_next(&s) == 3); // 1: the same device; 2: no room; 3 has no device
+	assert_true(schedule_next(&s) == SIZE_MAX && schedule_running(&s) == 2); // two workers
 	schedule_end(&s, 3);
 	assert_true(schedule_next(&s) == SIZE_MAX);
 	s.room_bytes = 200;
@@ -147,19 +150,20 @@ static void beside(void **state)
 	assert_true(schedule_grant(&s) == SIZE_MAX);
 	schedule_end(&s, 0);
 	assert_true(schedule_next(&s) == SIZE_MAX && schedule_grant(&s) == 2 && schedule_grant(&s) == SIZE_MAX);
-	assert_true(schedule_next(&s) == SIZE_MAX);                                        // 1 is ready, the processor is not free
+	assert_true(schedule_next(&s) == SIZE_MAX); // 1 is ready, the processor is not free
 	schedule_end(&s, 2);
 	assert_true(schedule_next(&s) == 1);
 	schedule_ready(&s, 0, &any, 0);
 	assert_true(schedule_next(&s) == SIZE_MAX);
 	schedule_end(&s, 1);
 	schedule_ready(&s, 2, &gpu, 1000);
-	assert_true(schedule_next(&s) == 0 && schedule_next(&s) == SIZE_MAX);              // alone on the machine
+	assert_true(schedule_next(&s) == 0 && schedule_next(&s) == SIZE_MAX); // alone on the machine
 	schedule_end(&s, 0);
-	assert_true(schedule_next(&s) == 2);                                               // larger than the room, but nobody is beside it
+	assert_true(schedule_next(&s) == 2); // larger than the room, but nobody is beside it
 }
 
-static const char *crossing(struct arena *a, const struct crossover_point *x, size_t nx, const struct crossover_point *y, size_t ny)
+static const char *crossing(
+	struct arena *a, const struct crossover_point *x, size_t nx, const struct crossover_point *y, size_t ny)
 {
 	const struct crossover_side sides[2] = { { "A", x, nx }, { "B", y, ny } };
 	struct crossover found;
@@ -173,7 +177,8 @@ static const char *crossing(struct arena *a, const struct crossover_point *x, si
 static void crossovers(void **state)
 {
 	const double no = (double)NAN;
-	const struct crossover_point x[] = { { 1, 3, 2.9, 3.1 }, { 2, 5, 4.9, 5.1 }, { 4, 9, 8, 10 }, { 8, 17, 16, 18 }, { 16, 33, no, no } };
+	const struct crossover_point x[] = { { 1, 3, 2.9, 3.1 }, { 2, 5, 4.9, 5.1 }, { 4, 9, 8, 10 }, { 8, 17, 16, 18 },
+		{ 16, 33, no, no } };
 	const struct crossover_point y[] = { { 1, 6, 5.9, 6.1 }, { 4, 9.2, 8.5, 9.5 }, { 8, 13, 12, 14 }, { 32, 40, no, no } };
 	const struct crossover_point near[] = { { 1, 3.05, 2.95, 3.2 }, { 2, 5.05, 4.9, 5.2 } };
 	const struct crossover_point slow[] = { { 1, 30, 29, 31 }, { 2, 50, 49, 51 }, { 4, 9.5, 9, 11 } };
@@ -184,11 +189,14 @@ static void crossovers(void **state)
 	// 2 only A has; at 4 the intervals overlap; 16 and 32 nobody shares.
 	assert_true(text_is(crossing(&a, x, 5, y, 4), "the median of B falls below that of A between batch 1 and 8" NO_CLAIM));
 	assert_true(text_is(crossing(&a, y, 4, x, 5), "the median of A falls below that of B between batch 1 and 8" NO_CLAIM));
-	assert_true(text_is(crossing(&a, x, 2, near, 2), "A against B: which has the lower median cannot be told at any batch from 1 to 2"));
+	assert_true(text_is(
+		crossing(&a, x, 2, near, 2), "A against B: which has the lower median cannot be told at any batch from 1 to 2"));
 	assert_true(text_is(crossing(&a, x, 2, slow, 2), "the median of A is below that of B from batch 1 to 2" NO_CLAIM));
-	assert_true(text_is(crossing(&a, x, 3, slow, 3), "the median of A is below that of B from batch 1 to 2; at the others from 1 to 4 it cannot be told" NO_CLAIM));
+	assert_true(text_is(crossing(&a, x, 3, slow, 3),
+		"the median of A is below that of B from batch 1 to 2; at the others from 1 to 4 it cannot be told" NO_CLAIM));
 	// A median without an interval says nothing, however far apart the two are.
-	assert_true(text_is(crossing(&a, x, 2, bare, 2), "A against B: which has the lower median cannot be told at any batch from 1 to 2"));
+	assert_true(text_is(
+		crossing(&a, x, 2, bare, 2), "A against B: which has the lower median cannot be told at any batch from 1 to 2"));
 	assert_true(!crossing(&a, x, 1, y, 4) && !crossing(&a, x, 0, y, 4));
 	arena_done(&a);
 }
@@ -196,7 +204,11 @@ static void crossovers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(product), cmocka_unit_test(end_of_batches), cmocka_unit_test(devices), cmocka_unit_test(beside), cmocka_unit_test(crossovers),
+		cmocka_unit_test(product),
+		cmocka_unit_test(end_of_batches),
+		cmocka_unit_test(devices),
+		cmocka_unit_test(beside),
+		cmocka_unit_test(crossovers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

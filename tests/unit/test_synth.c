@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// src/artifact/synth.c and the trimming of what it makes: the right bytes, whole or not at all, shared, least recently used first.
+// src/artifact/synth.c and the trimming of what it makes: the right bytes, whole or not at all, shared, least recently used
+// first.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +30,15 @@
 // `vocabulary` rows of 32 floats decide the size.
 static struct checkpoint config_of(int vocabulary, const char *more)
 {
-	struct checkpoint c = {0};
-	struct error e = {0};
-	const char *text = arena_printf(&arena, "{\"model_type\": \"qwen2\", \"architectures\": [\"Qwen2ForCausalLM\"], \"hidden_size\": 32, \"num_hidden_layers\": 3,"
-		"\"num_attention_heads\": 2, \"num_key_value_heads\": 2, \"intermediate_size\": 37, \"vocab_size\": %d, \"max_position_embeddings\": 64,"
-		"\"tie_word_embeddings\": true%s}", vocabulary, more);
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	const char *text = arena_printf(&arena,
+		"{\"model_type\": \"qwen2\", \"architectures\": [\"Qwen2ForCausalLM\"], \"hidden_size\": 32, "
+		"\"num_hidden_layers\": 3,"
+		"\"num_attention_heads\": 2, \"num_key_value_heads\": 2, \"intermediate_size\": 37, \"vocab_size\": %d, "
+		"\"max_position_embeddings\": 64,"
+		"\"tie_word_embeddings\": true%s}",
+		vocabulary, more);
 	if (checkpoint_open_config(&c, "tiny", text, strlen(text), &e))
 		fail_msg("%s", e.text);
 	return c;
@@ -64,10 +69,10 @@ static int count_reports(void *context, uint64_t done_bytes, uint64_t total)
 static void writes(void **state)
 {
 	(void)state;
-	struct checkpoint c = config_of(200000, ""), w = {0};
-	struct error e = {0};
+	struct checkpoint c = config_of(200000, ""), w = { 0 };
+	struct error e = { 0 };
 	struct spec *s;
-	struct synth_options o = {.seed = 7, .progress = count_reports};
+	struct synth_options o = { .seed = 7, .progress = count_reports };
 	if (synth_write(path("a"), &c, &o, &e) || checkpoint_open(&w, path("a"), &e))
 		fail_msg("%s", e.text);
 	assert_true(reports > 3);
@@ -80,7 +85,7 @@ static void writes(void **state)
 	checkpoint_close(&w);
 
 	// Over itself with another type and fewer layers: config.json says both.
-	o = (struct synth_options){.dtype = DTYPE_BF16, .layers = 1};
+	o = (struct synth_options){ .dtype = DTYPE_BF16, .layers = 1 };
 	if (synth_write(path("a"), &c, &o, &e) || checkpoint_open(&w, path("a"), &e))
 		fail_msg("%s", e.text);
 	assert_weights(&w, 0);
@@ -103,13 +108,21 @@ static void writes(void **state)
 static void follows_config(void **state)
 {
 	(void)state;
-	static const struct { const char *more, *key; } cases[] = {
-		{", \"dtype\": \"float16\"", "dtype"}, {", \"torch_dtype\": \"float16\"", "torch_dtype"},
+	static const struct {
+		const char *more, *key;
+	} cases[] = {
+		{ ", \"dtype\": \"float16\"", "dtype" },
+		{ ", \"torch_dtype\": \"float16\"", "torch_dtype" },
 	};
 	for (size_t i = 0; i < 2; i++) {
-		struct checkpoint c = config_of(99, arena_printf(&arena, "%s, \"layer_types\": [\"full_attention\", \"full_attention\", \"full_attention\"]", cases[i].more)), w = {0};
-		struct error e = {0};
-		struct synth_options o = {.layers = 2};
+		struct checkpoint
+			c = config_of(99,
+				arena_printf(&arena,
+					"%s, \"layer_types\": [\"full_attention\", \"full_attention\", \"full_attention\"]",
+					cases[i].more)),
+			w = { 0 };
+		struct error e = { 0 };
+		struct synth_options o = { .layers = 2 };
 		const char *folder = path(arena_printf(&arena, "follows%zu", i));
 		if (synth_write(folder, &c, &o, &e) || checkpoint_open(&w, folder, &e))
 			fail_msg("%s", e.text);
@@ -126,10 +139,10 @@ static void refuses(void **state)
 {
 	(void)state;
 	struct checkpoint c = config_of(99, "");
-	struct error e = {0};
-	struct synth_options o = {0};
+	struct error e = { 0 };
+	struct synth_options o = { 0 };
 	float x = 1;
-	struct tensor trained = {.name = "w", .dtype = DTYPE_F32, .rank = 1, .dim = {1}, .data = &x, .nbytes = 4};
+	struct tensor trained = { .name = "w", .dtype = DTYPE_F32, .rank = 1, .dim = { 1 }, .data = &x, .nbytes = 4 };
 	assert_int_equal(file_mkdirs(path("trained"), &e), STATUS_OK);
 	assert_int_equal(safetensors_write(path("trained/model.safetensors"), &trained, 1, &e), STATUS_OK);
 	assert_int_equal(synth_write(path("trained"), &c, &o, &e), STATUS_BAD_INPUT);
@@ -168,9 +181,9 @@ static int die_soon(void *context, uint64_t done_bytes, uint64_t total)
 static void stops(void **state)
 {
 	(void)state;
-	struct checkpoint c = config_of(400000, ""), w = {0};
-	struct error e = {0};
-	struct synth_options o = {.progress = stop_soon};
+	struct checkpoint c = config_of(400000, ""), w = { 0 };
+	struct error e = { 0 };
+	struct synth_options o = { .progress = stop_soon };
 	assert_int_equal(synth_write(path("stopped"), &c, &o, &e), STATUS_INTERRUPTED);
 	assert_int_equal(names_in(path("stopped")), 0);
 	// Killed: the half file has no name that anybody reads, and the next one writes over it.
@@ -197,7 +210,7 @@ static void stops(void **state)
 static const char *cached(struct arena *a, struct checkpoint *c, struct synth_options o)
 {
 	const char *folder = NULL;
-	struct error e = {0};
+	struct error e = { 0 };
 	if (synth_cached(&folder, a, c, &o, &e))
 		fail_msg("%s", e.text);
 	return folder;
@@ -206,28 +219,28 @@ static const char *cached(struct arena *a, struct checkpoint *c, struct synth_op
 static void caches(void **state)
 {
 	(void)state;
-	struct checkpoint c = config_of(5000, ""), same = config_of(5000, ", \"torch_dtype\": \"float32\""), w = {0};
-	struct error e = {0};
+	struct checkpoint c = config_of(5000, ""), same = config_of(5000, ", \"torch_dtype\": \"float32\""), w = { 0 };
+	struct error e = { 0 };
 	setenv("ASSAY_CACHE", path("cache"), 1);
-	const char *folder = cached(&arena, &c, (struct synth_options){0});
+	const char *folder = cached(&arena, &c, (struct synth_options){ 0 });
 	assert_true(text_starts(folder, path("cache/synthetic/")));
 	struct stat before, after;
 	const char *weights = arena_printf(&arena, "%s/model.safetensors", folder);
 	assert_int_equal(stat(weights, &before), 0);
 	// The same by other words is the same; anything else is not.
-	assert_string_equal(cached(&arena, &c, (struct synth_options){.dtype = DTYPE_F32}), folder);
-	assert_string_equal(cached(&arena, &same, (struct synth_options){.progress = count_reports}), folder);
-	assert_string_not_equal(cached(&arena, &c, (struct synth_options){.seed = 1}), folder);
-	assert_string_not_equal(cached(&arena, &c, (struct synth_options){.layers = 1}), folder);
-	assert_string_not_equal(cached(&arena, &c, (struct synth_options){.dtype = DTYPE_BF16}), folder);
+	assert_string_equal(cached(&arena, &c, (struct synth_options){ .dtype = DTYPE_F32 }), folder);
+	assert_string_equal(cached(&arena, &same, (struct synth_options){ .progress = count_reports }), folder);
+	assert_string_not_equal(cached(&arena, &c, (struct synth_options){ .seed = 1 }), folder);
+	assert_string_not_equal(cached(&arena, &c, (struct synth_options){ .layers = 1 }), folder);
+	assert_string_not_equal(cached(&arena, &c, (struct synth_options){ .dtype = DTYPE_BF16 }), folder);
 	assert_int_equal(stat(weights, &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	// A file that lost its bytes, as after a power cut, is made again.
 	int fd = open(weights, O_WRONLY);
-	char zeros[4096] = {0};
+	char zeros[4096] = { 0 };
 	assert_int_equal(pwrite(fd, zeros, sizeof zeros, before.st_size - 4096), 4096);
 	close(fd);
-	assert_string_equal(cached(&arena, &c, (struct synth_options){0}), folder);
+	assert_string_equal(cached(&arena, &c, (struct synth_options){ 0 }), folder);
 	assert_int_equal(stat(weights, &after), 0);
 	assert_int_not_equal(before.st_ino, after.st_ino);
 	assert_int_equal(checkpoint_open(&w, folder, &e), STATUS_OK);
@@ -247,11 +260,11 @@ static void shared(void **state)
 	for (int i = 0; i < MAKERS; i++) {
 		if ((pids[i] = fork()))
 			continue;
-		struct arena a = {0};
-		struct checkpoint w = {0};
+		struct arena a = { 0 };
+		struct checkpoint w = { 0 };
 		const char *folder;
 		// One of them is killed while it writes: another takes over.
-		struct synth_options o = {.progress = i ? NULL : die_soon};
+		struct synth_options o = { .progress = i ? NULL : die_soon };
 		if (synth_cached(&folder, &a, &c, &o, NULL) || checkpoint_open(&w, folder, NULL))
 			_exit(1);
 		assert_weights(&w, 0);
@@ -262,13 +275,13 @@ static void shared(void **state)
 		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
 		assert_true(i ? WIFEXITED(status) && !WEXITSTATUS(status) : WIFSIGNALED(status) || !WEXITSTATUS(status));
 	}
-	assert_int_equal(names_in(path("shared/synthetic")), 2);                // KEY and KEY.lock
+	assert_int_equal(names_in(path("shared/synthetic")), 2); // KEY and KEY.lock
 	checkpoint_close(&c);
 }
 
 static void make_old(const char *folder, int age)
 {
-	struct timespec when[2] = {{.tv_sec = 1700000000 - age}, {.tv_sec = 1700000000 - age}};
+	struct timespec when[2] = { { .tv_sec = 1700000000 - age }, { .tv_sec = 1700000000 - age } };
 	assert_int_equal(utimensat(AT_FDCWD, arena_printf(&arena, "%s/used", folder), when, 0), 0);
 }
 
@@ -277,13 +290,13 @@ static void trims(void **state)
 	(void)state;
 	setenv("ASSAY_CACHE", path("trim"), 1);
 	struct checkpoint c = config_of(5000, "");
-	struct arena users[4] = {{0}};
+	struct arena users[4] = { { 0 } };
 	const char *folder[4];
-	struct error e = {0};
+	struct error e = { 0 };
 	struct cache_usage u;
 	uint64_t removed, one, weights;
 	for (int i = 0; i < 4; i++)
-		folder[i] = arena_strdup(&arena, cached(&users[i], &c, (struct synth_options){.seed = (uint64_t)i}));
+		folder[i] = arena_strdup(&arena, cached(&users[i], &c, (struct synth_options){ .seed = (uint64_t)i }));
 	assert_int_equal(cache_usage(&u, &e), STATUS_OK);
 	assert_int_equal(u.synthetics, 4);
 	one = u.synthetic_bytes / 4;
@@ -292,7 +305,7 @@ static void trims(void **state)
 	weights = (uint64_t)st.st_blocks * 512;
 	assert_true(weights <= one && one < weights + 8 * 4096);
 	for (int i = 0; i < 4; i++)
-		make_old(folder[i], (int[]){20, 40, 10, 30}[i]);
+		make_old(folder[i], (int[]){ 20, 40, 10, 30 }[i]);
 	// All in use: nothing goes.
 	assert_int_equal(cache_trim(0, &removed, &e), STATUS_OK);
 	assert_int_equal(removed, 0);
@@ -310,15 +323,16 @@ static void trims(void **state)
 	assert_true(file_exists(folder[2]) && file_exists(folder[3]));
 
 	// An artifact that links to removed weights would keep their bytes on the disk: it goes with them.
-	struct checkpoint w = {0};
+	struct checkpoint w = { 0 };
 	struct artifact art;
 	struct spec *s;
-	struct graph *g = graph_new(&(struct graph_form){0});
-	if (checkpoint_open(&w, folder[2], &e) || arch_resolve(&s, &arena, &w, &e) || artifact_build(&art, &arena, &w, s, ARCH_WHOLE, g, &e) || artifact_place(&art, &arena, &w, &e))
+	struct graph *g = graph_new(&(struct graph_form){ 0 });
+	if (checkpoint_open(&w, folder[2], &e) || arch_resolve(&s, &arena, &w, &e) ||
+		artifact_build(&art, &arena, &w, s, ARCH_WHOLE, g, &e) || artifact_place(&art, &arena, &w, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(cache_usage(&u, &e), STATUS_OK);
 	assert_int_equal(u.dead_links, 0);
-	assert_true(u.synthetic_bytes >= 2 * weights && u.artifact_bytes < weights);        // one file, counted once
+	assert_true(u.synthetic_bytes >= 2 * weights && u.artifact_bytes < weights); // one file, counted once
 	graph_free(g);
 	checkpoint_close(&w);
 	assert_int_equal(cache_trim(weights, &removed, &e), STATUS_OK);
@@ -341,8 +355,13 @@ static void trims(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes), cmocka_unit_test(follows_config), cmocka_unit_test(refuses), cmocka_unit_test(stops), cmocka_unit_test(caches),
-		cmocka_unit_test(shared), cmocka_unit_test(trims),
+		cmocka_unit_test(writes),
+		cmocka_unit_test(follows_config),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(stops),
+		cmocka_unit_test(caches),
+		cmocka_unit_test(shared),
+		cmocka_unit_test(trims),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

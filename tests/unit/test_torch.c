@@ -50,28 +50,28 @@ struct expected {
 };
 
 static const struct expected state_dict[] = {
-	{"a", DTYPE_F32, 2, {3, 4}, false, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-	{"a.row", DTYPE_F32, 1, {4}, false, {4, 5, 6, 7}},
-	{"a.steps", DTYPE_F32, 2, {3, 2}, true, {0, 2, 4, 6, 8, 10}},
-	{"a.tied", DTYPE_F32, 2, {3, 4}, false, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-	{"a.transposed", DTYPE_F32, 2, {4, 3}, true, {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}},
-	{"brain", DTYPE_BF16, 1, {2}, false, {1.5, -3}},
-	{"bytes", DTYPE_U8, 1, {2}, false, {0, 255}},
-	{"double", DTYPE_F64, 2, {1, 2}, false, {1e-300, 2}},
-	{"empty", DTYPE_F32, 2, {0, 3}, false, {0}},
-	{"flags", DTYPE_BOOL, 1, {3}, false, {1, 0, 1}},
-	{"half", DTYPE_F16, 1, {3}, false, {0.5, -2, 1024}},
-	{"ids", DTYPE_I64, 2, {1, 2}, false, {-1, 1099511627776.0}},
-	{"ones", DTYPE_F32, 3, {1, 3, 1}, false, {1, 1, 1}},
-	{"parameter", DTYPE_F32, 1, {2}, false, {3, 4}},
-	{"scalar", DTYPE_F32, 0, {0}, false, {7}},
+	{ "a", DTYPE_F32, 2, { 3, 4 }, false, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 } },
+	{ "a.row", DTYPE_F32, 1, { 4 }, false, { 4, 5, 6, 7 } },
+	{ "a.steps", DTYPE_F32, 2, { 3, 2 }, true, { 0, 2, 4, 6, 8, 10 } },
+	{ "a.tied", DTYPE_F32, 2, { 3, 4 }, false, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 } },
+	{ "a.transposed", DTYPE_F32, 2, { 4, 3 }, true, { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 } },
+	{ "brain", DTYPE_BF16, 1, { 2 }, false, { 1.5, -3 } },
+	{ "bytes", DTYPE_U8, 1, { 2 }, false, { 0, 255 } },
+	{ "double", DTYPE_F64, 2, { 1, 2 }, false, { 1e-300, 2 } },
+	{ "empty", DTYPE_F32, 2, { 0, 3 }, false, { 0 } },
+	{ "flags", DTYPE_BOOL, 1, { 3 }, false, { 1, 0, 1 } },
+	{ "half", DTYPE_F16, 1, { 3 }, false, { 0.5, -2, 1024 } },
+	{ "ids", DTYPE_I64, 2, { 1, 2 }, false, { -1, 1099511627776.0 } },
+	{ "ones", DTYPE_F32, 3, { 1, 3, 1 }, false, { 1, 1, 1 } },
+	{ "parameter", DTYPE_F32, 1, { 2 }, false, { 3, 4 } },
+	{ "scalar", DTYPE_F32, 0, { 0 }, false, { 7 } },
 };
 
 enum { TENSORS = sizeof state_dict / sizeof *state_dict };
 
 static void check_weight(const struct weight *w, const struct expected *x)
 {
-	struct tensor t = {.dtype = w->dtype, .rank = w->rank, .nbytes = w->nbytes};
+	struct tensor t = { .dtype = w->dtype, .rank = w->rank, .nbytes = w->nbytes };
 	size_t count = 0;
 	assert_string_equal(w->name, x->name);
 	assert_int_equal(w->dtype, x->dtype);
@@ -102,10 +102,10 @@ static void check_state_dict(const struct checkpoint *c)
 static void layouts(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"zip.bin", "stream.bin", "zip64.bin"};
+	static const char *const names[] = { "zip.bin", "stream.bin", "zip64.bin" };
 	for (size_t i = 0; i < 3; i++) {
-		struct checkpoint c = {0};
-		struct error e = {0};
+		struct checkpoint c = { 0 };
+		struct error e = { 0 };
 		copy(data_path(names[i]), path("pytorch_model.bin"));
 		if (checkpoint_open(&c, scratch, &e))
 			fail_msg("%s: %s", names[i], e.text);
@@ -121,15 +121,16 @@ static void layouts(void **state)
 static void nested(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"nested.bin", "nested-stream.bin"}, *const ignored[] = {"epoch", "lr", "big", "list", "optimizer"};
+	static const char *const names[] = { "nested.bin", "nested-stream.bin" },
+				 *const ignored[] = { "epoch", "lr", "big", "list", "optimizer" };
 	for (size_t i = 0; i < 2; i++) {
-		struct checkpoint c = {0};
-		struct error e = {0};
+		struct checkpoint c = { 0 };
+		struct error e = { 0 };
 		copy(data_path(names[i]), path("pytorch_model.bin"));
 		if (checkpoint_open(&c, scratch, &e))
 			fail_msg("%s: %s", names[i], e.text);
 		assert_int_equal(c.weight_count, 1);
-		check_weight(&c.weights[0], &(struct expected){"weight", DTYPE_F32, 2, {1, 2}, false, {5, 6}});
+		check_weight(&c.weights[0], &(struct expected){ "weight", DTYPE_F32, 2, { 1, 2 }, false, { 5, 6 } });
 		assert_int_equal(c.copied_count, 0);
 		assert_int_equal(c.shard_count, 1);
 		assert_int_equal(c.shards[0].ignored_count, 5);
@@ -141,10 +142,10 @@ static void nested(void **state)
 
 static enum status open_file(const char *file, struct error *e, size_t *count)
 {
-	struct arena a = {0};
+	struct arena a = { 0 };
 	struct shard shard;
 	struct weight *w;
-	*e = (struct error){0};
+	*e = (struct error){ 0 };
 	enum status s = torch_open(&a, file, &shard, &w, count, e);
 	arena_done(&a);
 	return s;
@@ -165,14 +166,18 @@ static void other_types(void **state)
 static void refusals(void **state)
 {
 	(void)state;
-	static const struct { const char *file; enum status status; const char *reason; } cases[] = {
-		{"evil.bin", STATUS_UNSUPPORTED, "posix.system"},
-		{"evil-stream.bin", STATUS_UNSUPPORTED, "posix.system"},
-		{"sparse.bin", STATUS_UNSUPPORTED, "torch._utils._rebuild_sparse_tensor"},
-		{"nameless.bin", STATUS_UNSUPPORTED, "without names"},
-		{"packed.bin", STATUS_UNSUPPORTED, "compressed"},
-		{"make.py", STATUS_BAD_INPUT, "neither a zip file nor a pickle"},
-		{"none.bin", STATUS_BAD_INPUT, "No such file"},
+	static const struct {
+		const char *file;
+		enum status status;
+		const char *reason;
+	} cases[] = {
+		{ "evil.bin", STATUS_UNSUPPORTED, "posix.system" },
+		{ "evil-stream.bin", STATUS_UNSUPPORTED, "posix.system" },
+		{ "sparse.bin", STATUS_UNSUPPORTED, "torch._utils._rebuild_sparse_tensor" },
+		{ "nameless.bin", STATUS_UNSUPPORTED, "without names" },
+		{ "packed.bin", STATUS_UNSUPPORTED, "compressed" },
+		{ "make.py", STATUS_BAD_INPUT, "neither a zip file nor a pickle" },
+		{ "none.bin", STATUS_BAD_INPUT, "No such file" },
 	};
 	struct error e;
 	size_t count;
@@ -182,9 +187,9 @@ static void refusals(void **state)
 			fail_msg("%s: %s: \"%s\"", cases[i].file, status_word(s), e.text);
 	}
 	// A million ones from a storage of one element: readable as a file, not worth a copy as a checkpoint.
-	struct checkpoint c = {0};
+	struct checkpoint c = { 0 };
 	copy(data_path("mountain.bin"), path("pytorch_model.bin"));
-	e = (struct error){0};
+	e = (struct error){ 0 };
 	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_BAD_INPUT);
 	assert_non_null(strstr(e.text, "more bytes than the file has"));
 }
@@ -193,9 +198,13 @@ static void refusals(void **state)
 static void byte_order(void **state)
 {
 	(void)state;
-	static const struct { const char *file, *find; size_t place, length; const char *by; } cases[] = {
-		{"zip.bin", "little", 0, 6, "bigbig"},
-		{"stream.bin", "little_endian", 15, 1, "\x89"},         // the value behind the key and its place in the memo
+	static const struct {
+		const char *file, *find;
+		size_t place, length;
+		const char *by;
+	} cases[] = {
+		{ "zip.bin", "little", 0, 6, "bigbig" },
+		{ "stream.bin", "little_endian", 15, 1, "\x89" }, // the value behind the key and its place in the memo
 	};
 	for (size_t i = 0; i < 2; i++) {
 		char *data;
@@ -218,9 +227,9 @@ static void preference(void **state)
 	(void)state;
 	static const char index[] = "{\"weight_map\": {\"weight\": \"part-1.bin\"}}";
 	float one = 1;
-	struct tensor t = {.name = "from.safetensors", .dtype = DTYPE_F32, .data = &one, .nbytes = 4};
-	struct checkpoint c = {0};
-	struct error e = {0};
+	struct tensor t = { .name = "from.safetensors", .dtype = DTYPE_F32, .data = &one, .nbytes = 4 };
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
 	unlink(path("pytorch_model.bin"));
 	copy(data_path("nested.bin"), path("part-1.bin"));
 	assert_int_equal(file_put(path("pytorch_model.bin.index.json"), index, strlen(index), NULL), STATUS_OK);
@@ -246,7 +255,7 @@ static void preference(void **state)
 	assert_non_null(strstr(e.text, "is not in part-2.bin"));
 	static const char both[] = "{\"weight_map\": {\"weight\": \"part-1.bin\", \"a.transposed\": \"part-2.bin\"}}";
 	assert_int_equal(file_put(path("pytorch_model.bin.index.json"), both, strlen(both), NULL), STATUS_OK);
-	e = (struct error){0};
+	e = (struct error){ 0 };
 	if (checkpoint_open(&c, scratch, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(c.weight_count, TENSORS + 1);
@@ -261,33 +270,78 @@ static void preference(void **state)
 static void hostile_pickles(void **state)
 {
 	(void)state;
-	static const struct { const char *bytes; size_t n; } cases[] = {
-#define P(text) {text, sizeof text - 1}
-		P(""), P("."), P("\x80\x02"), P("\x80\x02."), P("\x80\x01N."), P("\x80\x06N."), P("R."), P("N)R."), P("(."), P("t."), P("(0."), P("u."), P("}s."),
-		P("}(Nu."), P("]a."), P("h\0."), P("Nr\xff\xff\xff\xff."), P("Nq\xff."), P("X\xff\xff\xff\xff" "a."), P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff" "a."),
-		P("\x8a\xff" "a."), P("\x8b\xff\xff\xff\x7f" "a."), P("ccollections\nOrderedDict\n."), P("ccollections\nOrderedDict\nNR."), P("ccollections\n"),
-		P("ctorch\nFloatStorage\n)R."), P("ctorch._utils\n_rebuild_tensor_v2\n)R."), P("NQ."), P("(Q."), P(")Q."), P("Nb."), P("2."), P("1."), P("I1\n."),
-		P("S'x'\n."), P("\x93."), P("NN\x93."), P("ctorch._utils\n_rebuild_parameter\nN\x85R."), P("ctorch\nSize\nN\x85R."), P("G\0."),
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} cases[] = {
+#define P(text) { text, sizeof text - 1 }
+		P(""),
+		P("."),
+		P("\x80\x02"),
+		P("\x80\x02."),
+		P("\x80\x01N."),
+		P("\x80\x06N."),
+		P("R."),
+		P("N)R."),
+		P("(."),
+		P("t."),
+		P("(0."),
+		P("u."),
+		P("}s."),
+		P("}(Nu."),
+		P("]a."),
+		P("h\0."),
+		P("Nr\xff\xff\xff\xff."),
+		P("Nq\xff."),
+		P("X\xff\xff\xff\xff"
+		  "a."),
+		P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
+		  "a."),
+		P("\x8a\xff"
+		  "a."),
+		P("\x8b\xff\xff\xff\x7f"
+		  "a."),
+		P("ccollections\nOrderedDict\n."),
+		P("ccollections\nOrderedDict\nNR."),
+		P("ccollections\n"),
+		P("ctorch\nFloatStorage\n)R."),
+		P("ctorch._utils\n_rebuild_tensor_v2\n)R."),
+		P("NQ."),
+		P("(Q."),
+		P(")Q."),
+		P("Nb."),
+		P("2."),
+		P("1."),
+		P("I1\n."),
+		P("S'x'\n."),
+		P("\x93."),
+		P("NN\x93."),
+		P("ctorch._utils\n_rebuild_parameter\nN\x85R."),
+		P("ctorch\nSize\nN\x85R."),
+		P("G\0."),
 #undef P
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct arena a = {0};
-		struct error e = {0};
+		struct arena a = { 0 };
+		struct error e = { 0 };
 		struct pickle_result r;
 		struct pickle_budget budget = pickle_budget_of_file;
-		uint8_t *exact = malloc(cases[i].n + !cases[i].n);      // so that a sanitizer sees one byte too far
+		uint8_t *exact = malloc(cases[i].n + !cases[i].n); // so that a sanitizer sees one byte too far
 		memcpy(exact, cases[i].bytes, cases[i].n);
 		enum status s = pickle_read(&r, &a, exact, cases[i].n, &budget, &e);
-		bool harmless = i == 22;                                // a function that is never called
+		bool harmless = i == 22; // a function that is never called
 		if (harmless ? s != STATUS_OK : !s || e.status != s || !e.text[0])
 			fail_msg("case %zu: %s \"%s\"", i, status_word(s), e.text);
 		free(exact);
 		arena_done(&a);
 	}
-	static const struct { char byte; size_t n; } many[] = {{'(', 2000}, {'N', 2 << 20}, {']', 2 << 20}};
+	static const struct {
+		char byte;
+		size_t n;
+	} many[] = { { '(', 2000 }, { 'N', 2 << 20 }, { ']', 2 << 20 } };
 	for (size_t i = 0; i < 3; i++) {
-		struct arena a = {0};
-		struct error e = {0};
+		struct arena a = { 0 };
+		struct error e = { 0 };
 		struct pickle_result r;
 		struct pickle_budget budget = pickle_budget_of_file;
 		uint8_t *data = malloc(many[i].n);
@@ -299,8 +353,8 @@ static void hostile_pickles(void **state)
 	}
 	// A list that holds itself is nobody's loop.
 	static const uint8_t cycle[] = "]q\0h\0a.";
-	struct arena a = {0};
-	struct error e = {0};
+	struct arena a = { 0 };
+	struct error e = { 0 };
 	struct pickle_result r;
 	struct pickle_budget budget = pickle_budget_of_file;
 	assert_int_equal(pickle_read(&r, &a, cycle, sizeof cycle - 1, &budget, &e), STATUS_OK);
@@ -308,7 +362,9 @@ static void hostile_pickles(void **state)
 	arena_done(&a);
 }
 
-struct dice { uint64_t seed, thrown; };
+struct dice {
+	uint64_t seed, thrown;
+};
 
 static size_t roll(struct dice *d, size_t sides)
 {
@@ -358,7 +414,7 @@ static size_t mutate(struct dice *d, char *data, size_t n)
 static void damaged(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"zip.bin", "stream.bin", "zip64.bin"};
+	static const char *const names[] = { "zip.bin", "stream.bin", "zip64.bin" };
 	const char *victim = path("pytorch_model.bin");
 	for (size_t f = 0; f < 3; f++) {
 		char *original;
@@ -366,9 +422,9 @@ static void damaged(void **state)
 		assert_int_equal(file_read(&arena, data_path(names[f]), 1 << 20, &original, &nbytes, NULL), STATUS_OK);
 		char *data = malloc(nbytes);
 		for (int i = 0; i < MUTATIONS; i++) {
-			struct dice d = {.seed = 0x70C4 + (uint64_t)i + f * MUTATIONS};
-			struct checkpoint c = {0};
-			struct error e = {0};
+			struct dice d = { .seed = 0x70C4 + (uint64_t)i + f * MUTATIONS };
+			struct checkpoint c = { 0 };
+			struct error e = { 0 };
 			memcpy(data, original, nbytes);
 			size_t n = mutate(&d, data, nbytes);
 			assert_int_equal(file_put(victim, data, n, NULL), STATUS_OK);
@@ -396,7 +452,8 @@ static void damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(layouts), cmocka_unit_test(nested), cmocka_unit_test(other_types), cmocka_unit_test(refusals),
-		cmocka_unit_test(byte_order), cmocka_unit_test(preference), cmocka_unit_test(hostile_pickles), cmocka_unit_test(damaged)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(layouts), cmocka_unit_test(nested), cmocka_unit_test(other_types),
+		cmocka_unit_test(refusals), cmocka_unit_test(byte_order), cmocka_unit_test(preference),
+		cmocka_unit_test(hostile_pickles), cmocka_unit_test(damaged) };
 	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

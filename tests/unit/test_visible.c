@@ -14,11 +14,31 @@
 
 static void utf8_takes_the_shortest_form_alone(void **state)
 {
-	static const struct { const char *bytes; size_t length; uint32_t code; } cases[] = {
-		{ "a", 1, 'a' }, { "\x7f", 1, 0x7F }, { "\xc2\x80", 2, 0x80 }, { "\xdf\xbf", 2, 0x7FF }, { "\xe0\xa0\x80", 3, 0x800 }, { "\xed\x9f\xbf", 3, 0xD7FF },
-		{ "\xee\x80\x80", 3, 0xE000 }, { "\xef\xbf\xbf", 3, 0xFFFF }, { "\xf0\x90\x80\x80", 4, 0x10000 }, { "\xf4\x8f\xbf\xbf", 4, 0x10FFFF },
-		{ "\x80", 0, 0 }, { "\xc1\xbf", 0, 0 }, { "\xe0\x9f\xbf", 0, 0 }, { "\xed\xa0\x80", 0, 0 }, { "\xf0\x8f\xbf\xbf", 0, 0 }, { "\xf4\x90\x80\x80", 0, 0 },
-		{ "\xf5\x80\x80\x80", 0, 0 }, { "\xff", 0, 0 }, { "\xe2\x82", 0, 0 }, { "\xc3(", 0, 0 },
+	static const struct {
+		const char *bytes;
+		size_t length;
+		uint32_t code;
+	} cases[] = {
+		{ "a", 1, 'a' },
+		{ "\x7f", 1, 0x7F },
+		{ "\xc2\x80", 2, 0x80 },
+		{ "\xdf\xbf", 2, 0x7FF },
+		{ "\xe0\xa0\x80", 3, 0x800 },
+		{ "\xed\x9f\xbf", 3, 0xD7FF },
+		{ "\xee\x80\x80", 3, 0xE000 },
+		{ "\xef\xbf\xbf", 3, 0xFFFF },
+		{ "\xf0\x90\x80\x80", 4, 0x10000 },
+		{ "\xf4\x8f\xbf\xbf", 4, 0x10FFFF },
+		{ "\x80", 0, 0 },
+		{ "\xc1\xbf", 0, 0 },
+		{ "\xe0\x9f\xbf", 0, 0 },
+		{ "\xed\xa0\x80", 0, 0 },
+		{ "\xf0\x8f\xbf\xbf", 0, 0 },
+		{ "\xf4\x90\x80\x80", 0, 0 },
+		{ "\xf5\x80\x80\x80", 0, 0 },
+		{ "\xff", 0, 0 },
+		{ "\xe2\x82", 0, 0 },
+		{ "\xc3(", 0, 0 },
 	};
 
 	(void)state;
@@ -47,14 +67,17 @@ static void control_characters_are_escapes(void **state)
 	CHECK("plain, \xc3\xa4\xe4\xb8\xad\xf0\x9f\x98\x80 \\ stays", "plain, \xc3\xa4\xe4\xb8\xad\xf0\x9f\x98\x80 \\ stays");
 	CHECK("\x1b[2J\x07\n\r\t", "\\x1b[2J\\x07\\n\\r\\t");
 	CHECK("a\0b", "a\\x00b");
-	CHECK("\x7f\xc2\x9b" "31m", "\\x7f\\u009b31m");
+	CHECK("\x7f\xc2\x9b"
+	      "31m",
+		"\\x7f\\u009b31m");
 	CHECK("\xe2\x80\xa8|\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\x8f|\xd8\x9c", "\\u2028|\\u202e|\\u2066|\\u200f|\\u061c");
 	CHECK("a\xc2\xad|\xe2\x80\x8b|\xe2\x80\x8c|\xe2\x80\x8d|\xe2\x81\xa0|\xef\xbb\xbf",
 		"a\\u00ad|\\u200b|\\u200c|\\u200d|\\u2060|\\ufeff");
 	CHECK("\xc2\xac\xc2\xae\xe2\x80\x8a\xe2\x80\x90\xe2\x81\x9f\xe2\x81\xa5",
 		"\xc2\xac\xc2\xae\xe2\x80\x8a\xe2\x80\x90\xe2\x81\x9f\xe2\x81\xa5");
 	CHECK("\xff\xc3", "\\xff\\xc3");
-	CHECK("\xc2\xa0\xe2\x80\xa7\xe2\x80\xaf\xef\xbf\xbd", "\xc2\xa0\xe2\x80\xa7\xe2\x80\xaf\xef\xbf\xbd");       // neighbours of what is escaped
+	CHECK("\xc2\xa0\xe2\x80\xa7\xe2\x80\xaf\xef\xbf\xbd",
+		"\xc2\xa0\xe2\x80\xa7\xe2\x80\xaf\xef\xbf\xbd"); // neighbours of what is escaped
 #undef CHECK
 	struct text t = { 0 };
 	visible_add_lines(&t, "a\tb\r\n\x1b");
@@ -65,7 +88,7 @@ static void control_characters_are_escapes(void **state)
 // Every conversion that is used, against what printf makes of it.
 static void a_cut_leaves_characters_whole(void **state)
 {
-	const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";          // of 1, 2, 3 and 4 bytes
+	const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"; // of 1, 2, 3 and 4 bytes
 	static const size_t fits[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10 };
 
 	(void)state;
@@ -80,9 +103,12 @@ static void formats_as_printf_does(void **state)
 	struct text t = { 0 };
 
 	(void)state;
-#define ALL "%d|%5d|%-5d|%05d|%+d|%*d|%-*d|%*d|%u|%x|%X|%lld|%llu|%ld|%zu|%hhd|%c|%%|%f|%.2f|%8.3f|%e|%g|%.*g|%s|%6s|%-6s|%.2s|%.*s|%*s|%-*s|%i", \
-	-1, 42, 42, 42, 42, 6, 7, 6, 7, -6, 7, 3000000000u, 255u, 255u, LLONG_MIN, ULLONG_MAX, LONG_MIN, SIZE_MAX, 'x', 'y', 1.5, 1.005, 3.14159, 12345.678, 0.1, 3, \
-	2.0 / 3, "str", "ab", "cd", "abcdef", 3, "abcdef", 5, "r", 5, "l", INT_MIN
+#define ALL \
+	"%d|%5d|%-5d|%05d|%+d|%*d|%-*d|%*d|%u|%x|%X|%lld|%llu|%ld|%zu|%hhd|%c|%%|%f|%.2f|%8.3f|%e|%g|%.*g|%s|%6s|%-6s|%.2s|%.*" \
+	"s|%*s|%-*s|%i", \
+		-1, 42, 42, 42, 42, 6, 7, 6, 7, -6, 7, 3000000000u, 255u, 255u, LLONG_MIN, ULLONG_MAX, LONG_MIN, SIZE_MAX, 'x', \
+		'y', 1.5, 1.005, 3.14159, 12345.678, 0.1, 3, 2.0 / 3, "str", "ab", "cd", "abcdef", 3, "abcdef", 5, "r", 5, "l", \
+		INT_MIN
 	snprintf(wanted, sizeof wanted, ALL);
 	visible_addf(&t, ALL);
 #undef ALL
@@ -98,7 +124,7 @@ static void strings_of_a_format_are_visible(void **state)
 	visible_addf(&t, "\r\033[K%s\n%-4s|%4s|%.3s|%c", "a\x1b\nb", "\xc3\xa4", "\n", "\xc3\xa4\xc3\xa4", 7);
 	assert_string_equal(text_get(&t), "\r\033[Ka\\x1b\\nb\n\xc3\xa4   |  \\n|\xc3\xa4|\\x07");
 	text_done(&t);
-	const char *volatile nothing = NULL;                     // the compiler would refuse it, a caller may have it
+	const char *volatile nothing = NULL; // the compiler would refuse it, a caller may have it
 	visible_addf(&t, "%s", nothing);
 	assert_string_equal(text_get(&t), "(null)");
 	text_done(&t);
@@ -117,7 +143,8 @@ static void json_has_the_same_value(void **state)
 	json_decref(json);
 	free(text);
 	assert_null(visible_json(NULL, 0));
-	json = json_pack("[o, o, o]", visible_json_string("b\xff\xc3x\xc3\xa4"), visible_json_string("\x1b"), visible_json_string(NULL));
+	json = json_pack(
+		"[o, o, o]", visible_json_string("b\xff\xc3x\xc3\xa4"), visible_json_string("\x1b"), visible_json_string(NULL));
 	assert_string_equal(json_string_value(json_array_get(json, 0)), "b\\xff\\xc3x\xc3\xa4");
 	assert_string_equal(json_string_value(json_array_get(json, 1)), "\x1b");
 	assert_true(json_is_null(json_array_get(json, 2)));

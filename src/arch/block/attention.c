@@ -22,8 +22,9 @@ value mask_bidirectional(struct build *b, value attention_mask)
 {
 	struct graph *g = b->g;
 	value allowed = key_mask(b, attention_mask);
-	if (graph_get_form(g)->attention == ATTENTION_MHA) {         // its bias has a row for each query
-		value shape[] = { op_dim(g, attention_mask, 0), graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, attention_mask, 1), op_dim(g, attention_mask, 1) };
+	if (graph_get_form(g)->attention == ATTENTION_MHA) { // its bias has a row for each query
+		value shape[] = { op_dim(g, attention_mask, 0), graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, attention_mask, 1),
+			op_dim(g, attention_mask, 1) };
 		allowed = op_expand(g, allowed, op_concat(g, 4, shape, 0));
 	}
 	return where_allowed(b, allowed);
@@ -42,14 +43,15 @@ static void counted(struct build *b, value ids, value *query, value *key)
 value mask_causal(struct build *b, value attention_mask, value x, int64_t window)
 {
 	struct graph *g = b->g;
-	value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0), zero = graph_i64(g, 0), one = graph_i64(g, 1);
-	value key = op_unsqueeze(g, op_range(g, zero, keys, one), 0);                // [1, keys]
-	value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1);      // [seq, 1]: the last columns
+	value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0),
+	      zero = graph_i64(g, 0), one = graph_i64(g, 1);
+	value key = op_unsqueeze(g, op_range(g, zero, keys, one), 0);                   // [1, keys]
+	value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1); // [seq, 1]: the last columns
 	graph_assume(g, query, 0, value_dim(g, x, 1));
-	value allowed = op_less_or_equal(g, key, query);                             // [seq, keys]
+	value allowed = op_less_or_equal(g, key, query); // [seq, keys]
 	if (window > 0)
 		allowed = op_and(g, allowed, op_greater(g, key, op_sub(g, query, graph_i64(g, window))));
-	allowed = op_and(g, key_mask(b, attention_mask), allowed);                   // [batch, 1, seq, keys]
+	allowed = op_and(g, key_mask(b, attention_mask), allowed); // [batch, 1, seq, keys]
 	return where_allowed(b, allowed);
 }
 
@@ -91,7 +93,8 @@ value mask_alibi(struct build *b, value attention_mask)
 		power *= 2;
 	for (int64_t h = 0; h < heads; h++)
 		if (of_tokens)
-			slopes[h] = (float)(h < power ? pow(2, -8.0 * (double)(h + 1) / (double)power) : pow(2, -4.0 * (double)(2 * (h - power) + 1) / (double)power));
+			slopes[h] = (float)(h < power ? pow(2, -8.0 * (double)(h + 1) / (double)power)
+						      : pow(2, -4.0 * (double)(2 * (h - power) + 1) / (double)power));
 		else {
 			int64_t above = power == heads ? power : power * 2, odd = above / 2;
 			int64_t at = power == heads ? h : h < odd ? 2 * h + 1 : 2 * (h - odd);
@@ -100,13 +103,13 @@ value mask_alibi(struct build *b, value attention_mask)
 	value position;
 	if (of_tokens) {
 		value count = op_cumsum(g, attention_mask, 1);
-		position = op_mul(g, op_sub(g, count, graph_i64(g, 1)), attention_mask);             // [batch, keys]
+		position = op_mul(g, op_sub(g, count, graph_i64(g, 1)), attention_mask); // [batch, keys]
 		position = op_unsqueeze(g, op_unsqueeze(g, position, 1), 1);
 	} else
 		position = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, attention_mask, 1), 0), graph_i64(g, 1));
 	if (b->s->traits.alibi != ALIBI_BFLOAT16) {
 		value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
-		return op_mul(g, op_cast(g, position, DTYPE_F32), slope);                    // [batch or -, heads, 1, keys]
+		return op_mul(g, op_cast(g, position, DTYPE_F32), slope); // [batch or -, heads, 1, keys]
 	}
 	// Falcon's is computed in bfloat16, whatever the model's type, and then scaled as the scores are.
 	value slope = in_bfloat16(g, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes));
@@ -120,10 +123,11 @@ static void project(struct build *b, value x, bool bias, value *q, value *k, val
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width, group = s->heads / s->kv_heads, d = s->head_width;
+	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width, group = s->heads / s->kv_heads,
+		d = s->head_width;
 	if (!weight_named(b, "layers.attn.qkv")) {
-		*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias);                     // [batch, seq, heads*head_width]
-		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias);                  // [batch, seq, kv_heads*head_width]
+		*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias);    // [batch, seq, heads*head_width]
+		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias); // [batch, seq, kv_heads*head_width]
 		*v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, bias);
 		return;
 	}
@@ -166,7 +170,8 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
 	if (s->traits.qk_norm_heads) {
 		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, (float)s->norm_eps);
-		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d) : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
+		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
+						: weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
 		x = op_mul(g, x, w);
 	} else
 		x = norm(b, stem, x, d);
@@ -176,12 +181,15 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 //   x -+- q -(norm)-(rope)-+
 //      +- k -(norm)-(rope)-+- softmax(q k^T * scale + bias) v - o
 //      +- v ---------------+
-value self_attention(struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache)
+value self_attention(
+	struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache)
 {
-	return self_attention_with(b, x, &(struct attention_extras){ .bias = bias, .cos = cos, .sin = sin }, qkv_bias, out_bias, cache);
+	return self_attention_with(
+		b, x, &(struct attention_extras){ .bias = bias, .cos = cos, .sin = sin }, qkv_bias, out_bias, cache);
 }
 
-value self_attention_with(struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
+value self_attention_with(
+	struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -211,14 +219,16 @@ value self_attention_with(struct build *b, value x, const struct attention_extra
 		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
 	value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
-	value y = shared ? cache_attend(b, cache, q, k, v, sink, (float)scale)
-			 : op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
+	value y = shared
+		? cache_attend(b, cache, q, k, v, sink, (float)scale)
+		: op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
 	if (t->attention_gate == GATE_HEADS_SOFTPLUS) {
-		value gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false));          // [batch, seq, heads]
+		value gate =
+			op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));
 		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
 	}

@@ -2,7 +2,8 @@
 // The key-value cache. Names and layout are those of optimum-onnx and transformers.js.
 //
 //   plain      the past comes in, the past and the new come out: right for every batch and padding
-//   shared     buffers with room for all tokens come in, and one operator writes the new ones behind the past (op_group_query_attention):
+//   shared     buffers with room for all tokens come in, and one operator writes the new ones behind the past
+//   (op_group_query_attention):
 //              nothing else is moved. Rows must begin with a token; what that operator cannot say is drawn in the plain form.
 #include "arch/block/block.h"
 
@@ -11,7 +12,11 @@ struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
 	struct arena *a = graph_arena(b->g);
 	struct cache *c = ARENA_NEW(a, struct cache);
 	value *values = ARENA_ARRAY(a, 4 * ((size_t)layers + 1), value);
-	*c = (struct cache){ .kind = kind, .count = layers, .key = values, .value = values + layers + 1, .past_key = values + 2 * (layers + 1),
+	*c = (struct cache){ .kind = kind,
+		.count = layers,
+		.key = values,
+		.value = values + layers + 1,
+		.past_key = values + 2 * (layers + 1),
 		.past_value = values + 3 * (layers + 1) };
 	return c;
 }
@@ -25,10 +30,13 @@ static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
 value cache_past(struct build *b, const struct cache *c, const char *word, int64_t heads, int64_t width, const char *length)
 {
 	int64_t shape[] = { graph_symbol(b->g, "batch"), heads, graph_symbol(b->g, length), width };
-	value *past = b->layer >= 0 && b->layer < c->count ? &(text_is(word, "key") ? c->past_key : c->past_value)[b->layer] : NULL;
+	value *past =
+		b->layer >= 0 && b->layer < c->count ? &(text_is(word, "key") ? c->past_key : c->past_value)[b->layer] : NULL;
 	if (past && past->id)
 		return *past;
-	value v = graph_input(b->g, arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4, shape);
+	value v = graph_input(b->g,
+		arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4,
+		shape);
 	if (past)
 		*past = v;
 	return v;
@@ -49,7 +57,8 @@ void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t 
 	*v = by_head(g, *v, kv_heads, value_width);
 	if (graph_symbol(g, "past_sequence_length") != 0) {
 		*k = op_concat(g, 2, (value[]){ cache_past(b, c, "key", kv_heads, width, "past_sequence_length"), *k }, 2);
-		*v = op_concat(g, 2, (value[]){ cache_past(b, c, "value", kv_heads, value_width, "past_sequence_length"), *v }, 2);
+		*v = op_concat(
+			g, 2, (value[]){ cache_past(b, c, "value", kv_heads, value_width, "past_sequence_length"), *v }, 2);
 		graph_assume(g, *k, 2, total);
 		graph_assume(g, *v, 2, total);
 	}
@@ -79,8 +88,17 @@ const char *arch_unshared(const struct spec *s)
 value cache_attend(struct build *b, struct cache *c, value q, value k, value v, value sink, float scale)
 {
 	const struct spec *s = b->s;
-	struct shared_attention a = { .q = q, .k = k, .v = v, .last = c->row_last, .total = c->row_most, .sink = sink, .heads = s->heads, .kv_heads = s->kv_heads,
-		.window = s->sliding[b->layer] ? s->sliding_window : 0, .scale = scale, .softcap = (float)s->attention_softcap };
+	struct shared_attention a = { .q = q,
+		.k = k,
+		.v = v,
+		.last = c->row_last,
+		.total = c->row_most,
+		.sink = sink,
+		.heads = s->heads,
+		.kv_heads = s->kv_heads,
+		.window = s->sliding[b->layer] ? s->sliding_window : 0,
+		.scale = scale,
+		.softcap = (float)s->attention_softcap };
 	a.past_key = cache_past(b, c, "key", s->kv_heads, s->head_width, "cache_length");
 	a.past_value = cache_past(b, c, "value", s->kv_heads, s->head_width, "cache_length");
 	return op_group_query_attention(b->g, &a, &c->key[b->layer], &c->value[b->layer]);
@@ -110,7 +128,7 @@ void decoder_inputs(struct build *b, struct body *io)
 	if (graph_get_form(g)->cache != CACHE_SHARED || graph_symbol(g, "past_sequence_length") == 0 || arch_unshared(b->s))
 		return;
 	value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));
-	io->cache->row_last = op_cast(g, tokens, DTYPE_I32);                                 // [batch]
+	io->cache->row_last = op_cast(g, tokens, DTYPE_I32); // [batch]
 	io->cache->row_most = op_cast(g, op_squeeze(g, op_dim(g, io->mask, 1), 0), DTYPE_I32);
 }
 

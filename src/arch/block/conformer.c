@@ -28,11 +28,11 @@ value conformer_positions(struct build *b, value x)
 		frequency[i] = expf((float)(2 * i) * -(float)(log(10000.0) / (double)h));
 	graph_enter(g, "positions");
 	value n = op_squeeze(g, op_dim(g, x, 1), 0), last = op_sub(g, n, graph_i64(g, 1));
-	value at = op_sub(g, last, op_range(g, graph_i64(g, 0), op_add(g, last, n), graph_i64(g, 1)));       // n-1 .. -(n-1)
+	value at = op_sub(g, last, op_range(g, graph_i64(g, 0), op_add(g, last, n), graph_i64(g, 1))); // n-1 .. -(n-1)
 	at = op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1);
 	value angle = op_mul(g, at, graph_constant(g, DTYPE_F32, 1, &half, frequency));
 	value pairs[] = { op_unsqueeze(g, op_sin(g, angle), 2), op_unsqueeze(g, op_cos(g, angle), 2) };
-	value table = op_reshape(g, op_concat(g, 2, pairs, 2), 2, (int64_t[]){ 0, h });                      // [2*frames-1, hidden]
+	value table = op_reshape(g, op_concat(g, 2, pairs, 2), 2, (int64_t[]){ 0, h }); // [2*frames-1, hidden]
 	graph_leave(g);
 	return table;
 }
@@ -50,9 +50,10 @@ static value shifted(struct build *b, value scores, value x)
 	return op_slice_to(g, op_reshape_to(g, flat, shape), 3, graph_i64s(g, 1, (int64_t[]){ 0 }), n);
 }
 
-static value by_head(struct build *b, value x)               // [batch, frames, hidden] -> [batch, heads, frames, width]
+static value by_head(struct build *b, value x) // [batch, frames, hidden] -> [batch, heads, frames, width]
 {
-	return op_transpose(b->g, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, b->s->heads, b->s->head_width }), 4, (int[]){ 0, 2, 1, 3 });
+	return op_transpose(
+		b->g, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, b->s->heads, b->s->head_width }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
 // (q + v) p^T, shifted; p are the projected sines.
@@ -60,8 +61,9 @@ value conformer_relative(struct build *b, value q, value positions, value x)
 {
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, width = b->s->head_width, all = heads * width;
-	value p = op_reshape(g, linear(b, "layers.attn.positions", positions, b->s->hidden_size, all, false), 3, (int64_t[]){ 0, heads, width });
-	p = op_unsqueeze(g, op_transpose(g, p, 3, (int[]){ 1, 2, 0 }), 0);           // [1, heads, width, 2*frames-1]
+	value p = op_reshape(g, linear(b, "layers.attn.positions", positions, b->s->hidden_size, all, false), 3,
+		(int64_t[]){ 0, heads, width });
+	p = op_unsqueeze(g, op_transpose(g, p, 3, (int[]){ 1, 2, 0 }), 0); // [1, heads, width, 2*frames-1]
 	value v = op_reshape(g, WEIGHT(b, "layers.attn.v_bias", "", heads, width), 1, (int64_t[]){ all });
 	return shifted(b, op_matmul(g, by_head(b, op_add(g, q, v)), p), x);
 }
@@ -73,13 +75,13 @@ static value key_bias(struct build *b, value q, value x)
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, width = b->s->head_width;
 	value n = op_dim(g, x, 1), at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
-	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));     // [frames, frames]
+	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
 	ahead = op_max(g, op_min(g, ahead, graph_i64(g, o->key_right)), graph_i64(g, -o->key_left));
 	value e = op_gather(g, WEIGHT(b, "layers.attn.distance", "weight", o->key_left + o->key_right + 1, width),
-		op_add(g, ahead, graph_i64(g, o->key_left)), 0);                     // [frames, frames, width]
+		op_add(g, ahead, graph_i64(g, o->key_left)), 0); // [frames, frames, width]
 	value rows = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 1, 0, 2, 3 });
-	rows = op_reshape(g, rows, 3, (int64_t[]){ 0, -1, width });                  // [frames, batch*heads, width]
-	value y = op_matmul(g, rows, op_transpose(g, e, 3, (int[]){ 0, 2, 1 }));     // [frames, batch*heads, frames]
+	rows = op_reshape(g, rows, 3, (int64_t[]){ 0, -1, width });              // [frames, batch*heads, width]
+	value y = op_matmul(g, rows, op_transpose(g, e, 3, (int[]){ 0, 2, 1 })); // [frames, batch*heads, frames]
 	value shape = op_concat(g, 4, (value[]){ n, op_dim(g, x, 0), graph_i64s(g, 1, &heads), n }, 0);
 	return op_transpose(g, op_reshape_to(g, y, shape), 4, (int[]){ 1, 2, 0, 3 });
 }
@@ -90,12 +92,15 @@ static value attention(struct build *b, value x, value mask, value positions, va
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	int64_t h = s->hidden_size;
-	value at = o->positions == POSITIONS_ROTARY ? rope_turn(b, x, cos, sin, s->heads) : x;       // turned before q and k, which share it
-	value q = linear(b, "layers.attn.q", at, h, h, true), k = linear(b, "layers.attn.k", at, h, h, true), v = linear(b, "layers.attn.v", x, h, h, true);
+	value at = o->positions == POSITIONS_ROTARY ? rope_turn(b, x, cos, sin, s->heads)
+						    : x; // turned before q and k, which share it
+	value q = linear(b, "layers.attn.q", at, h, h, true), k = linear(b, "layers.attn.k", at, h, h, true),
+	      v = linear(b, "layers.attn.v", x, h, h, true);
 	value bias = NO_VALUE;
 	if (o->positions == POSITIONS_RELATIVE) {
 		bias = op_scale(g, conformer_relative(b, q, positions, x), (float)s->attention_scale);
-		q = op_add(g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ h }));
+		q = op_add(
+			g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ h }));
 	} else if (o->positions == POSITIONS_RELATIVE_KEY)
 		bias = op_scale(g, key_bias(b, q, x), (float)s->attention_scale);
 	if (mask.id)
@@ -114,11 +119,12 @@ static value convolution(struct build *b, value x, value frames)
 	x = sound_norm(b, "layers.conv.norm", x, h, o->inner_eps);
 	if (causal)
 		x = sound_zeroed(b, x, frames);
-	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });                               // [batch, hidden, frames]
+	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, hidden, frames]
 	value frames_dim = x;
 	x = op_conv(g, x, WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1), NO_VALUE, 1, one, (int64_t[]){ 0, 0 }, one, 1);
 	x = sound_glu(g, x, 1, h);
-	x = op_conv(g, x, WEIGHT(b, "layers.conv.depth", "weight", h, 1, k), NO_VALUE, 1, one, causal ? (int64_t[]){ k - 1, 0 } : (int64_t[]){ pad, pad }, one, h);
+	x = op_conv(g, x, WEIGHT(b, "layers.conv.depth", "weight", h, 1, k), NO_VALUE, 1, one,
+		causal ? (int64_t[]){ k - 1, 0 } : (int64_t[]){ pad, pad }, one, h);
 	if (causal) {
 		x = sound_norm(b, "layers.conv.depth_norm", op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), h, o->inner_eps);
 		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
@@ -127,7 +133,8 @@ static value convolution(struct build *b, value x, value frames)
 		value mean = WEIGHT(b, "layers.conv.batch_norm", "running_mean", h);
 		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "layers.conv.batch_norm", "running_var", h), 1e-5f);
 	}
-	x = op_conv(g, activate(b, b->s->act, x), WEIGHT(b, "layers.conv.out", "weight", h, h, 1), NO_VALUE, 1, one, (int64_t[]){ 0, 0 }, one, 1);
+	x = op_conv(g, activate(b, b->s->act, x), WEIGHT(b, "layers.conv.out", "weight", h, h, 1), NO_VALUE, 1, one,
+		(int64_t[]){ 0, 0 }, one, 1);
 	graph_assume(g, x, 2, value_dim(g, frames_dim, 2));
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 }

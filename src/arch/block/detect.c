@@ -10,9 +10,11 @@ static bool usual_kwargs(const json_t *kwargs, int64_t channels, bool dilation)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)kwargs, key, v) {
-		bool usual = text_is(key, "in_chans") ? json_integer_value(v) == channels : text_is(key, "output_stride") ? dilation && json_integer_value(v) == 16
-			: text_is(key, "out_indices") && json_array_size(v) == 4;
+	json_object_foreach((json_t *)(uintptr_t)kwargs, key, v)
+	{
+		bool usual = text_is(key, "in_chans")   ? json_integer_value(v) == channels
+			: text_is(key, "output_stride") ? dilation && json_integer_value(v) == 16
+							: text_is(key, "out_indices") && json_array_size(v) == 4;
 		for (size_t i = 0; usual && i < json_array_size(v); i++)
 			usual = json_integer_value(json_array_get(v, i)) == (json_int_t)i + 1;
 		if (!usual)
@@ -29,7 +31,8 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 	const json_t *given = config_given(c, "backbone_config");
 	bool timm = config_bool(c, "use_timm_backbone", true), dilation = config_bool(c, "dilation", false);
 	config_get(c, "use_pretrained_backbone");
-	if (json_object_size(config_get(c, "backbone_kwargs")) && !usual_kwargs(config_get(c, "backbone_kwargs"), s->channels, dilation))
+	if (json_object_size(config_get(c, "backbone_kwargs")) &&
+		!usual_kwargs(config_get(c, "backbone_kwargs"), s->channels, dilation))
 		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs other than those of the class are not supported yet");
 	if (!given && !timm && name)
 		config_fail(c, STATUS_UNSUPPORTED, "the backbone %s, whose configuration lies elsewhere, is not supported", name);
@@ -37,16 +40,16 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 		return;
 	json_t *made = NULL;
 	if (!given && timm) {
-		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", s->row->part_type[PART_BACKBONE], "backbone", name ? name : "resnet50", "num_channels",
-			(json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
+		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", s->row->part_type[PART_BACKBONE], "backbone",
+			name ? name : "resnet50", "num_channels", (json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
 		if (dilation)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
 		made = json_pack("{s:s, s:[s]}", "model_type", s->row->part_type[PART_VISION], "out_features", "stage4");
 	bool bare = s->head && text_is(s->head->name, "model");
-	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."), "model.backbone.conv_encoder.model.",
-		"backbone.conv_encoder.model.", NULL };
-	struct config said = *c;                     // as if config.json had said it
+	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."),
+		"model.backbone.conv_encoder.model.", "backbone.conv_encoder.model.", NULL };
+	struct config said = *c; // as if config.json had said it
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)
 		said.given = holder;
@@ -57,10 +60,11 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d)
 {
-	static const char *const without_effect[] = { "num_hidden_layers", "max_position_embeddings", "scale_embedding", "classifier_dropout", "normalize_before",
-		"is_encoder_decoder", "init_std", "init_xavier_std", "encoder_layerdrop", "decoder_layerdrop", "class_cost", "bbox_cost", "giou_cost",
-		"mask_loss_coefficient", "dice_loss_coefficient", "bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient", "eos_coefficient",
-		"focal_alpha" };
+	static const char *const without_effect[] = { "num_hidden_layers", "max_position_embeddings", "scale_embedding",
+		"classifier_dropout", "normalize_before", "is_encoder_decoder", "init_std", "init_xavier_std",
+		"encoder_layerdrop", "decoder_layerdrop", "class_cost", "bbox_cost", "giou_cost", "mask_loss_coefficient",
+		"dice_loss_coefficient", "bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient",
+		"eos_coefficient", "focal_alpha" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
 	s->channels = config_size(c, "num_channels", 3);
@@ -83,11 +87,12 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 	s->heads = s->kv_heads = d->encoder_heads;
 	s->ffn_size = d->encoder_ffn;
 	s->layers = s->layers_in_config = d->encoder_layers > d->decoder_layers ? d->encoder_layers : d->decoder_layers;
-	bool bad = s->hidden_size < 4 || s->hidden_size % 4 || d->encoder_heads < 1 || d->decoder_heads < 1 || s->hidden_size % d->encoder_heads
-		|| s->hidden_size % d->decoder_heads || d->encoder_layers > 10000 || d->decoder_layers > 10000 || d->queries < 1;
+	bool bad = s->hidden_size < 4 || s->hidden_size % 4 || d->encoder_heads < 1 || d->decoder_heads < 1 ||
+		s->hidden_size % d->encoder_heads || s->hidden_size % d->decoder_heads || d->encoder_layers > 10000 ||
+		d->decoder_layers > 10000 || d->queries < 1;
 	if (!c->error.status && bad)
-		config_fail(c, STATUS_BAD_INPUT, "d_model %lld with %lld and %lld heads, %lld queries", (long long)s->hidden_size, (long long)d->encoder_heads,
-			(long long)d->decoder_heads, (long long)d->queries);
+		config_fail(c, STATUS_BAD_INPUT, "d_model %lld with %lld and %lld heads, %lld queries", (long long)s->hidden_size,
+			(long long)d->encoder_heads, (long long)d->decoder_heads, (long long)d->queries);
 	s->own = d;
 	resolve_backbone(c, s, a);
 }
@@ -126,7 +131,7 @@ const value *detect_maps(struct build *b, value pixels, int64_t *count)
 value detect_mask(struct build *b, value mask, value map)
 {
 	struct graph *g = b->g;
-	value x = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 0);                   // [1, batch, height, width]
+	value x = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 0); // [1, batch, height, width]
 	value sizes[] = { graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, mask, 0), op_dim(g, map, 2), op_dim(g, map, 3) };
 	return op_squeeze(g, op_resize(g, x, op_concat(g, 4, sizes, 0), "nearest"), 0);
 }
@@ -146,7 +151,7 @@ value detect_sines(struct build *b, value x, int64_t width, double temperature)
 		return NO_VALUE;
 	for (int64_t i = 0; i < width; i++) {
 		length[i] = powf((float)temperature, (float)(2 * (i / 2)) / (float)width);
-		phase[i] = i % 2 ? (float)M_PI_2 : 0;                                // cos x = sin(x + pi / 2)
+		phase[i] = i % 2 ? (float)M_PI_2 : 0; // cos x = sin(x + pi / 2)
 	}
 	value turned = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
 	return op_sin(g, op_add(g, turned, graph_constant(g, DTYPE_F32, 1, &width, phase)));
@@ -156,7 +161,7 @@ value detect_sines(struct build *b, value x, int64_t width, double temperature)
 static value along(struct build *b, value mask, int axis)
 {
 	struct graph *g = b->g;
-	value count = op_cumsum(g, mask, axis);                                      // [batch, height, width]
+	value count = op_cumsum(g, mask, axis); // [batch, height, width]
 	value all = op_add(g, op_slice(g, count, axis, -1, INT64_MAX), graph_f32(g, 1e-6f));
 	return op_unsqueeze(g, op_mul(g, op_div(g, count, all), graph_f32(g, (float)(2 * M_PI))), 3);
 }
@@ -176,17 +181,20 @@ value detect_positions(struct build *b, value mask, value map)
 	int64_t half = b->s->hidden_size / 2;
 	graph_enter(g, "positions");
 	value both;
-	if (d->learned_positions) {                                                  // first the column's, then the row's
+	if (d->learned_positions) { // first the column's, then the row's
 		bool old = !weight_exists(b, "positions.row", "weight");
-		value x = learned(b, old ? "positions.column.old" : "positions.column", map, 3), y = learned(b, old ? "positions.row.old" : "positions.row", map, 2);
+		value x = learned(b, old ? "positions.column.old" : "positions.column", map, 3),
+		      y = learned(b, old ? "positions.row.old" : "positions.row", map, 2);
 		value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
 		value shape = op_concat(g, 3, each, 0);
-		both = op_concat(g, 2, (value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);
+		both = op_concat(g, 2,
+			(value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);
 		value all[] = { op_dim(g, map, 0), each[0], each[1], graph_i64s(g, 1, (int64_t[]){ 2 * half }) };
-		both = op_expand(g, op_unsqueeze(g, both, 0), op_concat(g, 4, all, 0));                              // [batch, height, width, hidden]
+		both = op_expand(g, op_unsqueeze(g, both, 0), op_concat(g, 4, all, 0)); // [batch, height, width, hidden]
 	} else {
-		value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature), x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
-		both = op_concat(g, 2, (value[]){ y, x }, 3);                        // [batch, height, width, hidden]
+		value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature),
+		      x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
+		both = op_concat(g, 2, (value[]){ y, x }, 3); // [batch, height, width, hidden]
 	}
 	graph_leave(g);
 	return op_reshape(g, both, 3, (int64_t[]){ 0, -1, 2 * half });
@@ -213,7 +221,8 @@ value detect_ffn(struct build *b, const char *stem, value x, int64_t inner)
 	return linear(b, word(b, stem, "down"), y, inner, b->s->hidden_size, true);
 }
 
-// Norms behind:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm       Norms first:  the norm stands before each branch,
+// Norms behind:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm       Norms first:  the norm stands before each
+// branch,
 //                   +--------------+         +------------------+                              and one behind the last layer
 // Queries and keys have the positions added, values have not.
 value detect_encoder(struct build *b, value x, value positions, value bias)
@@ -256,5 +265,6 @@ value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t wid
 {
 	struct graph *g = b->g;
 	value zero = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 1, 1 }, &(float){ 0 });
-	return op_expand(g, zero, op_concat(g, 2, (value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
+	return op_expand(g, zero,
+		op_concat(g, 2, (value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
 }

@@ -12,8 +12,8 @@ struct detect {
 	int64_t encoder_layers, encoder_heads, encoder_ffn;
 	int64_t decoder_layers, decoder_heads, decoder_ffn;
 	bool learned_positions;
-	bool auxiliary;              // auxiliary_loss: the last norm stands behind every decoder layer
-	int64_t temperature;         // of sine positions
+	bool auxiliary;      // auxiliary_loss: the last norm stands behind every decoder layer
+	int64_t temperature; // of sine positions
 };
 
 // From config.json, both spellings of the backbone; s->hidden_size is the width of the transformer.
@@ -21,13 +21,15 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 // The second way to call d's layers: those that are drawn when the model is shortened.
 int64_t detect_layers(const struct spec *s, int64_t layers);
 
-struct detect_inputs { value pixels, mask; };                // mask i64 [batch, height, width], 1 where there is an image
+struct detect_inputs {
+	value pixels, mask;
+}; // mask i64 [batch, height, width], 1 where there is an image
 struct detect_inputs detect_inputs(struct build *b);
 // The feature maps that the backbone was asked for, [*count].
 const value *detect_maps(struct build *b, value pixels, int64_t *count);
-value detect_mask(struct build *b, value mask, value map);                   // the mask on the map's grid: f32 [batch, height, width]
-value detect_mask_bias(struct build *b, value mask);                         // -> [batch, 1, 1, height*width], for op_attention
-value detect_positions(struct build *b, value mask, value map);              // [batch, height*width, hidden]
+value detect_mask(struct build *b, value mask, value map);      // the mask on the map's grid: f32 [batch, height, width]
+value detect_mask_bias(struct build *b, value mask);            // -> [batch, 1, 1, height*width], for op_attention
+value detect_positions(struct build *b, value mask, value map); // [batch, height*width, hidden]
 // Sines of x [.., 1] times 2 pi (when not yet) in `width` wave lengths: [.., width], sine and cosine side by side.
 value detect_sines(struct build *b, value x, int64_t width, double temperature);
 
@@ -38,10 +40,11 @@ value detect_ffn(struct build *b, const char *stem, value x, int64_t inner); // 
 value detect_encoder(struct build *b, value x, value positions, value bias);
 // STEM with # for the number of each of `layers` linear layers, relu between them.
 value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int64_t inner, int64_t out);
-value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width);           // a table as [1, count, width]
-value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t width);             // [batch, count, width] of 0
+value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width); // a table as [1, count, width]
+value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t width);   // [batch, count, width] of 0
 
 // mask_head.c: masks [batch, queries, height, width] of the queries' states.
-value detect_segments(struct build *b, value states, value memory, value mask, value projected, const value *maps, int64_t map_count);
+value detect_segments(
+	struct build *b, value states, value memory, value mask, value projected, const value *maps, int64_t map_count);
 
 #endif

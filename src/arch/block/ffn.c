@@ -12,7 +12,8 @@ static value xielu(struct build *b, const char *stem, value x)
 {
 	struct graph *g = b->g;
 	value beta = weight(b, stem, "beta", 0, NULL), eps = weight(b, stem, "eps", 0, NULL);
-	value ap = op_softplus(g, WEIGHT(b, stem, "alpha_p", 1)), an = op_add(g, beta, op_softplus(g, WEIGHT(b, stem, "alpha_n", 1)));
+	value ap = op_softplus(g, WEIGHT(b, stem, "alpha_p", 1)),
+	      an = op_add(g, beta, op_softplus(g, WEIGHT(b, stem, "alpha_n", 1)));
 	value straight = op_mul(g, x, beta);
 	value above = op_add(g, op_mul(g, op_mul(g, x, x), ap), straight);
 	value curve = op_sub(g, op_sub(g, op_exp(g, op_min(g, x, eps)), graph_f32(g, 1)), x);
@@ -38,7 +39,8 @@ value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bia
 		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
 		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
 	}
-	value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate) : activate(b, s->act, gate);         // [batch, seq, width]
+	value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
+				      : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)
 		y = op_mul(g, y, up);
 	if (s->traits.inner_norm)

@@ -34,7 +34,8 @@ value conv(struct build *b, const char *stem, value x, struct conv c)
 		return NO_VALUE;
 	int64_t in = value_dim(g, x, 1);
 	if (in % group || c.out % group) {
-		graph_fail(g, STATUS_BAD_INPUT, "a convolution from %lld channels to %lld in %lld groups", (long long)in, (long long)c.out, (long long)group);
+		graph_fail(g, STATUS_BAD_INPUT, "a convolution from %lld channels to %lld in %lld groups", (long long)in,
+			(long long)c.out, (long long)group);
 		return NO_VALUE;
 	}
 	value w = WEIGHT(b, stem, "weight", c.out, in / group, c.kernel, c.kernel);
@@ -53,7 +54,8 @@ value batch_norm(struct build *b, const char *stem, value x, double epsilon)
 	return op_batch_norm(b->g, x, w, bias, mean, variance, (float)epsilon);
 }
 
-value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, value x, struct conv c, double epsilon, enum activation act)
+value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, value x, struct conv c, double epsilon,
+	enum activation act)
 {
 	return activate(b, act, batch_norm(b, norm_stem, conv(b, conv_stem, x, c), epsilon));
 }
@@ -125,9 +127,10 @@ static value smooth_weights(struct build *b, int64_t from, value to)
 	value old = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, from }, place), half = graph_f32(g, 0.5f);
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, to, 0), graph_i64(g, 1));
 	value scale = op_div(g, graph_f32(g, (float)from), op_cast(g, op_squeeze(g, to, 0), DTYPE_F32));
-	value centre = op_unsqueeze(g, op_mul(g, op_add(g, op_cast(g, at, DTYPE_F32), half), scale), 1);         // [to, 1]
-	value x = op_div(g, op_abs(g, op_sub(g, old, centre)), op_max(g, scale, graph_f32(g, 1)));               // [to, from]
-	value near = op_add(g, op_mul(g, op_mul(g, op_sub(g, op_mul(g, x, graph_f32(g, 1.5f)), graph_f32(g, 2.5f)), x), x), graph_f32(g, 1));
+	value centre = op_unsqueeze(g, op_mul(g, op_add(g, op_cast(g, at, DTYPE_F32), half), scale), 1); // [to, 1]
+	value x = op_div(g, op_abs(g, op_sub(g, old, centre)), op_max(g, scale, graph_f32(g, 1)));       // [to, from]
+	value near = op_add(
+		g, op_mul(g, op_mul(g, op_sub(g, op_mul(g, x, graph_f32(g, 1.5f)), graph_f32(g, 2.5f)), x), x), graph_f32(g, 1));
 	value far = op_mul(g, op_add(g, op_mul(g, op_sub(g, graph_f32(g, 2.5f), op_mul(g, x, half)), x), graph_f32(g, -4)), x);
 	far = op_where(g, op_less(g, x, graph_f32(g, 2)), op_add(g, far, graph_f32(g, 2)), graph_f32(g, 0));
 	value w = op_where(g, op_less(g, x, graph_f32(g, 1)), near, far);
@@ -137,24 +140,28 @@ static value smooth_weights(struct build *b, int64_t from, value to)
 static value smooth(struct build *b, value grid, int64_t rows, int64_t cols, value to_rows, value to_cols)
 {
 	struct graph *g = b->g;
-	value y = op_matmul(g, smooth_weights(b, rows, to_rows), grid);                                          // [1, width, to_rows, cols]
+	value y = op_matmul(g, smooth_weights(b, rows, to_rows), grid); // [1, width, to_rows, cols]
 	return op_matmul(g, y, op_transpose(g, smooth_weights(b, cols, to_cols), 2, (int[]){ 1, 0 }));
 }
 
-value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode)
+value grid_positions(
+	struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return table;
 	int64_t width = value_dim(g, table, -1);
 	if (rows * cols + special != value_dim(g, table, 1)) {
-		graph_fail(g, STATUS_BAD_INPUT, "%lld positions are no grid of %lld by %lld", (long long)(value_dim(g, table, 1) - special), (long long)rows, (long long)cols);
+		graph_fail(g, STATUS_BAD_INPUT, "%lld positions are no grid of %lld by %lld",
+			(long long)(value_dim(g, table, 1) - special), (long long)rows, (long long)cols);
 		return table;
 	}
 	value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
 	grid = op_transpose(g, grid, 4, (int[]){ 0, 3, 1, 2 });
 	bool is_smooth = text_is(mode, "smooth");
-	value other = op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0), is_smooth ? "cubic" : mode);
+	value other =
+		op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0),
+			is_smooth ? "cubic" : mode);
 	if (other.id == grid.id)
 		return table;
 	if (is_smooth)

@@ -21,10 +21,11 @@ value latent_attention(struct build *b, value x, const struct attention_extras *
 	bool bias = s->traits.qkv_bias;
 	value q;
 	if (l->query_rank) {
-		q = latent_norm(b, "layers.attn.q_a_norm", linear(b, "layers.attn.q_a", x, h, l->query_rank, bias), l->query_rank);
+		q = latent_norm(
+			b, "layers.attn.q_a_norm", linear(b, "layers.attn.q_a", x, h, l->query_rank, bias), l->query_rank);
 		q = linear(b, "layers.attn.q_b", q, l->query_rank, heads * width, false);
 	} else
-		q = linear(b, "layers.attn.q", x, h, heads * width, false);                          // [batch, seq, heads*width]
+		q = linear(b, "layers.attn.q", x, h, heads * width, false); // [batch, seq, heads*width]
 	value down = linear(b, "layers.attn.kv_a", x, h, l->key_rank + l->rope, bias);
 	value latent = latent_norm(b, "layers.attn.kv_a_norm", op_slice(g, down, 2, 0, l->key_rank), l->key_rank);
 	value kv = linear(b, "layers.attn.kv_b", latent, l->key_rank, heads * (l->nope + l->value), false);
@@ -34,7 +35,7 @@ value latent_attention(struct build *b, value x, const struct attention_extras *
 	q_rope = op_reshape(g, rope_turn(b, q_rope, e->cos, e->sin, heads), 4, (int64_t[]){ 0, 0, heads, l->rope });
 	value k_rope = rope_turn(b, op_slice(g, down, 2, l->key_rank, l->key_rank + l->rope), e->cos, e->sin, 1);
 	k_rope = op_reshape(g, k_rope, 4, (int64_t[]){ 0, 0, 1, l->rope });
-	k_rope = op_expand(g, k_rope, graph_i64s(g, 4, (int64_t[]){ 1, 1, heads, 1 }));              // [batch, seq, heads, rope]
+	k_rope = op_expand(g, k_rope, graph_i64s(g, 4, (int64_t[]){ 1, 1, heads, 1 })); // [batch, seq, heads, rope]
 	q = op_concat(g, 2, (value[]){ op_slice(g, q, 3, 0, l->nope), q_rope }, 3);
 	value k = op_concat(g, 2, (value[]){ op_slice(g, kv, 3, 0, l->nope), k_rope }, 3);
 	q = op_reshape(g, q, 3, (int64_t[]){ 0, 0, heads * width });

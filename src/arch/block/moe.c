@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixture of experts (Shazeer et al. 2017, https://arxiv.org/abs/1701.06538; Mixtral, https://arxiv.org/abs/2401.04088; DeepSeek-V3,
-// https://arxiv.org/abs/2412.19437): a router chooses top_k of the experts for each token.
+// Mixture of experts (Shazeer et al. 2017, https://arxiv.org/abs/1701.06538; Mixtral, https://arxiv.org/abs/2401.04088;
+// DeepSeek-V3, https://arxiv.org/abs/2412.19437): a router chooses top_k of the experts for each token.
 //
 //   x -+- router -> scores -> top_k -> weights [batch, seq, experts], 0 where not chosen
 //      +- expert 0 .. n-1 -> sum of weight * expert (+ shared experts, which every token goes through)
@@ -26,7 +26,7 @@ static value within_groups(struct build *b, value choice)
 		return choice;
 	int64_t each = m->experts / m->groups, best = m->group_of_two ? 2 : 1;
 	value grouped = op_reshape(g, choice, 4, (int64_t[]){ 0, 0, m->groups, each });
-	value worth = op_reduce_sum(g, op_topk(g, grouped, best), -1, false);                // [batch, seq, groups]
+	value worth = op_reduce_sum(g, op_topk(g, grouped, best), -1, false); // [batch, seq, groups]
 	value in = op_less_or_equal(g, kth_greatest(g, worth, m->top_groups), worth);
 	value kept = op_where(g, op_unsqueeze(g, in, 3), grouped, graph_f32(g, -FLT_MAX));
 	return op_reshape(g, kept, 3, (int64_t[]){ 0, 0, m->experts });
@@ -61,7 +61,8 @@ static value route(struct build *b, value x)
 	value choice = s->traits.choice_of_logits ? logits : scores;
 	if (weight_named(b, "layers.moe.choice_bias")) {
 		bool flat = !s->traits.choice_bias_row;
-		value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts) : WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
+		value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
+				  : WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
 		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
 	}
 	choice = within_groups(b, choice);
@@ -72,7 +73,8 @@ static value route(struct build *b, value x)
 	return op_scale(g, weights, (float)m->scale);
 }
 
-// gate and up of one tensor, halves or (clamped_swiglu) side by side; all experts' tensors in one, [experts, out, in] or [experts, in, out].
+// gate and up of one tensor, halves or (clamped_swiglu) side by side; all experts' tensors in one, [experts, out, in] or
+// [experts, in, out].
 static value expert_of_stack(struct build *b, value x)
 {
 	struct graph *g = b->g;
@@ -81,7 +83,8 @@ static value expert_of_stack(struct build *b, value x)
 	bool in_out = s->traits.experts_in_out, bias = s->traits.clamped_swiglu;
 	value (*multiply)(struct graph *, value, value, value) = in_out ? op_linear_in_out : op_linear;
 	value w = weight_item(b, "layers.moe.experts.gate_up", 3, (int64_t[]){ e, in_out ? h : 2 * f, in_out ? 2 * f : h });
-	value both = multiply(g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
+	value both = multiply(
+		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
 	value y;
 	if (s->traits.clamped_swiglu) {
 		value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)s->moe->limit);

@@ -5,7 +5,7 @@
 value ones_of(struct build *b, int64_t width)
 {
 	struct graph *g = b->g;
-	struct arena passing = { 0 };                                // every layer asks for it again
+	struct arena passing = { 0 }; // every layer asks for it again
 	float *ones = GRAPH_TABLE(g, &passing, width, 1, float);
 	for (int64_t i = 0; ones && i < width; i++)
 		ones[i] = 1;

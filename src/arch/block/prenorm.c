@@ -8,7 +8,7 @@
 value prenorm_ffn(struct build *b, const char *up, const char *down, value x)
 {
 	const struct spec *s = b->s;
-	value y = activate(b, s->act, linear(b, up, x, s->hidden_size, s->ffn_size, true));          // [.., ffn]
+	value y = activate(b, s->act, linear(b, up, x, s->hidden_size, s->ffn_size, true)); // [.., ffn]
 	return linear(b, down, y, s->ffn_size, s->hidden_size, true);
 }
 

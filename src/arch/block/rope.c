@@ -37,9 +37,10 @@ static double frequencies(const struct rope *r, int64_t dim, float *out)
 		high = fmin(high, (double)dim - 1);
 		if (low == high)
 			high += 0.001;
-		scale = !isnan(r->attention_factor)               ? r->attention_factor
-			: r->mscale > 0 && r->mscale_all_dim > 0 ? yarn_mscale(r->factor, r->mscale) / yarn_mscale(r->factor, r->mscale_all_dim)
-								 : yarn_mscale(r->factor, 1);
+		scale = !isnan(r->attention_factor) ? r->attention_factor
+			: r->mscale > 0 && r->mscale_all_dim > 0
+			? yarn_mscale(r->factor, r->mscale) / yarn_mscale(r->factor, r->mscale_all_dim)
+			: yarn_mscale(r->factor, 1);
 	}
 	for (int64_t i = 0; i < dim / 2; i++) {
 		float f = (float)(1 / pow(r->theta, (double)(2 * i) / steps));
@@ -77,7 +78,8 @@ static value dynamic_frequencies(struct build *b, const struct rope *rope, int64
 	for (int64_t i = 0; i < dim / 2; i++)
 		power[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
 	length = op_max(g, length, graph_f32(g, (float)max));
-	value r = op_sub(g, op_mul(g, length, graph_f32(g, (float)(rope->factor / max))), graph_f32(g, (float)(rope->factor - 1)));
+	value r =
+		op_sub(g, op_mul(g, length, graph_f32(g, (float)(rope->factor / max))), graph_f32(g, (float)(rope->factor - 1)));
 	return op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, power)));
 }
 
@@ -92,7 +94,7 @@ static value longrope_frequencies(struct build *b, const struct rope *rope, int6
 		table[i] = (float)(f[i] / (float)rope->short_factors[i]);
 		table[dim / 2 + i] = (float)(f[i] / (float)rope->long_factors[i]);
 	}
-	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions));            // [1]
+	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)); // [1]
 	value rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 2, dim / 2 }, table);
 	return op_where(g, is_long, op_gather(g, rows, graph_i64(g, 1), 0), op_gather(g, rows, graph_i64(g, 0), 0));
 }
@@ -122,8 +124,8 @@ static void turns(struct graph *g, const float *f, int64_t half, int64_t count, 
 	*sin_rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ count, half }, s);
 }
 
-// graph_form.sine_tables. A position is NEAR * far + near; the angles of both parts are looked up and added by the addition theorems, so
-// that the tables have max / NEAR + NEAR rows. at: f32 [batch or 1, seq, 1]; cos, sin: [batch or 1, seq, 1, dim/2].
+// graph_form.sine_tables. A position is NEAR * far + near; the angles of both parts are looked up and added by the addition
+// theorems, so that the tables have max / NEAR + NEAR rows. at: f32 [batch or 1, seq, 1]; cos, sin: [batch or 1, seq, 1, dim/2].
 static void looked_up(struct build *b, const float *f, int64_t half, value at, value *cos, value *sin)
 {
 	struct graph *g = b->g;
@@ -131,18 +133,19 @@ static void looked_up(struct build *b, const float *f, int64_t half, value at, v
 	value far = op_floor(g, op_scale(g, at, 1.0f / NEAR)), near = op_sub(g, at, op_scale(g, far, NEAR));
 	value part[2] = { far, near }, c[2], s[2];
 	for (int i = 0; i < 2; i++) {
-		value rows = op_cast(g, part[i], DTYPE_I64);                           // [batch or 1, seq, 1]
+		value rows = op_cast(g, part[i], DTYPE_I64); // [batch or 1, seq, 1]
 		turns(g, f, half, i ? NEAR : most / NEAR + 1, i ? 1 : NEAR, &c[i], &s[i]);
-		c[i] = op_gather(g, c[i], rows, 0), s[i] = op_gather(g, s[i], rows, 0);  // [batch or 1, seq, 1, dim/2]
+		c[i] = op_gather(g, c[i], rows, 0), s[i] = op_gather(g, s[i], rows, 0); // [batch or 1, seq, 1, dim/2]
 	}
 	*cos = op_sub(g, op_mul(g, c[0], c[1]), op_mul(g, s[0], s[1]));
 	*sin = op_add(g, op_mul(g, s[0], c[1]), op_mul(g, c[0], s[1]));
 }
 
-static void longrope_looked_up(struct build *b, const struct rope *rope, int64_t dim, const float *f, value at, value length, value *cos, value *sin)
+static void longrope_looked_up(
+	struct build *b, const struct rope *rope, int64_t dim, const float *f, value at, value length, value *cos, value *sin)
 {
 	struct graph *g = b->g;
-	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2];           // [1]
+	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2]; // [1]
 	float *own = GRAPH_TABLE(g, NULL, dim, 1, float);
 	*cos = *sin = NO_VALUE;
 	if (!own)
@@ -167,24 +170,26 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 	float scale = (float)frequencies(rope, dim, f);
 	if (!positions.id)
 		positions = counted_from_zero(b, x);
-	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2);             // [batch or 1, seq, 1]
+	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2); // [batch or 1, seq, 1]
 	value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
 	// Dynamic frequencies follow the length: no table holds them. Above a million positions tables would outgrow the graph.
 	bool tables = graph_get_form(g)->sine_tables && rope->kind != ROPE_DYNAMIC && b->s->max_positions <= 1 << 20;
 	if (rope->kind == ROPE_DYNAMIC || rope->kind == ROPE_LONGROPE) {
-		value last = op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true);       // [1]
+		value last =
+			op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true); // [1]
 		value length = op_add(g, last, graph_f32(g, 1));
 		if (tables)
 			longrope_looked_up(b, rope, dim, f, at, length, cos, sin);
 		else
-			inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length) : longrope_frequencies(b, rope, dim, f, length);
+			inverse = rope->kind == ROPE_DYNAMIC ? dynamic_frequencies(b, rope, dim, inverse, length)
+							     : longrope_frequencies(b, rope, dim, f, length);
 	} else if (tables) {
 		looked_up(b, f, dim / 2, at, cos, sin);
 	}
 	if (tables)
 		inverse = NO_VALUE;
 	if (inverse.id) {
-		value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2);            // [batch or 1, seq, 1, dim/2]
+		value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2); // [batch or 1, seq, 1, dim/2]
 		*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 	}
 	*cos = op_scale(g, *cos, scale);
@@ -229,7 +234,7 @@ value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads)
 	}
 	if (interleaved) {
 		value pairs = op_reshape(g, x, 5, (int64_t[]){ 0, 0, heads, dim / 2, 2 });
-		low = op_slice(g, pairs, 4, 0, 1), high = op_slice(g, pairs, 4, 1, 2);       // [batch, seq, heads, dim/2, 1]
+		low = op_slice(g, pairs, 4, 0, 1), high = op_slice(g, pairs, 4, 1, 2); // [batch, seq, heads, dim/2, 1]
 		cos = op_unsqueeze(g, cos, 4), sin = op_unsqueeze(g, sin, 4);
 	} else
 		low = op_slice(g, x, 3, 0, dim / 2), high = op_slice(g, x, 3, dim / 2, dim);

@@ -26,17 +26,18 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
 	// Scores that nothing divides: such models are initialised with smaller queries instead (T5's init by d_kv^-0.5).
 	b->gain = s->attention_scale == 1 ? 1 / sqrt((double)e) : 0;
-	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v;            // [batch, seq, heads*e]
+	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v; // [batch, seq, heads*e]
 	b->gain = 0;
-	if (from.id || !cache) {                             // without either there was an error before
-		k = linear(b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K);  // [batch, keys, heads*e]
+	if (from.id || !cache) { // without either there was an error before
+		k = linear(
+			b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K); // [batch, keys, heads*e]
 		v = linear(b, join(b, stem, "v"), from, value_dim(g, from, -1), kv_width, biases & BIAS_V);
 		if (cache && from.id == x.id)
 			cache_extend(b, cache, &k, &v, s->kv_heads, e, e);
 		else if (cache) {
 			k = by_head(g, k, s->kv_heads, e);
 			v = by_head(g, v, s->kv_heads, e);
-			if (cache->past_key[b->layer].id) {          // one of the two is empty
+			if (cache->past_key[b->layer].id) { // one of the two is empty
 				k = op_concat(g, 2, (value[]){ cache->past_key[b->layer], k }, 2);
 				v = op_concat(g, 2, (value[]){ cache->past_value[b->layer], v }, 2);
 			}
@@ -56,7 +57,8 @@ void decoder_places(struct build *b, const struct body *io, value *query, value 
 	struct graph *g = b->g;
 	value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, io->embeds, 1), 0);
 	bool has_past = io->cache && io->cache->past_key[0].id;
-	value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero, all = has_past ? op_add(g, past, seq) : seq;
+	value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero,
+	      all = has_past ? op_add(g, past, seq) : seq;
 	value at = op_range(g, past, all, one), every = op_range(g, zero, all, one);
 	graph_assume(g, at, 0, value_dim(g, io->embeds, 1));
 	graph_assume(g, every, 0, has_past ? cache_total(b) : value_dim(g, io->embeds, 1));
@@ -82,7 +84,8 @@ static const struct spec *table_of(struct build *b, const struct seq2seq *f, enu
 	}
 	for (int i = 0; i < 3 && !found; i++) {
 		b->s = places[i];
-		if (b->s && weight_named(b, b->s == whole ? "embed.shared" : "embed.word") && weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
+		if (b->s && weight_named(b, b->s == whole ? "embed.shared" : "embed.word") &&
+			weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
 			found = b->s;
 	}
 	b->s = whole;
@@ -100,7 +103,7 @@ static void run_half(struct build *b, const struct seq2seq *f, enum part part, s
 		const char *stem;
 		const struct spec *half = whole->part[part];
 		b->s = table_of(b, f, part, &stem);
-		io->embeds = embedding(b, stem, io->ids, half->vocab_size, half->embedding_size);                // [batch, seq, embedding]
+		io->embeds = embedding(b, stem, io->ids, half->vocab_size, half->embedding_size); // [batch, seq, embedding]
 		if (f->embed_scale > 0)
 			io->embeds = op_scale(g, io->embeds, f->embed_scale);
 		b->s = whole;
@@ -128,8 +131,9 @@ static value shifted(struct build *b, const struct seq2seq *f, value ids)
 {
 	struct graph *g = b->g;
 	if (f->start < 0 && !f->start_wraps)
-		graph_fail(g, STATUS_BAD_INPUT, "config.json: decoder_start_token_id is missing: the decoder reads the text behind it");
-	value start;                                                                         // [batch, 1]
+		graph_fail(g, STATUS_BAD_INPUT,
+			"config.json: decoder_start_token_id is missing: the decoder reads the text behind it");
+	value start; // [batch, 1]
 	if (f->start_wraps) {
 		value is_token = op_cast(g, op_not(g, op_equal(g, ids, graph_i64(g, b->s->pad_token_id))), DTYPE_I64);
 		start = op_gather_nd(g, ids, op_sub(g, op_reduce_sum(g, is_token, 1, true), graph_i64(g, 1)), 1);
@@ -154,11 +158,11 @@ static value logits(struct build *b, const struct seq2seq *f, value hidden)
 	value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
 	b->s = whole;
 	value bias = NO_VALUE;
-	if (f->head_bias && weight_exists(b, "head.lm.bias", ""))                 // a buffer that some files leave out: zeros
+	if (f->head_bias && weight_exists(b, "head.lm.bias", "")) // a buffer that some files leave out: zeros
 		bias = op_reshape(g, WEIGHT(b, "head.lm.bias", "", 1, half->vocab_size), 1, (int64_t[]){ half->vocab_size });
 	value y = op_linear_output(g, hidden, w, bias);
 	graph_leave(g);
-	return y;                                                                            // [batch, seq, vocab]
+	return y; // [batch, seq, vocab]
 }
 
 // The state at the last end of sequence, through a dense layer
@@ -169,12 +173,12 @@ static value classify(struct build *b, const struct seq2seq *f, value hidden)
 	graph_enter(g, "head");
 	value is_end = op_cast(g, op_equal(g, b->ids, graph_i64(g, f->eos)), DTYPE_I64);
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
-	value last = op_argmax(g, op_mul(g, is_end, at), 1, true);                           // [batch, 1]
-	value x = op_gather_nd(g, hidden, last, 1);                                          // [batch, hidden]
+	value last = op_argmax(g, op_mul(g, is_end, at), 1, true); // [batch, 1]
+	value x = op_gather_nd(g, hidden, last, 1);                // [batch, hidden]
 	x = op_tanh(g, linear(b, "head.sequence.dense", x, s->hidden_size, s->hidden_size, true));
 	x = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	graph_leave(g);
-	return x;                                                                            // [batch, labels]
+	return x; // [batch, labels]
 }
 
 // A class that is only the decoder, of another model's states
@@ -184,7 +188,8 @@ static void draw_alone(struct build *b, const struct seq2seq *f)
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
 	struct body io = { .ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape) };
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
-	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, (int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
+	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
+		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
 	run_half(b, f, PART_DECODER, &io);
 	graph_output(g, "logits", logits(b, f, io.last));
 }
@@ -195,10 +200,12 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 	const char *head = b->s->head->name;
 	struct body enc = { 0 }, dec = { 0 };
 	source(b, f, &enc);
-	bool twice = text_is(head, "sequence-classification") || text_is(head, "question-answering");        // the text goes into both halves
+	bool twice =
+		text_is(head, "sequence-classification") || text_is(head, "question-answering"); // the text goes into both halves
 	if (b->s->part[PART_DECODER] && !twice)
-		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
-	value frames = enc.mask;                                     // as given: an encoder may count it over
+		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
+			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
+	value frames = enc.mask; // as given: an encoder may count it over
 	run_half(b, f, PART_ENCODER, &enc);
 	if (!b->s->part[PART_DECODER]) {
 		if (f->classify)
@@ -228,9 +235,11 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 static void merge(struct build *b, struct body *io, int64_t layers)
 {
 	struct graph *g = b->g;
-	value use = op_cast(g, graph_input(g, "use_cache_branch", DTYPE_BOOL, 1, (int64_t[]){ 1 }), DTYPE_I64), zero = graph_i64s(g, 1, (int64_t[]){ 0 });
+	value use = op_cast(g, graph_input(g, "use_cache_branch", DTYPE_BOOL, 1, (int64_t[]){ 1 }), DTYPE_I64),
+	      zero = graph_i64s(g, 1, (int64_t[]){ 0 });
 	for (int64_t i = 0; i < layers; i++) {
-		value *const past[] = { &io->cache->past_key[i], &io->cache->past_value[i], &io->cross->past_key[i], &io->cross->past_value[i] };
+		value *const past[] = { &io->cache->past_key[i], &io->cache->past_value[i], &io->cross->past_key[i],
+			&io->cross->past_value[i] };
 		for (int k = 0; k < 4; k++)
 			*past[k] = op_slice_to(g, *past[k], 2, zero, op_mul(g, op_dim(g, *past[k], 2), use));
 	}
@@ -242,7 +251,8 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	const struct spec *half = b->s->part[PART_DECODER];
-	int64_t batch = graph_symbol(g, "batch"), source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), b->s->part[PART_ENCODER]->hidden_size };
+	int64_t batch = graph_symbol(g, "batch"),
+		source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), b->s->part[PART_ENCODER]->hidden_size };
 	int64_t frames_shape[] = { batch, graph_symbol(g, "frames") };
 	struct body io = { .cache = cache_new(b, half->layers, "decoder."), .cross = cache_new(b, half->layers, "encoder.") };
 	bool first = b->which == ARCH_DECODER, merged = b->which == ARCH_DECODER_MERGED;
@@ -252,7 +262,8 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 	if (first || merged)
 		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, source_shape);
 	if (!f->sees_all)
-		io.memory_mask = graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
+		io.memory_mask =
+			graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
 	const struct spec *outer = part_enter(b, PART_DECODER);
 	for (b->layer = 0; !first && b->layer < half->layers && !graph_failed(b->g); b->layer++) {
 		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");
@@ -276,7 +287,7 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 void seq2seq_draw(struct build *b, const struct seq2seq *f)
 {
 	struct body io = { 0 };
-	if (graph_get_form(b->g)->is_static) {               // what has no number yet is as long as the text
+	if (graph_get_form(b->g)->is_static) { // what has no number yet is as long as the text
 		int64_t n = graph_symbol(b->g, "sequence");
 		static const char *const others[] = { "decoder_sequence", "encoder_sequence", "frames" };
 		for (size_t i = 0; i < 3 && n >= 0; i++)

@@ -6,22 +6,26 @@
 // the decoder, P tokens before them, H heads of the decoder, E their width. SOURCE is input_ids i64 [B,S] and attention_mask i64
 // [B,S] for text, input_features f32 (and attention_mask where the class takes one) for sound.
 //
-//   model.onnx                     SOURCE, decoder_input_ids [B,N]  ->  logits [B,N,vocab], encoder_last_hidden_state [B,S,hidden]
-//   encoder_model.onnx             SOURCE  ->  last_hidden_state [B,S,hidden]
-//   decoder_model.onnx             input_ids [B,N], encoder_hidden_states [B,S,hidden], encoder_attention_mask [B,S]
-//                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,N,E], present.L.encoder.{key,value} [B,H,S,E]
-//   decoder_with_past_model.onnx   input_ids [B,N], encoder_attention_mask [B,S], past_key_values.L.decoder.{key,value} [B,H,P,E],
+//   model.onnx                     SOURCE, decoder_input_ids [B,N]  ->  logits [B,N,vocab], encoder_last_hidden_state
+//   [B,S,hidden] encoder_model.onnx             SOURCE  ->  last_hidden_state [B,S,hidden] decoder_model.onnx input_ids [B,N],
+//   encoder_hidden_states [B,S,hidden], encoder_attention_mask [B,S]
+//                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,N,E], present.L.encoder.{key,value}
+//                                  [B,H,S,E]
+//   decoder_with_past_model.onnx   input_ids [B,N], encoder_attention_mask [B,S], past_key_values.L.decoder.{key,value}
+//   [B,H,P,E],
 //                                  past_key_values.L.encoder.{key,value} [B,H,S,E]
 //                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,P+N,E]
-//   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch bool [1]
+//   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch
+//   bool [1]
 //                                  ->  what decoder_model gives. False: the past is not looked at and may have any length.
 //   A decoder by itself has model.onnx alone, without a cache: input_ids and attention_mask [B,N], encoder_hidden_states
 //   [B,S,source]  ->  logits.
 //
-// Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step; its
-// present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
-// are. Positions follow from P. There is no encoder_attention_mask where the decoder looks at all of the encoder's states (Whisper);
-// no mask over the decoder's own tokens: prompts of one batch have one length. A bare model gives last_hidden_state for logits.
+// Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step;
+// its present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
+// are. Positions follow from P. There is no encoder_attention_mask where the decoder looks at all of the encoder's states
+// (Whisper); no mask over the decoder's own tokens: prompts of one batch have one length. A bare model gives last_hidden_state
+// for logits.
 #ifndef ASSAY_ARCH_BLOCK_SEQ2SEQ_H
 #define ASSAY_ARCH_BLOCK_SEQ2SEQ_H
 
@@ -30,19 +34,19 @@
 // How a family draws its halves. The functions run with b->s at the half; they find embeds (tokens, scaled) or features and the
 // mask in io, the decoder also memory, memory_mask and caches, and leave `last` (and `states`).
 struct seq2seq {
-	void (*inputs)(struct build *b, struct body *io);        // declares the encoder's; NULL: input_ids and attention_mask
+	void (*inputs)(struct build *b, struct body *io); // declares the encoder's; NULL: input_ids and attention_mask
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
-	void (*classify)(struct build *b, const struct body *io);        // the head of a class without decoder; NULL: the usual one
-	bool one_table;                      // a new checkpoint has one table of tokens, "embed.shared", for both halves
-	bool head_bias;                      // "head.lm.bias", [1, vocab]
-	bool masks_frames;                   // masks are of what the encoder reads, not of its states: the decoder counts them over
-	bool sees_all;                       // the decoder looks at all of the encoder's states: no mask
-	float embed_scale;                   // of the token embeddings; 0: 1
-	float head_scale;                    // of the last state before the language model's head; 0: 1
-	bool start_wraps;                    // the shifted copy begins with the text's own last token
-	int64_t source_size;                 // of a decoder by itself: the width of the states it looks at
-	int64_t eos, start;                  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
+	void (*classify)(struct build *b, const struct body *io); // the head of a class without decoder; NULL: the usual one
+	bool one_table;      // a new checkpoint has one table of tokens, "embed.shared", for both halves
+	bool head_bias;      // "head.lm.bias", [1, vocab]
+	bool masks_frames;   // masks are of what the encoder reads, not of its states: the decoder counts them over
+	bool sees_all;       // the decoder looks at all of the encoder's states: no mask
+	float embed_scale;   // of the token embeddings; 0: 1
+	float head_scale;    // of the last state before the language model's head; 0: 1
+	bool start_wraps;    // the shifted copy begins with the text's own last token
+	int64_t source_size; // of a decoder by itself: the width of the states it looks at
+	int64_t eos, start;  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
 void seq2seq_draw(struct build *b, const struct seq2seq *f);
 extern const enum arch_graph seq2seq_graphs[];
@@ -51,7 +55,10 @@ extern const enum arch_graph seq2seq_graphs[];
 struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);
 // What BART's kin say: s gets the whole's and the encoder's sizes, d the decoder's; then both halves.
 // alone: the class is a decoder by itself, and all sizes are its.
-struct halves_sizes { int64_t layers, heads, ffn_size, vocab_size; bool alone; };
+struct halves_sizes {
+	int64_t layers, heads, ffn_size, vocab_size;
+	bool alone;
+};
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d);
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d);
 
@@ -68,7 +75,8 @@ value causal_bias(struct build *b, value query, value key);
 void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases);
 // Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
 value sines(struct build *b, value positions, int64_t width, int64_t steps);
-// The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, behind the past; elsewhere 0: [batch, seq, hidden].
+// The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, behind the past; elsewhere 0: [batch, seq,
+// hidden].
 value sines_of_tokens(struct build *b, const struct body *io, value is_token);
 
 #endif

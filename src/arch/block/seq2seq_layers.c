@@ -3,7 +3,8 @@
 //
 //   layer:            x -+- attention -(+)- norm -[+- attention to the encoder -(+)- norm -]+- act(fc1) - fc2 -(+)- norm -
 //                        +--------------+          +----------------------------+           +------------------+
-//   with norm_first:  x -+- norm - attention -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(fc1) - fc2 -(+)- ... - norm
+//   with norm_first:  x -+- norm - attention -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(fc1) - fc2 -(+)- ... -
+//   norm
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
@@ -25,7 +26,7 @@ static value feed_forward(struct build *b, value x)
 	const struct spec *s = b->s;
 	bool first = s->traits.norm_first;
 	value y = first ? layer_norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
-	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, true));           // [batch, seq, ffn]
+	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, true)); // [batch, seq, ffn]
 	x = op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true));
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
 }
@@ -41,7 +42,7 @@ void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, 
 		decoder_places(b, io, &query, &key);
 		own = io->mask.id ? mask_causal(b, io->mask, x, 0) : causal_bias(b, query, key);
 	} else if (io->mask.id)
-		own = mask_bidirectional(b, io->mask);                                                       // [batch, 1, 1, seq]
+		own = mask_bidirectional(b, io->mask); // [batch, 1, 1, seq]
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);
 	states_begin(b, io, x);
@@ -69,7 +70,7 @@ value sines_of_tokens(struct build *b, const struct body *io, value is_token)
 {
 	struct graph *g = b->g;
 	int64_t width = b->s->hidden_size;
-	value count = op_cumsum(g, op_cast(g, is_token, DTYPE_I64), 1);                                      // [batch, seq]
+	value count = op_cumsum(g, op_cast(g, is_token, DTYPE_I64), 1); // [batch, seq]
 	if (io->cache && io->cache->past_key[0].id)
 		count = op_add(g, count, op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0));
 	value y = sines(b, op_add(g, count, graph_i64(g, b->s->pad_token_id)), width, width / 2 - 1);
@@ -87,5 +88,5 @@ value sines(struct build *b, value positions, int64_t width, int64_t steps)
 		f[i] = (float)pow(10000, -(double)i / (double)(steps > 0 ? steps : 1));
 	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), -1);
 	value angle = op_mul(g, at, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
-	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, -1);                         // [.., width]
+	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, -1); // [.., width]
 }

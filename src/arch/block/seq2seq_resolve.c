@@ -19,11 +19,12 @@ struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const
 // Of no effect in the classes as they are; num_hidden_layers is a second spelling of encoder_layers.
 static void read_inert(struct config *c)
 {
-	static const char *const keys[] = { "add_bias_logits", "add_final_layer_norm", "alignment_heads", "apply_spec_augment", "decoder_layerdrop",
-		"do_blenderbot_90_layernorm", "encoder_layerdrop", "extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "init_std",
-		"is_multilingual", "lang_to_id", "layernorm_variant", "mask_feature_length", "mask_feature_min_masks", "mask_feature_prob", "mask_time_length",
-		"mask_time_min_masks", "mask_time_prob", "max_length_generation", "median_filter_width", "no_timestamps_token_id", "normalize_before",
-		"normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant" };
+	static const char *const keys[] = { "add_bias_logits", "add_final_layer_norm", "alignment_heads", "apply_spec_augment",
+		"decoder_layerdrop", "do_blenderbot_90_layernorm", "encoder_layerdrop", "extra_layer_norm",
+		"extra_pos_embeddings", "force_bos_token_to_be_generated", "init_std", "is_multilingual", "lang_to_id",
+		"layernorm_variant", "mask_feature_length", "mask_feature_min_masks", "mask_feature_prob", "mask_time_length",
+		"mask_time_min_masks", "mask_time_prob", "max_length_generation", "median_filter_width", "no_timestamps_token_id",
+		"normalize_before", "normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant" };
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		config_get(c, keys[i]);
 	json_object_set_new(c->read, "num_hidden_layers", json_true());
@@ -43,16 +44,18 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 	d->ffn_size = config_size(c, "decoder_ffn_dim", -1);
 	d->vocab_size = s->vocab_size;
 	read_inert(c);
-	if (d->alone) {                                              // the decoder is all there is
+	if (d->alone) { // the decoder is all there is
 		config_bool(c, "is_decoder", true);
 		config_bool(c, "is_encoder_decoder", false);
-	} else if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
+	} else if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) ||
+		config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)
 		return;
-	if (s->heads < 1 || d->heads < 1 || s->hidden_size % s->heads || s->hidden_size % d->heads || s->layers < 1 || d->layers < 1 || s->hidden_size < 4
-		|| s->hidden_size % 2 || s->ffn_size < 1 || d->ffn_size < 1)
-		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld", (long long)s->heads, (long long)d->heads, (long long)s->hidden_size);
+	if (s->heads < 1 || d->heads < 1 || s->hidden_size % s->heads || s->hidden_size % d->heads || s->layers < 1 ||
+		d->layers < 1 || s->hidden_size < 4 || s->hidden_size % 2 || s->ffn_size < 1 || d->ffn_size < 1)
+		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld", (long long)s->heads, (long long)d->heads,
+			(long long)s->hidden_size);
 	else {
 		s->head_width = s->hidden_size / s->heads;
 		s->attention_scale = 1 / sqrt((double)s->head_width);

@@ -20,7 +20,7 @@ value sound_glu(struct graph *g, value x, int axis, int64_t width)
 	return op_mul(g, op_slice(g, x, axis, 0, width), op_sigmoid(g, op_slice(g, x, axis, width, 2 * width)));
 }
 
-static value turned(struct graph *g, value x)                // [batch, a, b] -> [batch, b, a]
+static value turned(struct graph *g, value x) // [batch, a, b] -> [batch, b, a]
 {
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 }
@@ -48,7 +48,7 @@ value sound_stem(struct build *b, value samples)
 	}
 	b->layer = layer;
 	graph_leave(g);
-	return turned(g, x);                                                         // [batch, frames, channels]
+	return turned(g, x); // [batch, frames, channels]
 }
 
 // floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
@@ -76,7 +76,7 @@ value sound_adapter_length(struct build *b, value n)
 	return sound_conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
 }
 
-static value counted(struct build *b, value x, int64_t step)         // f32 [1, frames]: 0, step, 2*step, ..
+static value counted(struct build *b, value x, int64_t step) // f32 [1, frames]: 0, step, 2*step, ..
 {
 	struct graph *g = b->g;
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
@@ -92,7 +92,7 @@ value sound_frames(struct build *b, value x, value lengths, int64_t step)
 value sound_frames_to_last(struct build *b, value x, value lengths)
 {
 	struct graph *g = b->g;
-	value count = op_cast(g, op_dim(g, x, 1), DTYPE_F32);                        // [1]
+	value count = op_cast(g, op_dim(g, x, 1), DTYPE_F32); // [1]
 	value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, count));
 	return op_less(g, counted(b, x, 1), op_unsqueeze(g, n, 1));
 }
@@ -110,7 +110,7 @@ static value normed_kernel(struct build *b, int64_t out, int64_t in, int64_t ker
 	bool newer = weight_exists(b, "positions", "parametrizations.weight.original0");
 	value length = WEIGHT(b, "positions", newer ? "parametrizations.weight.original0" : "weight_g", 1, 1, kernel);
 	value v = WEIGHT(b, "positions", newer ? "parametrizations.weight.original1" : "weight_v", out, in, kernel);
-	value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true));      // [1, 1, kernel]
+	value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true)); // [1, 1, kernel]
 	return op_mul(g, v, op_div(g, length, norm));
 }
 
@@ -119,8 +119,10 @@ static value position_conv(struct build *b, const char *stem, value x, value w)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
-	int64_t h = b->s->hidden_size, k = o->position_kernel, before = k / 2, after = k / 2 - (k % 2 == 0), stride = o->squeeze ? o->squeeze : 1;
-	value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride, (int64_t[]){ before, stride == 1 ? after : before }, (int64_t[]){ 1 }, o->position_groups);
+	int64_t h = b->s->hidden_size, k = o->position_kernel, before = k / 2, after = k / 2 - (k % 2 == 0),
+		stride = o->squeeze ? o->squeeze : 1;
+	value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride, (int64_t[]){ before, stride == 1 ? after : before },
+		(int64_t[]){ 1 }, o->position_groups);
 	if (stride == 1)
 		graph_assume(g, y, 2, value_dim(g, x, 2));
 	return y;
@@ -132,7 +134,7 @@ value sound_positions(struct build *b, value x)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, in = h / o->position_groups, layer = b->layer;
 	graph_enter(g, "positions");
-	x = turned(g, x);                                                            // [batch, hidden, frames]
+	x = turned(g, x); // [batch, hidden, frames]
 	for (b->layer = 0; b->layer < o->position_layers && !graph_failed(b->g); b->layer++) {
 		x = position_conv(b, "positions.layer", x, WEIGHT(b, "positions.layer", "weight", h, in, o->position_kernel));
 		x = activate(b, o->conv_act, turned(g, sound_norm(b, NULL, turned(g, x), h, 1e-5)));
@@ -142,7 +144,8 @@ value sound_positions(struct build *b, value x)
 		value w = WEIGHT(b, "positions.norm", "weight", h), bias = WEIGHT(b, "positions.norm", "bias", h);
 		value mean = WEIGHT(b, "positions.norm", "running_mean", h);
 		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "positions.norm", "running_var", h), 1e-5f);
-		x = activate(b, o->conv_act, position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
+		x = activate(b, o->conv_act,
+			position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
 	} else if (!o->position_layers)
 		x = activate(b, o->conv_act, position_conv(b, "positions", x, normed_kernel(b, h, in, o->position_kernel)));
 	graph_leave(g);
@@ -171,11 +174,11 @@ value sound_bias(struct build *b, value x)
 		table[i] = bucket_of(i, half, o->far);
 	graph_enter(g, "relative");
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
-	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));     // [frames, frames]
+	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
 	value bucket = op_gather(g, graph_i64s(g, (int)o->far + 1, table), op_min(g, op_abs(g, ahead), graph_i64(g, o->far)), 0);
 	bucket = op_add(g, bucket, op_where(g, op_greater(g, ahead, graph_i64(g, 0)), graph_i64(g, half), graph_i64(g, 0)));
 	value bias = op_gather(g, WEIGHT(b, "attn.relative", "weight", o->buckets, b->s->heads), bucket, 0);
-	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);     // [1, heads, frames, frames]
+	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0); // [1, heads, frames, frames]
 	graph_leave(g);
 	return bias;
 }
@@ -186,8 +189,9 @@ value sound_gated(struct build *b, value x, value bias, value mask)
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, width = b->s->head_width;
 	value y = linear(b, "layers.attn.gate", op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), width, 8, true);
-	y = op_sigmoid(g, op_reduce_sum(g, op_reshape(g, y, 5, (int64_t[]){ 0, 0, heads, 2, 4 }), 4, false));        // [batch, frames, heads, 2]
-	y = op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 });                            // [batch, heads, frames, 2]
+	y = op_sigmoid(g,
+		op_reduce_sum(g, op_reshape(g, y, 5, (int64_t[]){ 0, 0, heads, 2, 4 }), 4, false)); // [batch, frames, heads, 2]
+	y = op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 });                                           // [batch, heads, frames, 2]
 	value a = op_slice(g, y, 3, 0, 1), c = op_slice(g, y, 3, 1, 2);
 	c = op_sub(g, op_mul(g, c, WEIGHT(b, "layers.attn.gate_constant", "", 1, heads, 1, 1)), graph_f32(g, 1));
 	value gated = op_mul(g, op_add(g, op_mul(g, a, c), graph_f32(g, 2)), bias);

@@ -11,34 +11,35 @@ enum sound_positions { POSITIONS_NONE, POSITIONS_ROTARY, POSITIONS_RELATIVE, POS
 // spec.own of the family.
 struct sound {
 	// stem: convolutions over the samples, or features as they come
-	int64_t conv_count;                          // 0: features
+	int64_t conv_count; // 0: features
 	const int64_t *conv_dim, *conv_kernel, *conv_stride;
-	bool conv_bias, conv_first_norm;             // conv_first_norm: one norm behind the first, over time; else one behind each, over channels
+	bool conv_bias,
+		conv_first_norm; // conv_first_norm: one norm behind the first, over time; else one behind each, over channels
 	enum activation conv_act;
-	int64_t feature_size;                        // what the stem gives
+	int64_t feature_size; // what the stem gives
 	bool feature_norm, feature_projection;
-	bool gives_features;                         // they are a result of the bare model
+	bool gives_features; // they are a result of the bare model
 	// positions by convolution
-	int64_t position_kernel, position_groups, position_layers;   // position_layers 0: one, weight-normed
+	int64_t position_kernel, position_groups, position_layers; // position_layers 0: one, weight-normed
 	bool position_batch_norm;
 	// layers
 	bool norm_first;
-	double inner_eps;                            // of norms that are not given layer_norm_eps
-	int64_t squeeze;                             // 0: none; the layers see means of so many frames
-	int64_t buckets, far;                        // 0: none; a gated bias by bucket of distance
-	int64_t bottleneck;                          // 0: none; a narrow residual behind each layer
+	double inner_eps;     // of norms that are not given layer_norm_eps
+	int64_t squeeze;      // 0: none; the layers see means of so many frames
+	int64_t buckets, far; // 0: none; a gated bias by bucket of distance
+	int64_t bottleneck;   // 0: none; a narrow residual behind each layer
 	// conformer layers
-	int64_t conformer_kernel;                    // 0: these are not
+	int64_t conformer_kernel; // 0: these are not
 	enum sound_positions positions;
-	int64_t key_left, key_right;                 // of POSITIONS_RELATIVE_KEY
+	int64_t key_left, key_right; // of POSITIONS_RELATIVE_KEY
 	// what shortens the result
 	int64_t adapter_layers, adapter_kernel, adapter_stride, out_size;
-	bool adapter_ffn;                            // half a feed-forward before it
+	bool adapter_ffn; // half a feed-forward before it
 	enum activation adapter_act;
 	// heads
 	bool weighted_sum;
 	int64_t projector_size, xvector_size, tdnn_count;
-	int64_t code_groups, codes, code_size, code_out;     // of pre-training's quantizer; codes are those of a group
+	int64_t code_groups, codes, code_size, code_out; // of pre-training's quantizer; codes are those of a group
 	const int64_t *tdnn_dim, *tdnn_kernel, *tdnn_dilation;
 };
 
@@ -49,7 +50,7 @@ static inline const struct sound *sound_of(const struct build *b)
 
 // Layer norm with an epsilon of its own; without stem, without weights.
 value sound_norm(struct build *b, const char *stem, value x, int64_t width, double epsilon);
-value sound_glu(struct graph *g, value x, int axis, int64_t width);          // halves of 2*width: first * sigmoid(second)
+value sound_glu(struct graph *g, value x, int axis, int64_t width); // halves of 2*width: first * sigmoid(second)
 
 // [batch, samples] -> [batch, frames, feature_size]
 value sound_stem(struct build *b, value samples);
@@ -61,15 +62,16 @@ value sound_conv_length(struct graph *g, value lengths, int64_t kernel, int64_t 
 value sound_frames(struct build *b, value x, value lengths, int64_t step);
 // The same for classes that mark the last frame, at lengths - 1, and all before it: what is 0 or less counts from the end.
 value sound_frames_to_last(struct build *b, value x, value lengths);
-value sound_zeroed(struct build *b, value x, value frames);                  // 0 where frames [batch, frames] is false
+value sound_zeroed(struct build *b, value x, value frames); // 0 where frames [batch, frames] is false
 // What the convolutional positions of x [batch, frames, hidden] are.
 value sound_positions(struct build *b, value x);
 // The gated bias: buckets of distance, the same for all layers [1, heads, frames, frames]; for x it is gated and gets the mask.
 value sound_bias(struct build *b, value x);
 value sound_gated(struct build *b, value x, value bias, value mask);
 
-// conformer.c: [batch, frames, hidden]; mask [batch, 1, 1 or frames, frames], frames [batch, frames] or NO_VALUE where padding is not cleared.
-value conformer_positions(struct build *b, value x);                         // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
+// conformer.c: [batch, frames, hidden]; mask [batch, 1, 1 or frames, frames], frames [batch, frames] or NO_VALUE where padding is
+// not cleared.
+value conformer_positions(struct build *b, value x); // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
 // (q + v) positions^T by relative distance, not scaled: [batch, heads, frames, frames]. q [batch, frames, heads * head_width].
 value conformer_relative(struct build *b, value q, value positions, value x);
 value conformer_layer(struct build *b, value x, value mask, value frames, value positions, value cos, value sin);

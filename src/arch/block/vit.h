@@ -7,10 +7,10 @@
 
 // spec.own of the family.
 struct vit {
-	int64_t classes;             // tokens before the patches that have positions
-	int64_t registers;           // tokens behind those that have none
-	int64_t encoder_stride;      // of the head for masked images
-	bool norm_outputs, map_outputs;      // of a backbone: normed, and as maps
+	int64_t classes;                // tokens before the patches that have positions
+	int64_t registers;              // tokens behind those that have none
+	int64_t encoder_stride;         // of the head for masked images
+	bool norm_outputs, map_outputs; // of a backbone: normed, and as maps
 };
 
 static inline const struct vit *vit_of(const struct build *b)
@@ -18,12 +18,12 @@ static inline const struct vit *vit_of(const struct build *b)
 	return b->s->own;
 }
 
-value vit_layer(struct build *b, value x, value bias);        // layer b->layer; bias: added to the scores, or NO_VALUE
-int64_t vit_special(const struct build *b);                  // all tokens before the patches
-value vit_patches(struct build *b, value tokens);            // without them
+value vit_layer(struct build *b, value x, value bias); // layer b->layer; bias: added to the scores, or NO_VALUE
+int64_t vit_special(const struct build *b);            // all tokens before the patches
+value vit_patches(struct build *b, value tokens);      // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
 value vit_state(struct build *b, const struct body *io, int64_t index);
-value vit_map(struct build *b, const struct body *io, value patches);        // [batch, hidden, rows, cols] of the image's grid
+value vit_map(struct build *b, const struct body *io, value patches); // [batch, hidden, rows, cols] of the image's grid
 void draw_vit_head(struct build *b, const struct body *io);
 
 #endif

@@ -50,7 +50,7 @@ static const struct weight *find_as(const struct build *b, const char *pattern, 
 	const char *older = text_is(suffix, "weight") ? "gamma" : text_is(suffix, "bias") ? "beta" : NULL;
 	if (!w && older)
 		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern, older));
-	if (!w && b->s->prefix[0] && pattern[0] == '@')              // some classes have a part of the base model outside of it
+	if (!w && b->s->prefix[0] && pattern[0] == '@') // some classes have a part of the base model outside of it
 		w = checkpoint_find(b->c, file_name(b, b->s->root, pattern + 1, suffix));
 	if (!w && b->s->root[0] && pattern[0] != '@')
 		w = checkpoint_find(b->c, file_name(b, "", pattern, suffix));
@@ -60,8 +60,8 @@ static const struct weight *find_as(const struct build *b, const char *pattern, 
 // The dialect names no such tensor: what is missing is ours, not the model's and not an engine's.
 static void not_built(const struct build *b, const char *stem)
 {
-	graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: its dialect %s names no tensor for %s", b->s->head->name, b->s->row->model_type,
-		b->s->row->dialect->name, stem);
+	graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: its dialect %s names no tensor for %s",
+		b->s->head->name, b->s->row->model_type, b->s->row->dialect->name, stem);
 }
 
 // A dialect may have several words for a stem: the first is a new file's.
@@ -111,16 +111,19 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 		return graph_external(g, name, DTYPE_F32, rank, dim, "plan", 0, 0);
 	}
 	if (!w) {
-		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing", b->c->path, name, tensor_shape_text(rank, dim, wanted, sizeof wanted));
+		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing", b->c->path, name,
+			tensor_shape_text(rank, dim, wanted, sizeof wanted));
 		return NO_VALUE;
 	}
 	if (w->rank != rank || (rank && memcmp(w->dim, dim, (size_t)rank * sizeof *dim))) {
-		graph_fail(g, STATUS_BAD_INPUT, "%s: %s: expected %s, found %s", w->shard->path, w->name, tensor_shape_text(rank, dim, wanted, sizeof wanted),
+		graph_fail(g, STATUS_BAD_INPUT, "%s: %s: expected %s, found %s", w->shard->path, w->name,
+			tensor_shape_text(rank, dim, wanted, sizeof wanted),
 			tensor_shape_text(w->rank, w->dim, found, sizeof found));
 		return NO_VALUE;
 	}
 	if (w->dtype != DTYPE_F32 && w->dtype != DTYPE_F16 && w->dtype != DTYPE_BF16 && w->dtype != DTYPE_F64) {
-		graph_fail(g, STATUS_UNSUPPORTED, "%s: %s: weights of type %s are not supported yet", w->shard->path, w->name, dtype_word(w->dtype));
+		graph_fail(g, STATUS_UNSUPPORTED, "%s: %s: weights of type %s are not supported yet", w->shard->path, w->name,
+			dtype_word(w->dtype));
 		return NO_VALUE;
 	}
 	b->read[w - b->c->weights] = true;
@@ -154,17 +157,19 @@ value weight_item(struct build *b, const char *stem, int rank, const int64_t *di
 	if (graph_failed(g) || rank < 2)
 		return NO_VALUE;
 	if (!w)
-		return graph_external(g, arena_printf(graph_arena(g), "%s.%lld.%lld", stem, (long long)b->layer, (long long)b->item), DTYPE_F32, rank - 1, dim + 1, "plan", 0, 0);
+		return graph_external(g,
+			arena_printf(graph_arena(g), "%s.%lld.%lld", stem, (long long)b->layer, (long long)b->item), DTYPE_F32,
+			rank - 1, dim + 1, "plan", 0, 0);
 	uint64_t each = w->nbytes / (uint64_t)dim[0];
-	value part = graph_external(g, arena_printf(graph_arena(g), "%s.%lld", w->name, (long long)b->item), w->dtype, rank - 1, dim + 1, w->shard->location,
-		w->offset + (uint64_t)b->item * each, each);
+	value part = graph_external(g, arena_printf(graph_arena(g), "%s.%lld", w->name, (long long)b->item), w->dtype, rank - 1,
+		dim + 1, w->shard->location, w->offset + (uint64_t)b->item * each, each);
 	return op_cast(g, part, DTYPE_F32);
 }
 
 value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width)
 {
 	value table = stored(b, stem, "weight", 2, (int64_t[]){ rows, width });
-	return op_cast(b->g, op_gather(b->g, table, ids, 0), DTYPE_F32);             // only the rows that were read are cast
+	return op_cast(b->g, op_gather(b->g, table, ids, 0), DTYPE_F32); // only the rows that were read are cast
 }
 
 value linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, bool bias)
@@ -194,32 +199,47 @@ value rms_norm(struct build *b, const char *stem, value x, int64_t width)
 value activate(struct build *b, enum activation act, value x)
 {
 	switch (act) {
-	case ACT_GELU: return op_gelu(b->g, x);
-	case ACT_GELU_TANH: return op_gelu_tanh(b->g, x);
-	case ACT_RELU: return op_relu(b->g, x);
-	case ACT_SILU: return op_silu(b->g, x);
+	case ACT_GELU:
+		return op_gelu(b->g, x);
+	case ACT_GELU_TANH:
+		return op_gelu_tanh(b->g, x);
+	case ACT_RELU:
+		return op_relu(b->g, x);
+	case ACT_SILU:
+		return op_silu(b->g, x);
 	case ACT_RELU2: {
 		value r = op_relu(b->g, x);
 		return op_mul(b->g, r, r);
 	}
-	case ACT_TANH: return op_tanh(b->g, x);
-	case ACT_SIGMOID: return op_sigmoid(b->g, x);
-	case ACT_MISH: return op_mul(b->g, x, op_tanh(b->g, op_softplus(b->g, x)));
-	case ACT_LEAKY_RELU: return op_max(b->g, x, op_scale(b->g, x, 0.01f));
-	case ACT_RELU6: return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
-	case ACT_XIELU: graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is drawn in feed-forward layers only"); break;
-	case ACT_QUICK_GELU: return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
+	case ACT_TANH:
+		return op_tanh(b->g, x);
+	case ACT_SIGMOID:
+		return op_sigmoid(b->g, x);
+	case ACT_MISH:
+		return op_mul(b->g, x, op_tanh(b->g, op_softplus(b->g, x)));
+	case ACT_LEAKY_RELU:
+		return op_max(b->g, x, op_scale(b->g, x, 0.01f));
+	case ACT_RELU6:
+		return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
+	case ACT_XIELU:
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is drawn in feed-forward layers only");
+		break;
+	case ACT_QUICK_GELU:
+		return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
 	case ACT_HARD_SWISH: {
 		value gate = op_min(b->g, op_relu(b->g, op_add(b->g, x, graph_f32(b->g, 3))), graph_f32(b->g, 6));
 		return op_mul(b->g, x, op_scale(b->g, gate, 1.0f / 6));
 	}
-	case ACT_GELU_10: return op_max(b->g, op_min(b->g, op_gelu(b->g, x), graph_f32(b->g, 10)), graph_f32(b->g, -10));
+	case ACT_GELU_10:
+		return op_max(b->g, op_min(b->g, op_gelu(b->g, x), graph_f32(b->g, 10)), graph_f32(b->g, -10));
 	case ACT_LAPLACE: {
 		value away = op_scale(b->g, op_sub(b->g, x, graph_f32(b->g, 0.707107f)), 1 / (0.282095f * 1.41421356f));
 		return op_scale(b->g, op_add(b->g, op_erf(b->g, away), graph_f32(b->g, 1)), 0.5f);
 	}
-	case ACT_SQRT_SOFTPLUS: return op_sqrt(b->g, op_softplus(b->g, x));
-	case ACT_NONE: break;
+	case ACT_SQRT_SOFTPLUS:
+		return op_sqrt(b->g, op_softplus(b->g, x));
+	case ACT_NONE:
+		break;
 	}
 	return x;
 }

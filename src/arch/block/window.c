@@ -19,16 +19,16 @@ struct windows *resolve_windows(struct config *c, struct arena *a, const char *h
 	w->window = config_size(c, "window_size", -1);
 	w->mlp_ratio = config_real(c, "mlp_ratio", 4);
 	w->qkv_bias = config_bool(c, "qkv_bias", true);
-	config_get(c, "num_layers");                                 // the class counts depths
+	config_get(c, "num_layers"); // the class counts depths
 	if (c->error.status)
 		return w;
-	bool bad = w->stages < 1 || w->stages > 16 || heads < w->stages || w->embed < 1 || w->embed > 1 << 16 || w->window < 1 || w->window > 1024
-		|| !(w->mlp_ratio > 0 && w->mlp_ratio < 1024);
+	bool bad = w->stages < 1 || w->stages > 16 || heads < w->stages || w->embed < 1 || w->embed > 1 << 16 || w->window < 1 ||
+		w->window > 1024 || !(w->mlp_ratio > 0 && w->mlp_ratio < 1024);
 	for (int64_t i = 0; !bad && i < w->stages; i++)
 		bad = w->depths[i] > CONFIG_COUNT_MOST || w->heads[i] < 1 || (w->embed << i) % w->heads[i];
 	if (bad)
-		config_fail(c, STATUS_BAD_INPUT, "%s of %lld in windows of %lld: depths and %s do not go with them", embed_key, (long long)w->embed,
-			(long long)w->window, heads_key);
+		config_fail(c, STATUS_BAD_INPUT, "%s of %lld in windows of %lld: depths and %s do not go with them", embed_key,
+			(long long)w->embed, (long long)w->window, heads_key);
 	return w;
 }
 
@@ -59,7 +59,7 @@ static value joined(struct graph *g, value x, int64_t h, int64_t w, int64_t n, i
 // For two places of a window, which row of the table of (2n-1)^2 distances: [n^4]
 static value distance_index(struct graph *g, int64_t n)
 {
-	struct arena passing = { 0 };                                // every layer asks for it again
+	struct arena passing = { 0 }; // every layer asks for it again
 	int64_t area = n * n, *index = GRAPH_TABLE(g, &passing, area, area, int64_t);
 	for (int64_t q = 0; index && q < area; q++)
 		for (int64_t k = 0; k < area; k++)
@@ -95,7 +95,9 @@ static value bias_of(struct build *b, const struct windows *w, int64_t n, int64_
 	value table;
 	if (w->second) {
 		enum { MLP = 512 };
-		value x = op_relu(g, linear(b, "windows.attn.mlp.0", distances(g, n, w->pretrained ? w->pretrained[b->stage] : 0), 2, MLP, true));
+		value x = op_relu(g,
+			linear(b, "windows.attn.mlp.0", distances(g, n, w->pretrained ? w->pretrained[b->stage] : 0), 2, MLP,
+				true));
 		table = linear(b, "windows.attn.mlp.2", x, MLP, heads, false);
 	} else
 		table = WEIGHT(b, "windows.attn.table", "", rows, heads);
@@ -134,7 +136,8 @@ static value attention(struct build *b, const struct windows *w, value x, value 
 {
 	struct graph *g = b->g;
 	int64_t width = dim / heads;
-	value q = linear(b, "windows.attn.q", x, dim, dim, w->qkv_bias), k = linear(b, "windows.attn.k", x, dim, dim, w->qkv_bias && !w->second);
+	value q = linear(b, "windows.attn.q", x, dim, dim, w->qkv_bias),
+	      k = linear(b, "windows.attn.k", x, dim, dim, w->qkv_bias && !w->second);
 	value v = linear(b, "windows.attn.v", x, dim, dim, w->qkv_bias);
 	float scale = (float)(1 / sqrt((double)width));
 	if (w->second) {
@@ -162,7 +165,8 @@ static void window_of(struct build *b, const struct windows *w, int64_t h, int64
 		*shift = 0;
 	}
 	if (*n < 1 || (!w->second && *n != w->window))
-		graph_fail(b->g, STATUS_BAD_INPUT, "windows of %lld on a grid of %lld by %lld", (long long)w->window, (long long)h, (long long)wide);
+		graph_fail(b->g, STATUS_BAD_INPUT, "windows of %lld on a grid of %lld by %lld", (long long)w->window,
+			(long long)h, (long long)wide);
 }
 
 value window_layer(struct build *b, const struct windows *w, value x, int64_t h, int64_t wide, int64_t dim, int64_t heads)
@@ -181,7 +185,7 @@ value window_layer(struct build *b, const struct windows *w, value x, int64_t h,
 		y = rolled(g, rolled(g, y, 1, shift), 2, shift);
 	y = partitioned(g, y, rows, cols, n, dim);
 	value bias = bias_of(b, w, n, heads);
-	if (shift) {                                                 // the windows of each image follow each other
+	if (shift) { // the windows of each image follow each other
 		bias = op_add(g, bias, region_mask(g, rows, cols, n, shift, w->second ? -200 : -100));
 		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 4, (int64_t[]){ 1, 1, 1, 1 }) }, 0);
 		bias = op_reshape(g, op_expand(g, op_unsqueeze(g, bias, 0), shape), 4, (int64_t[]){ -1, heads, n * n, n * n });
@@ -196,7 +200,8 @@ value window_layer(struct build *b, const struct windows *w, value x, int64_t h,
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = w->second ? x : layer_norm(b, "windows.ffn.norm", x, dim);
-	y = linear(b, "windows.ffn.down", activate(b, b->s->act, linear(b, "windows.ffn.up", y, dim, inner, true)), inner, dim, true);
+	y = linear(b, "windows.ffn.down", activate(b, b->s->act, linear(b, "windows.ffn.up", y, dim, inner, true)), inner, dim,
+		true);
 	x = op_add(g, x, w->second ? layer_norm(b, "windows.ffn.norm", y, dim) : y);
 	graph_leave(g);
 	return x;
@@ -216,7 +221,8 @@ static value merged(struct build *b, const struct windows *w, value x, int64_t h
 	return w->second ? layer_norm_eps(b, "windows.merge.norm", x, 1e-5) : x;
 }
 
-value window_stages(struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before)
+value window_stages(
+	struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before)
 {
 	struct graph *g = b->g;
 	io->states = ARENA_ARRAY(graph_arena(g), (size_t)w->stages + 1, value);
@@ -234,7 +240,7 @@ value window_stages(struct build *b, const struct windows *w, struct body *io, v
 			states_add(io, map_of_size(b, x, *height, *width));
 		if (b->stage < w->stages - 1) {
 			graph_enter(g, "merge");
-			b->layer = b->stage;                                 // a stem with one number
+			b->layer = b->stage; // a stem with one number
 			x = merged(b, w, x, *height, *width, dim);
 			*height = (*height + 1) / 2, *width = (*width + 1) / 2;
 			graph_leave(g);

@@ -9,25 +9,26 @@
 
 struct windows {
 	int64_t stages;
-	const int64_t *depths, *heads;               // [stages]
-	int64_t embed, window;                       // width of the first stage; each next one has twice that
+	const int64_t *depths, *heads; // [stages]
+	int64_t embed, window;         // width of the first stage; each next one has twice that
 	double mlp_ratio;
 	bool qkv_bias;
-	bool positions;                              // a learned vector for each patch
-	bool always;                                 // windows are cut and shifted even where one is as large as the grid
-	bool second;                                 // version 2: cosine attention, a bias by an MLP, norms behind the branches
-	const int64_t *pretrained;                   // [stages], version 2: windows that the MLP was trained with; 0: these
-	int64_t encoder_stride;                      // of masked images: pixels a patch of the last stage stands for
-	int64_t grid[2];                             // version 2: the grid of the configuration, which decides the windows
+	bool positions;            // a learned vector for each patch
+	bool always;               // windows are cut and shifted even where one is as large as the grid
+	bool second;               // version 2: cosine attention, a bias by an MLP, norms behind the branches
+	const int64_t *pretrained; // [stages], version 2: windows that the MLP was trained with; 0: these
+	int64_t encoder_stride;    // of masked images: pixels a patch of the last stage stands for
+	int64_t grid[2];           // version 2: the grid of the configuration, which decides the windows
 };
 
 // depths, the heads (under `heads_key`), embed (under `embed_key`), window_size, mlp_ratio, qkv_bias.
 struct windows *resolve_windows(struct config *c, struct arena *a, const char *heads_key, const char *embed_key);
-int64_t windows_width(const struct windows *w);                      // of the last stage
+int64_t windows_width(const struct windows *w); // of the last stage
 
-// x [batch, height*width, embed]; *height and *width become those of the result. io->states gets the maps [batch, width, rows, cols]
-// of the embedding and of each stage: before the grid is halved if `before`, behind that otherwise.
-value window_stages(struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before);
+// x [batch, height*width, embed]; *height and *width become those of the result. io->states gets the maps [batch, width, rows,
+// cols] of the embedding and of each stage: before the grid is halved if `before`, behind that otherwise.
+value window_stages(
+	struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before);
 
 // A layer of a stage for b->stage, b->layer: x [batch, height*width, dim].
 value window_layer(struct build *b, const struct windows *w, value x, int64_t height, int64_t width, int64_t dim, int64_t heads);

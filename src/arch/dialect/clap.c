@@ -3,12 +3,11 @@
 #include "arch/dialect.h"
 
 const struct dialect clap_audio_names = {
-	.name = "clap-audio", .prefix = "audio_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "bins.norm", "@audio_encoder.batch_norm" },
-		{ "embed.patch", "@audio_encoder.patch_embed.proj" },
-		{ "embed.norm", "@audio_encoder.patch_embed.norm" },
-		{ "fusion.patch", "@audio_encoder.patch_embed.mel_conv2d" },
+	.name = "clap-audio",
+	.prefix = "audio_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "bins.norm", "@audio_encoder.batch_norm" }, { "embed.patch", "@audio_encoder.patch_embed.proj" },
+		{ "embed.norm", "@audio_encoder.patch_embed.norm" }, { "fusion.patch", "@audio_encoder.patch_embed.mel_conv2d" },
 		{ "fusion.local.0", "@audio_encoder.patch_embed.fusion_model.local_att.0" },
 		{ "fusion.local.1", "@audio_encoder.patch_embed.fusion_model.local_att.1" },
 		{ "fusion.local.3", "@audio_encoder.patch_embed.fusion_model.local_att.3" },
@@ -27,36 +26,33 @@ const struct dialect clap_audio_names = {
 		{ "windows.ffn.up", "@audio_encoder.layers.#.blocks.#.intermediate.dense" },
 		{ "windows.ffn.down", "@audio_encoder.layers.#.blocks.#.output.dense" },
 		{ "windows.merge", "@audio_encoder.layers.#.downsample.reduction" },
-		{ "windows.merge.norm", "@audio_encoder.layers.#.downsample.norm" },
-		{ "norm", "@audio_encoder.norm" },
-		{ "head.linear1", "audio_projection.linear1" },
-		{ "head.linear2", "audio_projection.linear2" }),
+		{ "windows.merge.norm", "@audio_encoder.layers.#.downsample.norm" }, { "norm", "@audio_encoder.norm" },
+		{ "head.linear1", "audio_projection.linear1" }, { "head.linear2", "audio_projection.linear2" }),
 	.ignored = IGNORED("*relative_position_index", "*num_batches_tracked"),
 };
 
 const struct dialect clap_text_names = {
-	.name = "clap-text", .prefix = "text_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.position", "@embeddings.position_embeddings" },
-		{ "embed.type", "@embeddings.token_type_embeddings" },
-		{ "embed.norm", "@embeddings.LayerNorm" },
-		{ "layers.attn.q", "@encoder.layer.#.attention.self.query" },
+	.name = "clap-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" }, { "layers.attn.q", "@encoder.layer.#.attention.self.query" },
 		{ "layers.attn.k", "@encoder.layer.#.attention.self.key" },
 		{ "layers.attn.v", "@encoder.layer.#.attention.self.value" },
 		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },
 		{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },
 		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
 		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
-		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },
-		{ "pooler", "@pooler.dense" },
-		{ "head.linear1", "text_projection.linear1" },
-		{ "head.linear2", "text_projection.linear2" }),
+		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" }, { "pooler", "@pooler.dense" },
+		{ "head.linear1", "text_projection.linear1" }, { "head.linear2", "text_projection.linear2" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*embeddings.token_type_ids"),
 };
 
 const struct dialect clap_names = {
-	.name = "clap", .prefix = "", .keys = NO_KEYS,
+	.name = "clap",
+	.prefix = "",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "head.scale_audio", "logit_scale_a" }, { "head.scale_text", "logit_scale_t" }),
 	.ignored = IGNORED("*num_batches_tracked"),
 };

@@ -4,60 +4,63 @@
 #include "arch/dialect.h"
 
 #define TOWER_LAYERS LAYERS_BELOW("@encoder.layers.#.")
-#define LAYERS_BELOW(at)                                                                 \
-	{ "layers.attn.norm", at "layer_norm1" },                         \
-	{ "layers.attn.q", at "self_attn.q_proj" },                       \
-	{ "layers.attn.k", at "self_attn.k_proj" },                       \
-	{ "layers.attn.v", at "self_attn.v_proj" },                       \
-	{ "layers.attn.o", at "self_attn.out_proj" },                     \
-	{ "layers.ffn.norm", at "layer_norm2" },                          \
-	{ "layers.ffn.up", at "mlp.fc1" },                                \
-	{ "layers.ffn.down", at "mlp.fc2" }
+#define LAYERS_BELOW(at) \
+	{ "layers.attn.norm", at "layer_norm1" }, { "layers.attn.q", at "self_attn.q_proj" }, \
+		{ "layers.attn.k", at "self_attn.k_proj" }, { "layers.attn.v", at "self_attn.v_proj" }, \
+		{ "layers.attn.o", at "self_attn.out_proj" }, { "layers.ffn.norm", at "layer_norm2" }, \
+		{ "layers.ffn.up", at "mlp.fc1" }, \
+	{ \
+		"layers.ffn.down", at "mlp.fc2" \
+	}
 
-#define TEXT_TOWER TOWER_LAYERS,                                                         \
-	{ "embed.word", "@embeddings.token_embedding" },                                 \
-	{ "embed.position", "@embeddings.position_embedding" },                          \
-	{ "norm", "@final_layer_norm" }
+#define TEXT_TOWER \
+	TOWER_LAYERS, { "embed.word", "@embeddings.token_embedding" }, { "embed.position", "@embeddings.position_embedding" }, \
+	{ \
+		"norm", "@final_layer_norm" \
+	}
 
-#define VISION_TOWER TOWER_LAYERS,                                                       \
-	{ "embed.patch", "@embeddings.patch_embedding" },                                \
-	{ "embed.position", "@embeddings.position_embedding" },                          \
-	{ "norm", "@post_layernorm" }
+#define VISION_TOWER \
+	TOWER_LAYERS, { "embed.patch", "@embeddings.patch_embedding" }, { "embed.position", "@embeddings.position_embedding" }, \
+	{ \
+		"norm", "@post_layernorm" \
+	}
 
 const struct dialect clip_text_names = {
-	.name = "clip-text", .prefix = "text_model.", .keys = NO_KEYS,
+	.name = "clip-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(TEXT_TOWER, { "head.projection", "text_projection" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect clip_vision_names = {
-	.name = "clip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VISION_TOWER,
-		{ "embed.class", "@embeddings.class_embedding" },
-		{ "embed.norm", "@pre_layrnorm" },                   // so written in every file
+	.name = "clip-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" },
+		{ "embed.norm", "@pre_layrnorm" }, // so written in every file
 		{ "head.projection", "visual_projection" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 // The same; transformers 5 writes "layer" where published files have "layers".
 const struct dialect altclip_vision_names = {
-	.name = "altclip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VISION_TOWER,
-		LAYERS_BELOW("@encoder.layer.#."),
-		{ "embed.class", "@embeddings.class_embedding" },
-		{ "embed.norm", "@pre_layrnorm" },
-		{ "head.projection", "visual_projection" }),
+	.name = "altclip-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, LAYERS_BELOW("@encoder.layer.#."), { "embed.class", "@embeddings.class_embedding" },
+		{ "embed.norm", "@pre_layrnorm" }, { "head.projection", "visual_projection" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 // XLM-RoBERTa with another last norm and a projection of every token
 const struct dialect altclip_text_names = {
-	.name = "altclip-text", .prefix = "text_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.word", "@roberta.embeddings.word_embeddings" },
+	.name = "altclip-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@roberta.embeddings.word_embeddings" },
 		{ "embed.position", "@roberta.embeddings.position_embeddings" },
-		{ "embed.type", "@roberta.embeddings.token_type_embeddings" },
-		{ "embed.norm", "@roberta.embeddings.LayerNorm" },
+		{ "embed.type", "@roberta.embeddings.token_type_embeddings" }, { "embed.norm", "@roberta.embeddings.LayerNorm" },
 		{ "layers.attn.q", "@roberta.encoder.layers.#.attention.self.query" },
 		{ "layers.attn.k", "@roberta.encoder.layers.#.attention.self.key" },
 		{ "layers.attn.v", "@roberta.encoder.layers.#.attention.self.value" },
@@ -73,68 +76,60 @@ const struct dialect altclip_text_names = {
 		{ "layers.attn.norm", "@roberta.encoder.layer.#.attention.output.LayerNorm" },
 		{ "layers.ffn.up", "@roberta.encoder.layer.#.intermediate.dense" },
 		{ "layers.ffn.down", "@roberta.encoder.layer.#.output.dense" },
-		{ "layers.ffn.norm", "@roberta.encoder.layer.#.output.LayerNorm" },
-		{ "norm", "@pre_LN" },
+		{ "layers.ffn.norm", "@roberta.encoder.layer.#.output.LayerNorm" }, { "norm", "@pre_LN" },
 		{ "project", "@transformation" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*roberta.pooler.*"),
 };
 
 const struct dialect siglip_text_names = {
-	.name = "siglip-text", .prefix = "text_model.", .keys = NO_KEYS,
+	.name = "siglip-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(TEXT_TOWER, { "pooler", "@head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect siglip_vision_names = {
-	.name = "siglip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VISION_TOWER,
-		{ "pooler.probe", "@head.probe" },
-		{ "pooler.attn", "@head.attention" },
-		{ "pooler.attn.o", "@head.attention.out_proj" },
-		{ "pooler.norm", "@head.layernorm" },
-		{ "pooler.up", "@head.mlp.fc1" },
-		{ "pooler.down", "@head.mlp.fc2" }),
+	.name = "siglip-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "pooler.probe", "@head.probe" }, { "pooler.attn", "@head.attention" },
+		{ "pooler.attn.o", "@head.attention.out_proj" }, { "pooler.norm", "@head.layernorm" },
+		{ "pooler.up", "@head.mlp.fc1" }, { "pooler.down", "@head.mlp.fc2" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 // The two towers together
 const struct dialect dual_names = {
-	.name = "dual", .prefix = "", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "head.text", "text_projection" },
-		{ "head.vision", "visual_projection" },
-		{ "head.logit_scale", "logit_scale" },
-		{ "head.logit_bias", "logit_bias" },
-		{ "head.image", "classifier" }),
+	.name = "dual",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.text", "text_projection" }, { "head.vision", "visual_projection" },
+		{ "head.logit_scale", "logit_scale" }, { "head.logit_bias", "logit_bias" }, { "head.image", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect xclip_vision_names = {
-	.name = "xclip-vision", .prefix = "vision_model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(VISION_TOWER,
-		{ "embed.class", "@embeddings.class_embedding" },
-		{ "embed.norm", "@pre_layernorm" },
-		{ "layers.message", "@encoder.layers.#.message_fc" },
-		{ "layers.message.norm", "@encoder.layers.#.message_ln" },
+	.name = "xclip-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" }, { "embed.norm", "@pre_layernorm" },
+		{ "layers.message", "@encoder.layers.#.message_fc" }, { "layers.message.norm", "@encoder.layers.#.message_ln" },
 		{ "layers.message.q", "@encoder.layers.#.message_attn.q_proj" },
 		{ "layers.message.k", "@encoder.layers.#.message_attn.k_proj" },
 		{ "layers.message.v", "@encoder.layers.#.message_attn.v_proj" },
-		{ "layers.message.o", "@encoder.layers.#.message_attn.out_proj" },
-		{ "mit.position", "@position_embedding" }),
+		{ "layers.message.o", "@encoder.layers.#.message_attn.out_proj" }, { "mit.position", "@position_embedding" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect xclip_names = {
-	.name = "xclip", .prefix = "", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "head.text", "text_projection" },
-		{ "head.vision", "visual_projection" },
-		{ "head.logit_scale", "logit_scale" },
-		{ "prompt.visual.norm", "prompts_visual_layernorm" },
-		{ "prompt.visual", "prompts_visual_projection" },
-		{ "prompt.norm", "prompts_generator.layernorm" },
-		{ "prompt.scale", "prompts_generator.alpha" },
-		{ "layers.attn.norm", "prompts_generator.decoder.#.norm1" },
+	.name = "xclip",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.text", "text_projection" }, { "head.vision", "visual_projection" },
+		{ "head.logit_scale", "logit_scale" }, { "prompt.visual.norm", "prompts_visual_layernorm" },
+		{ "prompt.visual", "prompts_visual_projection" }, { "prompt.norm", "prompts_generator.layernorm" },
+		{ "prompt.scale", "prompts_generator.alpha" }, { "layers.attn.norm", "prompts_generator.decoder.#.norm1" },
 		{ "layers.attn.q", "prompts_generator.decoder.#.cross_attn.q_proj" },
 		{ "layers.attn.k", "prompts_generator.decoder.#.cross_attn.k_proj" },
 		{ "layers.attn.v", "prompts_generator.decoder.#.cross_attn.v_proj" },

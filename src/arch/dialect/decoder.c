@@ -5,9 +5,10 @@
 #include "arch/dialect/llama.h"
 
 const struct dialect llama_names = {
-	.name = "llama", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS,
-		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
+	.name = "llama",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.sinks", "@layers.#.self_attn.sinks" },
 		{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
 		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" }),
 	.ignored = IGNORED(BUFFERS),
@@ -15,17 +16,19 @@ const struct dialect llama_names = {
 
 // Logits are multiplied by logits_scaling, which Granite divides by.
 const struct dialect hyperclovax_names = {
-	.name = "hyperclovax", .prefix = "model.", .keys = KEYS({ "logit_scale", "logits_scaling" }, { "logits_scaling", "logits_divisor" }),
-	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS,
-		{ "layers.attn.after", "@layers.#.post_norm1" },
+	.name = "hyperclovax",
+	.prefix = "model.",
+	.keys = KEYS({ "logit_scale", "logits_scaling" }, { "logits_scaling", "logits_divisor" }),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.after", "@layers.#.post_norm1" },
 		{ "layers.ffn.after", "@layers.#.post_norm2" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect gemma2_names = {
-	.name = "gemma2", .prefix = "model.", .keys = KEYS({ "hidden_act", "hidden_activation" }),
-	.weights = WEIGHTS(LLAMA_BODY, HEADS,
-		{ "layers.attn.norm", "@layers.#.input_layernorm" },
+	.name = "gemma2",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, { "layers.attn.norm", "@layers.#.input_layernorm" },
 		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
 		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
@@ -34,23 +37,27 @@ const struct dialect gemma2_names = {
 
 // Norms behind attention and feed-forward only.
 const struct dialect olmo2_names = {
-	.name = "olmo2", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, HEADS,
-		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+	.name = "olmo2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, { "layers.attn.after", "@layers.#.post_attention_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect phi3_names = {
-	.name = "phi3", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, TWO_NORMS, FUSED_FFN, HEADS,
-		{ "layers.attn.qkv", "@layers.#.self_attn.qkv_proj" },
+	.name = "phi3",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, TWO_NORMS, FUSED_FFN, HEADS, { "layers.attn.qkv", "@layers.#.self_attn.qkv_proj" },
 		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect glm_names = {
-	.name = "glm", .prefix = "model.", .keys = NO_KEYS,
+	.name = "glm",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, FUSED_FFN, TWO_NORMS, HEADS,
 		{ "layers.attn.after", "@layers.#.post_self_attn_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_mlp_layernorm" }),
@@ -58,285 +65,271 @@ const struct dialect glm_names = {
 };
 
 const struct dialect apertus_names = {
-	.name = "apertus", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, HEADS,
-		{ "layers.attn.norm", "@layers.#.attention_layernorm" },
-		{ "layers.ffn.norm", "@layers.#.feedforward_layernorm" },
-		{ "layers.ffn.act", "@layers.#.mlp.act_fn" }),
+	.name = "apertus",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, { "layers.attn.norm", "@layers.#.attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.feedforward_layernorm" }, { "layers.ffn.act", "@layers.#.mlp.act_fn" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect phi_names = {
-	.name = "phi", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_QKV, HEADS,
-		{ "embed.word", "@embed_tokens" },
-		{ "layers.attn.norm", "@layers.#.input_layernorm" },
-		{ "layers.attn.o", "@layers.#.self_attn.dense" },
+	.name = "phi",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_QKV, HEADS, { "embed.word", "@embed_tokens" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" }, { "layers.attn.o", "@layers.#.self_attn.dense" },
 		{ "layers.attn.q_norm", "@layers.#.self_attn.q_layernorm" },
-		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" },
-		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
-		{ "layers.ffn.down", "@layers.#.mlp.fc2" },
-		{ "norm", "@final_layernorm" }),
+		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@final_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect stablelm_names = {
-	.name = "stablelm", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, TWO_NORMS, HEADS,
-		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
+	.name = "stablelm",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, TWO_NORMS, HEADS, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
 		{ "layers.attn.q_norms", "@layers.#.self_attn.q_layernorm.norms.*" },
 		{ "layers.attn.k_norms", "@layers.#.self_attn.k_layernorm.norms.*" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect starcoder2_names = {
-	.name = "starcoder2", .prefix = "model.", .keys = KEYS({ "layer_norm_eps", "norm_epsilon" }),
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS,
-		{ "layers.ffn.up", "@layers.#.mlp.c_fc" },
+	.name = "starcoder2",
+	.prefix = "model.",
+	.keys = KEYS({ "layer_norm_eps", "norm_epsilon" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, { "layers.ffn.up", "@layers.#.mlp.c_fc" },
 		{ "layers.ffn.down", "@layers.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect nemotron_names = {
-	.name = "nemotron", .prefix = "model.", .keys = KEYS({ "layer_norm_eps", "norm_eps" }),
+	.name = "nemotron",
+	.prefix = "model.",
+	.keys = KEYS({ "layer_norm_eps", "norm_eps" }),
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect hunyuan_names = {
-	.name = "hunyuan", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, TWO_NORMS, HEADS,
-		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
+	.name = "hunyuan",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, TWO_NORMS, HEADS, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
 		{ "layers.attn.q_norm", "@layers.#.self_attn.query_layernorm" },
 		{ "layers.attn.k_norm", "@layers.#.self_attn.key_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect nanochat_names = {
-	.name = "nanochat", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, HEADS,
-		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
+	.name = "nanochat",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, HEADS, { "layers.ffn.up", "@layers.#.mlp.fc1" },
 		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define GPT_HEADS                                                                        \
-	{ "head.lm.out", "lm_head" },                                                    \
-	{ "head.score", "score" },                                                       \
-	{ "head.token", "classifier" },                                                  \
-	{ "head.span", "qa_outputs" }
+#define GPT_HEADS \
+	{ "head.lm.out", "lm_head" }, { "head.score", "score" }, { "head.token", "classifier" }, \
+	{ \
+		"head.span", "qa_outputs" \
+	}
 
-#define GPT2_KEYS                                                                        \
-	{ "hidden_size", "n_embd" },                                                     \
-	{ "num_hidden_layers", "n_layer" },                                              \
-	{ "num_attention_heads", "n_head" },                                             \
-	{ "max_position_embeddings", "n_positions" },                                    \
-	{ "intermediate_size", "n_inner" },                                              \
-	{ "hidden_act", "activation_function" },                                         \
-	{ "layer_norm_eps", "layer_norm_epsilon" }
+#define GPT2_KEYS \
+	{ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" }, \
+		{ "max_position_embeddings", "n_positions" }, { "intermediate_size", "n_inner" }, \
+		{ "hidden_act", "activation_function" }, \
+	{ \
+		"layer_norm_eps", "layer_norm_epsilon" \
+	}
 
-#define GPT2_NORMS                                                                       \
-	{ "layers.attn.norm", "@h.#.ln_1" },                                             \
-	{ "layers.ffn.norm", "@h.#.ln_2" },                                              \
-	{ "norm", "@ln_f" }
+#define GPT2_NORMS \
+	{ "layers.attn.norm", "@h.#.ln_1" }, { "layers.ffn.norm", "@h.#.ln_2" }, \
+	{ \
+		"norm", "@ln_f" \
+	}
 
 const struct dialect cosmos_names = {
-	.name = "cosmos", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS,
-		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
+	.name = "cosmos",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, { "layers.ffn.up", "@layers.#.mlp.fc1" },
 		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect gpt2_names = {
-	.name = "gpt2", .prefix = "transformer.", .keys = KEYS(GPT2_KEYS),
-	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
-		{ "embed.word", "@wte" },
-		{ "embed.position", "@wpe" },
-		{ "layers.attn.qkv", "@h.#.attn.c_attn" },
-		{ "layers.attn.o", "@h.#.attn.c_proj" },
-		{ "layers.ffn.up", "@h.#.mlp.c_fc" },
-		{ "layers.ffn.down", "@h.#.mlp.c_proj" }),
+	.name = "gpt2",
+	.prefix = "transformer.",
+	.keys = KEYS(GPT2_KEYS),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "embed.position", "@wpe" },
+		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
+		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect openai_gpt_names = {
-	.name = "openai-gpt", .prefix = "transformer.",
-	.keys = KEYS({ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" }, { "max_position_embeddings", "n_positions" },
-		{ "hidden_act", "afn" }, { "layer_norm_eps", "layer_norm_epsilon" }),
-	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
-		{ "embed.word", "@tokens_embed" },
-		{ "embed.position", "@positions_embed" },
-		{ "layers.attn.qkv", "@h.#.attn.c_attn" },
-		{ "layers.attn.o", "@h.#.attn.c_proj" },
-		{ "layers.ffn.up", "@h.#.mlp.c_fc" },
-		{ "layers.ffn.down", "@h.#.mlp.c_proj" }),
+	.name = "openai-gpt",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "max_position_embeddings", "n_positions" }, { "hidden_act", "afn" },
+		{ "layer_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@tokens_embed" }, { "embed.position", "@positions_embed" },
+		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
+		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS, "*position_ids"),
 };
 
 const struct dialect gpt_neo_names = {
-	.name = "gpt-neo", .prefix = "transformer.",
-	.keys = KEYS({ "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, { "hidden_act", "activation_function" },
-		{ "layer_norm_eps", "layer_norm_epsilon" }, { "sliding_window", "window_size" }),
-	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
-		{ "embed.word", "@wte" },
-		{ "embed.position", "@wpe" },
-		{ "layers.attn.q", "@h.#.attn.attention.q_proj" },
-		{ "layers.attn.k", "@h.#.attn.attention.k_proj" },
-		{ "layers.attn.v", "@h.#.attn.attention.v_proj" },
-		{ "layers.attn.o", "@h.#.attn.attention.out_proj" },
-		{ "layers.ffn.up", "@h.#.mlp.c_fc" },
-		{ "layers.ffn.down", "@h.#.mlp.c_proj" }),
+	.name = "gpt-neo",
+	.prefix = "transformer.",
+	.keys = KEYS({ "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" },
+		{ "hidden_act", "activation_function" }, { "layer_norm_eps", "layer_norm_epsilon" },
+		{ "sliding_window", "window_size" }),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "embed.position", "@wpe" },
+		{ "layers.attn.q", "@h.#.attn.attention.q_proj" }, { "layers.attn.k", "@h.#.attn.attention.k_proj" },
+		{ "layers.attn.v", "@h.#.attn.attention.v_proj" }, { "layers.attn.o", "@h.#.attn.attention.out_proj" },
+		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect gptj_names = {
-	.name = "gptj", .prefix = "transformer.", .keys = KEYS(GPT2_KEYS),
-	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
-		{ "embed.word", "@wte" },
-		{ "layers.attn.q", "@h.#.attn.q_proj" },
-		{ "layers.attn.k", "@h.#.attn.k_proj" },
-		{ "layers.attn.v", "@h.#.attn.v_proj" },
-		{ "layers.attn.o", "@h.#.attn.out_proj" },
-		{ "layers.ffn.up", "@h.#.mlp.fc_in" },
+	.name = "gptj",
+	.prefix = "transformer.",
+	.keys = KEYS(GPT2_KEYS),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "layers.attn.q", "@h.#.attn.q_proj" },
+		{ "layers.attn.k", "@h.#.attn.k_proj" }, { "layers.attn.v", "@h.#.attn.v_proj" },
+		{ "layers.attn.o", "@h.#.attn.out_proj" }, { "layers.ffn.up", "@h.#.mlp.fc_in" },
 		{ "layers.ffn.down", "@h.#.mlp.fc_out" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect codegen_names = {
-	.name = "codegen", .prefix = "transformer.", .keys = KEYS(GPT2_KEYS),
-	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS,
-		{ "embed.word", "@wte" },
-		{ "layers.attn.qkv", "@h.#.attn.qkv_proj" },
-		{ "layers.attn.o", "@h.#.attn.out_proj" },
-		{ "layers.ffn.up", "@h.#.mlp.fc_in" },
+	.name = "codegen",
+	.prefix = "transformer.",
+	.keys = KEYS(GPT2_KEYS),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "layers.attn.qkv", "@h.#.attn.qkv_proj" },
+		{ "layers.attn.o", "@h.#.attn.out_proj" }, { "layers.ffn.up", "@h.#.mlp.fc_in" },
 		{ "layers.ffn.down", "@h.#.mlp.fc_out" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define NEOX_FFN                                                                         \
-	{ "layers.ffn.up", "@layers.#.mlp.dense_h_to_4h" },                              \
-	{ "layers.ffn.down", "@layers.#.mlp.dense_4h_to_h" }
+#define NEOX_FFN \
+	{ "layers.ffn.up", "@layers.#.mlp.dense_h_to_4h" }, \
+	{ \
+		"layers.ffn.down", "@layers.#.mlp.dense_4h_to_h" \
+	}
 
 const struct dialect gpt_neox_names = {
-	.name = "gpt-neox", .prefix = "gpt_neox.", .keys = KEYS({ "partial_rotary_factor", "rotary_pct" }, { "rope_theta", "rotary_emb_base" }),
-	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN,
-		{ "embed.word", "@embed_in" },
-		{ "layers.attn.qkv", "@layers.#.attention.query_key_value" },
-		{ "layers.attn.o", "@layers.#.attention.dense" },
-		{ "norm", "@final_layer_norm" },
-		{ "head.lm.out", "embed_out" },
-		{ "head.score", "score" },
-		{ "head.token", "classifier" },
-		{ "head.span", "qa_outputs" }),
+	.name = "gpt-neox",
+	.prefix = "gpt_neox.",
+	.keys = KEYS({ "partial_rotary_factor", "rotary_pct" }, { "rope_theta", "rotary_emb_base" }),
+	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, { "embed.word", "@embed_in" },
+		{ "layers.attn.qkv", "@layers.#.attention.query_key_value" }, { "layers.attn.o", "@layers.#.attention.dense" },
+		{ "norm", "@final_layer_norm" }, { "head.lm.out", "embed_out" }, { "head.score", "score" },
+		{ "head.token", "classifier" }, { "head.span", "qa_outputs" }),
 	.ignored = IGNORED(BUFFERS, "*rotary_emb.*"),
 };
 
 const struct dialect gpt_neox_japanese_names = {
-	.name = "gpt-neox-japanese", .prefix = "gpt_neox_japanese.",
-	.keys = KEYS({ "partial_rotary_factor", "rotary_pct" }, { "rope_theta", "rotary_emb_base" }, { "ffn_multiple", "intermediate_multiple_size" }),
-	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS,
-		{ "embed.word", "@embed_in" },
-		{ "layers.attn.qkv", "@layers.#.attention.query_key_value" },
-		{ "layers.attn.o", "@layers.#.attention.dense" },
-		{ "layers.attn.o_last", "@layers.#.attention.dense_bias" },
-		{ "norm", "@final_layer_norm" }),
+	.name = "gpt-neox-japanese",
+	.prefix = "gpt_neox_japanese.",
+	.keys = KEYS({ "partial_rotary_factor", "rotary_pct" }, { "rope_theta", "rotary_emb_base" },
+		{ "ffn_multiple", "intermediate_multiple_size" }),
+	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS, { "embed.word", "@embed_in" },
+		{ "layers.attn.qkv", "@layers.#.attention.query_key_value" }, { "layers.attn.o", "@layers.#.attention.dense" },
+		{ "layers.attn.o_last", "@layers.#.attention.dense_bias" }, { "norm", "@final_layer_norm" }),
 	.ignored = IGNORED(BUFFERS, "*rotary_emb.*"),
 };
 
 const struct dialect persimmon_names = {
-	.name = "persimmon", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS,
-		{ "embed.word", "@embed_tokens" },
-		{ "layers.attn.qkv", "@layers.#.self_attn.query_key_value" },
-		{ "layers.attn.o", "@layers.#.self_attn.dense" },
+	.name = "persimmon",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(TWO_NORMS, NEOX_FFN, HEADS, { "embed.word", "@embed_tokens" },
+		{ "layers.attn.qkv", "@layers.#.self_attn.query_key_value" }, { "layers.attn.o", "@layers.#.self_attn.dense" },
 		{ "layers.attn.q_norm", "@layers.#.self_attn.q_layernorm" },
-		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" },
-		{ "norm", "@final_layernorm" }),
+		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" }, { "norm", "@final_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define BLOOM_BODY                                                                       \
-	{ "embed.word", "@word_embeddings" },                                            \
-	{ "embed.norm", "@word_embeddings_layernorm" },                                  \
-	{ "layers.attn.norm", "@h.#.input_layernorm" },                                  \
-	{ "layers.attn.qkv", "@h.#.self_attention.query_key_value" },                    \
-	{ "layers.attn.o", "@h.#.self_attention.dense" },                                \
-	{ "layers.ffn.norm", "@h.#.post_attention_layernorm" },                          \
-	{ "layers.ffn.up", "@h.#.mlp.dense_h_to_4h" },                                   \
-	{ "layers.ffn.down", "@h.#.mlp.dense_4h_to_h" },                                 \
-	{ "norm", "@ln_f" }
+#define BLOOM_BODY \
+	{ "embed.word", "@word_embeddings" }, { "embed.norm", "@word_embeddings_layernorm" }, \
+		{ "layers.attn.norm", "@h.#.input_layernorm" }, { "layers.attn.qkv", "@h.#.self_attention.query_key_value" }, \
+		{ "layers.attn.o", "@h.#.self_attention.dense" }, { "layers.ffn.norm", "@h.#.post_attention_layernorm" }, \
+		{ "layers.ffn.up", "@h.#.mlp.dense_h_to_4h" }, { "layers.ffn.down", "@h.#.mlp.dense_4h_to_h" }, \
+	{ \
+		"norm", "@ln_f" \
+	}
 
 const struct dialect bloom_names = {
-	.name = "bloom", .prefix = "transformer.",
-	.keys = KEYS({ "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" }, { "layer_norm_eps", "layer_norm_epsilon" }),
+	.name = "bloom",
+	.prefix = "transformer.",
+	.keys = KEYS({ "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "layer_norm_eps", "layer_norm_epsilon" }),
 	.weights = WEIGHTS(BLOOM_BODY, GPT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect falcon_names = {
-	.name = "falcon", .prefix = "transformer.",
-	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "intermediate_size", "ffn_hidden_size" }, { "hidden_act", "activation" }, { "use_bias", "bias" }),
-	.weights = WEIGHTS(BLOOM_BODY, GPT_HEADS,
-		{ "layers.attn.norm_apart", "@h.#.ln_attn" },
-		{ "layers.ffn.norm_apart", "@h.#.ln_mlp" }),
+	.name = "falcon",
+	.prefix = "transformer.",
+	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "intermediate_size", "ffn_hidden_size" },
+		{ "hidden_act", "activation" }, { "use_bias", "bias" }),
+	.weights = WEIGHTS(
+		BLOOM_BODY, GPT_HEADS, { "layers.attn.norm_apart", "@h.#.ln_attn" }, { "layers.ffn.norm_apart", "@h.#.ln_mlp" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect mpt_names = {
-	.name = "mpt", .prefix = "transformer.",
-	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" }, { "max_position_embeddings", "max_seq_len" },
-		{ "layer_norm_eps", "layer_norm_epsilon" }),
-	.weights = WEIGHTS(GPT_HEADS,
-		{ "embed.word", "@wte" },
-		{ "layers.attn.norm", "@blocks.#.norm_1" },
-		{ "layers.attn.qkv", "@blocks.#.attn.Wqkv" },
-		{ "layers.attn.o", "@blocks.#.attn.out_proj" },
-		{ "layers.ffn.norm", "@blocks.#.norm_2" },
-		{ "layers.ffn.up", "@blocks.#.ffn.up_proj" },
-		{ "layers.ffn.down", "@blocks.#.ffn.down_proj" },
-		{ "norm", "@norm_f" }),
+	.name = "mpt",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" },
+		{ "max_position_embeddings", "max_seq_len" }, { "layer_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS(GPT_HEADS, { "embed.word", "@wte" }, { "layers.attn.norm", "@blocks.#.norm_1" },
+		{ "layers.attn.qkv", "@blocks.#.attn.Wqkv" }, { "layers.attn.o", "@blocks.#.attn.out_proj" },
+		{ "layers.ffn.norm", "@blocks.#.norm_2" }, { "layers.ffn.up", "@blocks.#.ffn.up_proj" },
+		{ "layers.ffn.down", "@blocks.#.ffn.down_proj" }, { "norm", "@norm_f" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define FAIRSEQ_LAYERS                                                                   \
-	LLAMA_QKV,                                                                       \
-	{ "layers.attn.o", "@layers.#.self_attn.out_proj" },                             \
-	{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" },                        \
-	{ "layers.ffn.up", "@layers.#.fc1" },                                            \
-	{ "layers.ffn.down", "@layers.#.fc2" },                                          \
-	{ "layers.ffn.norm", "@layers.#.final_layer_norm" }
+#define FAIRSEQ_LAYERS \
+	LLAMA_QKV, { "layers.attn.o", "@layers.#.self_attn.out_proj" }, \
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.ffn.up", "@layers.#.fc1" }, \
+		{ "layers.ffn.down", "@layers.#.fc2" }, \
+	{ \
+		"layers.ffn.norm", "@layers.#.final_layer_norm" \
+	}
 
 const struct dialect opt_names = {
-	.name = "opt", .prefix = "model.decoder.", .other_prefixes = (const char *const[]){ "decoder.", NULL },
-	.keys = KEYS({ "intermediate_size", "ffn_dim" }, { "hidden_act", "activation_function" }, { "embedding_size", "word_embed_proj_dim" }, { "use_bias", "enable_bias" }),
-	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS,
-		{ "embed.word", "@embed_tokens" },
-		{ "embed.position", "@embed_positions" },
-		{ "embed.project", "@project_in" },
-		{ "project", "@project_out" },
-		{ "norm", "@final_layer_norm" }),
+	.name = "opt",
+	.prefix = "model.decoder.",
+	.other_prefixes = (const char *const[]){ "decoder.", NULL },
+	.keys = KEYS({ "intermediate_size", "ffn_dim" }, { "hidden_act", "activation_function" },
+		{ "embedding_size", "word_embed_proj_dim" }, { "use_bias", "enable_bias" }),
+	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS, { "embed.word", "@embed_tokens" }, { "embed.position", "@embed_positions" },
+		{ "embed.project", "@project_in" }, { "project", "@project_out" }, { "norm", "@final_layer_norm" }),
 	.ignored = IGNORED(BUFFERS, "*decoder.version"),
 };
 
 const struct dialect biogpt_names = {
-	.name = "biogpt", .prefix = "biogpt.", .keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "without_effect", "layer_norm_eps" }),
-	.weights = WEIGHTS(FAIRSEQ_LAYERS,
-		{ "embed.word", "@embed_tokens" },
-		{ "embed.position", "@embed_positions" },
-		{ "norm", "@layer_norm" },
-		{ "head.lm.out", "output_projection" },
-		{ "head.score", "score" },
+	.name = "biogpt",
+	.prefix = "biogpt.",
+	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "without_effect", "layer_norm_eps" }),
+	.weights = WEIGHTS(FAIRSEQ_LAYERS, { "embed.word", "@embed_tokens" }, { "embed.position", "@embed_positions" },
+		{ "norm", "@layer_norm" }, { "head.lm.out", "output_projection" }, { "head.score", "score" },
 		{ "head.token", "classifier" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect xglm_names = {
-	.name = "xglm", .prefix = "model.",
-	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "attention_heads" }, { "intermediate_size", "ffn_dim" },
+	.name = "xglm",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" },
+		{ "num_attention_heads", "attention_heads" }, { "intermediate_size", "ffn_dim" },
 		{ "hidden_act", "activation_function" }),
-	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS,
-		{ "embed.word", "@embed_tokens" },
-		{ "norm", "@layer_norm" }),
+	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS, { "embed.word", "@embed_tokens" }, { "norm", "@layer_norm" }),
 	.ignored = IGNORED(BUFFERS),
 };

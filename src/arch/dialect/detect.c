@@ -2,53 +2,53 @@
 // What checkpoints of detection transformers call things.
 #include "arch/dialect.h"
 
-#define ATTENTION(canonical, file) { canonical ".q", file ".q_proj" }, { canonical ".k", file ".k_proj" }, { canonical ".v", file ".v_proj" }, { canonical ".o", file ".out_proj" }
+#define ATTENTION(canonical, file) \
+	{ canonical ".q", file ".q_proj" }, { canonical ".k", file ".k_proj" }, { canonical ".v", file ".v_proj" }, \
+	{ \
+		canonical ".o", file ".out_proj" \
+	}
 
-#define DETR_BODY                                                                        \
-	{ "project", "@input_projection" },                                              \
-	{ "queries", "@query_position_embeddings" },                                     \
-	{ "positions.row", "@position_embedding.row_embeddings" },                       \
-	{ "positions.column", "@position_embedding.column_embeddings" },                 \
-	{ "positions.row.old", "@backbone.position_embedding.row_embeddings" },          \
-	{ "positions.column.old", "@backbone.position_embedding.column_embeddings" },    \
-	ATTENTION("encoder.attn", "@encoder.layers.#.self_attn"),                        \
-	{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" },               \
-	{ "encoder.ffn.up", "@encoder.layers.#.fc1" },                                   \
-	{ "encoder.ffn.down", "@encoder.layers.#.fc2" },                                 \
-	{ "encoder.ffn.norm", "@encoder.layers.#.final_layer_norm" },                    \
-	{ "encoder.norm", "@encoder.layernorm" },                                        \
-	{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" },               \
-	{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" },           \
-	{ "decoder.ffn.up", "@decoder.layers.#.fc1" },                                   \
-	{ "decoder.ffn.down", "@decoder.layers.#.fc2" },                                 \
-	{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" },                    \
-	{ "decoder.norm", "@decoder.layernorm" },                                        \
-	{ "head.classes", "class_labels_classifier" },                                   \
-	{ "head.boxes", "bbox_predictor.layers.#" },                                     \
-	{ "masks.q", "bbox_attention.q_linear" },                                        \
-	{ "masks.k", "bbox_attention.k_linear" },                                        \
-	{ "masks.conv", "mask_head.lay#" },                                              \
-	{ "masks.norm", "mask_head.gn#" },                                               \
-	{ "masks.adapter", "mask_head.adapter#" },                                       \
-	{ "masks.out", "mask_head.out_lay" }
+#define DETR_BODY \
+	{ "project", "@input_projection" }, { "queries", "@query_position_embeddings" }, \
+		{ "positions.row", "@position_embedding.row_embeddings" }, \
+		{ "positions.column", "@position_embedding.column_embeddings" }, \
+		{ "positions.row.old", "@backbone.position_embedding.row_embeddings" }, \
+		{ "positions.column.old", "@backbone.position_embedding.column_embeddings" }, \
+		ATTENTION("encoder.attn", "@encoder.layers.#.self_attn"), \
+		{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" }, \
+		{ "encoder.ffn.up", "@encoder.layers.#.fc1" }, { "encoder.ffn.down", "@encoder.layers.#.fc2" }, \
+		{ "encoder.ffn.norm", "@encoder.layers.#.final_layer_norm" }, { "encoder.norm", "@encoder.layernorm" }, \
+		{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" }, \
+		{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" }, \
+		{ "decoder.ffn.up", "@decoder.layers.#.fc1" }, { "decoder.ffn.down", "@decoder.layers.#.fc2" }, \
+		{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" }, { "decoder.norm", "@decoder.layernorm" }, \
+		{ "head.classes", "class_labels_classifier" }, { "head.boxes", "bbox_predictor.layers.#" }, \
+		{ "masks.q", "bbox_attention.q_linear" }, { "masks.k", "bbox_attention.k_linear" }, \
+		{ "masks.conv", "mask_head.lay#" }, { "masks.norm", "mask_head.gn#" }, \
+		{ "masks.adapter", "mask_head.adapter#" }, \
+	{ \
+		"masks.out", "mask_head.out_lay" \
+	}
 
 const struct dialect detr_names = {
-	.name = "detr", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(DETR_BODY, ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"), ATTENTION("decoder.cross", "@decoder.layers.#.encoder_attn")),
+	.name = "detr",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(DETR_BODY, ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"),
+		ATTENTION("decoder.cross", "@decoder.layers.#.encoder_attn")),
 	.ignored = IGNORED("*.num_batches_tracked"),
 };
 
 const struct dialect conditional_detr_names = {
-	.name = "conditional-detr", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(DETR_BODY,
-		{ "decoder.reference", "@decoder.ref_point_head.layers.#" },
-		{ "decoder.scale", "@decoder.query_scale.layers.#" },
-		{ "decoder.attn.q", "@decoder.layers.#.sa_qcontent_proj" },
+	.name = "conditional-detr",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(DETR_BODY, { "decoder.reference", "@decoder.ref_point_head.layers.#" },
+		{ "decoder.scale", "@decoder.query_scale.layers.#" }, { "decoder.attn.q", "@decoder.layers.#.sa_qcontent_proj" },
 		{ "decoder.attn.q.position", "@decoder.layers.#.sa_qpos_proj" },
 		{ "decoder.attn.k", "@decoder.layers.#.sa_kcontent_proj" },
 		{ "decoder.attn.k.position", "@decoder.layers.#.sa_kpos_proj" },
-		{ "decoder.attn.v", "@decoder.layers.#.sa_v_proj" },
-		{ "decoder.attn.o", "@decoder.layers.#.self_attn.out_proj" },
+		{ "decoder.attn.v", "@decoder.layers.#.sa_v_proj" }, { "decoder.attn.o", "@decoder.layers.#.self_attn.out_proj" },
 		{ "decoder.cross.q", "@decoder.layers.#.ca_qcontent_proj" },
 		{ "decoder.cross.q.position", "@decoder.layers.#.ca_qpos_proj" },
 		{ "decoder.cross.q.sines", "@decoder.layers.#.ca_qpos_sine_proj" },

@@ -2,141 +2,150 @@
 // What checkpoints of the encoder family call things.
 #include "arch/dialect.h"
 
-#define BERT_EMBED                                                                       \
-	{ "embed.word", "@embeddings.word_embeddings" },                                 \
-	{ "embed.position", "@embeddings.position_embeddings" },                         \
-	{ "embed.type", "@embeddings.token_type_embeddings" }
-#define BERT_EMBED_NORM { "embed.norm", "@embeddings.LayerNorm" }
-#define BERT_LAYERS                                                                      \
-	{ "layers.attn.q", "@encoder.layer.#.attention.self.query" },                    \
-	{ "layers.attn.k", "@encoder.layer.#.attention.self.key" },                      \
-	{ "layers.attn.v", "@encoder.layer.#.attention.self.value" },                    \
-	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
-	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
-	{ "layers.ffn.down", "@encoder.layer.#.output.dense" },                          \
-	{ "head.token", "classifier" },                                                  \
-	{ "head.choice.out", "classifier" },                                             \
-	{ "head.span", "qa_outputs" }
-#define BERT_NORMS                                                                       \
-	{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },           \
-	{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" }
-#define BERT_BODY BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, { "embed.project", "@embeddings_project" }
-#define BERT_POOLER { "pooler", "@pooler.dense" }
-#define BERT_LM                                                                          \
-	{ "head.lm.dense", "cls.predictions.transform.dense" },                          \
-	{ "head.lm.norm", "cls.predictions.transform.LayerNorm" },                       \
-	{ "head.lm.out", "cls.predictions.decoder" },                                    \
-	{ "head.lm.loose", "cls.predictions" }               /* the bias of a tied output lies beside it */
-#define BERT_SEQUENCE                                                                    \
-	{ "head.sequence.dense", "@pooler.dense" },                                      \
-	{ "head.sequence.out", "classifier" }
+#define BERT_EMBED \
+	{ "embed.word", "@embeddings.word_embeddings" }, { "embed.position", "@embeddings.position_embeddings" }, \
+	{ \
+		"embed.type", "@embeddings.token_type_embeddings" \
+	}
+#define BERT_EMBED_NORM \
+	{ \
+		"embed.norm", "@embeddings.LayerNorm" \
+	}
+#define BERT_LAYERS \
+	{ "layers.attn.q", "@encoder.layer.#.attention.self.query" }, \
+		{ "layers.attn.k", "@encoder.layer.#.attention.self.key" }, \
+		{ "layers.attn.v", "@encoder.layer.#.attention.self.value" }, \
+		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" }, \
+		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" }, \
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" }, { "head.token", "classifier" }, \
+		{ "head.choice.out", "classifier" }, \
+	{ \
+		"head.span", "qa_outputs" \
+	}
+#define BERT_NORMS \
+	{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" }, \
+	{ \
+		"layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" \
+	}
+#define BERT_BODY \
+	BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, \
+	{ \
+		"embed.project", "@embeddings_project" \
+	}
+#define BERT_POOLER \
+	{ \
+		"pooler", "@pooler.dense" \
+	}
+#define BERT_LM \
+	{ "head.lm.dense", "cls.predictions.transform.dense" }, { "head.lm.norm", "cls.predictions.transform.LayerNorm" }, \
+		{ "head.lm.out", "cls.predictions.decoder" }, \
+	{ \
+		"head.lm.loose", "cls.predictions" \
+	} /* the bias of a tied output lies beside it */
+#define BERT_SEQUENCE \
+	{ "head.sequence.dense", "@pooler.dense" }, \
+	{ \
+		"head.sequence.out", "classifier" \
+	}
 #define BERT_HEADS BERT_POOLER, BERT_LM, { "head.next", "cls.seq_relationship" }, BERT_SEQUENCE
-#define ROBERTA_LM                                                                       \
-	{ "head.lm.dense", "lm_head.dense" },                                            \
-	{ "head.lm.norm", "lm_head.layer_norm" },                                        \
-	{ "head.lm.out", "lm_head.decoder" },                                            \
-	{ "head.lm.loose", "lm_head" }
-#define ROBERTA_SEQUENCE                                                                 \
-	{ "head.sequence.dense", "classifier.dense" },                                   \
-	{ "head.sequence.out", "classifier.out_proj" }
+#define ROBERTA_LM \
+	{ "head.lm.dense", "lm_head.dense" }, { "head.lm.norm", "lm_head.layer_norm" }, { "head.lm.out", "lm_head.decoder" }, \
+	{ \
+		"head.lm.loose", "lm_head" \
+	}
+#define ROBERTA_SEQUENCE \
+	{ "head.sequence.dense", "classifier.dense" }, \
+	{ \
+		"head.sequence.out", "classifier.out_proj" \
+	}
 #define ROBERTA_HEADS BERT_POOLER, ROBERTA_LM, ROBERTA_SEQUENCE
 
 const struct dialect bert_names = {
-	.name = "bert", .prefix = "bert.", .keys = NO_KEYS,
+	.name = "bert",
+	.prefix = "bert.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect chinese_clip_text_names = {
-	.name = "chinese-clip-text", .prefix = "text_model.", .keys = NO_KEYS, .weights = WEIGHTS(BERT_BODY, { "pooler", "@pooler.dense" }),
+	.name = "chinese-clip-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "pooler", "@pooler.dense" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect roberta_names = {
-	.name = "roberta", .prefix = "roberta.", .keys = NO_KEYS,
+	.name = "roberta",
+	.prefix = "roberta.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids", "*embeddings.token_type_ids"),
 };
 
 const struct dialect electra_names = {
-	.name = "electra", .prefix = "electra.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY,
-		{ "head.lm.dense", "generator_predictions.dense" },
-		{ "head.lm.norm", "generator_predictions.LayerNorm" },
-		{ "head.lm.out", "generator_lm_head" },
-		{ "head.lm.loose", "generator_lm_head" },
-		{ "head.found.dense", "discriminator_predictions.dense" },
+	.name = "electra",
+	.prefix = "electra.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "head.lm.dense", "generator_predictions.dense" },
+		{ "head.lm.norm", "generator_predictions.LayerNorm" }, { "head.lm.out", "generator_lm_head" },
+		{ "head.lm.loose", "generator_lm_head" }, { "head.found.dense", "discriminator_predictions.dense" },
 		{ "head.found.out", "discriminator_predictions.dense_prediction" },
-		{ "head.choice.dense", "sequence_summary.summary" },
-		{ "head.sequence.dense", "classifier.dense" },
+		{ "head.choice.dense", "sequence_summary.summary" }, { "head.sequence.dense", "classifier.dense" },
 		{ "head.sequence.out", "classifier.out_proj" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect mpnet_names = {
-	.name = "mpnet", .prefix = "mpnet.", .keys = KEYS({ "relative_buckets", "relative_attention_num_buckets" }),
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.position", "@embeddings.position_embeddings" },
-		{ "embed.norm", "@embeddings.LayerNorm" },
-		{ "attn.relative", "@encoder.relative_attention_bias" },
-		{ "layers.attn.q", "@encoder.layer.#.attention.attn.q" },
+	.name = "mpnet",
+	.prefix = "mpnet.",
+	.keys = KEYS({ "relative_buckets", "relative_attention_num_buckets" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.norm", "@embeddings.LayerNorm" },
+		{ "attn.relative", "@encoder.relative_attention_bias" }, { "layers.attn.q", "@encoder.layer.#.attention.attn.q" },
 		{ "layers.attn.k", "@encoder.layer.#.attention.attn.k" },
 		{ "layers.attn.v", "@encoder.layer.#.attention.attn.v" },
 		{ "layers.attn.o", "@encoder.layer.#.attention.attn.o" },
 		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
 		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
 		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
-		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },
-		{ "pooler", "@pooler.dense" },
-		{ "head.token", "classifier" },
-		{ "head.choice.out", "classifier" },
-		{ "head.span", "qa_outputs" },
-		{ "head.lm.dense", "lm_head.dense" },
-		{ "head.lm.norm", "lm_head.layer_norm" },
-		{ "head.lm.out", "lm_head.decoder" },
-		{ "head.lm.loose", "lm_head" },
-		{ "head.sequence.dense", "classifier.dense" },
-		{ "head.sequence.out", "classifier.out_proj" }),
+		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" }, { "pooler", "@pooler.dense" },
+		{ "head.token", "classifier" }, { "head.choice.out", "classifier" }, { "head.span", "qa_outputs" },
+		{ "head.lm.dense", "lm_head.dense" }, { "head.lm.norm", "lm_head.layer_norm" },
+		{ "head.lm.out", "lm_head.decoder" }, { "head.lm.loose", "lm_head" },
+		{ "head.sequence.dense", "classifier.dense" }, { "head.sequence.out", "classifier.out_proj" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect distilbert_names = {
-	.name = "distilbert", .prefix = "distilbert.",
-	.keys = KEYS({ "hidden_size", "dim" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" }, { "intermediate_size", "hidden_dim" },
-		{ "hidden_act", "activation" }),
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.position", "@embeddings.position_embeddings" },
-		{ "embed.norm", "@embeddings.LayerNorm" },
+	.name = "distilbert",
+	.prefix = "distilbert.",
+	.keys = KEYS({ "hidden_size", "dim" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" },
+		{ "intermediate_size", "hidden_dim" }, { "hidden_act", "activation" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.norm", "@embeddings.LayerNorm" },
 		{ "layers.attn.q", "@transformer.layer.#.attention.q_lin" },
 		{ "layers.attn.k", "@transformer.layer.#.attention.k_lin" },
 		{ "layers.attn.v", "@transformer.layer.#.attention.v_lin" },
 		{ "layers.attn.o", "@transformer.layer.#.attention.out_lin" },
 		{ "layers.attn.norm", "@transformer.layer.#.sa_layer_norm" },
-		{ "layers.ffn.up", "@transformer.layer.#.ffn.lin1" },
-		{ "layers.ffn.down", "@transformer.layer.#.ffn.lin2" },
-		{ "layers.ffn.norm", "@transformer.layer.#.output_layer_norm" },
-		{ "head.token", "classifier" },
-		{ "head.choice.out", "classifier" },
-		{ "head.span", "qa_outputs" },
-		{ "head.lm.dense", "vocab_transform" },
-		{ "head.lm.norm", "vocab_layer_norm" },
-		{ "head.lm.out", "vocab_projector" },
-		{ "head.lm.loose", "vocab_projector" },
-		{ "head.sequence.dense", "pre_classifier" },
+		{ "layers.ffn.up", "@transformer.layer.#.ffn.lin1" }, { "layers.ffn.down", "@transformer.layer.#.ffn.lin2" },
+		{ "layers.ffn.norm", "@transformer.layer.#.output_layer_norm" }, { "head.token", "classifier" },
+		{ "head.choice.out", "classifier" }, { "head.span", "qa_outputs" }, { "head.lm.dense", "vocab_transform" },
+		{ "head.lm.norm", "vocab_layer_norm" }, { "head.lm.out", "vocab_projector" },
+		{ "head.lm.loose", "vocab_projector" }, { "head.sequence.dense", "pre_classifier" },
 		{ "head.sequence.out", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect albert_names = {
-	.name = "albert", .prefix = "albert.", .keys = KEYS({ "layer_groups", "num_hidden_groups" }),
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.position", "@embeddings.position_embeddings" },
-		{ "embed.type", "@embeddings.token_type_embeddings" },
-		{ "embed.norm", "@embeddings.LayerNorm" },
-		{ "embed.project", "@encoder.embedding_hidden_mapping_in" },
+	.name = "albert",
+	.prefix = "albert.",
+	.keys = KEYS({ "layer_groups", "num_hidden_groups" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" }, { "embed.project", "@encoder.embedding_hidden_mapping_in" },
 		{ "layers.attn.q", "@encoder.albert_layer_groups.#.albert_layers.#.attention.query" },
 		{ "layers.attn.k", "@encoder.albert_layer_groups.#.albert_layers.#.attention.key" },
 		{ "layers.attn.v", "@encoder.albert_layer_groups.#.albert_layers.#.attention.value" },
@@ -145,66 +154,69 @@ const struct dialect albert_names = {
 		{ "layers.ffn.up", "@encoder.albert_layer_groups.#.albert_layers.#.ffn" },
 		{ "layers.ffn.down", "@encoder.albert_layer_groups.#.albert_layers.#.ffn_output" },
 		{ "layers.ffn.norm", "@encoder.albert_layer_groups.#.albert_layers.#.full_layer_layer_norm" },
-		{ "pooler", "@pooler" },
-		{ "head.token", "classifier" },
-		{ "head.choice.out", "classifier" },
-		{ "head.span", "qa_outputs" },
-		{ "head.lm.dense", "predictions.dense" },
-		{ "head.lm.norm", "predictions.LayerNorm" },
-		{ "head.lm.out", "predictions.decoder" },
-		{ "head.lm.loose", "predictions" },
-		{ "head.order", "sop_classifier.classifier" },
-		{ "head.sequence.dense", "@pooler" },
-		{ "head.sequence.out", "classifier" }),
+		{ "pooler", "@pooler" }, { "head.token", "classifier" }, { "head.choice.out", "classifier" },
+		{ "head.span", "qa_outputs" }, { "head.lm.dense", "predictions.dense" },
+		{ "head.lm.norm", "predictions.LayerNorm" }, { "head.lm.out", "predictions.decoder" },
+		{ "head.lm.loose", "predictions" }, { "head.order", "sop_classifier.classifier" },
+		{ "head.sequence.dense", "@pooler" }, { "head.sequence.out", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
-// ---- BERT's names with another prefix, or nearly --------------------------------------------------------------------------------
+// ---- BERT's names with another prefix, or nearly
+// --------------------------------------------------------------------------------
 
 #define BUFFERS "*embeddings.position_ids", "*embeddings.token_type_ids"
 
 const struct dialect ernie_names = {
-	.name = "ernie", .prefix = "ernie.", .keys = NO_KEYS,
+	.name = "ernie",
+	.prefix = "ernie.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, BERT_HEADS, { "embed.task", "@embeddings.task_type_embeddings" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect layoutlm_names = {
-	.name = "layoutlm", .prefix = "layoutlm.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, BERT_HEADS,
-		{ "embed.x", "@embeddings.x_position_embeddings" },
-		{ "embed.y", "@embeddings.y_position_embeddings" },
-		{ "embed.height", "@embeddings.h_position_embeddings" },
+	.name = "layoutlm",
+	.prefix = "layoutlm.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS, { "embed.x", "@embeddings.x_position_embeddings" },
+		{ "embed.y", "@embeddings.y_position_embeddings" }, { "embed.height", "@embeddings.h_position_embeddings" },
 		{ "embed.width", "@embeddings.w_position_embeddings" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect tapas_names = {
-	.name = "tapas", .prefix = "tapas.", .keys = NO_KEYS,
+	.name = "tapas",
+	.prefix = "tapas.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "embed.types", "@embeddings.token_type_embeddings_*" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect roc_bert_names = {
-	.name = "roc_bert", .prefix = "roc_bert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, BERT_LM, BERT_SEQUENCE,
-		{ "embed.shape", "@embeddings.shape_embed" },
-		{ "embed.sound", "@embeddings.pronunciation_embed" },
-		{ "embed.join", "@embeddings.map_inputs_layer" }),
-	.ignored = IGNORED(BUFFERS, "*embeddings.shape_embed.*", "*embeddings.pronunciation_embed.*"),       // there even where they are not enabled
+	.name = "roc_bert",
+	.prefix = "roc_bert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, BERT_LM, BERT_SEQUENCE, { "embed.shape", "@embeddings.shape_embed" },
+		{ "embed.sound", "@embeddings.pronunciation_embed" }, { "embed.join", "@embeddings.map_inputs_layer" }),
+	.ignored = IGNORED(BUFFERS, "*embeddings.shape_embed.*",
+		"*embeddings.pronunciation_embed.*"), // there even where they are not enabled
 };
 
 const struct dialect big_bird_names = {
-	.name = "big_bird", .prefix = "bert.", .keys = NO_KEYS,
+	.name = "big_bird",
+	.prefix = "bert.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, { "pooler", "@pooler" }, BERT_LM, { "head.next", "cls.seq_relationship" }, ROBERTA_SEQUENCE,
 		{ "head.choice.dense", "sequence_summary.summary" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect splinter_names = {
-	.name = "splinter", .prefix = "splinter.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "head.asked.query_start.dense", "splinter_qass.query_start_transform.dense" },
+	.name = "splinter",
+	.prefix = "splinter.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.asked.query_start.dense", "splinter_qass.query_start_transform.dense" },
 		{ "head.asked.query_start.norm", "splinter_qass.query_start_transform.LayerNorm" },
 		{ "head.asked.query_end.dense", "splinter_qass.query_end_transform.dense" },
 		{ "head.asked.query_end.norm", "splinter_qass.query_end_transform.LayerNorm" },
@@ -213,45 +225,46 @@ const struct dialect splinter_names = {
 		{ "head.asked.end.dense", "splinter_qass.end_transform.dense" },
 		{ "head.asked.end.norm", "splinter_qass.end_transform.LayerNorm" },
 		{ "head.asked.start.out", "splinter_qass.start_classifier" },
-		{ "head.asked.end.out", "splinter_qass.end_classifier" },
-		BERT_BODY),
+		{ "head.asked.end.out", "splinter_qass.end_classifier" }, BERT_BODY),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect rembert_names = {
-	.name = "rembert", .prefix = "rembert.", .keys = KEYS({ "embedding_size", "input_embedding_size" }, { "lm_size", "output_embedding_size" }),
-	.weights = WEIGHTS(
-		{ "embed.project", "@encoder.embedding_hidden_mapping_in" },
-		{ "head.lm.dense", "cls.predictions.dense" },
-		{ "head.lm.norm", "cls.predictions.LayerNorm" },
-		BERT_BODY, BERT_HEADS),
+	.name = "rembert",
+	.prefix = "rembert.",
+	.keys = KEYS({ "embedding_size", "input_embedding_size" }, { "lm_size", "output_embedding_size" }),
+	.weights =
+		WEIGHTS({ "embed.project", "@encoder.embedding_hidden_mapping_in" }, { "head.lm.dense", "cls.predictions.dense" },
+			{ "head.lm.norm", "cls.predictions.LayerNorm" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect roformer_names = {
-	.name = "roformer", .prefix = "roformer.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.type", "@embeddings.token_type_embeddings" },
-		{ "embed.rotary", "@encoder.embed_positions" },
-		{ "embed.project", "@embeddings_project" },
-		{ "head.choice.dense", "sequence_summary.summary" },
-		BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_LM, ROBERTA_SEQUENCE),
+	.name = "roformer",
+	.prefix = "roformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" }, { "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.rotary", "@encoder.embed_positions" }, { "embed.project", "@embeddings_project" },
+		{ "head.choice.dense", "sequence_summary.summary" }, BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_LM,
+		ROBERTA_SEQUENCE),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect bert_generation_names = {
-	.name = "bert-generation", .prefix = "bert.", .keys = NO_KEYS,
+	.name = "bert-generation",
+	.prefix = "bert.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, { "head.lm.out", "lm_head.decoder" }, { "head.lm.loose", "lm_head" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 // The question's encoder, the context's and the reader are classes of one type.
 const struct dialect dpr_names = {
-	.name = "dpr", .prefix = "question_encoder.", .keys = KEYS({ "out_size", "projection_dim" }),
+	.name = "dpr",
+	.prefix = "question_encoder.",
+	.keys = KEYS({ "out_size", "projection_dim" }),
 	.other_prefixes = IGNORED("ctx_encoder.", "span_predictor.encoder."),
-	.weights = WEIGHTS(
-		{ "embed.word", "@bert_model.embeddings.word_embeddings" },
+	.weights = WEIGHTS({ "embed.word", "@bert_model.embeddings.word_embeddings" },
 		{ "embed.position", "@bert_model.embeddings.position_embeddings" },
 		{ "embed.type", "@bert_model.embeddings.token_type_embeddings" },
 		{ "embed.norm", "@bert_model.embeddings.LayerNorm" },
@@ -262,121 +275,126 @@ const struct dialect dpr_names = {
 		{ "layers.attn.norm", "@bert_model.encoder.layer.#.attention.output.LayerNorm" },
 		{ "layers.ffn.up", "@bert_model.encoder.layer.#.intermediate.dense" },
 		{ "layers.ffn.down", "@bert_model.encoder.layer.#.output.dense" },
-		{ "layers.ffn.norm", "@bert_model.encoder.layer.#.output.LayerNorm" },
-		{ "head.embed", "@encode_proj" },
-		{ "head.span", "span_predictor.qa_outputs" },
-		{ "head.relevance", "span_predictor.qa_classifier" }),
+		{ "layers.ffn.norm", "@bert_model.encoder.layer.#.output.LayerNorm" }, { "head.embed", "@encode_proj" },
+		{ "head.span", "span_predictor.qa_outputs" }, { "head.relevance", "span_predictor.qa_classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*bert_model.pooler.*"),
 };
 
-// ---- norms before each branch ----------------------------------------------------------------------------------------------------
+// ---- norms before each branch
+// ----------------------------------------------------------------------------------------------------
 
 const struct dialect megatron_bert_names = {
-	.name = "megatron-bert", .prefix = "bert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "layers.attn.norm", "@encoder.layer.#.attention.ln" },
-		{ "layers.ffn.norm", "@encoder.layer.#.ln" },
-		{ "norm", "@encoder.ln" },
-		BERT_EMBED, BERT_LAYERS, BERT_HEADS),
+	.name = "megatron-bert",
+	.prefix = "bert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.attn.norm", "@encoder.layer.#.attention.ln" }, { "layers.ffn.norm", "@encoder.layer.#.ln" },
+		{ "norm", "@encoder.ln" }, BERT_EMBED, BERT_LAYERS, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect xlm_roberta_xl_names = {
-	.name = "xlm-roberta-xl", .prefix = "roberta.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "layers.attn.norm", "@encoder.layer.#.attention.self_attn_layer_norm" },
-		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" },
-		{ "norm", "@encoder.LayerNorm" },
-		BERT_EMBED, BERT_LAYERS, ROBERTA_HEADS),
+	.name = "xlm-roberta-xl",
+	.prefix = "roberta.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.attn.norm", "@encoder.layer.#.attention.self_attn_layer_norm" },
+		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" }, { "norm", "@encoder.LayerNorm" }, BERT_EMBED, BERT_LAYERS,
+		ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect roberta_prelayernorm_names = {
-	.name = "roberta-prelayernorm", .prefix = "roberta_prelayernorm.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
-		{ "layers.ffn.norm", "@encoder.layer.#.intermediate.LayerNorm" },
-		{ "norm", "@LayerNorm" },
-		BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, ROBERTA_HEADS),
+	.name = "roberta-prelayernorm",
+	.prefix = "roberta_prelayernorm.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
+		{ "layers.ffn.norm", "@encoder.layer.#.intermediate.LayerNorm" }, { "norm", "@LayerNorm" }, BERT_EMBED,
+		BERT_EMBED_NORM, BERT_LAYERS, ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect esm_names = {
-	.name = "esm", .prefix = "esm.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.norm", "@embeddings.layer_norm" },
+	.name = "esm",
+	.prefix = "esm.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.norm", "@embeddings.layer_norm" },
 		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
-		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" },
-		{ "norm", "@encoder.emb_layer_norm_after" },
-		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" },
-		BERT_EMBED, BERT_LAYERS, ROBERTA_HEADS),
+		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" }, { "norm", "@encoder.emb_layer_norm_after" },
+		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" }, BERT_EMBED, BERT_LAYERS,
+		ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS, "*contact_head.*", "*rotary_embeddings.inv_freq"),
 };
 
 const struct dialect flava_text_names = {
-	.name = "flava_text_model", .prefix = "flava.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },
+	.name = "flava_text_model",
+	.prefix = "flava.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },
 		{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },
 		{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },
 		{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },
-		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },
-		{ "norm", "@layernorm" },
-		BERT_EMBED, BERT_EMBED_NORM, BERT_LAYERS, BERT_POOLER),
+		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" }, { "norm", "@layernorm" }, BERT_EMBED, BERT_EMBED_NORM,
+		BERT_LAYERS, BERT_POOLER),
 	.ignored = IGNORED(BUFFERS),
 };
 
-// ---- RoBERTa's names with another prefix, or nearly ----------------------------------------------------------------------------
+// ---- RoBERTa's names with another prefix, or nearly
+// ----------------------------------------------------------------------------
 
 const struct dialect data2vec_text_names = {
-	.name = "data2vec-text", .prefix = "data2vec_text.", .keys = NO_KEYS,
+	.name = "data2vec-text",
+	.prefix = "data2vec_text.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect ibert_names = {
-	.name = "ibert", .prefix = "ibert.", .keys = NO_KEYS,
+	.name = "ibert",
+	.prefix = "ibert.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS, "*_scaling_factor", "*_integer", "*.x_min", "*.x_max", "*LayerNorm.shift"),
 };
 
 const struct dialect xmod_names = {
-	.name = "xmod", .prefix = "roberta.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS,
-		{ "layers.adapter.norm", "@encoder.layer.#.output.adapter_layer_norm" },
+	.name = "xmod",
+	.prefix = "roberta.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS, { "layers.adapter.norm", "@encoder.layer.#.output.adapter_layer_norm" },
 		{ "layers.adapter.down", "@encoder.layer.#.output.adapter_modules.$.dense1" },
-		{ "layers.adapter.up", "@encoder.layer.#.output.adapter_modules.$.dense2" },
-		{ "norm", "@encoder.LayerNorm" }),
-	.ignored = IGNORED(BUFFERS, "*.adapter_modules.*"),          // other languages'
+		{ "layers.adapter.up", "@encoder.layer.#.output.adapter_modules.$.dense2" }, { "norm", "@encoder.LayerNorm" }),
+	.ignored = IGNORED(BUFFERS, "*.adapter_modules.*"), // other languages'
 };
 
 const struct dialect squeezebert_names = {
-	.name = "squeezebert", .prefix = "transformer.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "layers.attn.q", "@encoder.layers.#.attention.query" },
-		{ "layers.attn.k", "@encoder.layers.#.attention.key" },
-		{ "layers.attn.v", "@encoder.layers.#.attention.value" },
+	.name = "squeezebert",
+	.prefix = "transformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.attn.q", "@encoder.layers.#.attention.query" },
+		{ "layers.attn.k", "@encoder.layers.#.attention.key" }, { "layers.attn.v", "@encoder.layers.#.attention.value" },
 		{ "layers.attn.o", "@encoder.layers.#.post_attention.conv1d" },
 		{ "layers.attn.norm", "@encoder.layers.#.post_attention.layernorm" },
 		{ "layers.ffn.up", "@encoder.layers.#.intermediate.conv1d" },
 		{ "layers.ffn.down", "@encoder.layers.#.output.conv1d" },
-		{ "layers.ffn.norm", "@encoder.layers.#.output.layernorm" },
-		BERT_BODY, BERT_HEADS),
+		{ "layers.ffn.norm", "@encoder.layers.#.output.layernorm" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect markuplm_names = {
-	.name = "markuplm", .prefix = "markuplm.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, BERT_HEADS,
-		{ "embed.tag", "@embeddings.xpath_embeddings.xpath_tag_sub_embeddings.*" },
+	.name = "markuplm",
+	.prefix = "markuplm.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_HEADS, { "embed.tag", "@embeddings.xpath_embeddings.xpath_tag_sub_embeddings.*" },
 		{ "embed.number", "@embeddings.xpath_embeddings.xpath_subs_sub_embeddings.*" },
 		{ "embed.tree", "@embeddings.xpath_embeddings.xpath_unitseq2_inner" },
 		{ "embed.tree_out", "@embeddings.xpath_embeddings.inner2emb" }),
-	.ignored = IGNORED(BUFFERS, "*xpath_unitseq2_embeddings.*"),         // the class never uses them
+	.ignored = IGNORED(BUFFERS, "*xpath_unitseq2_embeddings.*"), // the class never uses them
 };
 
 const struct dialect visual_bert_names = {
-	.name = "visual_bert", .prefix = "visual_bert.", .keys = NO_KEYS,
+	.name = "visual_bert",
+	.prefix = "visual_bert.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, BERT_LM, { "head.next", "cls.seq_relationship" },
 		{ "embed.seen", "@embeddings.visual_projection" },
 		{ "embed.seen_type", "@embeddings.visual_token_type_embeddings" },
@@ -385,18 +403,19 @@ const struct dialect visual_bert_names = {
 };
 
 const struct dialect fnet_names = {
-	.name = "fnet", .prefix = "fnet.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.project", "@embeddings.projection" },
-		{ "layers.attn.norm", "@encoder.layer.#.fourier.output.LayerNorm" },
-		BERT_BODY, BERT_HEADS),
+	.name = "fnet",
+	.prefix = "fnet.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.project", "@embeddings.projection" },
+		{ "layers.attn.norm", "@encoder.layer.#.fourier.output.LayerNorm" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect mobilebert_names = {
-	.name = "mobilebert", .prefix = "mobilebert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.project", "@embeddings.embedding_transformation" },
+	.name = "mobilebert",
+	.prefix = "mobilebert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.project", "@embeddings.embedding_transformation" },
 		{ "layers.narrow", "@encoder.layer.#.bottleneck.input.dense" },
 		{ "layers.narrow.norm", "@encoder.layer.#.bottleneck.input.LayerNorm" },
 		{ "layers.narrow_qk", "@encoder.layer.#.bottleneck.attention.dense" },
@@ -406,33 +425,30 @@ const struct dialect mobilebert_names = {
 		{ "layers.block.norm", "@encoder.layer.#.ffn.*.output.LayerNorm" },
 		{ "layers.widen", "@encoder.layer.#.output.bottleneck.dense" },
 		{ "layers.widen.norm", "@encoder.layer.#.output.bottleneck.LayerNorm" },
-		{ "head.lm.rest", "cls.predictions.dense" },
-		BERT_BODY, BERT_HEADS),
+		{ "head.lm.rest", "cls.predictions.dense" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect nezha_names = {
-	.name = "nezha", .prefix = "nezha.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.word", "@embeddings.word_embeddings" },
-		{ "embed.type", "@embeddings.token_type_embeddings" },
+	.name = "nezha",
+	.prefix = "nezha.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" }, { "embed.type", "@embeddings.token_type_embeddings" },
 		BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_HEADS),
-	.ignored = IGNORED(BUFFERS, "*relative_positions_encoding*"),        // sines, computed here
+	.ignored = IGNORED(BUFFERS, "*relative_positions_encoding*"), // sines, computed here
 };
 
 const struct dialect convbert_names = {
-	.name = "convbert", .prefix = "convbert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY,
-		{ "layers.conv", "@encoder.layer.#.attention.self.key_conv_attn_layer" },
+	.name = "convbert",
+	.prefix = "convbert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "layers.conv", "@encoder.layer.#.attention.self.key_conv_attn_layer" },
 		{ "layers.conv.each", "@encoder.layer.#.attention.self.key_conv_attn_layer.depthwise" },
 		{ "layers.conv.mix", "@encoder.layer.#.attention.self.key_conv_attn_layer.pointwise" },
 		{ "layers.conv.kernel", "@encoder.layer.#.attention.self.conv_kernel_layer" },
 		{ "layers.conv.value", "@encoder.layer.#.attention.self.conv_out_layer" },
-		{ "head.lm.dense", "generator_predictions.dense" },
-		{ "head.lm.norm", "generator_predictions.LayerNorm" },
-		{ "head.lm.out", "generator_lm_head" },
-		{ "head.lm.loose", "generator_lm_head" },
-		{ "head.choice.dense", "sequence_summary.summary" },
-		ROBERTA_SEQUENCE),
+		{ "head.lm.dense", "generator_predictions.dense" }, { "head.lm.norm", "generator_predictions.LayerNorm" },
+		{ "head.lm.out", "generator_lm_head" }, { "head.lm.loose", "generator_lm_head" },
+		{ "head.choice.dense", "sequence_summary.summary" }, ROBERTA_SEQUENCE),
 	.ignored = IGNORED(BUFFERS),
 };

@@ -4,25 +4,28 @@
 #include "arch/dialect/llama.h"
 
 // One tensor an expert: STEM.gate_proj, STEM.up_proj, STEM.down_proj.
-#define FFN_AT(word, stem)                                                               \
-	{ "layers." word ".gate", stem ".gate_proj" },                                   \
-	{ "layers." word ".up", stem ".up_proj" },                                       \
-	{ "layers." word ".down", stem ".down_proj" }
+#define FFN_AT(word, stem) \
+	{ "layers." word ".gate", stem ".gate_proj" }, { "layers." word ".up", stem ".up_proj" }, \
+	{ \
+		"layers." word ".down", stem ".down_proj" \
+	}
 
 #define EXPERTS FFN_AT("moe.expert", "@layers.#.mlp.experts.*")
 
 const struct dialect qwen_moe_names = {
-	.name = "qwen-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "qwen-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
-		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
+		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect flex_olmo_names = {
-	.name = "flex-olmo", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS,
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
+	.name = "flex-olmo",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS, { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
@@ -30,7 +33,9 @@ const struct dialect flex_olmo_names = {
 
 // With the bias that decides the choice only; the layers behind the last are for predicting several tokens.
 const struct dialect dots1_names = {
-	.name = "dots1", .prefix = "model.", .keys = NO_KEYS,
+	.name = "dots1",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
@@ -38,7 +43,9 @@ const struct dialect dots1_names = {
 };
 
 const struct dialect exaone_moe_names = {
-	.name = "exaone-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "exaone-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.e_score_correction_bias" }),
@@ -46,36 +53,45 @@ const struct dialect exaone_moe_names = {
 };
 
 const struct dialect ernie4_5_moe_names = {
-	.name = "ernie4-5-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "ernie4-5-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.moe_statics.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define MIXTRAL_EXPERTS                                                                  \
-	{ "layers.moe.router", "@layers.#.block_sparse_moe.gate" },                      \
-	{ "layers.moe.expert.gate", "@layers.#.block_sparse_moe.experts.*.w1" },         \
-	{ "layers.moe.expert.up", "@layers.#.block_sparse_moe.experts.*.w3" },           \
-	{ "layers.moe.expert.down", "@layers.#.block_sparse_moe.experts.*.w2" }
+#define MIXTRAL_EXPERTS \
+	{ "layers.moe.router", "@layers.#.block_sparse_moe.gate" }, \
+		{ "layers.moe.expert.gate", "@layers.#.block_sparse_moe.experts.*.w1" }, \
+		{ "layers.moe.expert.up", "@layers.#.block_sparse_moe.experts.*.w3" }, \
+	{ \
+		"layers.moe.expert.down", "@layers.#.block_sparse_moe.experts.*.w2" \
+	}
 
 const struct dialect mixtral_names = {
-	.name = "mixtral", .prefix = "model.", .keys = NO_KEYS,
+	.name = "mixtral",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect minimax_m2_names = {
-	.name = "minimax-m2", .prefix = "model.", .keys = NO_KEYS,
+	.name = "minimax-m2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS,
 		{ "layers.moe.choice_bias", "@layers.#.block_sparse_moe.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect gpt_oss_names = {
-	.name = "gpt-oss", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS,
-		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
+	.name = "gpt-oss",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, { "layers.attn.sinks", "@layers.#.self_attn.sinks" },
 		{ "layers.moe.router", "@layers.#.mlp.router" },
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
 		{ "layers.moe.experts.gate_up_bias", "@layers.#.mlp.experts.gate_up_proj_bias" },
@@ -84,12 +100,16 @@ const struct dialect gpt_oss_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define GRANITE_SHARED                                                                   \
-	{ "layers.moe.shared.gate_up", "@layers.#.shared_mlp.input_linear" },            \
-	{ "layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" }
+#define GRANITE_SHARED \
+	{ "layers.moe.shared.gate_up", "@layers.#.shared_mlp.input_linear" }, \
+	{ \
+		"layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" \
+	}
 
 const struct dialect granitemoe_names = {
-	.name = "granitemoe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "granitemoe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, GRANITE_SHARED,
 		{ "layers.moe.router", "@layers.#.block_sparse_moe.router.layer" },
 		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.input_linear.weight" },
@@ -98,7 +118,9 @@ const struct dialect granitemoe_names = {
 };
 
 const struct dialect granitemoe_swa_names = {
-	.name = "granitemoe-swa", .prefix = "model.", .keys = NO_KEYS,
+	.name = "granitemoe-swa",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, GRANITE_SHARED,
 		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" },
 		{ "layers.moe.router", "@layers.#.block_sparse_moe.router" },
@@ -108,38 +130,41 @@ const struct dialect granitemoe_swa_names = {
 };
 
 const struct dialect hunyuan_moe_names = {
-	.name = "hunyuan-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "hunyuan-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_mlp"),
 		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
 		{ "layers.attn.q_norm", "@layers.#.self_attn.query_layernorm" },
-		{ "layers.attn.k_norm", "@layers.#.self_attn.key_layernorm" },
-		{ "layers.moe.router", "@layers.#.mlp.gate.wg" }),
+		{ "layers.attn.k_norm", "@layers.#.self_attn.key_layernorm" }, { "layers.moe.router", "@layers.#.mlp.gate.wg" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect hy_v3_names = {
-	.name = "hy-v3", .prefix = "model.", .keys = NO_KEYS,
+	.name = "hy-v3",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_mlp"),
-		{ "layers.moe.router", "@layers.#.mlp.router.gate" },
-		{ "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
+		{ "layers.moe.router", "@layers.#.mlp.router.gate" }, { "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect afmoe_names = {
-	.name = "afmoe", .prefix = "model.", .keys = KEYS({ "sliding_window_pattern", "global_attn_every_n_layers" }),
+	.name = "afmoe",
+	.prefix = "model.",
+	.keys = KEYS({ "sliding_window_pattern", "global_attn_every_n_layers" }),
 	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" },
-		{ "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
 		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
-		{ "layers.ffn.norm", "@layers.#.pre_mlp_layernorm" },
-		{ "layers.ffn.after", "@layers.#.post_mlp_layernorm" },
-		{ "layers.moe.router", "@layers.#.mlp.router.gate" },
-		{ "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
+		{ "layers.ffn.norm", "@layers.#.pre_mlp_layernorm" }, { "layers.ffn.after", "@layers.#.post_mlp_layernorm" },
+		{ "layers.moe.router", "@layers.#.mlp.router.gate" }, { "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect aria_names = {
-	.name = "aria", .prefix = "model.", .keys = NO_KEYS,
+	.name = "aria",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.router" },
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.fc1.weight" },
@@ -147,96 +172,115 @@ const struct dialect aria_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define LATENT_ATTENTION                                                                 \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
-	{ "layers.attn.q_a", "@layers.#.self_attn.q_a_proj" },                           \
-	{ "layers.attn.q_a_norm", "@layers.#.self_attn.q_a_layernorm" },                 \
-	{ "layers.attn.q_b", "@layers.#.self_attn.q_b_proj" },                           \
-	{ "layers.attn.kv_a", "@layers.#.self_attn.kv_a_proj_with_mqa" },                \
-	{ "layers.attn.kv_a_norm", "@layers.#.self_attn.kv_a_layernorm" },               \
-	{ "layers.attn.kv_b", "@layers.#.self_attn.kv_b_proj" },                         \
-	{ "layers.attn.o", "@layers.#.self_attn.o_proj" }
+#define LATENT_ATTENTION \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.q_a", "@layers.#.self_attn.q_a_proj" }, \
+		{ "layers.attn.q_a_norm", "@layers.#.self_attn.q_a_layernorm" }, \
+		{ "layers.attn.q_b", "@layers.#.self_attn.q_b_proj" }, \
+		{ "layers.attn.kv_a", "@layers.#.self_attn.kv_a_proj_with_mqa" }, \
+		{ "layers.attn.kv_a_norm", "@layers.#.self_attn.kv_a_layernorm" }, \
+		{ "layers.attn.kv_b", "@layers.#.self_attn.kv_b_proj" }, \
+	{ \
+		"layers.attn.o", "@layers.#.self_attn.o_proj" \
+	}
 
 const struct dialect minicpm3_names = {
-	.name = "minicpm3", .prefix = "model.", .keys = NO_KEYS,
+	.name = "minicpm3",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect deepseek_v2_names = {
-	.name = "deepseek-v2", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.moe.router", "@layers.#.mlp.gate" }),
+	.name = "deepseek-v2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect deepseek_v3_names = {
-	.name = "deepseek-v3", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
+	.name = "deepseek-v3",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 // Shared experts, and no bias of the choice.
 const struct dialect cohere2_moe_names = {
-	.name = "cohere2-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "cohere2-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect axk1_names = {
-	.name = "axk1", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
+	.name = "axk1",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
 		{ "layers.moe.norm", "@layers.#.post_mlp_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect mistral4_names = {
-	.name = "mistral4", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
+	.name = "mistral4",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
-#define STACKED_EXPERTS                                                                  \
-	{ "layers.moe.router", "@layers.#.mlp.gate" },                                   \
-	{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },          \
-	{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }
+#define STACKED_EXPERTS \
+	{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" }, \
+	{ \
+		"layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" \
+	}
 
 const struct dialect qwen3_vl_moe_names = {
-	.name = "qwen3-vl-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "qwen3-vl-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect glm4v_moe_names = {
-	.name = "glm4v-moe", .prefix = "model.", .keys = NO_KEYS,
+	.name = "glm4v-moe",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect kolibri1_names = {
-	.name = "kolibri1", .prefix = "model.", .keys = NO_KEYS,
+	.name = "kolibri1",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
-		{ "layers.attn.after", "@layers.#.post_attn_norm" },
-		{ "layers.ffn.after", "@layers.#.post_ffn_norm" },
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
-		{ "layers.moe.choice_bias", "@layers.#.moe.router.expert_bias" }),
+		{ "layers.attn.after", "@layers.#.post_attn_norm" }, { "layers.ffn.after", "@layers.#.post_ffn_norm" },
+		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.choice_bias", "@layers.#.moe.router.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect laguna_names = {
-	.name = "laguna", .prefix = "model.", .keys = KEYS({ "routed_scaling_factor", "moe_routed_scaling_factor" }),
+	.name = "laguna",
+	.prefix = "model.",
+	.keys = KEYS({ "routed_scaling_factor", "moe_routed_scaling_factor" }),
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
-		{ "layers.attn.gate", "@layers.#.self_attn.g_proj" },
-		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.attn.gate", "@layers.#.self_attn.g_proj" }, { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.experts.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
 };

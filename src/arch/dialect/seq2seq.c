@@ -2,106 +2,108 @@
 // What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
 #include "arch/dialect.h"
 
-#define SEQ2SEQ_KEYS { "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, { "num_decoder_layers", "decoder_layers" }
+#define SEQ2SEQ_KEYS \
+	{ "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, \
+	{ \
+		"num_decoder_layers", "decoder_layers" \
+	}
 
-#define SEQ2SEQ_BODY                                                                     \
-	{ "embed.word", "@embed_tokens" },                                               \
-	{ "embed.position", "@embed_positions" },                                        \
-	{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" },                        \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
-	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
-	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
-	{ "layers.attn.o", "@layers.#.self_attn.out_proj" },                             \
-	{ "layers.cross.norm", "@layers.#.encoder_attn_layer_norm" },                    \
-	{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" },                           \
-	{ "layers.cross.k", "@layers.#.encoder_attn.k_proj" },                           \
-	{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" },                           \
-	{ "layers.cross.o", "@layers.#.encoder_attn.out_proj" },                         \
-	{ "layers.ffn.norm", "@layers.#.final_layer_norm" },                             \
-	{ "layers.ffn.up", "@layers.#.fc1" },                                            \
-	{ "layers.ffn.down", "@layers.#.fc2" }
+#define SEQ2SEQ_BODY \
+	{ "embed.word", "@embed_tokens" }, { "embed.position", "@embed_positions" }, \
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" }, \
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" }, \
+		{ "layers.attn.o", "@layers.#.self_attn.out_proj" }, \
+		{ "layers.cross.norm", "@layers.#.encoder_attn_layer_norm" }, \
+		{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" }, { "layers.cross.k", "@layers.#.encoder_attn.k_proj" }, \
+		{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" }, { "layers.cross.o", "@layers.#.encoder_attn.out_proj" }, \
+		{ "layers.ffn.norm", "@layers.#.final_layer_norm" }, { "layers.ffn.up", "@layers.#.fc1" }, \
+	{ \
+		"layers.ffn.down", "@layers.#.fc2" \
+	}
 
-#define SEQ2SEQ_TEXT                                                                     \
-	SEQ2SEQ_BODY,                                                                    \
-	{ "embed.shared", "@shared" },                                                   \
-	{ "head.lm.out", "lm_head" },                                                    \
-	{ "head.sequence.dense", "classification_head.dense" },                          \
-	{ "head.sequence.out", "classification_head.out_proj" },                         \
-	{ "head.span", "qa_outputs" }
+#define SEQ2SEQ_TEXT \
+	SEQ2SEQ_BODY, { "embed.shared", "@shared" }, { "head.lm.out", "lm_head" }, \
+		{ "head.sequence.dense", "classification_head.dense" }, { "head.sequence.out", "classification_head.out_proj" }, \
+	{ \
+		"head.span", "qa_outputs" \
+	}
 
-#define SEQ2SEQ_BIAS { "head.lm.bias", "final_logits_bias" }
+#define SEQ2SEQ_BIAS \
+	{ \
+		"head.lm.bias", "final_logits_bias" \
+	}
 
 // Older files keep every copy of one token table, sines that are computed here, and a counter.
 #define SEQ2SEQ_IGNORED IGNORED("*shared.weight", "*embed_tokens.weight", "*embed_positions.*", "*version")
 
 const struct dialect bart_names = {
-	.name = "bart", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
+	.name = "bart",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = SEQ2SEQ_IGNORED,
 	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS, { "embed.norm", "@layernorm_embedding" }, { "norm", "@layer_norm" }),
 };
 
 const struct dialect trocr_names = {
-	.name = "trocr", .prefix = "model.", .keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "decoder_layers" }),
+	.name = "trocr",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "decoder_layers" }),
 	.weights = WEIGHTS(SEQ2SEQ_BODY, { "embed.norm", "@layernorm_embedding" }, { "head.lm.out", "output_projection" }),
 	.ignored = IGNORED("*embed_positions._float_tensor"),
 };
 
 const struct dialect m2m_names = {
-	.name = "m2m", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
+	.name = "m2m",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = SEQ2SEQ_IGNORED,
 	.weights = WEIGHTS(SEQ2SEQ_TEXT, { "norm", "@layer_norm" }),
 };
 
 const struct dialect bigbird_pegasus_names = {
-	.name = "bigbird-pegasus", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = SEQ2SEQ_IGNORED,
-	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS,
-		{ "norm", "@layernorm_embedding" },
+	.name = "bigbird-pegasus",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS, { "norm", "@layernorm_embedding" },
 		{ "layers.source.norm", "@layers.#.self_attn_layer_norm" },
-		{ "layers.source.q", "@layers.#.self_attn.self.query" },
-		{ "layers.source.k", "@layers.#.self_attn.self.key" },
-		{ "layers.source.v", "@layers.#.self_attn.self.value" },
-		{ "layers.source.o", "@layers.#.self_attn.output" }),
+		{ "layers.source.q", "@layers.#.self_attn.self.query" }, { "layers.source.k", "@layers.#.self_attn.self.key" },
+		{ "layers.source.v", "@layers.#.self_attn.self.value" }, { "layers.source.o", "@layers.#.self_attn.output" }),
 };
 
 const struct dialect speech_to_text_names = {
-	.name = "speech-to-text", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = IGNORED("*embed_positions.*"),
-	.weights = WEIGHTS(SEQ2SEQ_BODY, { "stem.conv", "@conv.conv_layers.#" }, { "norm", "@layer_norm" }, { "head.lm.out", "lm_head" }),
+	.name = "speech-to-text",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = IGNORED("*embed_positions.*"),
+	.weights = WEIGHTS(
+		SEQ2SEQ_BODY, { "stem.conv", "@conv.conv_layers.#" }, { "norm", "@layer_norm" }, { "head.lm.out", "lm_head" }),
 };
 
 const struct dialect whisper_names = {
-	.name = "whisper", .prefix = "model.", .keys = KEYS(SEQ2SEQ_KEYS), .ignored = IGNORED("*.pos_emb_dummy"),
-	.weights = WEIGHTS(SEQ2SEQ_BODY,
-		{ "stem.first", "@conv1" },
-		{ "stem.second", "@conv2" },
-		{ "norm", "@layer_norm" },
-		{ "head.lm.out", "proj_out" },
-		{ "head.audio.weights", "layer_weights" },
-		{ "head.audio.project", "projector" },
+	.name = "whisper",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = IGNORED("*.pos_emb_dummy"),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "stem.first", "@conv1" }, { "stem.second", "@conv2" }, { "norm", "@layer_norm" },
+		{ "head.lm.out", "proj_out" }, { "head.audio.weights", "layer_weights" }, { "head.audio.project", "projector" },
 		{ "head.audio.out", "classifier" }),
 };
 
 // The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
 const struct dialect moonshine_names = {
-	.name = "moonshine", .prefix = "model.", .ignored = IGNORED("*rotary_emb.inv_freq"),
+	.name = "moonshine",
+	.prefix = "model.",
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
 	.keys = KEYS({ "num_hidden_layers", "encoder_num_hidden_layers" }, { "num_decoder_layers", "decoder_num_hidden_layers" }),
-	.weights = WEIGHTS(
-		{ "embed.word", "@embed_tokens" },
-		{ "stem.first", "@conv1" },
-		{ "stem.norm", "@groupnorm" },
-		{ "stem.second", "@conv2" },
-		{ "stem.third", "@conv3" },
-		{ "layers.attn.norm", "@layers.#.input_layernorm" },
-		{ "layers.attn.q", "@layers.#.self_attn.q_proj" },
-		{ "layers.attn.k", "@layers.#.self_attn.k_proj" },
-		{ "layers.attn.v", "@layers.#.self_attn.v_proj" },
-		{ "layers.attn.o", "@layers.#.self_attn.o_proj" },
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "stem.first", "@conv1" }, { "stem.norm", "@groupnorm" },
+		{ "stem.second", "@conv2" }, { "stem.third", "@conv3" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.k", "@layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" }, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
 		{ "layers.cross.norm", "@layers.#.post_attention_layernorm" },
-		{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" },
-		{ "layers.cross.k", "@layers.#.encoder_attn.k_proj" },
-		{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" },
-		{ "layers.cross.o", "@layers.#.encoder_attn.o_proj" },
-		{ "layers.last.norm", "@layers.#.final_layernorm" },
-		{ "layers.ffn.up", "@layers.#.mlp.fc1" },
-		{ "layers.ffn.down", "@layers.#.mlp.fc2" },
-		{ "norm", "@norm" },
-		{ "norm.encoder", "@layer_norm" },
+		{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" }, { "layers.cross.k", "@layers.#.encoder_attn.k_proj" },
+		{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" }, { "layers.cross.o", "@layers.#.encoder_attn.o_proj" },
+		{ "layers.last.norm", "@layers.#.final_layernorm" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@norm" }, { "norm.encoder", "@layer_norm" },
 		{ "head.lm.out", "proj_out" }),
 };

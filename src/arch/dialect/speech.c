@@ -2,118 +2,132 @@
 // What checkpoints of speech encoders call things.
 #include "arch/dialect.h"
 
-#define STEM                                                                             \
-	{ "stem.conv", "@feature_extractor.conv_layers.#.conv" },                        \
-	{ "stem.norm", "@feature_extractor.conv_layers.#.layer_norm" },                  \
-	{ "positions", "@encoder.pos_conv_embed.conv" },                                 \
-	{ "norm", "@encoder.layer_norm" }
+#define STEM \
+	{ "stem.conv", "@feature_extractor.conv_layers.#.conv" }, \
+		{ "stem.norm", "@feature_extractor.conv_layers.#.layer_norm" }, { "positions", "@encoder.pos_conv_embed.conv" }, \
+	{ \
+		"norm", "@encoder.layer_norm" \
+	}
 
-#define LAYERS                                                                           \
-	{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" },                       \
-	{ "layers.attn.k", "@encoder.layers.#.attention.k_proj" },                       \
-	{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" },                       \
-	{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" },                     \
-	{ "layers.attn.norm", "@encoder.layers.#.layer_norm" },                          \
-	{ "layers.ffn.up", "@encoder.layers.#.feed_forward.intermediate_dense" },        \
-	{ "layers.ffn.down", "@encoder.layers.#.feed_forward.output_dense" },            \
-	{ "layers.ffn.norm", "@encoder.layers.#.final_layer_norm" }
+#define LAYERS \
+	{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" }, { "layers.attn.k", "@encoder.layers.#.attention.k_proj" }, \
+		{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" }, \
+		{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" }, \
+		{ "layers.attn.norm", "@encoder.layers.#.layer_norm" }, \
+		{ "layers.ffn.up", "@encoder.layers.#.feed_forward.intermediate_dense" }, \
+		{ "layers.ffn.down", "@encoder.layers.#.feed_forward.output_dense" }, \
+	{ \
+		"layers.ffn.norm", "@encoder.layers.#.final_layer_norm" \
+	}
 
-#define FEATURES                                                                         \
-	{ "features.norm", "@feature_projection.layer_norm" },                           \
-	{ "features.project", "@feature_projection.projection" }
+#define FEATURES \
+	{ "features.norm", "@feature_projection.layer_norm" }, \
+	{ \
+		"features.project", "@feature_projection.projection" \
+	}
 
-#define ADAPTER                                                                          \
-	{ "adapter.project", "@adapter.proj" },                                          \
-	{ "adapter.norm", "@adapter.proj_layer_norm" },                                  \
-	{ "adapter.conv", "@adapter.layers.#.conv" }
+#define ADAPTER \
+	{ "adapter.project", "@adapter.proj" }, { "adapter.norm", "@adapter.proj_layer_norm" }, \
+	{ \
+		"adapter.conv", "@adapter.layers.#.conv" \
+	}
 
-#define HEADS                                                                            \
-	{ "head.ctc", "lm_head" },                                                       \
-	{ "head.layers", "layer_weights" },                                              \
-	{ "head.projector", "projector" },                                               \
-	{ "head.classifier", "classifier" },                                             \
-	{ "head.tdnn", "tdnn.#.kernel" },                                                \
-	{ "head.embed", "feature_extractor" }
+#define HEADS \
+	{ "head.ctc", "lm_head" }, { "head.layers", "layer_weights" }, { "head.projector", "projector" }, \
+		{ "head.classifier", "classifier" }, { "head.tdnn", "tdnn.#.kernel" }, \
+	{ \
+		"head.embed", "feature_extractor" \
+	}
 
-#define CODES                                                                            \
-	{ "head.project_states", "project_hid" },                                        \
-	{ "head.project_codes", "project_q" },                                           \
-	{ "head.quantizer", "quantizer.weight_proj" },                                   \
-	{ "head.quantizer.codes", "quantizer.codevectors" }
+#define CODES \
+	{ "head.project_states", "project_hid" }, { "head.project_codes", "project_q" }, \
+		{ "head.quantizer", "quantizer.weight_proj" }, \
+	{ \
+		"head.quantizer.codes", "quantizer.codevectors" \
+	}
 
 // What pre-training leaves behind, and the weights of losses.
-#define TRAINED "*masked_spec_embed", "quantizer.*", "project_hid.*", "project_q.*", "objective.*", "*num_batches_tracked", \
-	"ctc_proj.*", "speaker_proj.*", "label_embeddings_concat", "layer_norm_for_extract.*"
+#define TRAINED \
+	"*masked_spec_embed", "quantizer.*", "project_hid.*", "project_q.*", "objective.*", "*num_batches_tracked", \
+		"ctc_proj.*", "speaker_proj.*", "label_embeddings_concat", "layer_norm_for_extract.*"
 
-#define SPEECH(NAME, PREFIX, ...) { .name = NAME, .prefix = PREFIX, .keys = NO_KEYS,     \
-	.weights = WEIGHTS(STEM, FEATURES, LAYERS, ADAPTER, HEADS __VA_OPT__(,) __VA_ARGS__), .ignored = IGNORED(TRAINED) }
+#define SPEECH(NAME, PREFIX, ...) \
+	{ \
+		.name = NAME, .prefix = PREFIX, .keys = NO_KEYS, \
+		.weights = WEIGHTS(STEM, FEATURES, LAYERS, ADAPTER, HEADS __VA_OPT__(, ) __VA_ARGS__), \
+		.ignored = IGNORED(TRAINED) \
+	}
 
-const struct dialect wav2vec2_names = SPEECH("wav2vec2", "wav2vec2.", CODES,
-	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
-	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
-	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+const struct dialect wav2vec2_names =
+	SPEECH("wav2vec2", "wav2vec2.", CODES, { "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+		{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+		{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
 
 const struct dialect hubert_names = SPEECH("hubert", "hubert.", { "positions.norm", "@encoder.pos_conv_embed.batch_norm" });
-const struct dialect unispeech_names = SPEECH("unispeech", "unispeech.",
-	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
-	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
-	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
-const struct dialect unispeech_sat_names = SPEECH("unispeech-sat", "unispeech_sat.",
-	{ "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
-	{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
-	{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
-const struct dialect data2vec_audio_names = SPEECH("data2vec-audio", "data2vec_audio.", { "positions.layer", "@encoder.pos_conv_embed.layers.#.conv" });
-const struct dialect wavlm_names = SPEECH("wavlm", "wavlm.",
-	{ "attn.relative", "@encoder.layers.0.attention.rel_attn_embed" },
+const struct dialect unispeech_names =
+	SPEECH("unispeech", "unispeech.", { "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+		{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+		{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+const struct dialect unispeech_sat_names =
+	SPEECH("unispeech-sat", "unispeech_sat.", { "layers.adapter.norm", "@encoder.layers.#.adapter_layer.norm" },
+		{ "layers.adapter.down", "@encoder.layers.#.adapter_layer.linear_1" },
+		{ "layers.adapter.up", "@encoder.layers.#.adapter_layer.linear_2" });
+const struct dialect data2vec_audio_names =
+	SPEECH("data2vec-audio", "data2vec_audio.", { "positions.layer", "@encoder.pos_conv_embed.layers.#.conv" });
+const struct dialect wavlm_names = SPEECH("wavlm", "wavlm.", { "attn.relative", "@encoder.layers.0.attention.rel_attn_embed" },
 	{ "layers.attn.gate", "@encoder.layers.#.attention.gru_rel_pos_linear" },
 	{ "layers.attn.gate_constant", "@encoder.layers.#.attention.gru_rel_pos_const" });
 
 const struct dialect sew_names = {
-	.name = "sew", .prefix = "sew.", .keys = NO_KEYS,
-	.weights = WEIGHTS(STEM, LAYERS, HEADS,
-		{ "features.norm", "@layer_norm" },
-		{ "features.project", "@feature_projection" },
+	.name = "sew",
+	.prefix = "sew.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(STEM, LAYERS, HEADS, { "features.norm", "@layer_norm" }, { "features.project", "@feature_projection" },
 		{ "upsample", "@encoder.upsample.projection" }),
 	.ignored = IGNORED(TRAINED),
 };
 
-#define CONFORMER                                                                        \
-	{ "rope.frequencies", "@encoder.embed_positions.inv_freq" },                     \
-	{ "layers.ffn1.norm", "@encoder.layers.#.ffn1_layer_norm" },                     \
-	{ "layers.ffn1.up", "@encoder.layers.#.ffn1.intermediate_dense" },               \
-	{ "layers.ffn1.down", "@encoder.layers.#.ffn1.output_dense" },                   \
-	{ "layers.attn.norm", "@encoder.layers.#.self_attn_layer_norm" },                \
-	{ "layers.attn.q", "@encoder.layers.#.self_attn.linear_q" },                     \
-	{ "layers.attn.k", "@encoder.layers.#.self_attn.linear_k" },                     \
-	{ "layers.attn.v", "@encoder.layers.#.self_attn.linear_v" },                     \
-	{ "layers.attn.o", "@encoder.layers.#.self_attn.linear_out" },                   \
-	{ "layers.attn.positions", "@encoder.layers.#.self_attn.linear_pos" },           \
-	{ "layers.attn.u_bias", "@encoder.layers.#.self_attn.pos_bias_u" },              \
-	{ "layers.attn.v_bias", "@encoder.layers.#.self_attn.pos_bias_v" },              \
-	{ "layers.attn.distance", "@encoder.layers.#.self_attn.distance_embedding" },    \
-	{ "layers.conv.norm", "@encoder.layers.#.conv_module.layer_norm" },              \
-	{ "layers.conv.in", "@encoder.layers.#.conv_module.pointwise_conv1" },           \
-	{ "layers.conv.depth", "@encoder.layers.#.conv_module.depthwise_conv" },         \
-	{ "layers.conv.batch_norm", "@encoder.layers.#.conv_module.batch_norm" },        \
-	{ "layers.conv.depth_norm", "@encoder.layers.#.conv_module.depthwise_layer_norm" }, \
-	{ "layers.conv.out", "@encoder.layers.#.conv_module.pointwise_conv2" },          \
-	{ "layers.ffn2.norm", "@encoder.layers.#.ffn2_layer_norm" },                     \
-	{ "layers.ffn2.up", "@encoder.layers.#.ffn2.intermediate_dense" },               \
-	{ "layers.ffn2.down", "@encoder.layers.#.ffn2.output_dense" },                   \
-	{ "layers.norm", "@encoder.layers.#.final_layer_norm" }
+#define CONFORMER \
+	{ "rope.frequencies", "@encoder.embed_positions.inv_freq" }, \
+		{ "layers.ffn1.norm", "@encoder.layers.#.ffn1_layer_norm" }, \
+		{ "layers.ffn1.up", "@encoder.layers.#.ffn1.intermediate_dense" }, \
+		{ "layers.ffn1.down", "@encoder.layers.#.ffn1.output_dense" }, \
+		{ "layers.attn.norm", "@encoder.layers.#.self_attn_layer_norm" }, \
+		{ "layers.attn.q", "@encoder.layers.#.self_attn.linear_q" }, \
+		{ "layers.attn.k", "@encoder.layers.#.self_attn.linear_k" }, \
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.linear_v" }, \
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.linear_out" }, \
+		{ "layers.attn.positions", "@encoder.layers.#.self_attn.linear_pos" }, \
+		{ "layers.attn.u_bias", "@encoder.layers.#.self_attn.pos_bias_u" }, \
+		{ "layers.attn.v_bias", "@encoder.layers.#.self_attn.pos_bias_v" }, \
+		{ "layers.attn.distance", "@encoder.layers.#.self_attn.distance_embedding" }, \
+		{ "layers.conv.norm", "@encoder.layers.#.conv_module.layer_norm" }, \
+		{ "layers.conv.in", "@encoder.layers.#.conv_module.pointwise_conv1" }, \
+		{ "layers.conv.depth", "@encoder.layers.#.conv_module.depthwise_conv" }, \
+		{ "layers.conv.batch_norm", "@encoder.layers.#.conv_module.batch_norm" }, \
+		{ "layers.conv.depth_norm", "@encoder.layers.#.conv_module.depthwise_layer_norm" }, \
+		{ "layers.conv.out", "@encoder.layers.#.conv_module.pointwise_conv2" }, \
+		{ "layers.ffn2.norm", "@encoder.layers.#.ffn2_layer_norm" }, \
+		{ "layers.ffn2.up", "@encoder.layers.#.ffn2.intermediate_dense" }, \
+		{ "layers.ffn2.down", "@encoder.layers.#.ffn2.output_dense" }, \
+	{ \
+		"layers.norm", "@encoder.layers.#.final_layer_norm" \
+	}
 
 const struct dialect wav2vec2_conformer_names = {
-	.name = "wav2vec2-conformer", .prefix = "wav2vec2_conformer.", .keys = NO_KEYS,
+	.name = "wav2vec2-conformer",
+	.prefix = "wav2vec2_conformer.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(STEM, FEATURES, CONFORMER, ADAPTER, HEADS, CODES),
 	.ignored = IGNORED(TRAINED, "*pos_conv_embed.*", "*inv_freq"),
 };
 
 const struct dialect wav2vec2_bert_names = {
-	.name = "wav2vec2-bert", .prefix = "wav2vec2_bert.", .keys = NO_KEYS,
-	.weights = WEIGHTS(FEATURES, CONFORMER, HEADS,
-		{ "adapter.before.up", "@intermediate_ffn.intermediate_dense" },
-		{ "adapter.before.down", "@intermediate_ffn.output_dense" },
-		{ "adapter.project", "@adapter.proj" },
+	.name = "wav2vec2-bert",
+	.prefix = "wav2vec2_bert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(FEATURES, CONFORMER, HEADS, { "adapter.before.up", "@intermediate_ffn.intermediate_dense" },
+		{ "adapter.before.down", "@intermediate_ffn.output_dense" }, { "adapter.project", "@adapter.proj" },
 		{ "adapter.norm", "@adapter.proj_layer_norm" },
 		{ "adapter.residual_norm", "@adapter.layers.#.residual_layer_norm" },
 		{ "adapter.residual_conv", "@adapter.layers.#.residual_conv" },
@@ -130,10 +144,10 @@ const struct dialect wav2vec2_bert_names = {
 };
 
 const struct dialect spectrogram_names = {
-	.name = "spectrogram", .prefix = "audio_spectrogram_transformer.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.class", "@embeddings.cls_token" },
-		{ "embed.distillation", "@embeddings.distillation_token" },
+	.name = "spectrogram",
+	.prefix = "audio_spectrogram_transformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.class", "@embeddings.cls_token" }, { "embed.distillation", "@embeddings.distillation_token" },
 		{ "embed.patch", "@embeddings.patch_embeddings.projection" },
 		{ "embed.position", "@embeddings.position_embeddings" },
 		{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },
@@ -143,66 +157,58 @@ const struct dialect spectrogram_names = {
 		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },
 		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },
 		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
-		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
-		{ "norm", "@layernorm" },
-		{ "head.audio.norm", "classifier.layernorm" },
-		{ "head.audio", "classifier.dense" }),
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" }, { "norm", "@layernorm" },
+		{ "head.audio.norm", "classifier.layernorm" }, { "head.audio", "classifier.dense" }),
 	.ignored = IGNORED("*position_ids"),
 };
 
-#define SHORT_CONFORMER                                                                  \
-	{ "layers.ffn1.norm", "@layers.#.norm_feed_forward1" },                          \
-	{ "layers.ffn1.up", "@layers.#.feed_forward1.linear1" },                         \
-	{ "layers.ffn1.down", "@layers.#.feed_forward1.linear2" },                       \
-	{ "layers.attn.norm", "@layers.#.norm_self_att" },                               \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" },                               \
-	{ "layers.attn.k", "@layers.#.self_attn.k_proj" },                               \
-	{ "layers.attn.v", "@layers.#.self_attn.v_proj" },                               \
-	{ "layers.attn.o", "@layers.#.self_attn.o_proj" },                               \
-	{ "layers.conv.norm", "@layers.#.norm_conv" },                                   \
-	{ "layers.conv.in", "@layers.#.conv.pointwise_conv1" },                          \
-	{ "layers.conv.depth", "@layers.#.conv.depthwise_conv" },                        \
-	{ "layers.conv.batch_norm", "@layers.#.conv.norm" },                             \
-	{ "layers.conv.out", "@layers.#.conv.pointwise_conv2" },                         \
-	{ "layers.ffn2.norm", "@layers.#.norm_feed_forward2" },                          \
-	{ "layers.ffn2.up", "@layers.#.feed_forward2.linear1" },                         \
-	{ "layers.ffn2.down", "@layers.#.feed_forward2.linear2" },                       \
-	{ "layers.norm", "@layers.#.norm_out" }
+#define SHORT_CONFORMER \
+	{ "layers.ffn1.norm", "@layers.#.norm_feed_forward1" }, { "layers.ffn1.up", "@layers.#.feed_forward1.linear1" }, \
+		{ "layers.ffn1.down", "@layers.#.feed_forward1.linear2" }, { "layers.attn.norm", "@layers.#.norm_self_att" }, \
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.k", "@layers.#.self_attn.k_proj" }, \
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" }, { "layers.attn.o", "@layers.#.self_attn.o_proj" }, \
+		{ "layers.conv.norm", "@layers.#.norm_conv" }, { "layers.conv.in", "@layers.#.conv.pointwise_conv1" }, \
+		{ "layers.conv.depth", "@layers.#.conv.depthwise_conv" }, { "layers.conv.batch_norm", "@layers.#.conv.norm" }, \
+		{ "layers.conv.out", "@layers.#.conv.pointwise_conv2" }, { "layers.ffn2.norm", "@layers.#.norm_feed_forward2" }, \
+		{ "layers.ffn2.up", "@layers.#.feed_forward2.linear1" }, \
+		{ "layers.ffn2.down", "@layers.#.feed_forward2.linear2" }, \
+	{ \
+		"layers.norm", "@layers.#.norm_out" \
+	}
 
 const struct dialect parakeet_names = {
-	.name = "parakeet", .prefix = "encoder.", .keys = NO_KEYS,
-	.weights = WEIGHTS(SHORT_CONFORMER,
-		{ "short.layer", "@subsampling.layers.#" },
-		{ "short.out", "@subsampling.linear" },
+	.name = "parakeet",
+	.prefix = "encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SHORT_CONFORMER, { "short.layer", "@subsampling.layers.#" }, { "short.out", "@subsampling.linear" },
 		{ "layers.attn.positions", "@layers.#.self_attn.relative_k_proj" },
-		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" },
-		{ "layers.attn.v_bias", "@layers.#.self_attn.bias_v" }),
+		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" }, { "layers.attn.v_bias", "@layers.#.self_attn.bias_v" }),
 	.ignored = IGNORED("*num_batches_tracked"),
 };
 
 const struct dialect lasr_names = {
-	.name = "lasr", .prefix = "encoder.", .keys = NO_KEYS,
-	.weights = WEIGHTS(SHORT_CONFORMER,
-		{ "short.in", "@subsampler.dense_0" },
-		{ "short.layer", "@subsampler.conv_#" },
-		{ "short.out", "@subsampler.dense_1" },
-		{ "norm", "@out_norm" }),
+	.name = "lasr",
+	.prefix = "encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SHORT_CONFORMER, { "short.in", "@subsampler.dense_0" }, { "short.layer", "@subsampler.conv_#" },
+		{ "short.out", "@subsampler.dense_1" }, { "norm", "@out_norm" }),
 	.ignored = IGNORED("*num_batches_tracked"),
 };
 
 const struct dialect ctc_names = {
-	.name = "ctc", .prefix = "", .keys = NO_KEYS, .weights = WEIGHTS({ "head.ctc", "ctc_head" }), .ignored = IGNORED("*num_batches_tracked"),
+	.name = "ctc",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.ctc", "ctc_head" }),
+	.ignored = IGNORED("*num_batches_tracked"),
 };
 
 const struct dialect hifigan_names = {
-	.name = "hifigan", .prefix = "", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "mean", "mean" },
-		{ "scale", "scale" },
-		{ "first", "conv_pre" },
-		{ "longer", "upsampler.#" },
-		{ "stacks.dilated", "resblocks.#.convs1.#" },
-		{ "stacks.plain", "resblocks.#.convs2.#" },
+	.name = "hifigan",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "mean", "mean" }, { "scale", "scale" }, { "first", "conv_pre" }, { "longer", "upsampler.#" },
+		{ "stacks.dilated", "resblocks.#.convs1.#" }, { "stacks.plain", "resblocks.#.convs2.#" },
 		{ "last", "conv_post" }),
 	.ignored = IGNORED("mean", "scale"),
 };

@@ -2,47 +2,52 @@
 // What checkpoints of the windowed families call things.
 #include "arch/dialect.h"
 
-#define SWIN_BODY                                                                        \
-	{ "embed.patch", "@embeddings.patch_embeddings.projection" },                    \
-	{ "embed.norm", "@embeddings.norm" },                                            \
-	{ "embed.position", "@embeddings.position_embeddings" },                         \
-	{ "windows.attn.norm", "@encoder.layers.#.blocks.#.layernorm_before" },          \
-	{ "windows.attn.q", "@encoder.layers.#.blocks.#.attention.self.query" },         \
-	{ "windows.attn.k", "@encoder.layers.#.blocks.#.attention.self.key" },           \
-	{ "windows.attn.v", "@encoder.layers.#.blocks.#.attention.self.value" },         \
-	{ "windows.attn.o", "@encoder.layers.#.blocks.#.attention.output.dense" },       \
-	{ "windows.attn.table", "@encoder.layers.#.blocks.#.attention.self.relative_position_bias_table" }, \
-	{ "windows.ffn.norm", "@encoder.layers.#.blocks.#.layernorm_after" },            \
-	{ "windows.ffn.up", "@encoder.layers.#.blocks.#.intermediate.dense" },           \
-	{ "windows.ffn.down", "@encoder.layers.#.blocks.#.output.dense" },               \
-	{ "windows.merge", "@encoder.layers.#.downsample.reduction" },                   \
-	{ "windows.merge.norm", "@encoder.layers.#.downsample.norm" },                   \
-	{ "norm", "@layernorm" },                                                        \
-	{ "head.image", "classifier" }
+#define SWIN_BODY \
+	{ "embed.patch", "@embeddings.patch_embeddings.projection" }, { "embed.norm", "@embeddings.norm" }, \
+		{ "embed.position", "@embeddings.position_embeddings" }, \
+		{ "windows.attn.norm", "@encoder.layers.#.blocks.#.layernorm_before" }, \
+		{ "windows.attn.q", "@encoder.layers.#.blocks.#.attention.self.query" }, \
+		{ "windows.attn.k", "@encoder.layers.#.blocks.#.attention.self.key" }, \
+		{ "windows.attn.v", "@encoder.layers.#.blocks.#.attention.self.value" }, \
+		{ "windows.attn.o", "@encoder.layers.#.blocks.#.attention.output.dense" }, \
+		{ "windows.attn.table", "@encoder.layers.#.blocks.#.attention.self.relative_position_bias_table" }, \
+		{ "windows.ffn.norm", "@encoder.layers.#.blocks.#.layernorm_after" }, \
+		{ "windows.ffn.up", "@encoder.layers.#.blocks.#.intermediate.dense" }, \
+		{ "windows.ffn.down", "@encoder.layers.#.blocks.#.output.dense" }, \
+		{ "windows.merge", "@encoder.layers.#.downsample.reduction" }, \
+		{ "windows.merge.norm", "@encoder.layers.#.downsample.norm" }, { "norm", "@layernorm" }, \
+	{ \
+		"head.image", "classifier" \
+	}
 
 #define SWIN_LEFT "*relative_position_index", "*relative_coords_table", "*embeddings.mask_token", "decoder.*"
 
 const struct dialect swin_names = {
-	.name = "swin", .prefix = "swin.", .keys = NO_KEYS,
-	.weights = WEIGHTS(SWIN_BODY,
-		{ "head.pixels", "decoder.0" },
-		{ "windows.out_stem", "hidden_states_norms.stem" },
+	.name = "swin",
+	.prefix = "swin.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SWIN_BODY, { "head.pixels", "decoder.0" }, { "windows.out_stem", "hidden_states_norms.stem" },
 		{ "windows.out", "hidden_states_norms.stage#" }),
 	.ignored = IGNORED(SWIN_LEFT, "hidden_states_norms.*", "*layernorm.*"),
 };
 
-const struct dialect donut_swin_names = { .name = "donut-swin", .prefix = "donut.", .keys = NO_KEYS, .weights = WEIGHTS(SWIN_BODY), .ignored = IGNORED(SWIN_LEFT) };
+const struct dialect donut_swin_names = {
+	.name = "donut-swin", .prefix = "donut.", .keys = NO_KEYS, .weights = WEIGHTS(SWIN_BODY), .ignored = IGNORED(SWIN_LEFT)
+};
 
 const struct dialect maskformer_swin_names = {
-	.name = "maskformer-swin", .prefix = "model.", .keys = NO_KEYS,
+	.name = "maskformer-swin",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY, { "windows.out", "hidden_states_norms.#" }),
 	.ignored = IGNORED(SWIN_LEFT, "hidden_states_norms.*", "*layernorm.*"),
 };
 
 const struct dialect swinv2_names = {
-	.name = "swinv2", .prefix = "swinv2.", .keys = NO_KEYS,
-	.weights = WEIGHTS(SWIN_BODY,
-		{ "head.pixels", "decoder.0" },
+	.name = "swinv2",
+	.prefix = "swinv2.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SWIN_BODY, { "head.pixels", "decoder.0" },
 		{ "windows.attn.scale", "@encoder.layers.#.blocks.#.attention.self.logit_scale" },
 		{ "windows.attn.mlp.0", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.0" },
 		{ "windows.attn.mlp.2", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.2" }),

@@ -2,60 +2,65 @@
 // What checkpoints of the T5 family call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
 #include "arch/dialect.h"
 
-#define T5_KEYS                                                                          \
-	{ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, { "head_dim", "d_kv" }, \
-	{ "intermediate_size", "d_ff" }
+#define T5_KEYS \
+	{ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, \
+		{ "head_dim", "d_kv" }, \
+	{ \
+		"intermediate_size", "d_ff" \
+	}
 
-#define T5_WEIGHTS                                                                       \
-	{ "embed.shared", "@shared" },                                                   \
-	{ "embed.word", "@embed_tokens" },                                               \
-	{ "layers.attn.norm", "@block.#.layer.0.layer_norm" },                           \
-	{ "layers.attn.q", "@block.#.layer.0.SelfAttention.q" },                         \
-	{ "layers.attn.k", "@block.#.layer.0.SelfAttention.k" },                         \
-	{ "layers.attn.v", "@block.#.layer.0.SelfAttention.v" },                         \
-	{ "layers.attn.o", "@block.#.layer.0.SelfAttention.o" },                         \
-	{ "layers.attn.relative", "@block.#.layer.0.SelfAttention.relative_attention_bias" }, \
-	{ "layers.cross.norm", "@block.#.layer.1.layer_norm" },                          \
-	{ "layers.cross.q", "@block.#.layer.1.EncDecAttention.q" },                      \
-	{ "layers.cross.k", "@block.#.layer.1.EncDecAttention.k" },                      \
-	{ "layers.cross.v", "@block.#.layer.1.EncDecAttention.v" },                      \
-	{ "layers.cross.o", "@block.#.layer.1.EncDecAttention.o" },                      \
-	{ "layers.ffn.norm", "@block.#.layer.1.layer_norm" },                            \
-	{ "layers.last.norm", "@block.#.layer.2.layer_norm" },                           \
-	{ "norm", "@final_layer_norm" },                                                 \
-	{ "head.lm.out", "lm_head" },                                                    \
-	{ "head.sequence.dense", "classification_head.dense" },                          \
-	{ "head.sequence.out", "classification_head.out_proj" },                         \
-	{ "head.token", "classifier" },                                                  \
-	{ "head.span", "qa_outputs" }
+#define T5_WEIGHTS \
+	{ "embed.shared", "@shared" }, { "embed.word", "@embed_tokens" }, { "layers.attn.norm", "@block.#.layer.0.layer_norm" }, \
+		{ "layers.attn.q", "@block.#.layer.0.SelfAttention.q" }, \
+		{ "layers.attn.k", "@block.#.layer.0.SelfAttention.k" }, \
+		{ "layers.attn.v", "@block.#.layer.0.SelfAttention.v" }, \
+		{ "layers.attn.o", "@block.#.layer.0.SelfAttention.o" }, \
+		{ "layers.attn.relative", "@block.#.layer.0.SelfAttention.relative_attention_bias" }, \
+		{ "layers.cross.norm", "@block.#.layer.1.layer_norm" }, \
+		{ "layers.cross.q", "@block.#.layer.1.EncDecAttention.q" }, \
+		{ "layers.cross.k", "@block.#.layer.1.EncDecAttention.k" }, \
+		{ "layers.cross.v", "@block.#.layer.1.EncDecAttention.v" }, \
+		{ "layers.cross.o", "@block.#.layer.1.EncDecAttention.o" }, \
+		{ "layers.ffn.norm", "@block.#.layer.1.layer_norm" }, { "layers.last.norm", "@block.#.layer.2.layer_norm" }, \
+		{ "norm", "@final_layer_norm" }, { "head.lm.out", "lm_head" }, \
+		{ "head.sequence.dense", "classification_head.dense" }, { "head.sequence.out", "classification_head.out_proj" }, \
+		{ "head.token", "classifier" }, \
+	{ \
+		"head.span", "qa_outputs" \
+	}
 
-#define T5_FFN                                                                           \
-	{ "layers.ffn.up_alone", "@block.#.layer.1.DenseReluDense.wi" },                 \
-	{ "layers.ffn.gate", "@block.#.layer.1.DenseReluDense.wi_0" },                   \
-	{ "layers.ffn.up", "@block.#.layer.1.DenseReluDense.wi_1" },                     \
-	{ "layers.ffn.down", "@block.#.layer.1.DenseReluDense.wo" },                     \
-	{ "layers.last.up_alone", "@block.#.layer.2.DenseReluDense.wi" },                \
-	{ "layers.last.gate", "@block.#.layer.2.DenseReluDense.wi_0" },                  \
-	{ "layers.last.up", "@block.#.layer.2.DenseReluDense.wi_1" },                    \
-	{ "layers.last.down", "@block.#.layer.2.DenseReluDense.wo" }
+#define T5_FFN \
+	{ "layers.ffn.up_alone", "@block.#.layer.1.DenseReluDense.wi" }, \
+		{ "layers.ffn.gate", "@block.#.layer.1.DenseReluDense.wi_0" }, \
+		{ "layers.ffn.up", "@block.#.layer.1.DenseReluDense.wi_1" }, \
+		{ "layers.ffn.down", "@block.#.layer.1.DenseReluDense.wo" }, \
+		{ "layers.last.up_alone", "@block.#.layer.2.DenseReluDense.wi" }, \
+		{ "layers.last.gate", "@block.#.layer.2.DenseReluDense.wi_0" }, \
+		{ "layers.last.up", "@block.#.layer.2.DenseReluDense.wi_1" }, \
+	{ \
+		"layers.last.down", "@block.#.layer.2.DenseReluDense.wo" \
+	}
 
 const struct dialect t5_names = {
-	.name = "t5", .prefix = "transformer.", .keys = KEYS(T5_KEYS), .weights = WEIGHTS(T5_WEIGHTS, T5_FFN),
+	.name = "t5",
+	.prefix = "transformer.",
+	.keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN),
 	// Older files keep every copy of the one token table, and a bias of cross attention that the class never had.
-	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight", "mel_conditioner.*"),
+	.ignored = IGNORED(
+		"*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight", "mel_conditioner.*"),
 };
 
-
 const struct dialect switch_names = {
-	.name = "switch", .prefix = "transformer.", .keys = KEYS(T5_KEYS),
-	.weights = WEIGHTS(T5_WEIGHTS,
-		{ "layers.ffn.up_alone", "@block.#.layer.1.mlp.wi" },
+	.name = "switch",
+	.prefix = "transformer.",
+	.keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS, { "layers.ffn.up_alone", "@block.#.layer.1.mlp.wi" },
 		{ "layers.ffn.down", "@block.#.layer.1.mlp.wo" },
 		{ "layers.ffn.router", "@block.#.layer.1.mlp.router.classifier" },
 		{ "layers.ffn.expert.up", "@block.#.layer.1.mlp.experts.expert_#.wi" },
 		{ "layers.ffn.expert.down", "@block.#.layer.1.mlp.experts.expert_#.wo" },
-		{ "layers.last.up_alone", "@block.#.layer.2.mlp.wi" },
-		{ "layers.last.down", "@block.#.layer.2.mlp.wo" },
+		{ "layers.last.up_alone", "@block.#.layer.2.mlp.wi" }, { "layers.last.down", "@block.#.layer.2.mlp.wo" },
 		{ "layers.last.router", "@block.#.layer.2.mlp.router.classifier" },
 		{ "layers.last.expert.up", "@block.#.layer.2.mlp.experts.expert_#.wi" },
 		{ "layers.last.expert.down", "@block.#.layer.2.mlp.experts.expert_#.wo" }),
@@ -63,9 +68,10 @@ const struct dialect switch_names = {
 };
 
 const struct dialect longt5_names = {
-	.name = "longt5", .prefix = "transformer.", .keys = KEYS(T5_KEYS),
-	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN,
-		{ "layers.source.q", "@block.#.layer.0.LocalSelfAttention.q" },
+	.name = "longt5",
+	.prefix = "transformer.",
+	.keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN, { "layers.source.q", "@block.#.layer.0.LocalSelfAttention.q" },
 		{ "layers.source.k", "@block.#.layer.0.LocalSelfAttention.k" },
 		{ "layers.source.v", "@block.#.layer.0.LocalSelfAttention.v" },
 		{ "layers.source.o", "@block.#.layer.0.LocalSelfAttention.o" },

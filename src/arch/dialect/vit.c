@@ -2,49 +2,69 @@
 // What checkpoints of the vision transformer family call things.
 #include "arch/dialect.h"
 
-#define VIT_BODY                                                                         \
-	{ "embed.class", "@embeddings.cls_token" },                                      \
-	{ "embed.distillation", "@embeddings.distillation_token" },                      \
-	{ "embed.registers", "@embeddings.register_tokens" },                            \
-	{ "embed.patch", "@embeddings.patch_embeddings.projection" },                    \
-	{ "embed.position", "@embeddings.position_embeddings" },                         \
-	{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },               \
-	{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },                 \
-	{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },               \
-	{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },                  \
-	{ "norm", "@layernorm" },                                                        \
-	{ "head.image", "classifier" }
-
-#define BEFORE_AND_AFTER                                                                 \
-	{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },                     \
-	{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" }
-
-#define NORM_1_AND_2                                                                     \
-	{ "layers.attn.norm", "@encoder.layer.#.norm1" },                                \
-	{ "layers.ffn.norm", "@encoder.layer.#.norm2" }
-
-#define DENSE                                                                            \
-	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },                      \
-	{ "layers.ffn.down", "@encoder.layer.#.output.dense" }
-
-#define MLP                                                                              \
-	{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" },                                 \
-	{ "layers.ffn.down", "@encoder.layer.#.mlp.fc2" }
-
-#define POOLED { "pooler", "@pooler.dense" }, { "head.pixels", "decoder.0" }
-
-#define TEACHER { "head.image.class", "cls_classifier" }, { "head.image.distillation", "distillation_classifier" }
-
-#define SCALED                                                                           \
-	{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" },                     \
-	{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" },                  \
-	{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" },                \
-	{ "layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" }
-
-#define DIALECT(word, start, ...)                                                                                                      \
-	const struct dialect word##_names = {                                                                                          \
-		.name = #word, .prefix = start, .keys = NO_KEYS, .weights = WEIGHTS(VIT_BODY, __VA_ARGS__), .ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index") \
+#define VIT_BODY \
+	{ "embed.class", "@embeddings.cls_token" }, { "embed.distillation", "@embeddings.distillation_token" }, \
+		{ "embed.registers", "@embeddings.register_tokens" }, \
+		{ "embed.patch", "@embeddings.patch_embeddings.projection" }, \
+		{ "embed.position", "@embeddings.position_embeddings" }, \
+		{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" }, \
+		{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" }, \
+		{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" }, \
+		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" }, { "norm", "@layernorm" }, \
+	{ \
+		"head.image", "classifier" \
 	}
+
+#define BEFORE_AND_AFTER \
+	{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" }, \
+	{ \
+		"layers.ffn.norm", "@encoder.layer.#.layernorm_after" \
+	}
+
+#define NORM_1_AND_2 \
+	{ "layers.attn.norm", "@encoder.layer.#.norm1" }, \
+	{ \
+		"layers.ffn.norm", "@encoder.layer.#.norm2" \
+	}
+
+#define DENSE \
+	{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" }, \
+	{ \
+		"layers.ffn.down", "@encoder.layer.#.output.dense" \
+	}
+
+#define MLP \
+	{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" }, \
+	{ \
+		"layers.ffn.down", "@encoder.layer.#.mlp.fc2" \
+	}
+
+#define POOLED \
+	{ "pooler", "@pooler.dense" }, \
+	{ \
+		"head.pixels", "decoder.0" \
+	}
+
+#define TEACHER \
+	{ "head.image.class", "cls_classifier" }, \
+	{ \
+		"head.image.distillation", "distillation_classifier" \
+	}
+
+#define SCALED \
+	{ "layers.ffn.gate_up", "@encoder.layer.#.mlp.weights_in" }, \
+		{ "layers.ffn.gate_down", "@encoder.layer.#.mlp.weights_out" }, \
+		{ "layers.attn.scale", "@encoder.layer.#.layer_scale1.lambda1" }, \
+	{ \
+		"layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" \
+	}
+
+#define DIALECT(word, start, ...) \
+	const struct dialect word##_names = { .name = #word, \
+		.prefix = start, \
+		.keys = NO_KEYS, \
+		.weights = WEIGHTS(VIT_BODY, __VA_ARGS__), \
+		.ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index") }
 
 DIALECT(vit, "vit.", BEFORE_AND_AFTER, DENSE, POOLED);
 DIALECT(vit_msn, "vit.", BEFORE_AND_AFTER, DENSE);
@@ -54,41 +74,44 @@ DIALECT(dinov2, "dinov2.", NORM_1_AND_2, MLP, SCALED);
 DIALECT(dinov2_with_registers, "dinov2_with_registers.", NORM_1_AND_2, MLP, SCALED);
 DIALECT(pixio, "pixio.", NORM_1_AND_2, DENSE);
 DIALECT(vitpose_backbone, "backbone.", BEFORE_AND_AFTER, MLP);
-DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" }, { "embed.detection", "@embeddings.detection_tokens" },
-	{ "layers.position", "@encoder.mid_position_embeddings" }, { "head.classes", "class_labels_classifier.layers.#" }, { "head.boxes", "bbox_predictor.layers.#" });
+DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" },
+	{ "embed.detection", "@embeddings.detection_tokens" }, { "layers.position", "@encoder.mid_position_embeddings" },
+	{ "head.classes", "class_labels_classifier.layers.#" }, { "head.boxes", "bbox_predictor.layers.#" });
 
-#define BEIT { "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" },                      \
-	{ "layers.relative", "@encoder.layer.#.attention.attention.relative_position_bias.relative_position_bias_table" },                   \
-	{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, { "pooler.norm", "@pooler.layernorm" }
+#define BEIT \
+	{ "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" }, \
+		{ "layers.relative", \
+			"@encoder.layer.#.attention.attention.relative_position_bias.relative_position_bias_table" }, \
+		{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, \
+	{ \
+		"pooler.norm", "@pooler.layernorm" \
+	}
 
 DIALECT(beit, "beit.", BEFORE_AND_AFTER, DENSE, BEIT);
 DIALECT(data2vec_vision, "data2vec_vision.", BEFORE_AND_AFTER, DENSE, BEIT);
 DIALECT(vivit, "vivit.", BEFORE_AND_AFTER, DENSE, POOLED);
-DIALECT(videomae, "videomae.", BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" }, { "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
+DIALECT(videomae, "videomae.", BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" },
+	{ "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
 	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });
 
 const struct dialect dinov3_vit_names = {
-	.name = "dinov3_vit", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "embed.class", "embeddings.cls_token" },
-		{ "embed.registers", "embeddings.register_tokens" },
-		{ "embed.patch", "embeddings.patch_embeddings" },
-		{ "layers.attn.norm", "@layer.#.norm1" },
-		{ "layers.attn.q", "@layer.#.attention.q_proj" },
-		{ "layers.attn.k", "@layer.#.attention.k_proj" },
-		{ "layers.attn.v", "@layer.#.attention.v_proj" },
-		{ "layers.attn.o", "@layer.#.attention.o_proj" },
-		{ "layers.attn.scale", "@layer.#.layer_scale1.lambda1" },
-		{ "layers.ffn.norm", "@layer.#.norm2" },
-		{ "layers.ffn.gate", "@layer.#.mlp.gate_proj" },
-		{ "layers.ffn.up", "@layer.#.mlp.up_proj" },
-		{ "layers.ffn.down", "@layer.#.mlp.down_proj" },
-		{ "layers.ffn.scale", "@layer.#.layer_scale2.lambda1" },
+	.name = "dinov3_vit",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.class", "embeddings.cls_token" }, { "embed.registers", "embeddings.register_tokens" },
+		{ "embed.patch", "embeddings.patch_embeddings" }, { "layers.attn.norm", "@layer.#.norm1" },
+		{ "layers.attn.q", "@layer.#.attention.q_proj" }, { "layers.attn.k", "@layer.#.attention.k_proj" },
+		{ "layers.attn.v", "@layer.#.attention.v_proj" }, { "layers.attn.o", "@layer.#.attention.o_proj" },
+		{ "layers.attn.scale", "@layer.#.layer_scale1.lambda1" }, { "layers.ffn.norm", "@layer.#.norm2" },
+		{ "layers.ffn.gate", "@layer.#.mlp.gate_proj" }, { "layers.ffn.up", "@layer.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layer.#.mlp.down_proj" }, { "layers.ffn.scale", "@layer.#.layer_scale2.lambda1" },
 		{ "norm", "norm" }),
 	.ignored = IGNORED("embeddings.mask_token", "embeddings.register_tokens"),
 };
 
 DIALECT(timesformer, "timesformer.", BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
-	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" }, { "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },
-	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" }, { "layers.time.o", "@encoder.layer.#.temporal_attention.output.dense" },
+	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" },
+	{ "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },
+	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" },
+	{ "layers.time.o", "@encoder.layer.#.temporal_attention.output.dense" },
 	{ "layers.time.dense", "@encoder.layer.#.temporal_dense" });

@@ -4,37 +4,38 @@
 #include "arch/dialect.h"
 
 const struct dialect llava_names = {
-	.name = "llava", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "projector.norm", "@multi_modal_projector.projector_layernorm" },
-		{ "projector.1", "@multi_modal_projector.linear_1" },
-		{ "projector.2", "@multi_modal_projector.linear_2" },
-		{ "newline", "@image_newline" },
-		{ "head.lm.out", "lm_head" }),
+	.name = "llava",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.projector_layernorm" },
+		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
+		{ "newline", "@image_newline" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
 };
 
 const struct dialect aya_vision_names = {
-	.name = "aya-vision", .prefix = "model.", .keys = NO_KEYS,
-	.weights = WEIGHTS(
-		{ "projector.norm", "@multi_modal_projector.layernorm" },
-		{ "projector.1", "@multi_modal_projector.linear_1" },
-		{ "projector.2", "@multi_modal_projector.linear_2" },
+	.name = "aya-vision",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.layernorm" },
+		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*vision_tower.*head.*"),
 };
 
 const struct dialect deepseek_vl_names = {
-	.name = "deepseek-vl", .prefix = "model.", .keys = NO_KEYS,
+	.name = "deepseek-vl",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS(
-		{ "projector.1", "@aligner.linear1" },
-		{ "projector.2", "@aligner.linear2" },
-		{ "head.lm.out", "lm_head" }),
+		{ "projector.1", "@aligner.linear1" }, { "projector.2", "@aligner.linear2" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
 const struct dialect paligemma_names = {
-	.name = "paligemma", .prefix = "model.", .keys = NO_KEYS,
+	.name = "paligemma",
+	.prefix = "model.",
+	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "projector", "@multi_modal_projector.linear" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };

@@ -6,12 +6,15 @@
 #include "arch/block/vit.h"
 
 // spec.own of the family.
-struct beit { bool absolute, relative, shared, mean; };
+struct beit {
+	bool absolute, relative, shared, mean;
+};
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_other_classes[] = { "out_indices", "out_features", "stage_names", "reshape_hidden_states", "add_fpn", "pool_scales", "use_auxiliary_head",
-		"auxiliary_loss_weight", "auxiliary_channels", "auxiliary_num_convs", "auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token" };
+	static const char *const of_other_classes[] = { "out_indices", "out_features", "stage_names", "reshape_hidden_states",
+		"add_fpn", "pool_scales", "use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels",
+		"auxiliary_num_convs", "auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token" };
 	for (size_t i = 0; i < sizeof of_other_classes / sizeof of_other_classes[0]; i++)
 		config_get(c, of_other_classes[i]);
 	struct beit *t = ARENA_NEW(a, struct beit);
@@ -19,8 +22,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_image(c, s);
 	s->traits.qkv_bias = true;
 	s->traits.layer_scale = config_real(c, "layer_scale_init_value", 0.1) > 0;
-	*t = (struct beit){ config_bool(c, "use_absolute_position_embeddings", false), config_bool(c, "use_relative_position_bias", false),
-		config_bool(c, "use_shared_relative_position_bias", false), config_bool(c, "use_mean_pooling", true) };
+	*t = (struct beit){ config_bool(c, "use_absolute_position_embeddings", false),
+		config_bool(c, "use_relative_position_bias", false), config_bool(c, "use_shared_relative_position_bias", false),
+		config_bool(c, "use_mean_pooling", true) };
 	s->own = t;
 }
 
@@ -32,7 +36,8 @@ static value pair_rows(struct build *b, int64_t rows, int64_t cols)
 	int64_t *at = GRAPH_TABLE(b->g, NULL, n, n, int64_t);
 	for (int64_t q = 0; at && q < n; q++)
 		for (int64_t k = 0; k < n; k++) {
-			int64_t down = (q - 1) / cols - (k - 1) / cols + rows - 1, right = (q - 1) % cols - (k - 1) % cols + cols - 1;
+			int64_t down = (q - 1) / cols - (k - 1) / cols + rows - 1,
+				right = (q - 1) % cols - (k - 1) % cols + cols - 1;
 			at[q * n + k] = !q && !k ? all - 1 : !k ? all - 2 : !q ? all - 3 : down * (2 * cols - 1) + right;
 		}
 	return graph_constant(b->g, DTYPE_I64, 2, (int64_t[]){ n, n }, at);
@@ -46,7 +51,9 @@ static value relative(struct build *b, const char *stem, value pairs, int64_t ro
 	int64_t high = 2 * rows - 1, wide = 2 * cols - 1, heads = b->s->heads;
 	value table = WEIGHT(b, stem, "", high * wide + 3, heads);
 	if (high != wide) {
-		value grid = op_transpose(g, op_reshape(g, op_slice(g, table, 0, 0, high * wide), 4, (int64_t[]){ 1, wide, high, heads }), 4, (int[]){ 0, 3, 1, 2 });
+		value grid = op_transpose(g,
+			op_reshape(g, op_slice(g, table, 0, 0, high * wide), 4, (int64_t[]){ 1, wide, high, heads }), 4,
+			(int[]){ 0, 3, 1, 2 });
 		grid = op_resize(g, grid, graph_i64s(g, 4, (int64_t[]){ 1, heads, high, wide }), "linear");
 		grid = op_reshape(g, op_transpose(g, grid, 4, (int[]){ 0, 2, 3, 1 }), 2, (int64_t[]){ high * wide, heads });
 		table = op_concat(g, 2, (value[]){ grid, op_slice(g, table, 0, high * wide, INT64_MAX) }, 0);
@@ -92,7 +99,8 @@ static void draw(struct build *b)
 	const struct spec *s = b->s;
 	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
 	if (value_dim(b->g, io.pixels, 2) != s->image_size || value_dim(b->g, io.pixels, 3) != s->image_width) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s: images other than %lld by %lld are not supported yet", b->c->path, (long long)s->image_size, (long long)s->image_width);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s: images other than %lld by %lld are not supported yet", b->c->path,
+			(long long)s->image_size, (long long)s->image_width);
 		return;
 	}
 	body(b, &io);
@@ -106,4 +114,10 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family beit = { "beit", "vision", resolve, draw, body, NULL, NULL, NULL };
+const struct family beit = {
+	.name = "beit",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};

@@ -4,17 +4,18 @@
 // attention. The text tower is RoBERTa. In fused models a clip longer than the window comes as a short view of all of it and
 // three details.
 //
-//   mel [batch, 1 or 4, frames, bins] - batch norm over bins - to spec_size * ratio frames - square - patches (+ details) - stages - norm - mean
-//   each tower: pooled - linear - act - linear - / length            logits = products * exp(scale), one scale each way
+//   mel [batch, 1 or 4, frames, bins] - batch norm over bins - to spec_size * ratio frames - square - patches (+ details) -
+//   stages - norm - mean each tower: pooled - linear - act - linear - / length            logits = products * exp(scale), one
+//   scale each way
 #include "arch/block/image.h"
 #include "arch/block/window.h"
 #include "arch/family/encoder.h"
 
 struct clap_audio {
 	struct windows w;
-	int64_t spec_size, bins, ratio;              // ratio: pieces of time that lie above each other
+	int64_t spec_size, bins, ratio; // ratio: pieces of time that lie above each other
 	int64_t patch, stride;
-	int64_t reduced;                             // width inside the fusion block; 0: nothing is fused
+	int64_t reduced; // width inside the fusion block; 0: nothing is fused
 	bool patch_norm;
 	int64_t projection_size;
 	enum activation projection_act;
@@ -66,16 +67,19 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	if (fusion && ((kind && text_is(kind, "channel_map")) || s->channels != 1))
-		config_fail(c, STATUS_UNSUPPORTED, "fusion_type %s of %lld channels is not supported", kind ? kind : "null", (long long)s->channels);
-	bool bad = o->bins < 1 || o->spec_size < o->bins || o->spec_size > 1 << 14 || o->patch < o->stride || (o->patch - o->stride) % 2 || narrower < 1
-		|| o->w.embed / narrower < 1 || s->hidden_size != windows_width(&o->w) || s->channels < 1;
+		config_fail(c, STATUS_UNSUPPORTED, "fusion_type %s of %lld channels is not supported", kind ? kind : "null",
+			(long long)s->channels);
+	bool bad = o->bins < 1 || o->spec_size < o->bins || o->spec_size > 1 << 14 || o->patch < o->stride ||
+		(o->patch - o->stride) % 2 || narrower < 1 || o->w.embed / narrower < 1 ||
+		s->hidden_size != windows_width(&o->w) || s->channels < 1;
 	if (!bad) {
 		o->ratio = o->spec_size / o->bins;
-		bad = o->spec_size % o->ratio || (o->spec_size / o->stride) % (1 << (o->w.stages - 1)) || o->spec_size % o->stride;
+		bad = o->spec_size % o->ratio || (o->spec_size / o->stride) % (1 << (o->w.stages - 1)) ||
+			o->spec_size % o->stride;
 	}
 	if (bad) {
-		config_fail(c, STATUS_UNSUPPORTED, "a square of %lld from %lld bins in patches of %lld is not supported", (long long)o->spec_size, (long long)o->bins,
-			(long long)o->stride);
+		config_fail(c, STATUS_UNSUPPORTED, "a square of %lld from %lld bins in patches of %lld is not supported",
+			(long long)o->spec_size, (long long)o->bins, (long long)o->stride);
 		return;
 	}
 	o->reduced = fusion ? o->w.embed / narrower : 0;
@@ -87,7 +91,8 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 static value norm_bins(struct build *b, value x, int64_t bins)
 {
 	struct graph *g = b->g;
-	value w = WEIGHT(b, "bins.norm", "weight", bins), mean = WEIGHT(b, "bins.norm", "running_mean", bins), variance = WEIGHT(b, "bins.norm", "running_var", bins);
+	value w = WEIGHT(b, "bins.norm", "weight", bins), mean = WEIGHT(b, "bins.norm", "running_mean", bins),
+	      variance = WEIGHT(b, "bins.norm", "running_var", bins);
 	value factor = op_div(g, w, op_sqrt(g, op_add(g, variance, graph_f32(g, 1e-5f))));
 	return op_add(g, op_mul(g, x, factor), op_sub(g, WEIGHT(b, "bins.norm", "bias", bins), op_mul(g, mean, factor)));
 }
@@ -112,13 +117,15 @@ static value stretched(struct build *b, value x, int axis, int64_t to)
 	float *count = GRAPH_TABLE(g, NULL, to, 1, float);
 	for (int64_t i = 0; count && i < to; i++)
 		count[i] = (float)i;
-	value last = op_sub(g, op_dim(g, x, axis), graph_i64(g, 1));                 // [1]
+	value last = op_sub(g, op_dim(g, x, axis), graph_i64(g, 1)); // [1]
 	// x is never longer than `to`. Max keeps the divisor from being a constant, which OpenVINO would turn into a factor.
 	value step = op_cast(g, last, DTYPE_F32);
 	step = op_div(g, step, op_max(g, step, graph_f32(g, (float)(to - 1))));
-	value at = op_mul(g, graph_constant(g, DTYPE_F32, 1, &to, count), step);     // [to]
-	value whole = op_floor(g, at), t = op_sub(g, at, whole), rest = op_sub(g, graph_f32(g, 1), t), one = graph_f32(g, 1), sum = NO_VALUE;
-	value weight[] = { cubic(g, op_add(g, t, one), false), cubic(g, t, true), cubic(g, rest, true), cubic(g, op_add(g, rest, one), false) };
+	value at = op_mul(g, graph_constant(g, DTYPE_F32, 1, &to, count), step); // [to]
+	value whole = op_floor(g, at), t = op_sub(g, at, whole), rest = op_sub(g, graph_f32(g, 1), t), one = graph_f32(g, 1),
+	      sum = NO_VALUE;
+	value weight[] = { cubic(g, op_add(g, t, one), false), cubic(g, t, true), cubic(g, rest, true),
+		cubic(g, op_add(g, rest, one), false) };
 	for (int i = 0; i < 4; i++) {
 		value from = op_add(g, op_cast(g, whole, DTYPE_I64), graph_i64(g, i - 1));
 		from = op_max(g, op_min(g, from, last), graph_i64(g, 0));
@@ -136,7 +143,8 @@ static value squared(struct build *b, value x, int64_t channels)
 	int64_t high = o->spec_size / o->ratio, wide = o->spec_size * o->ratio;
 	x = stretched(b, stretched(b, x, 2, wide), 3, high);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, channels * o->ratio, wide / o->ratio, high });
-	return op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 1, 3, 2 }), 4, (int64_t[]){ 0, channels, high * o->ratio, wide / o->ratio });
+	return op_reshape(
+		g, op_transpose(g, x, 4, (int[]){ 0, 1, 3, 2 }), 4, (int64_t[]){ 0, channels, high * o->ratio, wide / o->ratio });
 }
 
 static value attend(struct build *b, const char *conv1, const char *norm1, const char *conv2, const char *norm2, value x)
@@ -147,14 +155,16 @@ static value attend(struct build *b, const char *conv1, const char *norm1, const
 	return batch_norm(b, norm2, conv(b, conv2, y, (struct conv){ .out = o->w.embed, .kernel = 1, .bias = true }), 1e-5);
 }
 
-// Attentional fusion (Dai et al. 2020, https://arxiv.org/abs/2009.14082): a weight for each place from both inputs and their mean.
+// Attentional fusion (Dai et al. 2020, https://arxiv.org/abs/2009.14082): a weight for each place from both inputs and their
+// mean.
 static value fused(struct build *b, value whole, value detail)
 {
 	struct graph *g = b->g;
 	graph_enter(g, "fusion");
 	value both = op_add(g, whole, detail);
 	value near = attend(b, "fusion.local.0", "fusion.local.1", "fusion.local.3", "fusion.local.4", both);
-	value far = attend(b, "fusion.global.1", "fusion.global.2", "fusion.global.4", "fusion.global.5", op_global_average_pool(g, both));
+	value far = attend(
+		b, "fusion.global.1", "fusion.global.2", "fusion.global.4", "fusion.global.5", op_global_average_pool(g, both));
 	value share = op_sigmoid(g, op_add(g, near, far));
 	value y = op_add(g, op_mul(g, whole, share), op_mul(g, detail, op_sub(g, graph_f32(g, 1), share)));
 	graph_leave(g);
@@ -166,7 +176,8 @@ static value details(struct build *b, value x, int64_t cols)
 {
 	const struct clap_audio *o = b->s->own;
 	struct graph *g = b->g;
-	int64_t size = o->spec_size, e = o->w.embed, pad = (o->patch - o->stride) / 2, stride[] = { o->stride, 3 * o->stride }, one[] = { 1, 1 };
+	int64_t size = o->spec_size, e = o->w.embed, pad = (o->patch - o->stride) / 2, stride[] = { o->stride, 3 * o->stride },
+		one[] = { 1, 1 };
 	x = op_reshape(g, op_slice(g, x, 1, 1, 4), 4, (int64_t[]){ -1, 1, size, size });
 	value w = WEIGHT(b, "fusion.patch", "weight", e, 1, o->patch, 3 * o->patch);
 	x = op_conv(g, x, w, WEIGHT(b, "fusion.patch", "bias", e), 2, stride, (int64_t[]){ pad, pad, pad, pad }, one, 1);
@@ -186,9 +197,10 @@ static void audio_body(struct build *b, struct body *io)
 	graph_enter(g, "embed");
 	value x = squared(b, norm_bins(b, io->features, o->bins), channels), square = x;
 	value w = WEIGHT(b, "embed.patch", "weight", e, b->s->channels, o->patch, o->patch);
-	x = op_conv(g, op_slice(g, x, 1, 0, b->s->channels), w, WEIGHT(b, "embed.patch", "bias", e), 2, stride, (int64_t[]){ pad, pad, pad, pad }, one, 1);
+	x = op_conv(g, op_slice(g, x, 1, 0, b->s->channels), w, WEIGHT(b, "embed.patch", "bias", e), 2, stride,
+		(int64_t[]){ pad, pad, pad, pad }, one, 1);
 	int64_t rows = o->spec_size / o->stride, cols = rows;
-	if (o->reduced) {                                            // io->mask: is this clip longer than the window
+	if (o->reduced) { // io->mask: is this clip longer than the window
 		value longer = op_reshape(g, io->mask, 4, (int64_t[]){ -1, 1, 1, 1 }), y = fused(b, x, details(b, square, cols));
 		graph_assume(g, longer, 0, value_dim(g, x, 0));
 		x = op_where(g, longer, y, x);
@@ -198,7 +210,7 @@ static void audio_body(struct build *b, struct body *io)
 		x = layer_norm_eps(b, "embed.norm", x, 1e-5);
 	graph_leave(g);
 	x = layer_norm_eps(b, "norm", window_stages(b, &o->w, io, x, &rows, &cols, false), 1e-5);
-	io->pooled = op_reduce_mean(g, x, 1, false);                                 // [batch, hidden]
+	io->pooled = op_reduce_mean(g, x, 1, false); // [batch, hidden]
 	// The pieces of time behind each other again: [batch, hidden, high, pieces * cols]
 	int64_t h = b->s->hidden_size, high = rows / o->ratio, pieces = high ? rows / high : 0;
 	if (!high || rows % high) {
@@ -240,7 +252,8 @@ static void audio_draw(struct build *b)
 	if (!io.last.id)
 		graph_fail(g, STATUS_UNSUPPORTED, "the last stage's bins do not divide into pieces of time");
 	if (projection)
-		graph_output(g, "audio_embeds", projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
+		graph_output(g, "audio_embeds",
+			projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
 	graph_output(g, "last_hidden_state", io.last);
 	if (!projection)
 		graph_output(g, "pooler_output", io.pooled);
@@ -266,7 +279,7 @@ static void audio_hints(const struct spec *s, struct input_hints *out)
 // ---- the text tower: RoBERTa with a projection beside it ----------------------------------------------------------------
 
 struct clap_text {
-	struct encoder encoder;                      // first: to the family it is its own
+	struct encoder encoder; // first: to the family it is its own
 	int64_t projection_size;
 	enum activation projection_act;
 };
@@ -284,7 +297,7 @@ static void text_body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
-	if (!io->types.id && b->s->type_vocab_size > 1)              // the class has a table of zeros for them
+	if (!io->types.id && b->s->type_vocab_size > 1) // the class has a table of zeros for them
 		io->types = op_sub(g, io->ids, io->ids);
 	encoder.body(b, io);
 	io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, io->last), h, h, true));
@@ -300,13 +313,17 @@ static void text_draw(struct build *b)
 	}
 	text_tower_inputs(b, &io);
 	text_body(b, &io);
-	graph_output(b->g, "text_embeds", projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
+	graph_output(b->g, "text_embeds",
+		projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
 	graph_output(b->g, "last_hidden_state", io.last);
 }
 
 // ---- both ---------------------------------------------------------------------------------------------------------------
 
-struct clap { int64_t projection_size; enum activation projection_act; };
+struct clap {
+	int64_t projection_size;
+	enum activation projection_act;
+};
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -315,12 +332,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = o;
 	resolve_part_fixed(c, s, a, PART_TEXT, "text_config", NULL, NULL, roots);
 	resolve_part_fixed(c, s, a, PART_AUDIO, "audio_config", NULL, NULL, roots);
-	resolve_projection(c, &o->projection_size, &o->projection_act);      // these count, not the parts'
+	resolve_projection(c, &o->projection_size, &o->projection_act); // these count, not the parts'
 	resolve_refusals(c, false);
 	if (config_get(c, "text_config_dict") || config_get(c, "audio_config_dict"))
-		config_fail(c, STATUS_UNSUPPORTED, "text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");
-	config_get(c, "logit_scale_init_value");                             // the file has the scales themselves
-	config_get(c, "hidden_size");                                        // the text part's
+		config_fail(c, STATUS_UNSUPPORTED,
+			"text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");
+	config_get(c, "logit_scale_init_value"); // the file has the scales themselves
+	config_get(c, "hidden_size");            // the text part's
 	config_get(c, "num_hidden_layers");
 }
 
@@ -349,16 +367,36 @@ static void draw(struct build *b)
 	const struct spec *outer = part_enter(b, PART_AUDIO);
 	audio_inputs(b, &audio, "audio_batch");
 	part_leave(b, outer);
-	value texts = tower(b, PART_TEXT, &text, "head.linear1", "head.linear2");            // [batch, projection]
-	value sounds = tower(b, PART_AUDIO, &audio, "head.linear1", "head.linear2");         // [audio_batch, projection]
-	value products = op_matmul(g, sounds, op_transpose(g, texts, 2, (int[]){ 1, 0 }));   // [audio_batch, batch]
-	value to_text = op_exp(g, weight(b, "head.scale_text", "", 0, NULL)), to_audio = op_exp(g, weight(b, "head.scale_audio", "", 0, NULL));
+	value texts = tower(b, PART_TEXT, &text, "head.linear1", "head.linear2");          // [batch, projection]
+	value sounds = tower(b, PART_AUDIO, &audio, "head.linear1", "head.linear2");       // [audio_batch, projection]
+	value products = op_matmul(g, sounds, op_transpose(g, texts, 2, (int[]){ 1, 0 })); // [audio_batch, batch]
+	value to_text = op_exp(g, weight(b, "head.scale_text", "", 0, NULL)),
+	      to_audio = op_exp(g, weight(b, "head.scale_audio", "", 0, NULL));
 	graph_output(g, "logits_per_audio", op_mul(g, products, to_audio));
 	graph_output(g, "logits_per_text", op_mul(g, op_transpose(g, products, 2, (int[]){ 1, 0 }), to_text));
 	graph_output(g, "text_embeds", texts);
 	graph_output(g, "audio_embeds", sounds);
 }
 
-const struct family clap_audio = { "clap-audio", "audio", resolve_audio, audio_draw, audio_body, NULL, audio_sizes, audio_hints };
-const struct family clap_text = { "clap-text", "encoder-only", resolve_text, text_draw, text_body, NULL, NULL, NULL };
-const struct family clap = { "clap", "multimodal", resolve, draw, NULL, NULL, NULL, NULL };
+const struct family clap_audio = {
+	.name = "clap-audio",
+	.architecture = "audio",
+	.resolve = resolve_audio,
+	.draw = audio_draw,
+	.body = audio_body,
+	.sizes = audio_sizes,
+	.hints = audio_hints,
+};
+const struct family clap_text = {
+	.name = "clap-text",
+	.architecture = "encoder-only",
+	.resolve = resolve_text,
+	.draw = text_draw,
+	.body = text_body,
+};
+const struct family clap = {
+	.name = "clap",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.draw = draw,
+};

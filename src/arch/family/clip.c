@@ -8,9 +8,9 @@
 #include "arch/block/block.h"
 
 struct tower {
-	int64_t projection_size;     // 0: config.json names none
-	int64_t eos_token_id;        // -1: the greatest id ends a text
-	bool has_head;               // SigLIP's vision tower may lack the pooling
+	int64_t projection_size; // 0: config.json names none
+	int64_t eos_token_id;    // -1: the greatest id ends a text
+	bool has_head;           // SigLIP's vision tower may lack the pooling
 };
 
 static const struct tower *own(const struct spec *s)
@@ -33,7 +33,8 @@ static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 		t->eos_token_id = json_integer_value(eos);
 		if (!json_is_integer(eos) && !s->traits.ends_highest)
 			config_fail(c, STATUS_UNSUPPORTED, "eos_token_id should be one number: the text is pooled there");
-		if ((t->eos_token_id == 2 && !s->traits.eos_as_said) || s->traits.ends_highest)      // 2 was written by mistake in old files
+		if ((t->eos_token_id == 2 && !s->traits.eos_as_said) ||
+			s->traits.ends_highest) // 2 was written by mistake in old files
 			t->eos_token_id = -1;
 	}
 }
@@ -44,9 +45,9 @@ static value at_end(struct build *b, value ids, value hidden)
 	struct graph *g = b->g;
 	int64_t eos = own(b->s)->eos_token_id;
 	value seq = op_squeeze(g, op_dim(g, ids, 1), 0);
-	value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1));                            // [seq]
+	value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1)); // [seq]
 	value rank = eos < 0 ? ids : op_cast(g, op_equal(g, ids, graph_i64(g, eos)), DTYPE_I64);
-	value place = op_argmax(g, op_sub(g, op_mul(g, rank, seq), later), 1, true);                 // [batch, 1]
+	value place = op_argmax(g, op_sub(g, op_mul(g, rank, seq), later), 1, true); // [batch, 1]
 	return op_gather_nd(g, hidden, place, 1);
 }
 
@@ -56,7 +57,7 @@ static void body_text(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, h);                             // [batch, seq, hidden]
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, h); // [batch, seq, hidden]
 	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, h);
 	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
 	graph_leave(g);
@@ -64,7 +65,8 @@ static void body_text(struct build *b, struct body *io)
 	io->last = layer_norm(b, "norm", io->last, h);
 	graph_enter(g, "pool");
 	if (s->traits.last_token)
-		io->pooled = linear(b, "pooler", op_squeeze(g, op_slice(g, io->last, 1, -1, INT64_MAX), 1), h, own(s)->projection_size, true);
+		io->pooled = linear(
+			b, "pooler", op_squeeze(g, op_slice(g, io->last, 1, -1, INT64_MAX), 1), h, own(s)->projection_size, true);
 	else
 		io->pooled = at_end(b, io->ids, io->last);
 	graph_leave(g);
@@ -133,7 +135,13 @@ static void draw_alt(struct build *b)
 		b->s->head->draw(b, io.last);
 }
 
-const struct family alt_text = { "text-tower-projected", "encoder-only", resolve_alt, draw_alt, body_alt, NULL, NULL, NULL };
+const struct family alt_text = {
+	.name = "text-tower-projected",
+	.architecture = "encoder-only",
+	.resolve = resolve_alt,
+	.draw = draw_alt,
+	.body = body_alt,
+};
 
 static void hints_text(const struct spec *s, struct input_hints *out)
 {
@@ -154,8 +162,8 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	s->own = t;
 	if (s->traits.attention_pool) {
 		t->has_head = config_bool(c, "vision_use_head", true);
-		s->image_tokens--;                                   // no class token
-		config_get(c, "projection_dim");                     // of models around it
+		s->image_tokens--;               // no class token
+		config_get(c, "projection_dim"); // of models around it
 	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
 }
@@ -167,16 +175,18 @@ value clip_patches(struct build *b, value pixels)
 	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
 	bool has_class = !s->traits.attention_pool;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p), bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
+	      bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
 	value x = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
-	x = op_transpose(g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 });   // [batch, patches, hidden]
+	x = op_transpose(
+		g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 }); // [batch, patches, hidden]
 	if (has_class) {
 		value shape = op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
 		x = op_concat(g, 2, (value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
 	}
 	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
 	graph_leave(g);
-	return x;                                                                                    // [batch, tokens, hidden]
+	return x; // [batch, tokens, hidden]
 }
 
 // A learned query attends to all patches; behind it a feed-forward with its residual: [batch, hidden].
@@ -185,11 +195,13 @@ static value pool_by_attention(struct build *b, value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
-	value w = WEIGHT(b, "pooler.attn", "in_proj_weight", 3 * h, h), bias = WEIGHT(b, "pooler.attn", "in_proj_bias", 3 * h), y[3];
+	value w = WEIGHT(b, "pooler.attn", "in_proj_weight", 3 * h, h), bias = WEIGHT(b, "pooler.attn", "in_proj_bias", 3 * h),
+	      y[3];
 	value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
-	value probe = op_expand(g, WEIGHT(b, "pooler.probe", "", 1, 1, h), shape);                  // [batch, 1, hidden]
-	for (int i = 0; i < 3; i++)                                                                  // query, key, value lie in one tensor
-		y[i] = op_linear(g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
+	value probe = op_expand(g, WEIGHT(b, "pooler.probe", "", 1, 1, h), shape); // [batch, 1, hidden]
+	for (int i = 0; i < 3; i++)                                                // query, key, value lie in one tensor
+		y[i] = op_linear(
+			g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
 	value z = op_attention(g, y[0], y[1], y[2], NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
 	z = linear(b, "pooler.attn.o", z, h, h, true);
 	z = op_add(g, z, prenorm_ffn(b, "pooler.up", "pooler.down", layer_norm(b, "pooler.norm", z, h)));
@@ -204,7 +216,8 @@ static void body_vision(struct build *b, struct body *io)
 		prenorm_layers(b, io, x, NO_VALUE);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
 		graph_enter(b->g, "pool");
-		bool is_there = own(s)->has_head && (s->head || weight_exists(b, "pooler.probe", ""));       // a part's file may lack it
+		bool is_there =
+			own(s)->has_head && (s->head || weight_exists(b, "pooler.probe", "")); // a part's file may lack it
 		io->pooled = is_there ? pool_by_attention(b, io->last) : NO_VALUE;
 		graph_leave(b->g);
 		return;
@@ -233,5 +246,18 @@ static void draw_vision(struct build *b)
 		b->s->head->draw(b, io.last);
 }
 
-const struct family clip_text = { "text-tower", "encoder-only", resolve_text, draw_text, body_text, NULL, NULL, hints_text };
-const struct family clip_vision = { "vision-tower", "vision", resolve_vision, draw_vision, body_vision, NULL, NULL, NULL };
+const struct family clip_text = {
+	.name = "text-tower",
+	.architecture = "encoder-only",
+	.resolve = resolve_text,
+	.draw = draw_text,
+	.body = body_text,
+	.hints = hints_text,
+};
+const struct family clip_vision = {
+	.name = "vision-tower",
+	.architecture = "vision",
+	.resolve = resolve_vision,
+	.draw = draw_vision,
+	.body = body_vision,
+};

@@ -31,7 +31,8 @@ static value by_heads(struct build *b, value x, value y, int64_t heads)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	const int64_t split[] = { 0, 0, heads, h / heads };
-	return op_reshape(g, op_concat(g, 2, (value[]){ op_reshape(g, x, 4, split), op_reshape(g, y, 4, split) }, 3), 3, (int64_t[]){ 0, 0, 2 * h });
+	return op_reshape(g, op_concat(g, 2, (value[]){ op_reshape(g, x, 4, split), op_reshape(g, y, 4, split) }, 3), 3,
+		(int64_t[]){ 0, 0, 2 * h });
 }
 
 static value decoder_layer(struct build *b, value x, value queries, value sines, value memory, value positions, value bias)
@@ -54,7 +55,8 @@ static value decoder_layer(struct build *b, value x, value queries, value sines,
 		k = op_add(g, k, place);
 	}
 	q = by_heads(b, q, square(b, "decoder.cross.q.sines", sines), heads);
-	y = op_attention(g, q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), bias, heads, heads, scale * (float)M_SQRT1_2, 0);
+	y = op_attention(g, q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), bias, heads, heads,
+		scale * (float)M_SQRT1_2, 0);
 	x = layer_norm(b, "decoder.cross.norm", op_add(g, x, square(b, "decoder.cross.o", y)), h);
 	return layer_norm(b, "decoder.ffn.norm", op_add(g, x, detect_ffn(b, "decoder.ffn", x, d->decoder_ffn)), h);
 }
@@ -78,13 +80,14 @@ static void draw(struct build *b)
 		return;
 	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
 	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
-	value memory = detect_encoder(b, tokens_of(b, map), positions, bias);                // [batch, height*width, hidden]
+	value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
 	value like = detect_zeros(b, in.pixels, d->queries, h);
-	value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like);        // [batch, queries, hidden]
+	value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like); // [batch, queries, hidden]
 	graph_enter(g, "reference");
-	value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2));   // [batch, queries, 2]: x, y
+	value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2)); // [batch, queries, 2]: x, y
 	value turned = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
-	value y_sines = detect_sines(b, op_slice(g, turned, 2, 1, 2), h / 2, 10000), x_sines = detect_sines(b, op_slice(g, turned, 2, 0, 1), h / 2, 10000);
+	value y_sines = detect_sines(b, op_slice(g, turned, 2, 1, 2), h / 2, 10000),
+	      x_sines = detect_sines(b, op_slice(g, turned, 2, 0, 1), h / 2, 10000);
 	value sines = op_concat(g, 2, (value[]){ y_sines, x_sines }, 2);
 	graph_leave(g);
 	value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
@@ -106,7 +109,7 @@ static void draw(struct build *b)
 	if (boxes) {
 		graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels, true));
 		value box = detect_mlp(b, "head.boxes", x, 3, h, 4);
-		if (text_is(s->head->name, "object-detection")) {                            // the other head has them where they are
+		if (text_is(s->head->name, "object-detection")) { // the other head has them where they are
 			value centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, point));
 			box = op_concat(g, 2, (value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
 		}
@@ -117,7 +120,7 @@ static void draw(struct build *b)
 	graph_output(g, "last_hidden_state", x);
 	graph_output(g, "encoder_last_hidden_state", memory);
 	if (!boxes)
-		graph_output(g, "reference_points", op_transpose(g, point, 3, (int[]){ 1, 0, 2 }));   // [queries, batch, 2]
+		graph_output(g, "reference_points", op_transpose(g, point, 3, (int[]){ 1, 0, 2 })); // [queries, batch, 2]
 	if (!boxes && d->auxiliary)
 		graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));
 }
@@ -128,4 +131,10 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 800, 1066);
 }
 
-const struct family conditional_detr = { "conditional-detr", "vision", resolve, draw, NULL, NULL, NULL, hints };
+const struct family conditional_detr = {
+	.name = "conditional-detr",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.hints = hints,
+};

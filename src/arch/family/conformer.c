@@ -12,7 +12,7 @@
 struct conformer {
 	int64_t bins, channels, kernel, stride, shortenings, depth_kernel;
 	bool bias, conv_bias;
-	bool rotary;                                 // rotary positions, and time alone shortened; else relative ones, and bins too
+	bool rotary; // rotary positions, and time alone shortened; else relative ones, and bins too
 	double scale, ffn_weights[2], conv_weights[2];
 };
 
@@ -45,7 +45,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->scale = config_bool(c, "scale_input", false) ? sqrt((double)s->hidden_size) : 1;
 	two_reals(c, "feed_forward_residual_weights", o->ffn_weights);
 	two_reals(c, "conv_residual_weights", o->conv_weights);
-	config_get(c, "batch_norm_momentum");                        // of training
+	config_get(c, "batch_norm_momentum"); // of training
 	o->rotary = config_get(c, "rope_parameters") != NULL;
 	if (o->rotary)
 		resolve_rope(c, s, a);
@@ -53,19 +53,20 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	while (factor > 1)
 		o->shortenings++, factor /= 2;
-	if (o->bins < 1 || o->channels < 1 || o->kernel < 1 || o->stride < 1 || o->depth_kernel < 1 || o->shortenings < 1 || o->shortenings > 16 || s->hidden_size % 2
-		|| o->kernel > 1 << 12 || o->stride > 1 << 12)
-		config_fail(c, STATUS_BAD_INPUT, "%lld bins shortened by kernels of %lld in steps of %lld", (long long)o->bins, (long long)o->kernel, (long long)o->stride);
+	if (o->bins < 1 || o->channels < 1 || o->kernel < 1 || o->stride < 1 || o->depth_kernel < 1 || o->shortenings < 1 ||
+		o->shortenings > 16 || s->hidden_size % 2 || o->kernel > 1 << 12 || o->stride > 1 << 12)
+		config_fail(c, STATUS_BAD_INPUT, "%lld bins shortened by kernels of %lld in steps of %lld", (long long)o->bins,
+			(long long)o->kernel, (long long)o->stride);
 }
 
 // ---- what shortens ------------------------------------------------------------------------------------------------------
 
-static value masked_map(struct build *b, value x, value lengths)     // x [batch, channels, frames, bins]
+static value masked_map(struct build *b, value x, value lengths) // x [batch, channels, frames, bins]
 {
 	struct graph *g = b->g;
 	if (!lengths.id)
 		return x;
-	value frames = sound_frames(b, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), lengths, 1);            // [batch, frames]
+	value frames = sound_frames(b, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), lengths, 1); // [batch, frames]
 	return op_where(g, op_unsqueeze(g, op_unsqueeze(g, frames, 1), 3), x, graph_f32(g, 0));
 }
 
@@ -78,7 +79,8 @@ static value shortened_map(struct build *b, value x, value *lengths)
 	x = op_unsqueeze(g, x, 1);
 	for (int64_t i = 0; i < o->shortenings; i++) {
 		b->layer = i ? 3 * i - 1 : 0;
-		int64_t stride[] = { o->stride, o->stride }, pads[] = { pad, pad, pad, pad }, none[] = { 0, 0, 0, 0 }, one[] = { 1, 1 };
+		int64_t stride[] = { o->stride, o->stride }, pads[] = { pad, pad, pad, pad }, none[] = { 0, 0, 0, 0 },
+			one[] = { 1, 1 };
 		value w = WEIGHT(b, "short.layer", "weight", ch, 1, o->kernel, o->kernel);
 		x = op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), 2, stride, pads, one, i ? ch : 1);
 		if (lengths->id)
@@ -130,7 +132,9 @@ static value half_ffn(struct build *b, const char *norm_stem, const char *up, co
 	return weighed(b, x, o->ffn_weights, linear(b, down, y, s->ffn_size, s->hidden_size, o->bias));
 }
 
-struct around { value mask, frames, positions, cos, sin; };
+struct around {
+	value mask, frames, positions, cos, sin;
+};
 
 static value attention(struct build *b, value x, const struct around *e)
 {
@@ -140,12 +144,14 @@ static value attention(struct build *b, value x, const struct around *e)
 	if (o->rotary)
 		return self_attention(b, x, e->mask, e->cos, e->sin, o->bias, o->bias, NULL);
 	int64_t h = s->hidden_size, width = s->heads * s->head_width, kv = s->kv_heads * s->head_width;
-	value q = linear(b, "layers.attn.q", x, h, width, o->bias), k = linear(b, "layers.attn.k", x, h, kv, o->bias), v = linear(b, "layers.attn.v", x, h, kv, o->bias);
+	value q = linear(b, "layers.attn.q", x, h, width, o->bias), k = linear(b, "layers.attn.k", x, h, kv, o->bias),
+	      v = linear(b, "layers.attn.v", x, h, kv, o->bias);
 	value bias = op_scale(g, conformer_relative(b, q, e->positions, x), (float)s->attention_scale);
 	if (e->mask.id)
 		bias = op_add(g, bias, e->mask);
 	q = op_add(g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ width }));
-	return linear(b, "layers.attn.o", op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, 0), width, h, o->bias);
+	return linear(b, "layers.attn.o", op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, 0),
+		width, h, o->bias);
 }
 
 static value convolution(struct build *b, value x, value frames)
@@ -156,13 +162,16 @@ static value convolution(struct build *b, value x, value frames)
 	int64_t pads[] = { before, o->rotary ? k - 1 - before : before };
 	value frames_of = x;
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
-	value w = WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1), bias = o->conv_bias ? WEIGHT(b, "layers.conv.in", "bias", 2 * h) : NO_VALUE;
+	value w = WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1),
+	      bias = o->conv_bias ? WEIGHT(b, "layers.conv.in", "bias", 2 * h) : NO_VALUE;
 	x = sound_glu(g, op_conv(g, x, w, bias, 1, &one, none, &one, 1), 1, h);
 	if (frames.id)
 		x = op_where(g, op_unsqueeze(g, frames, 1), x, graph_f32(g, 0));
-	w = WEIGHT(b, "layers.conv.depth", "weight", h, 1, k), bias = o->conv_bias ? WEIGHT(b, "layers.conv.depth", "bias", h) : NO_VALUE;
+	w = WEIGHT(b, "layers.conv.depth", "weight", h, 1, k),
+	bias = o->conv_bias ? WEIGHT(b, "layers.conv.depth", "bias", h) : NO_VALUE;
 	x = activate(b, b->s->act, batch_norm(b, "layers.conv.batch_norm", op_conv(g, x, w, bias, 1, &one, pads, &one, h), 1e-5));
-	w = WEIGHT(b, "layers.conv.out", "weight", h, h, 1), bias = o->conv_bias ? WEIGHT(b, "layers.conv.out", "bias", h) : NO_VALUE;
+	w = WEIGHT(b, "layers.conv.out", "weight", h, h, 1),
+	bias = o->conv_bias ? WEIGHT(b, "layers.conv.out", "bias", h) : NO_VALUE;
 	x = op_transpose(g, op_conv(g, x, w, bias, 1, &one, none, &one, 1), 3, (int[]){ 0, 2, 1 });
 	graph_assume(g, x, 1, value_dim(g, frames_of, 1));
 	return x;
@@ -198,14 +207,14 @@ static void body(struct build *b, struct body *io)
 	value lengths = io->mask.id ? op_cast(g, op_reduce_sum(g, io->mask, 1, false), DTYPE_F32) : NO_VALUE;
 	graph_enter(g, "short");
 	value x = rotary ? shortened_sequence(b, io->features, &lengths) : shortened_map(b, io->features, &lengths);
-	x = op_scale(g, x, (float)o->scale);                                         // [batch, frames, hidden]
+	x = op_scale(g, x, (float)o->scale); // [batch, frames, hidden]
 	graph_leave(g);
 	if (lengths.id) {
 		e.frames = sound_frames(b, x, lengths, 1);
-		value pairs = op_unsqueeze(g, e.frames, 1);                          // [batch, 1, frames]
+		value pairs = op_unsqueeze(g, e.frames, 1); // [batch, 1, frames]
 		if (rotary)
 			e.mask = mask_bidirectional(b, e.frames);
-		else {                                                               // padding attends to nothing, that is, to everything alike
+		else { // padding attends to nothing, that is, to everything alike
 			pairs = op_and(g, pairs, op_unsqueeze(g, e.frames, 2));
 			e.mask = op_unsqueeze(g, op_where(g, pairs, graph_f32(g, 0), graph_f32(g, -3.40282347e+38f)), 1);
 		}
@@ -254,7 +263,7 @@ static void draw_ctc(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body io = { 0 };
-	if (!text_is(b->s->head->name, "ctc") && !text_is(b->s->head->name, "model")) {      // there is no class without the head
+	if (!text_is(b->s->head->name, "ctc") && !text_is(b->s->head->name, "model")) { // there is no class without the head
 		b->s->head->draw(b, NO_VALUE);
 		return;
 	}
@@ -264,8 +273,19 @@ static void draw_ctc(struct build *b)
 	int64_t h = b->s->hidden_size, n = outer->vocab_size;
 	part_leave(b, outer);
 	value w = op_reshape(g, WEIGHT(b, "head.ctc", "weight", n, h, 1), 2, (int64_t[]){ n, h });
-	graph_output(g, "logits", op_linear_output(g, io.last, w, WEIGHT(b, "head.ctc", "bias", n)));        // [batch, frames, vocab]
+	graph_output(g, "logits", op_linear_output(g, io.last, w, WEIGHT(b, "head.ctc", "bias", n))); // [batch, frames, vocab]
 }
 
-const struct family conformer = { "conformer", "encoder-only", resolve, draw, body, NULL, NULL, NULL };
-const struct family conformer_ctc = { "conformer-ctc", "encoder-only", resolve_ctc, draw_ctc, NULL, NULL, NULL, NULL };
+const struct family conformer = {
+	.name = "conformer",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};
+const struct family conformer_ctc = {
+	.name = "conformer-ctc",
+	.architecture = "encoder-only",
+	.resolve = resolve_ctc,
+	.draw = draw_ctc,
+};

@@ -20,9 +20,9 @@ static void resolve_sizes(struct config *c, struct spec *s, struct arena *a, str
 	int64_t sizes = 0;
 	n->depths = config_sizes(c, "depths", a, 0, &n->stages);
 	n->widths = config_sizes(c, "hidden_sizes", a, 0, &sizes);
-	config_get(c, "num_stages");                 // depths tells
+	config_get(c, "num_stages"); // depths tells
 	config_get(c, "num_hidden_layers");
-	config_get(c, "image_size");                 // any
+	config_get(c, "image_size"); // any
 	n->patch = config_size(c, "patch_size", 4);
 	n->scaled = config_real(c, "layer_scale_init_value", 0) > 0;
 	s->channels = config_size(c, "num_channels", 3);
@@ -35,7 +35,8 @@ static void resolve_sizes(struct config *c, struct spec *s, struct arena *a, str
 		return;
 	for (int64_t i = 0; i < n->stages; i++)
 		if (n->depths[i] > 10000 || n->widths[i] < 1)
-			config_fail(c, STATUS_BAD_INPUT, "a stage of %lld layers of %lld channels", (long long)n->depths[i], (long long)n->widths[i]);
+			config_fail(c, STATUS_BAD_INPUT, "a stage of %lld layers of %lld channels", (long long)n->depths[i],
+				(long long)n->widths[i]);
 	s->layers = s->layers_in_config = n->stages;
 	s->hidden_size = n->widths[n->stages - 1];
 	s->own = n;
@@ -64,7 +65,7 @@ static value response_norm(struct build *b, value x)
 {
 	struct graph *g = b->g;
 	int64_t width = value_dim(g, x, 3);
-	value all = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, x, x), 1, true), 2, true));           // [batch, 1, 1, channels]
+	value all = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, x, x), 1, true), 2, true)); // [batch, 1, 1, channels]
 	value share = op_div(g, all, op_add(g, op_reduce_mean(g, all, 3, true), graph_f32(g, 1e-6f)));
 	value y = op_mul(g, WEIGHT(b, "layers.response", "weight", 1, 1, 1, width), op_mul(g, x, share));
 	return op_add(g, op_add(g, y, WEIGHT(b, "layers.response", "bias", 1, 1, 1, width)), x);
@@ -75,7 +76,8 @@ static value layer(struct build *b, value x, int64_t width)
 	struct graph *g = b->g;
 	const struct convnext *n = b->s->own;
 	value y = conv(b, "layers.conv", x, (struct conv){ .out = width, .kernel = 7, .group = width, .bias = true });
-	y = layer_norm_eps(b, "layers.norm", op_transpose(g, y, 4, (int[]){ 0, 2, 3, 1 }), n->inner_eps);        // [batch, height, width, channels]
+	y = layer_norm_eps(
+		b, "layers.norm", op_transpose(g, y, 4, (int[]){ 0, 2, 3, 1 }), n->inner_eps); // [batch, height, width, channels]
 	y = activate(b, b->s->act, linear(b, "layers.up", y, width, 4 * width, true));
 	if (n->response_norm)
 		y = response_norm(b, y);
@@ -95,7 +97,8 @@ static value stages(struct build *b, struct body *io, value x)
 		if (b->stage) {
 			b->layer = b->stage;
 			x = map_norm(b, "down.norm", x, n->inner_eps);
-			x = conv(b, "down.conv", x, (struct conv){ .out = width, .kernel = 2, .stride = 2, .pad = PAD_NONE, .bias = true });
+			x = conv(b, "down.conv", x,
+				(struct conv){ .out = width, .kernel = 2, .stride = 2, .pad = PAD_NONE, .bias = true });
 		}
 		for (b->layer = 0; b->layer < n->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
@@ -119,13 +122,14 @@ static void body(struct build *b, struct body *io)
 {
 	const struct convnext *n = b->s->own;
 	graph_enter(b->g, "stem");
-	value x = conv(b, "stem.conv", io->pixels, (struct conv){ .out = n->widths[0], .kernel = n->patch, .stride = n->patch, .pad = PAD_NONE, .bias = true });
+	value x = conv(b, "stem.conv", io->pixels,
+		(struct conv){ .out = n->widths[0], .kernel = n->patch, .stride = n->patch, .pad = PAD_NONE, .bias = true });
 	x = map_norm(b, "stem.norm", x, 1e-6);
 	graph_leave(b->g);
 	states_begin(b, io, x);
 	io->last = stages(b, io, x);
 	bool backbone = !b->s->head || text_is(b->s->head->name, "backbone");
-	for (int64_t i = 0; backbone && i < b->s->out_count && !graph_failed(b->g); i++) {                       // its results are normed
+	for (int64_t i = 0; backbone && i < b->s->out_count && !graph_failed(b->g); i++) { // its results are normed
 		int64_t at = b->s->out_indices[i];
 		b->layer = at;
 		if (at < io->state_count)
@@ -142,7 +146,8 @@ static void body_dino(struct build *b, struct body *io)
 	const struct convnext *n = b->s->own;
 	graph_enter(g, "stem");
 	b->stage = 0;
-	value x = conv(b, "stem.conv", io->pixels, (struct conv){ .out = n->widths[0], .kernel = 4, .stride = 4, .pad = PAD_NONE, .bias = true });
+	value x = conv(b, "stem.conv", io->pixels,
+		(struct conv){ .out = n->widths[0], .kernel = 4, .stride = 4, .pad = PAD_NONE, .bias = true });
 	x = map_norm(b, "stem.norm", x, n->inner_eps);
 	graph_leave(g);
 	states_begin(b, io, io->pixels);
@@ -167,5 +172,19 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 224, 224);
 }
 
-const struct family convnext = { "convnext", "vision", resolve, draw, body, NULL, NULL, hints };
-const struct family convnext_dino = { "convnext", "vision", resolve_dino, draw, body_dino, NULL, NULL, hints };
+const struct family convnext = {
+	.name = "convnext",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};
+const struct family convnext_dino = {
+	.name = "convnext",
+	.architecture = "vision",
+	.resolve = resolve_dino,
+	.draw = draw,
+	.body = body_dino,
+	.hints = hints,
+};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeBERTa (He et al. 2020, https://arxiv.org/abs/2006.03654) and its second and third version (https://arxiv.org/abs/2111.09543): what
-// a token says and where it stands are attended to apart.
+// DeBERTa (He et al. 2020, https://arxiv.org/abs/2006.03654) and its second and third version (https://arxiv.org/abs/2111.09543):
+// what a token says and where it stands are attended to apart.
 //
 //   score[i, j] = (q_i k_j + q_i K[d] + k_j Q[d]) / sqrt(3 width),  d = bucket(i - j): a row of the table of distances
 //   ids -> word (+ position) (+ type) (- project) - norm -> layers; behind the first layer (+ convolution of the embedding)
@@ -12,10 +12,10 @@
 
 struct deberta {
 	bool relative, content_to_position, position_to_content;
-	bool shared_keys;                    // the table goes through the layer's own query and key
+	bool shared_keys; // the table goes through the layer's own query and key
 	bool table_normed, positions, legacy;
-	int64_t farthest, buckets;           // of distances; buckets 0: each distance is one
-	int64_t kernel, groups;              // of the convolution; kernel 0: there is none
+	int64_t farthest, buckets; // of distances; buckets 0: each distance is one
+	int64_t kernel, groups;    // of the convolution; kernel 0: there is none
 	enum activation kernel_act, pooler_act;
 };
 
@@ -26,7 +26,7 @@ static int64_t rows_of(const struct deberta *d)
 
 static bool listed(const json_t *list, const char *word)
 {
-	bool found = json_is_string(list) && strstr(json_string_value(list), word);          // "p2c|c2p"
+	bool found = json_is_string(list) && strstr(json_string_value(list), word); // "p2c|c2p"
 	for (size_t i = 0; i < json_array_size(list); i++)
 		found |= text_is(json_string_value(json_array_get(list, i)), word);
 	return found;
@@ -56,12 +56,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->attention_scale = 1 / sqrt((double)(s->head_width * factor));
 	if (config_bool(c, "talking_head", false))
 		config_fail(c, STATUS_UNSUPPORTED, "talking_head: true is not supported yet");
-	if (config_size(c, "pooler_hidden_size", s->hidden_size) != s->hidden_size || config_size(c, "attention_head_size", s->head_width) != s->head_width)
+	if (config_size(c, "pooler_hidden_size", s->hidden_size) != s->hidden_size ||
+		config_size(c, "attention_head_size", s->head_width) != s->head_width)
 		config_fail(c, STATUS_UNSUPPORTED, "a pooler or heads of another width are not supported yet");
-	if (d->farthest > 1 << 20 || d->farthest < 2 || (d->buckets && (d->buckets < 4 || d->buckets / 2 >= d->farthest - 1)) || (d->kernel && d->groups < 1))
-		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances up to %lld", (long long)d->buckets, (long long)d->farthest);
+	if (d->farthest > 1 << 20 || d->farthest < 2 || (d->buckets && (d->buckets < 4 || d->buckets / 2 >= d->farthest - 1)) ||
+		(d->kernel && d->groups < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances up to %lld", (long long)d->buckets,
+			(long long)d->farthest);
 	if (d->kernel && d->kernel % 2 == 0)
-		config_fail(c, STATUS_UNSUPPORTED, "conv_kernel_size %lld: even ones are not supported yet", (long long)d->kernel);
+		config_fail(
+			c, STATUS_UNSUPPORTED, "conv_kernel_size %lld: even ones are not supported yet", (long long)d->kernel);
 }
 
 // Exact up to half of the buckets, then by logarithm, in float32 and in the original's order.
@@ -104,12 +108,14 @@ static value against_table(struct build *b, value x, value table, value rows)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	value t = op_reshape(g, table, 3, (int64_t[]){ value_dim(g, table, 0), s->heads, s->head_width });
-	value scores = op_matmul(g, x, op_transpose(g, t, 3, (int[]){ 1, 2, 0 }));                           // [batch, heads, seq, rows]
+	value scores = op_matmul(g, x, op_transpose(g, t, 3, (int[]){ 1, 2, 0 })); // [batch, heads, seq, rows]
 	value shape[] = { op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ s->heads }), op_dim(g, x, 2), op_dim(g, x, 2) };
 	return op_gather_elements(g, scores, op_expand(g, rows, op_concat(g, 4, shape, 0)), 3);
 }
 
-struct shared { value mask, table, rows; };
+struct shared {
+	value mask, table, rows;
+};
 
 static value attention(struct build *b, value x, const struct shared *p)
 {
@@ -118,8 +124,9 @@ static value attention(struct build *b, value x, const struct shared *p)
 	const struct deberta *d = s->own;
 	int64_t n = s->hidden_size, w = s->head_width;
 	value q, k, v, bias = NO_VALUE;
-	if (s->traits.joined_by_head) {                              // by head: query, key, value; the key has no bias
-		value all = op_reshape(g, linear(b, "layers.attn.qkv", x, n, 3 * n, false), 4, (int64_t[]){ 0, 0, s->heads, 3 * w });
+	if (s->traits.joined_by_head) { // by head: query, key, value; the key has no bias
+		value all =
+			op_reshape(g, linear(b, "layers.attn.qkv", x, n, 3 * n, false), 4, (int64_t[]){ 0, 0, s->heads, 3 * w });
 		q = op_reshape(g, op_slice(g, all, 3, 0, w), 3, (int64_t[]){ 0, 0, n });
 		k = op_reshape(g, op_slice(g, all, 3, w, 2 * w), 3, (int64_t[]){ 0, 0, n });
 		v = op_reshape(g, op_slice(g, all, 3, 2 * w, 3 * w), 3, (int64_t[]){ 0, 0, n });
@@ -131,12 +138,14 @@ static value attention(struct build *b, value x, const struct shared *p)
 		v = linear(b, "layers.attn.v", x, n, n, true);
 	}
 	if (d->relative && d->content_to_position) {
-		value keys = linear(b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n, !s->traits.joined_by_head);
+		value keys = linear(
+			b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n, !s->traits.joined_by_head);
 		bias = against_table(b, by_head(b, q), keys, p->rows);
 	}
 	if (d->relative && d->position_to_content) {
 		value queries = linear(b, d->shared_keys ? "layers.attn.q" : "layers.attn.table_q", p->table, n, n, true);
-		value turned = against_table(b, by_head(b, k), queries, op_transpose(g, p->rows, 2, (int[]){ 1, 0 }));       // [.., key, query]
+		value turned = against_table(
+			b, by_head(b, k), queries, op_transpose(g, p->rows, 2, (int[]){ 1, 0 })); // [.., key, query]
 		turned = op_transpose(g, turned, 4, (int[]){ 0, 1, 3, 2 });
 		bias = bias.id ? op_add(g, bias, turned) : turned;
 	}
@@ -154,7 +163,8 @@ static value layer(struct build *b, value x, const struct shared *p)
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
-	x = layer_norm(b, "layers.ffn.norm", op_add(g, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true), x), s->hidden_size);
+	x = layer_norm(b, "layers.ffn.norm", op_add(g, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true), x),
+		s->hidden_size);
 	graph_leave(g);
 	return x;
 }
@@ -195,8 +205,9 @@ static value convolved(struct build *b, value embedded, value x, value mask)
 	const struct deberta *d = s->own;
 	int64_t one = 1, pad[] = { d->kernel / 2, d->kernel / 2 }, n = s->hidden_size;
 	graph_enter(g, "conv");
-	value y = op_conv(g, op_transpose(g, embedded, 3, (int[]){ 0, 2, 1 }), WEIGHT(b, "conv", "weight", n, n / d->groups, d->kernel), WEIGHT(b, "conv", "bias", n), 1,
-		&one, pad, &one, d->groups);
+	value y = op_conv(g, op_transpose(g, embedded, 3, (int[]){ 0, 2, 1 }),
+		WEIGHT(b, "conv", "weight", n, n / d->groups, d->kernel), WEIGHT(b, "conv", "bias", n), 1, &one, pad, &one,
+		d->groups);
 	y = activate(b, d->kernel_act, padding_zeroed(b, op_transpose(g, y, 3, (int[]){ 0, 2, 1 }), mask));
 	x = padding_zeroed(b, layer_norm(b, "conv.norm", op_add(g, x, y), n), mask);
 	graph_leave(g);
@@ -213,7 +224,7 @@ static void body(struct build *b, struct body *io)
 	// Padding sees nothing either.
 	value sees = op_cast(g, io->mask, DTYPE_BOOL);
 	value both = op_and(g, op_unsqueeze(g, sees, 1), op_unsqueeze(g, sees, 2));
-	p.mask = op_unsqueeze(g, op_where(g, both, graph_f32(g, 0), graph_f32(g, -FLT_MAX)), 1);             // [batch, 1, seq, seq]
+	p.mask = op_unsqueeze(g, op_where(g, both, graph_f32(g, 0), graph_f32(g, -FLT_MAX)), 1); // [batch, 1, seq, seq]
 	if (d->relative) {
 		graph_enter(g, "relative");
 		p.table = WEIGHT(b, "distances", "weight", 2 * rows_of(d), s->hidden_size);
@@ -247,11 +258,18 @@ static void draw(struct build *b)
 		value x = activate(b, d->pooler_act, linear(b, "head.pooler", first_token(b, io.last), n, n, true));
 		graph_output(g, "logits", linear(b, "head.token", x, n, s->labels, true));
 	} else if (text_is(s->head->name, "masked-lm") && !d->legacy) {
-		value x = layer_norm(b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io.last, n, n, true)), n);
+		value x = layer_norm(
+			b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io.last, n, n, true)), n);
 		value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
 		graph_output(g, "logits", op_linear_output(g, x, w, WEIGHT(b, "head.newer", "bias", s->vocab_size)));
 	} else
 		s->head->draw(b, io.last);
 }
 
-const struct family deberta = { .name = "deberta", .architecture = "encoder-only", .resolve = resolve, .draw = draw, .body = body };
+const struct family deberta = {
+	.name = "deberta",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};

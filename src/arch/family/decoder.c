@@ -17,7 +17,9 @@
 #include "arch/block/block.h"
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
-struct shared { value mask[2], cos[2], sin[2], query_scale; };
+struct shared {
+	value mask[2], cos[2], sin[2], query_scale;
+};
 
 static value attention(struct build *b, value x, const struct shared *p, struct cache *cache)
 {
@@ -118,13 +120,14 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 		return;
 	bool *unturned = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	if (json_array_size(list) && json_array_size(list) != (size_t)s->layers)
-		config_fail(c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
+		config_fail(
+			c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++)
 		unturned[i] = s->traits.window_rope ? s->sliding_window > 0 && !s->sliding[i]
 			: json_array_size(list)     ? json_integer_value(json_array_get(list, (size_t)i)) == 0
 						    : (i + 1) % interval == 0;
 	s->unturned = unturned;
-	if (interval && !config_get(c, "layer_types"))       // there the layers without rotary positions are those with the window
+	if (interval && !config_get(c, "layer_types")) // there the layers without rotary positions are those with the window
 		s->sliding = s->sliding_window > 0 ? unturned : s->sliding;
 }
 
@@ -138,7 +141,8 @@ static void resolve_layer_thetas(struct config *c, struct spec *s)
 	for (int64_t i = 0; i < s->layers; i++) {
 		double t = json_number_value(json_array_get(list, (size_t)i)), *known = &theta[s->sliding[i]];
 		if (!(t > 1) || (*known > 0 && *known != t))
-			config_fail(c, STATUS_UNSUPPORTED, "layer_rope_theta that differs among layers of one type is not supported yet");
+			config_fail(c, STATUS_UNSUPPORTED,
+				"layer_rope_theta that differs among layers of one type is not supported yet");
 		*known = t;
 	}
 	s->rope.theta = theta[0] > 0 ? theta[0] : s->rope.theta;
@@ -147,10 +151,12 @@ static void resolve_layer_thetas(struct config *c, struct spec *s)
 
 static void resolve_scales(struct config *c, struct spec *s)
 {
-	s->embedding_scale = config_real(c, "embedding_multiplier", s->traits.scaled_embedding ? sqrt((double)s->hidden_size) : 0);
+	s->embedding_scale =
+		config_real(c, "embedding_multiplier", s->traits.scaled_embedding ? sqrt((double)s->hidden_size) : 0);
 	s->residual_scale = config_real(c, "residual_multiplier", 0);
 	s->attention_scale = config_real(c, "attention_multiplier", s->attention_scale);
-	double divisor = config_real(c, "logits_scaling", 1), base = config_real(c, "dim_model_base", 0), depth = config_real(c, "scale_depth", 0);
+	double divisor = config_real(c, "logits_scaling", 1), base = config_real(c, "dim_model_base", 0),
+	       depth = config_real(c, "scale_depth", 0);
 	s->embedding_scale = config_real(c, "scale_emb", s->embedding_scale);
 	if (config_bool(c, "mup_enabled", false))
 		s->embedding_scale = sqrt((double)s->hidden_size);
@@ -172,11 +178,13 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	// falcon, gpt_bigcode
 	const json_t *one = config_get(c, "multi_query");
 	bool newer = config_bool(c, "new_decoder_architecture", false);
-	int64_t key_heads = config_size(c, "num_kv_heads", s->heads), norms = config_size(c, "num_ln_in_parallel_attn", newer ? 2 : 1);
+	int64_t key_heads = config_size(c, "num_kv_heads", s->heads),
+		norms = config_size(c, "num_ln_in_parallel_attn", newer ? 2 : 1);
 	if (one)
 		s->kv_heads = newer ? key_heads : json_is_true(one) ? 1 : key_heads;
 	if (s->kv_heads < 1 || s->heads % s->kv_heads)
-		config_fail(c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys", (long long)s->heads, (long long)s->kv_heads);
+		config_fail(
+			c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys", (long long)s->heads, (long long)s->kv_heads);
 	if (config_bool(c, "parallel_attn", false) || newer)
 		*(norms == 2 && newer ? &t->parallel_norms : &t->parallel) = true;
 	if (config_bool(c, "alibi", false))
@@ -186,7 +194,7 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 		s->attention_scale = 1;
 	s->scale_by_layer = config_bool(c, "scale_attn_by_inverse_layer_idx", false);
 	const json_t *layers = config_get(c, "attention_layers"), *types = config_get(c, "attention_types");
-	if (layers || types) {                               // ["global", "local", ..] or [[["global", "local"], 12]]
+	if (layers || types) { // ["global", "local", ..] or [[["global", "local"], 12]]
 		bool *local = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		int64_t n = 0;
 		for (size_t i = 0; i < (layers ? 1 : json_array_size(types)); i++) {
@@ -210,8 +218,9 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
 	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
 	s->ffn_size = config_get(c, "ffn_multiple") ? config_size(c, "ffn_multiple", 4) * s->hidden_size : s->ffn_size;
-	static const char *const without_effect[] = { "without_effect", "expansion_ratio", "no_bias", "learned_pos_emb", "norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout",
-		"resid_dropout", "num_key_value_heads", "use_alibi", "hidden_activation" };
+	static const char *const without_effect[] = { "without_effect", "expansion_ratio", "no_bias", "learned_pos_emb",
+		"norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout", "resid_dropout",
+		"num_key_value_heads", "use_alibi", "hidden_activation" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
 	// opt, biogpt, xglm
@@ -232,12 +241,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (!s->ffn_size)
 		s->ffn_size = 4 * s->hidden_size;
 	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
-		s->norm_eps = 1e-5;                          // what layers have that no configuration speaks of
+		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
 	resolve_rope(c, s, a);
 	if (s->latent.key_rank) {
-		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps = 0;         // what is turned lies apart already
+		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps = 0; // what is turned lies apart already
 		resolve_latent_scale(s);
 	}
 	if (has_word(s, "layers.moe.router"))
@@ -252,7 +261,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	bool ahead = config_bool(c, "use_bidirectional_attention", false);
 	t->may_look_ahead = t->may_look_ahead && ahead;
 	if (t->may_look_ahead)
-		s->sliding_window = s->sliding_window / 2 + 1;       // half of it on each side
+		s->sliding_window = s->sliding_window / 2 + 1; // half of it on each side
 	if (says(c, "use_qk_norm"))
 		*(t->layer_norm ? &t->qk_norm_heads : &t->qk_norm) = true;
 	if (config_bool(c, "qk_layernorm", false))
@@ -308,7 +317,7 @@ static value add_positions(struct build *b, struct body *io, value x)
 	int64_t rows = s->max_positions + s->traits.position_offset;
 	value at = io->positions;
 	if (s->traits.positions_of_mask) {
-		value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1));    // [batch, keys]
+		value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1)); // [batch, keys]
 		at = op_slice_to(g, count, 1, op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)), op_dim(g, io->mask, 1));
 	} else if (!at.id)
 		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
@@ -321,10 +330,11 @@ static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);        // [batch, seq, hidden]
+	value x = io->embeds.id ? io->embeds
+				: embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
-	if (s->embedding_scale > 0 && !(io->embeds.id && s->traits.scaled_embedding))        // then the scale is the embedding's own
+	if (s->embedding_scale > 0 && !(io->embeds.id && s->traits.scaled_embedding)) // then the scale is the embedding's own
 		x = op_scale(g, x, (float)s->embedding_scale);
 	if (s->traits.sinusoids || weight_named(b, "embed.position"))
 		x = add_positions(b, io, x);
@@ -354,4 +364,10 @@ static void draw(struct build *b)
 		cache_outputs(b, io.cache);
 }
 
-const struct family decoder = { "decoder", "decoder-only", resolve, draw, body, NULL, NULL, NULL };
+const struct family decoder = {
+	.name = "decoder",
+	.architecture = "decoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};

@@ -12,7 +12,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct detect *d = ARENA_NEW(a, struct detect);
 	*d = (struct detect){ 0 };
-	if (text_is(s->head->name, "segmentation")) {                // the detector is a part of that class, with all its names
+	if (text_is(s->head->name, "segmentation")) { // the detector is a part of that class, with all its names
 		s->root = "detr.";
 		s->prefix = "model.";
 	}
@@ -48,9 +48,10 @@ static void draw(struct build *b)
 		return;
 	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
 	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
-	value memory = detect_encoder(b, tokens_of(b, map), positions, bias);                // [batch, height*width, hidden]
+	value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
 	value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
-	value x = detect_zeros(b, in.pixels, d->queries, h), *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
+	value x = detect_zeros(b, in.pixels, d->queries, h),
+	      *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
 	int states_count = 0;
 	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
@@ -59,19 +60,20 @@ static void draw(struct build *b)
 		if (d->auxiliary)
 			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
 	}
-	x = layer_norm(b, "decoder.norm", x, h);                                             // [batch, queries, hidden]
+	x = layer_norm(b, "decoder.norm", x, h); // [batch, queries, hidden]
 	if (text_is(s->head->name, "model")) {
 		graph_output(g, "last_hidden_state", x);
 		graph_output(g, "encoder_last_hidden_state", memory);
 		if (d->auxiliary)
-			graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));        // [layers, batch, queries, hidden]
+			graph_output(g, "intermediate_hidden_states",
+				op_concat(g, states_count, states, 0)); // [layers, batch, queries, hidden]
 		return;
 	}
 	if (!text_is(s->head->name, "object-detection") && !text_is(s->head->name, "segmentation")) {
 		s->head->draw(b, x);
 		return;
 	}
-	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels + 1, true));     // one more: no object
+	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels + 1, true)); // one more: no object
 	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", x, 3, h, 4)));
 	if (text_is(s->head->name, "segmentation"))
 		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
@@ -86,4 +88,10 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 800, 1066);
 }
 
-const struct family detr = { "detr", "vision", resolve, draw, NULL, NULL, NULL, hints };
+const struct family detr = {
+	.name = "detr",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.hints = hints,
+};

@@ -11,11 +11,16 @@
 #include "arch/block/vit.h"
 
 // spec.own of the family. It begins as vit's does, whose heads it has.
-struct dino { struct vit vit; double theta; bool query_bias, key_bias, value_bias, out_bias, ffn_bias, gated; };
+struct dino {
+	struct vit vit;
+	double theta;
+	bool query_bias, key_bias, value_bias, out_bias, ffn_bias, gated;
+};
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_training[] = { "pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value" };
+	static const char *const of_training[] = { "pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale",
+		"layerscale_value" };
 	for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
 		config_get(c, of_training[i]);
 	struct dino *d = ARENA_NEW(a, struct dino);
@@ -23,10 +28,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_image(c, s);
 	resolve_outputs(c, s, a, s->layers);
 	const json_t *rope = config_given(c, "rope_parameters"), *theta = json_object_get(rope, "rope_theta");
-	*d = (struct dino){ .vit = { .classes = 1, .registers = config_size(c, "num_register_tokens", 0), .norm_outputs = config_bool(c, "apply_layernorm", true),
-		.map_outputs = config_bool(c, "reshape_hidden_states", true) }, .theta = config_real(c, "rope_theta", 100),
-		.query_bias = config_bool(c, "query_bias", true), .key_bias = config_bool(c, "key_bias", false), .value_bias = config_bool(c, "value_bias", true),
-		.out_bias = config_bool(c, "proj_bias", true), .ffn_bias = config_bool(c, "mlp_bias", true), .gated = config_bool(c, "use_gated_mlp", false) };
+	*d = (struct dino){ .vit = { .classes = 1,
+				    .registers = config_size(c, "num_register_tokens", 0),
+				    .norm_outputs = config_bool(c, "apply_layernorm", true),
+				    .map_outputs = config_bool(c, "reshape_hidden_states", true) },
+		.theta = config_real(c, "rope_theta", 100),
+		.query_bias = config_bool(c, "query_bias", true),
+		.key_bias = config_bool(c, "key_bias", false),
+		.value_bias = config_bool(c, "value_bias", true),
+		.out_bias = config_bool(c, "proj_bias", true),
+		.ffn_bias = config_bool(c, "mlp_bias", true),
+		.gated = config_bool(c, "use_gated_mlp", false) };
 	d->theta = json_is_number(theta) ? json_number_value(theta) : d->theta;
 	if (config_bool(c, "return_class_token", false))
 		config_fail(c, STATUS_UNSUPPORTED, "return_class_token is not supported yet");
@@ -57,10 +69,12 @@ static void tables(struct build *b, value map, value *cos, value *sin)
 	graph_enter(g, "rope");
 	value rows = op_dim(g, map, 2), cols = op_dim(g, map, 3), each[] = { rows, cols, graph_i64s(g, 1, &quarter) };
 	value shape = op_concat(g, 3, each, 0);
-	value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape), right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
+	value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape),
+	      right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
 	value all = op_reshape(g, op_concat(g, 2, (value[]){ down, right }, 2), 4, (int64_t[]){ 1, -1, 1, 2 * quarter });
 	float *zero = GRAPH_TABLE(g, NULL, special, 2 * quarter, float);
-	all = op_concat(g, 2, (value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
+	all = op_concat(
+		g, 2, (value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
 	*cos = op_cos(g, all);
 	*sin = op_sin(g, all);
 	graph_leave(g);
@@ -75,12 +89,14 @@ static value layer(struct build *b, value x, value cos, value sin)
 	value y = layer_norm(b, "layers.attn.norm", x, h);
 	value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
 	value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
-	y = op_attention(g, q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	y = op_attention(g, q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), NO_VALUE, s->heads, s->heads,
+		(float)s->attention_scale, 0);
 	y = linear(b, "layers.attn.o", y, h, h, d->out_bias);
 	x = op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.attn.scale", "", h)));
 	y = layer_norm(b, "layers.ffn.norm", x, h);
 	value up = linear(b, "layers.ffn.up", y, h, f, d->ffn_bias);
-	up = d->gated ? op_mul(g, activate(b, s->act, linear(b, "layers.ffn.gate", y, h, f, d->ffn_bias)), up) : activate(b, s->act, up);
+	up = d->gated ? op_mul(g, activate(b, s->act, linear(b, "layers.ffn.gate", y, h, f, d->ffn_bias)), up)
+		      : activate(b, s->act, up);
 	y = linear(b, "layers.ffn.down", up, f, h, d->ffn_bias);
 	return op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.ffn.scale", "", h)));
 }
@@ -118,7 +134,8 @@ static void draw_features(struct build *b, const struct body *io)
 	for (int64_t i = 0; i < b->s->out_count; i++) {
 		int64_t at = b->s->out_indices[i];
 		value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
-		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i), vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
+		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i),
+			vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
 	}
 }
 
@@ -140,4 +157,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, s->image_size, s->image_width);
 }
 
-const struct family dinov3 = { "dinov3", "vision", resolve, draw, body, NULL, NULL, hints };
+const struct family dinov3 = {
+	.name = "dinov3",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

@@ -7,7 +7,9 @@
 //   pixels -> vision tower -> pooled (-> projection) -> / length -+
 #include "arch/block/block.h"
 
-struct dual { int64_t projection_size; };
+struct dual {
+	int64_t projection_size;
+};
 
 // Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
 static void resolve_tower(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key)
@@ -15,10 +17,12 @@ static void resolve_tower(struct config *c, struct spec *s, struct arena *a, enu
 	const char *older = arena_printf(a, "%s_dict", key);
 	config_get(c, key);
 	if (!s->traits.rooted_towers) {
-		resolve_part_fixed(c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
+		resolve_part_fixed(
+			c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
 		return;
 	}
-	struct spec *tower = resolve_part(c, s, a, part, key, NULL, NULL, (const char *const[]){ part == PART_TEXT ? "text_model." : "vision_model.", NULL });
+	struct spec *tower = resolve_part(c, s, a, part, key, NULL, NULL,
+		(const char *const[]){ part == PART_TEXT ? "text_model." : "vision_model.", NULL });
 	if (tower && !c->checkpoint->weight_count)
 		tower->prefix = "";
 }
@@ -27,8 +31,8 @@ void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_tower(c, s, a, PART_TEXT, "text_config");
 	resolve_tower(c, s, a, PART_VISION, "vision_config");
-	config_get(c, "logit_scale_init_value");                     // the file has the scale itself
-	config_get(c, "is_encoder_decoder");                         // nobody asks
+	config_get(c, "logit_scale_init_value"); // the file has the scale itself
+	config_get(c, "is_encoder_decoder");     // nobody asks
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -55,13 +59,15 @@ static value draw_tower(struct build *b, enum part part, struct body *io, const 
 	value x = io->pooled;
 	if (part == PART_TEXT && outer->traits.compares_first)
 		x = first_token(b, io->last);
-	else if (!x.id)                                              // a type that pools in its bare model only
-		x = activate(b, part == PART_TEXT ? ACT_TANH : tower->pooler_act, linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
+	else if (!x.id) // a type that pools in its bare model only
+		x = activate(b, part == PART_TEXT ? ACT_TANH : tower->pooler_act,
+			linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
 	graph_leave(b->g);
 	part_leave(b, outer);
 	if (b->s->traits.compared_as_pooled)
 		return unit_length(b, x);
-	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), ((const struct dual *)b->s->own)->projection_size, false));
+	return unit_length(
+		b, linear(b, stem, x, value_dim(b->g, x, -1), ((const struct dual *)b->s->own)->projection_size, false));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -73,7 +79,8 @@ static void draw_classifier(struct build *b, struct body *io)
 	graph_leave(b->g);
 	part_leave(b, outer);
 	value patches = tower->traits.attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
-	graph_output(b->g, "logits", linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
+	graph_output(b->g, "logits",
+		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
 }
 
 static void draw(struct build *b)
@@ -89,14 +96,15 @@ static void draw(struct build *b)
 		return;
 	}
 	if (!text_is(s->head->name, "model") && !s->traits.rooted_towers) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
+			s->row->model_type);
 		return;
 	}
 	outer = part_enter(b, PART_TEXT);
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
-	value images = draw_tower(b, PART_VISION, &vision, "head.vision");                           // [image_batch, projection]
-	value texts = draw_tower(b, PART_TEXT, &text, "head.text");                                  // [batch, projection]
+	value images = draw_tower(b, PART_VISION, &vision, "head.vision"); // [image_batch, projection]
+	value texts = draw_tower(b, PART_TEXT, &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
 	int64_t scale_rank = s->traits.compared_as_pooled, one = 1;
 	value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
@@ -110,4 +118,9 @@ static void draw(struct build *b)
 	graph_output(g, "image_embeds", images);
 }
 
-const struct family dual = { "dual", "multimodal", resolve, draw, NULL, NULL, NULL, NULL };
+const struct family dual = {
+	.name = "dual",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.draw = draw,
+};

@@ -24,7 +24,8 @@ static value mix(struct build *b, const char *stem, value x, int64_t in, int64_t
 	if (!groups)
 		return linear(b, stem, x, in, out, true);
 	value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
-	value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), 1, &one, pad, &one, groups);
+	value y = op_conv(
+		g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), 1, &one, pad, &one, groups);
 	return op_transpose(g, y, 3, (int[]){ 0, 2, 1 });
 }
 
@@ -39,7 +40,8 @@ static value attention(struct build *b, value x, const struct attention_extras *
 		return encoder_distance_attention(b, x, extras->bias);
 	if (!e->groups[Q])
 		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
-	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K), v = mix(b, "layers.attn.v", x, n, n, V);
+	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
+	      v = mix(b, "layers.attn.v", x, n, n, V);
 	value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return mix(b, "layers.attn.o", y, n, n, O);
 }
@@ -54,22 +56,22 @@ static void waves(struct build *b, value n, value *cos, value *sin)
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
-// The real part of the Fourier transform over tokens and channels (FNet: Lee-Thorp et al. 2021, https://arxiv.org/abs/2105.03824):
-// C x C' - S x S', C and S of the tokens, C' and S' of the channels
+// The real part of the Fourier transform over tokens and channels (FNet: Lee-Thorp et al. 2021,
+// https://arxiv.org/abs/2105.03824): C x C' - S x S', C and S of the tokens, C' and S' of the channels
 static value fourier(struct build *b, value x)
 {
 	struct graph *g = b->g;
 	value cos[2], sin[2];
 	waves(b, op_dim(g, x, 1), &cos[0], &sin[0]);
 	waves(b, op_dim(g, x, 2), &cos[1], &sin[1]);
-	value real = op_matmul(g, op_matmul(g, cos[0], x), cos[1]);                                          // [batch, seq, hidden]
+	value real = op_matmul(g, op_matmul(g, cos[0], x), cos[1]); // [batch, seq, hidden]
 	return op_sub(g, real, op_matmul(g, op_matmul(g, sin[0], x), sin[1]));
 }
 
 static value feed_forward(struct build *b, value x)
 {
 	const struct spec *s = b->s;
-	value y = activate(b, s->act, mix(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, UP));          // [batch, seq, ffn]
+	value y = activate(b, s->act, mix(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, UP)); // [batch, seq, ffn]
 	return mix(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, DOWN);
 }
 
@@ -156,17 +158,19 @@ static void resolve_spans(struct config *c, struct spec *s, struct encoder *e)
 	if (!ratio || c->error.status)
 		return;
 	e->kernel = config_size(c, "conv_kernel_size", 9);
-	e->causal = false;                                   // is_decoder adds cross attention only there
+	e->causal = false; // is_decoder adds cross attention only there
 	s->heads = s->kv_heads = s->heads / ratio ? s->heads / ratio : 1;
 	s->head_width = s->hidden_size / s->heads / 2;
 	s->attention_scale = 1 / sqrt((double)s->head_width);
 	if (e->kernel % 2 == 0 || e->kernel > 1000 || 2 * s->heads * s->head_width != s->hidden_size)
-		config_fail(c, STATUS_BAD_INPUT, "%lld heads of half of %lld, a kernel of %lld", (long long)s->heads, (long long)s->hidden_size, (long long)e->kernel);
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads of half of %lld, a kernel of %lld", (long long)s->heads,
+			(long long)s->hidden_size, (long long)e->kernel);
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const groups[] = { "q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups", "output_groups" };
+	static const char *const groups[] = { "q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups",
+		"output_groups" };
 	struct encoder *e = s->own = ARENA_NEW(a, struct encoder);
 	resolve_transformer(c, s, false);
 	if (!config_knows(c, "hidden_act"))
@@ -179,24 +183,26 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	e->out_size = config_size(c, "out_size", 0);
 	s->lm_size = config_size(c, "lm_size", 0);
 	if (s->traits.relative_buckets && s->relative_buckets < 32)
-		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances: the class needs 32 or more", (long long)s->relative_buckets);
+		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances: the class needs 32 or more",
+			(long long)s->relative_buckets);
 	if (e->inner < 1)
 		config_fail(c, STATUS_BAD_INPUT, "inner_group_num should be 1 or more");
 	for (int i = 0; i < 6; i++) {
 		e->groups[i] = config_size(c, groups[i], 0);
 		int64_t narrow = i == UP ? s->hidden_size : s->ffn_size;
 		if (e->groups[i] && (s->hidden_size % e->groups[i] || (i >= UP && narrow % e->groups[i])))
-			config_fail(c, STATUS_BAD_INPUT, "%s %lld does not divide the channels", groups[i], (long long)e->groups[i]);
+			config_fail(
+				c, STATUS_BAD_INPUT, "%s %lld does not divide the channels", groups[i], (long long)e->groups[i]);
 	}
 	const char *attention_type = config_text(c, "attention_type");
 	int64_t random = config_size(c, "num_random_blocks", 3), block = config_size(c, "block_size", 64);
-	if (attention_type && text_is(attention_type, "block_sparse"))       // shorter texts are read whole, by that class too
+	if (attention_type && text_is(attention_type, "block_sparse")) // shorter texts are read whole, by that class too
 		e->longest = (5 + 2 * random) * block;
 	else if (attention_type && !text_is(attention_type, "original_full"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
 	if (config_bool(c, "quant_mode", false))
 		config_fail(c, STATUS_UNSUPPORTED, "quant_mode: true is not supported yet");
-	config_get(c, "force_dequant");                                      // of what quant_mode does
+	config_get(c, "force_dequant"); // of what quant_mode does
 	resolve_spans(c, s, e);
 	resolve_adapter(c, s, e, a);
 	encoder_resolve_embedding(c, s, e, a);
@@ -210,7 +216,7 @@ static void stored_rotation(struct build *b, value ids, struct attention_extras 
 	struct graph *g = b->g;
 	int64_t d = b->s->head_width;
 	value table = WEIGHT(b, "embed.rotary", "weight", b->s->max_positions, d);
-	table = op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, ids, 1));             // [seq, d]
+	table = op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, ids, 1)); // [seq, d]
 	table = op_unsqueeze(g, op_unsqueeze(g, table, 1), 0);
 	extras->sin = op_slice(g, table, 3, 0, d / 2);
 	extras->cos = op_slice(g, table, 3, d / 2, d);
@@ -226,7 +232,7 @@ static void rotation(struct build *b, value x, struct attention_extras *extras)
 		if (!weight_exists(b, "embed.frequencies", "inv_freq"))
 			continue;
 		value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
-		at = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), 2);                      // [1, seq, 1]
+		at = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), 2); // [1, seq, 1]
 		value angle = op_unsqueeze(g, op_mul(g, at, WEIGHT(b, "embed.frequencies", "inv_freq", b->s->head_width / 2)), 2);
 		extras->cos = op_cos(g, angle), extras->sin = op_sin(g, angle);
 		return;
@@ -242,7 +248,8 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
 	if (!s->traits.fourier)
-		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0) : mask_bidirectional(b, io->mask);    // [batch, 1, 1 or seq, seq]
+		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0)
+					: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
 	if (s->traits.relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
 	if (e->rotary)
@@ -368,4 +375,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 		out->max_sequence = e->longest;
 }
 
-const struct family encoder = { .name = "encoder", .architecture = "encoder-only", .resolve = resolve, .draw = draw, .body = body, .hints = hints };
+const struct family encoder = {
+	.name = "encoder",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

@@ -8,43 +8,47 @@
 enum summary { SUMMARY_FIRST, SUMMARY_LAST, SUMMARY_MEAN };
 
 struct encoder {
-	bool causal;                     // every token sees those before it only
-	bool norm_first;                 // norms before each branch and behind the last layer
+	bool causal;     // every token sees those before it only
+	bool norm_first; // norms before each branch and behind the last layer
 	bool qkv_bias;
-	int64_t inner;                   // layers in a group that shares its weights
-	enum summary summary;            // how a text becomes one vector where alternatives are compared and there is no pooler
+	int64_t inner;        // layers in a group that shares its weights
+	enum summary summary; // how a text becomes one vector where alternatives are compared and there is no pooler
 	bool summary_projected;
 	enum activation summary_act;
-	int64_t out_size;                // what a last linear layer makes of the states; 0: there is none
-	int64_t longest;                 // longer texts would be read in another way; 0: no limit
+	int64_t out_size; // what a last linear layer makes of the states; 0: there is none
+	int64_t longest;  // longer texts would be read in another way; 0: no limit
 	// embedding
-	bool positions;                  // a learned table is added
+	bool positions; // a learned table is added
 	bool normed;
 	bool rotary, rotary_value;
-	bool mask_ratio;                 // masked tokens are zeros, the others grow as if dropped out (ESM)
+	bool mask_ratio; // masked tokens are zeros, the others grow as if dropped out (ESM)
 	int64_t mask_token;
-	int64_t task_types;              // rows of the table of tasks; 0: none (ERNIE)
-	int64_t boxes;                   // rows of the tables of places on the page; 0: none (LayoutLM)
-	const int64_t *types;            // rows of each of several tables of types, [type_count] (TAPAS)
+	int64_t task_types;   // rows of the table of tasks; 0: none (ERNIE)
+	int64_t boxes;        // rows of the tables of places on the page; 0: none (LayoutLM)
+	const int64_t *types; // rows of each of several tables of types, [type_count] (TAPAS)
 	int64_t type_count;
-	bool cell_positions;             // positions begin anew in every cell of a table
-	int64_t shapes, shape_width, sounds, sound_width;    // rows and widths of what a character looks and sounds like; 0: none (RoCBert)
-	bool joined;                     // those are joined to the word and mapped; else added and averaged
-	int64_t depth, tags, numbers, unit;      // of a token's place in a tree: levels, rows of both tables, their width; 0: none (MarkupLM)
-	int64_t seen_size;               // width of what a picture's regions look like; 0: no picture (VisualBERT)
+	bool cell_positions; // positions begin anew in every cell of a table
+	int64_t shapes, shape_width, sounds,
+		sound_width; // rows and widths of what a character looks and sounds like; 0: none (RoCBert)
+	bool joined;         // those are joined to the word and mapped; else added and averaged
+	int64_t depth, tags, numbers,
+		unit;      // of a token's place in a tree: levels, rows of both tables, their width; 0: none (MarkupLM)
+	int64_t seen_size; // width of what a picture's regions look like; 0: no picture (VisualBERT)
 	// layers
-	int64_t adapter;                 // width of a language's adapter; 0: none (X-MOD)
+	int64_t adapter; // width of a language's adapter; 0: none (X-MOD)
 	const char *language;
 	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
-	int64_t groups[6];               // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
-	int64_t kernel;                  // of the convolution beside attention; 0: there is none (ConvBERT)
-	int64_t farthest;                // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
-	int64_t matrix_groups;           // feed-forward layers with a matrix for each group of channels; 1: plain
-	int64_t question_token;          // where it stands a span is asked for; -1: no such thing (Splinter)
+	int64_t groups[6];      // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
+	int64_t kernel;         // of the convolution beside attention; 0: there is none (ConvBERT)
+	int64_t farthest;       // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
+	int64_t matrix_groups;  // feed-forward layers with a matrix for each group of channels; 1: plain
+	int64_t question_token; // where it stands a span is asked for; -1: no such thing (Splinter)
 };
 
 // Inputs of a text; a member that does not apply is NO_VALUE.
-struct text_inputs { value task, boxes, shapes, sounds, tags, numbers, seen, seen_types; };
+struct text_inputs {
+	value task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
+};
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c: each declares the graph's outputs. choices: input_ids [batch, choices, seq]

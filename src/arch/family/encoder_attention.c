@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of the encoders that have their own: half of the heads' width from a convolution whose kernel each token makes
-// (ConvBERT: Jiang et al. 2020, https://arxiv.org/abs/2008.02496), and distances as vectors added to keys and values (NEZHA: Wei et
-// al. 2019, https://arxiv.org/abs/1909.00204).
+// (ConvBERT: Jiang et al. 2020, https://arxiv.org/abs/2008.02496), and distances as vectors added to keys and values (NEZHA: Wei
+// et al. 2019, https://arxiv.org/abs/1909.00204).
 #include "arch/family/encoder.h"
 
 #include <math.h>
@@ -29,21 +29,23 @@ value encoder_span_attention(struct build *b, value x, value bias)
 	int64_t pad[] = { kernel / 2, kernel / 2 }, none[] = { 0, 0 };
 	value q = linear(b, "layers.attn.q", x, n, width, true);
 	value k = linear(b, "layers.attn.k", x, n, width, true), v = linear(b, "layers.attn.v", x, n, width, true);
-	value seen = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);       // [batch, seq, width]
+	value seen = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, width]
 
-	value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel), NO_VALUE, 1, &one, pad, &one, n);
+	value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel),
+		NO_VALUE, 1, &one, pad, &one, n);
 	y = op_conv(g, y, WEIGHT(b, "layers.conv.mix", "weight", width, n, 1), NO_VALUE, 1, &one, none, &one, 1);
 	y = op_transpose(g, op_add(g, y, WEIGHT(b, "layers.conv", "bias", width, 1)), 3, (int[]){ 0, 2, 1 });
 	value kernels = linear(b, "layers.conv.kernel", op_mul(g, y, q), width, s->heads * kernel, true);
 	kernels = op_softmax(g, op_reshape(g, kernels, 4, (int64_t[]){ 0, 0, s->heads, kernel }), 3);
-	value near = op_reshape(g, linear(b, "layers.conv.value", x, n, width, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
+	value near =
+		op_reshape(g, linear(b, "layers.conv.value", x, n, width, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 	near = op_pad(g, near, 1, kernel / 2, kernel / 2);
 	value length = op_dim(g, x, 1), sum = NO_VALUE;
 	for (int64_t i = 0; i < kernel && !graph_failed(g); i++) {
 		value begin = graph_i64s(g, 1, (int64_t[]){ i });
 		value part = op_slice_to(g, near, 1, begin, op_add(g, length, begin));
 		graph_assume(g, part, 1, value_dim(g, x, 1));
-		part = op_mul(g, part, op_slice(g, kernels, 3, i, i + 1));                                   // [batch, seq, heads, head_width]
+		part = op_mul(g, part, op_slice(g, kernels, 3, i, i + 1)); // [batch, seq, heads, head_width]
 		sum = sum.id ? op_add(g, sum, part) : part;
 	}
 	sum = op_reshape(g, sum, 3, (int64_t[]){ 0, 0, width });
@@ -78,12 +80,16 @@ value encoder_distance_attention(struct build *b, value x, value bias)
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
 	value far = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));
 	far = op_max(g, op_min(g, far, graph_i64(g, most)), graph_i64(g, -most));
-	value d = op_gather(g, waves_of_distance(b, most, s->head_width), op_add(g, far, graph_i64(g, most)), 0);    // [seq, seq, head_width]
-	value turned = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });                                   // [seq, batch, heads, head_width]
-	value across = op_unsqueeze(g, op_transpose(g, d, 3, (int[]){ 0, 2, 1 }), 1);                        // [seq, 1, head_width, seq]
-	value scores = op_add(g, op_matmul(g, side[0], side[1]), op_transpose(g, op_matmul(g, turned, across), 4, (int[]){ 1, 2, 0, 3 }));
-	value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3);         // [batch, heads, seq, seq]
-	value more = op_matmul(g, op_transpose(g, p, 4, (int[]){ 2, 0, 1, 3 }), op_unsqueeze(g, d, 1));      // [seq, batch, heads, head_width]
-	value y = op_add(g, op_transpose(g, op_matmul(g, p, side[2]), 4, (int[]){ 0, 2, 1, 3 }), op_transpose(g, more, 4, (int[]){ 1, 0, 2, 3 }));
+	value d = op_gather(
+		g, waves_of_distance(b, most, s->head_width), op_add(g, far, graph_i64(g, most)), 0); // [seq, seq, head_width]
+	value turned = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });            // [seq, batch, heads, head_width]
+	value across = op_unsqueeze(g, op_transpose(g, d, 3, (int[]){ 0, 2, 1 }), 1); // [seq, 1, head_width, seq]
+	value scores = op_add(
+		g, op_matmul(g, side[0], side[1]), op_transpose(g, op_matmul(g, turned, across), 4, (int[]){ 1, 2, 0, 3 }));
+	value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3); // [batch, heads, seq, seq]
+	value more = op_matmul(
+		g, op_transpose(g, p, 4, (int[]){ 2, 0, 1, 3 }), op_unsqueeze(g, d, 1)); // [seq, batch, heads, head_width]
+	value y = op_add(g, op_transpose(g, op_matmul(g, p, side[2]), 4, (int[]){ 0, 2, 1, 3 }),
+		op_transpose(g, more, 4, (int[]){ 1, 0, 2, 3 }));
 	return linear(b, "layers.attn.o", op_reshape(g, y, 3, (int64_t[]){ 0, 0, n }), n, n, true);
 }

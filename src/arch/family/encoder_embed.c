@@ -9,12 +9,14 @@
 // Of losses, of question answering over tables (which is not drawn) and of another class of the type.
 static void read_without_effect(struct config *c)
 {
-	static const char *const keys[] = { "esmfold_config", "vocab_list", "tag_pad_id", "subs_pad_id", "special_visual_initialize", "tpu_short_seq_length",
-		 "aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
-		"allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance", "average_approximation_function", "average_logits_per_cell",
-		"cell_selection_preference", "disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero", "max_num_columns", "max_num_rows",
-		"no_aggregation_label_index", "num_aggregation_labels", "positive_label_weight", "select_one_column", "use_answer_as_supervision",
-		"use_gumbel_for_aggregation", "use_gumbel_for_cells", "use_normalized_answer_loss" };
+	static const char *const keys[] = { "esmfold_config", "vocab_list", "tag_pad_id", "subs_pad_id",
+		"special_visual_initialize", "tpu_short_seq_length", "aggregation_labels", "aggregation_loss_weight",
+		"aggregation_temperature", "allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance",
+		"average_approximation_function", "average_logits_per_cell", "cell_selection_preference",
+		"disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero", "max_num_columns",
+		"max_num_rows", "no_aggregation_label_index", "num_aggregation_labels", "positive_label_weight",
+		"select_one_column", "use_answer_as_supervision", "use_gumbel_for_aggregation", "use_gumbel_for_cells",
+		"use_normalized_answer_loss" };
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (config_knows(c, keys[i]))
 			config_get(c, keys[i]);
@@ -67,9 +69,9 @@ static value without_masked(struct build *b, const struct body *io, value x)
 {
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
-	value masked = op_equal(g, io->ids, graph_i64(g, e->mask_token));                                    // [batch, seq]
+	value masked = op_equal(g, io->ids, graph_i64(g, e->mask_token)); // [batch, seq]
 	x = op_where(g, op_unsqueeze(g, masked, 2), graph_f32(g, 0), x);
-	value count = op_cast(g, op_reduce_sum(g, op_cast(g, masked, DTYPE_I64), 1, true), DTYPE_F32);       // [batch, 1]
+	value count = op_cast(g, op_reduce_sum(g, op_cast(g, masked, DTYPE_I64), 1, true), DTYPE_F32); // [batch, 1]
 	value share = op_div(g, count, op_cast(g, op_reduce_sum(g, io->mask, 1, true), DTYPE_F32));
 	value grow = op_div(g, graph_f32(g, (float)(1 - 0.15 * 0.8)), op_sub(g, graph_f32(g, 1), share));
 	return op_mul(g, x, op_unsqueeze(g, grow, 2));
@@ -99,14 +101,14 @@ static value on_the_page(struct build *b, value x, value boxes)
 static value within_cells(struct build *b, value types)
 {
 	struct graph *g = b->g;
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1));     // [seq]
+	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1)); // [seq]
 	value same = NO_VALUE;
 	for (int64_t i = 1; i <= 2; i++) {
 		value id = numbered(b, types, i);
-		value equal = op_equal(g, op_unsqueeze(g, id, 2), op_unsqueeze(g, id, 1));                   // [batch, seq, seq]
+		value equal = op_equal(g, op_unsqueeze(g, id, 2), op_unsqueeze(g, id, 1)); // [batch, seq, seq]
 		same = same.id ? op_and(g, same, equal) : equal;
 	}
-	value before = op_where(g, same, op_neg(g, at), graph_i64(g, -b->s->max_positions));                 // the first has the greatest
+	value before = op_where(g, same, op_neg(g, at), graph_i64(g, -b->s->max_positions)); // the first has the greatest
 	value first = op_neg(g, op_reduce_max(g, op_cast(g, before, DTYPE_F32), 2, false));
 	value position = op_sub(g, at, op_cast(g, first, DTYPE_I64));
 	return op_min(g, position, graph_i64(g, b->s->max_positions - 1));
@@ -122,7 +124,7 @@ static value positions(struct build *b, const struct body *io)
 	if (e->cell_positions)
 		return embedding(b, "embed.position", within_cells(b, io->types), s->max_positions, s->embedding_size);
 	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
-	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1));          // [seq, embedding]
+	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)); // [seq, embedding]
 }
 
 // Where in a document's tree a token stands: at each level a tag and which of its kind it is, a row of a table each
@@ -137,7 +139,7 @@ static value in_the_tree(struct build *b, value tags, value numbers)
 		return NO_VALUE;
 	for (b->item = 0; b->item < e->depth && !graph_failed(b->g); b->item++)
 		parts[b->item] = op_add(g, embedding(b, "embed.tag", numbered(b, tags, b->item), e->tags, e->unit),
-			embedding(b, "embed.number", numbered(b, numbers, b->item), e->numbers, e->unit));           // [batch, seq, unit]
+			embedding(b, "embed.number", numbered(b, numbers, b->item), e->numbers, e->unit)); // [batch, seq, unit]
 	value x = e->depth > 1 ? op_concat(g, (int)e->depth, parts, 2) : parts[0];
 	x = op_relu(g, linear(b, "embed.tree", x, e->depth * e->unit, 4 * n, true));
 	return linear(b, "embed.tree_out", x, 4 * n, n, true);
@@ -149,7 +151,7 @@ static value with_regions(struct build *b, value x, const struct text_inputs *in
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value y = linear(b, "embed.seen", in->seen, e->seen_size, s->hidden_size, true);                     // [batch, regions, hidden]
+	value y = linear(b, "embed.seen", in->seen, e->seen_size, s->hidden_size, true); // [batch, regions, hidden]
 	y = op_add(g, y, embedding(b, "embed.seen_type", in->seen_types, s->type_vocab_size, s->hidden_size));
 	value first = embedding(b, "embed.seen_position", graph_i64s(g, 1, (int64_t[]){ 0 }), s->max_positions, s->hidden_size);
 	return op_concat(g, 2, (value[]){ x, op_add(g, y, first) }, 1);
@@ -162,10 +164,11 @@ static value types(struct build *b, const struct body *io, value x)
 	const struct encoder *e = s->own;
 	if (s->type_vocab_size > 1)
 		return op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->embedding_size));
-	if (s->type_vocab_size == 1)                                                                         // a constant row
+	if (s->type_vocab_size == 1) // a constant row
 		return op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->embedding_size));
 	for (b->item = 0; b->item < e->type_count && !graph_failed(b->g); b->item++)
-		x = op_add(g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
+		x = op_add(
+			g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
 	return x;
 }
 
@@ -175,7 +178,7 @@ value encoder_embed(struct build *b, const struct body *io, const struct text_in
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);                     // [batch, seq, embedding]
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, embedding]
 	if (s->traits.pad_is_zero && s->pad_token_id >= 0)
 		x = op_where(g, op_unsqueeze(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
 	if (s->embedding_scale > 0)
@@ -213,5 +216,5 @@ value encoder_embed(struct build *b, const struct body *io, const struct text_in
 	if (weight_named(b, "embed.project") && (s->embedding_size != s->hidden_size || s->traits.always_projected))
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, true);
 	graph_leave(g);
-	return x;                                                                                            // [batch, seq, hidden]
+	return x; // [batch, seq, hidden]
 }

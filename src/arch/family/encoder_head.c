@@ -15,20 +15,22 @@ void encoder_draw_choices(struct build *b, value choices, value hidden)
 	if (weight_named(b, "pooler"))
 		x = op_tanh(g, linear(b, "pooler", first_token(b, hidden), s->hidden_size, s->hidden_size, true));
 	else if (!weight_named(b, "head.choice.dense"))
-		x = activate(b, s->traits.head_act, linear(b, "head.sequence.dense", first_token(b, hidden), s->hidden_size, s->hidden_size, true));
+		x = activate(b, s->traits.head_act,
+			linear(b, "head.sequence.dense", first_token(b, hidden), s->hidden_size, s->hidden_size, true));
 	else {
-		x = e->summary == SUMMARY_FIRST ? first_token(b, hidden) : e->summary == SUMMARY_LAST ? op_gather(g, hidden, graph_i64(g, -1), 1)
-			: op_reduce_mean(g, hidden, 1, false);
+		x = e->summary == SUMMARY_FIRST      ? first_token(b, hidden)
+			: e->summary == SUMMARY_LAST ? op_gather(g, hidden, graph_i64(g, -1), 1)
+						     : op_reduce_mean(g, hidden, 1, false);
 		if (e->summary_projected)
 			x = linear(b, "head.choice.dense", x, s->hidden_size, s->hidden_size, true);
 		x = activate(b, e->summary_act, x);
 	}
-	x = linear(b, "head.choice.out", x, s->hidden_size, 1, true);                                // [batch*choices, 1]
+	x = linear(b, "head.choice.out", x, s->hidden_size, 1, true); // [batch*choices, 1]
 	x = op_reshape_to(g, x, op_concat(g, 2, (value[]){ op_dim(g, choices, 0), op_dim(g, choices, 1) }, 0));
 	graph_leave(g);
 	for (int i = 0; i < 2; i++)
 		graph_assume(g, x, i, value_dim(g, choices, i));
-	graph_output(g, "logits", x);                                                                // [batch, choices]
+	graph_output(g, "logits", x); // [batch, choices]
 }
 
 // The span that a question's token asks for, found by what the states at that token say of each place (Splinter: Ram et al.
@@ -44,8 +46,8 @@ static value asked_span(struct build *b, const char *word, value asked, value hi
 		value x = activate(b, b->s->act, linear(b, arena_printf(a, "%s.dense", stem), side[i], n, n, true));
 		side[i] = layer_norm(b, arena_printf(a, "%s.norm", stem), x, n);
 	}
-	value scores = linear(b, arena_printf(a, "head.asked.%s.out", word), side[0], n, n, false);          // [batch, 1, hidden]
-	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1);      // [batch, seq]
+	value scores = linear(b, arena_printf(a, "head.asked.%s.out", word), side[0], n, n, false);     // [batch, 1, hidden]
+	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1); // [batch, seq]
 }
 
 void encoder_draw_asked(struct build *b, const struct body *io)
@@ -54,11 +56,12 @@ void encoder_draw_asked(struct build *b, const struct body *io)
 	const struct encoder *e = b->s->own;
 	graph_enter(g, "head");
 	value question = op_cast(g, op_equal(g, io->ids, graph_i64(g, e->question_token)), DTYPE_I64);
-	value asked = op_gather_nd(g, io->last, op_argmax(g, question, 1, true), 1);                         // [batch, hidden]
+	value asked = op_gather_nd(g, io->last, op_argmax(g, question, 1, true), 1); // [batch, hidden]
 	asked = op_unsqueeze(g, asked, 1);
 	value away = op_sub(g, graph_f32(g, 1), op_cast(g, io->mask, DTYPE_F32));
 	away = op_mul(g, away, graph_f32(g, -FLT_MAX));
-	value start = op_add(g, asked_span(b, "start", asked, io->last), away), end = op_add(g, asked_span(b, "end", asked, io->last), away);
+	value start = op_add(g, asked_span(b, "start", asked, io->last), away),
+	      end = op_add(g, asked_span(b, "end", asked, io->last), away);
 	graph_leave(g);
 	graph_output(g, "start_logits", start);
 	graph_output(g, "end_logits", end);
@@ -72,7 +75,8 @@ void encoder_draw_retrieval(struct build *b, value hidden)
 	const struct encoder *e = b->s->own;
 	value first = first_token(b, hidden);
 	if (text_is(b->s->head->name, "embedding")) {
-		graph_output(g, "pooler_output", e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
+		graph_output(g, "pooler_output",
+			e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
 		return;
 	}
 	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true);

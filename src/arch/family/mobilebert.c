@@ -10,7 +10,7 @@
 #include "arch/block/block.h"
 
 struct mobilebert {
-	int64_t narrow, width, blocks;       // what bottlenecks make; what layers compute with; feed-forward blocks
+	int64_t narrow, width, blocks; // what bottlenecks make; what layers compute with; feed-forward blocks
 	bool trigram, bottleneck, attention_narrow, shared_narrow, no_norm, pooler_dense;
 };
 
@@ -25,7 +25,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	m->width = m->bottleneck ? m->narrow : s->hidden_size;
 	static const char *const unused[] = { "*bottleneck.attention.*", NULL };
 	s->unused = config_bool(c, "use_bottleneck_attention", false) ? unused : NULL;
-	config_get(c, "true_hidden_size");                   // follows from these
+	config_get(c, "true_hidden_size"); // follows from these
 	m->blocks = config_count(c, "num_feedforward_networks", 4);
 	m->trigram = config_bool(c, "trigram_input", true);
 	m->attention_narrow = config_bool(c, "use_bottleneck_attention", false);
@@ -35,8 +35,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	m->no_norm = !norm || text_is(norm, "no_norm");
 	if (norm && !m->no_norm && !text_is(norm, "layer_norm"))
 		config_fail(c, STATUS_UNSUPPORTED, "normalization_type %s is not supported yet", norm);
-	if (m->width < s->heads || m->width % s->heads || m->blocks < 1 || m->blocks > 1000 || s->embedding_size > s->hidden_size) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld feed-forward blocks of %lld in %lld heads", (long long)m->blocks, (long long)m->width, (long long)s->heads);
+	if (m->width < s->heads || m->width % s->heads || m->blocks < 1 || m->blocks > 1000 ||
+		s->embedding_size > s->hidden_size) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld feed-forward blocks of %lld in %lld heads", (long long)m->blocks,
+			(long long)m->width, (long long)s->heads);
 		return;
 	}
 	if (m->bottleneck && !m->attention_narrow && !m->shared_narrow && m->width != s->hidden_size)
@@ -105,8 +107,8 @@ static value embed(struct build *b, const struct body *io)
 	const struct mobilebert *m = s->own;
 	int64_t n = s->embedding_size;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, n);                                     // [batch, seq, embedding]
-	if (m->trigram) {                                    // the next one, this one, the one before
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, n); // [batch, seq, embedding]
+	if (m->trigram) {                                                // the next one, this one, the one before
 		value padded = op_pad(g, x, 1, 1, 1), length = op_dim(g, io->ids, 1), two = graph_i64s(g, 1, (int64_t[]){ 2 });
 		value next = op_slice_to(g, padded, 1, two, op_add(g, length, two));
 		value before = op_slice_to(g, padded, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), length);
@@ -187,7 +189,8 @@ static void draw(struct build *b)
 		bool alone = text_is(name, "masked-lm");
 		graph_output(g, alone ? "logits" : "prediction_logits", language_head(b, io.last));
 		if (!alone)
-			graph_output(g, "seq_relationship_logits", linear(b, "head.next", pooled(b, io.last), s->hidden_size, 2, true));
+			graph_output(g, "seq_relationship_logits",
+				linear(b, "head.next", pooled(b, io.last), s->hidden_size, 2, true));
 	} else if (text_is(name, "next-sentence"))
 		graph_output(g, "logits", linear(b, "head.next", pooled(b, io.last), s->hidden_size, 2, true));
 	else if (text_is(name, "sequence-classification"))
@@ -196,4 +199,10 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family mobilebert = { .name = "mobilebert", .architecture = "encoder-only", .resolve = resolve, .draw = draw, .body = body };
+const struct family mobilebert = {
+	.name = "mobilebert",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};

@@ -13,11 +13,11 @@ enum { V1_LAYERS = 13, V2_LAYERS = 16 };
 
 // spec.own of these families.
 struct mobilenet {
-	int64_t stem, inner;                         // V2: inner: what the stem has before it gets narrow
+	int64_t stem, inner; // V2: inner: what the stem has before it gets narrow
 	int64_t width[V2_LAYERS + 1], stride[V2_LAYERS], dilation[V2_LAYERS];
-	int64_t expanded[V2_LAYERS];                 // V2
-	int64_t last;                                // V2: of the last 1x1 convolution
-	bool same, plain_stem;                       // same: pads as TensorFlow does
+	int64_t expanded[V2_LAYERS]; // V2
+	int64_t last;                // V2: of the last 1x1 convolution
+	bool same, plain_stem;       // same: pads as TensorFlow does
 };
 
 static void resolve_common(struct config *c, struct spec *s, struct mobilenet *m)
@@ -28,7 +28,7 @@ static void resolve_common(struct config *c, struct spec *s, struct mobilenet *m
 	s->act = config_activation(c, "hidden_act", ACT_RELU6);
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-3);
 	m->same = config_bool(c, "tf_padding", true);
-	s->layers = s->layers_in_config = 1;         // it has no layers that could be left out
+	s->layers = s->layers_in_config = 1; // it has no layers that could be left out
 	s->own = m;
 }
 
@@ -68,9 +68,11 @@ static void resolve_v2(struct config *c, struct spec *s, struct arena *a)
 	static const int64_t widths[V2_LAYERS + 1] = { 16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320 };
 	static const int64_t strides[V2_LAYERS] = { 2, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1 };
 	double factor = config_real(c, "depth_multiplier", 1), expand = config_real(c, "expand_ratio", 6);
-	int64_t divisor = config_size(c, "depth_divisible_by", 8), least = config_size(c, "min_depth", 8), limit = config_size(c, "output_stride", 32);
+	int64_t divisor = config_size(c, "depth_divisible_by", 8), least = config_size(c, "min_depth", 8),
+		limit = config_size(c, "output_stride", 32);
 	if (!c->error.status && (divisor < 1 || !(factor > 0) || !(expand > 0)))
-		config_fail(c, STATUS_BAD_INPUT, "depth_multiplier %g, expand_ratio %g, depth_divisible_by %lld", factor, expand, (long long)divisor);
+		config_fail(c, STATUS_BAD_INPUT, "depth_multiplier %g, expand_ratio %g, depth_divisible_by %lld", factor, expand,
+			(long long)divisor);
 	if (c->error.status)
 		return;
 	for (int i = 0; i <= V2_LAYERS; i++)
@@ -84,7 +86,8 @@ static void resolve_v2(struct config *c, struct spec *s, struct arena *a)
 		m->expanded[i] = divisible(rint((double)m->width[i] * expand), divisor, least);
 		*(stop ? &dilation : &reached) *= strides[i];
 	}
-	m->last = config_bool(c, "finegrained_output", true) && factor < 1 ? 1280 : divisible(rint(1280 * factor), divisor, least);
+	m->last =
+		config_bool(c, "finegrained_output", true) && factor < 1 ? 1280 : divisible(rint(1280 * factor), divisor, least);
 	m->plain_stem = config_bool(c, "first_layer_is_expansion", true);
 	s->hidden_size = m->last;
 }
@@ -94,7 +97,8 @@ static value step(struct build *b, const char *stem, value x, struct conv c, boo
 {
 	struct arena *a = graph_arena(b->g);
 	c.pad = ((const struct mobilenet *)b->s->own)->same ? PAD_SAME : c.pad;
-	return conv_norm(b, arena_printf(a, "%s.conv", stem), arena_printf(a, "%s.norm", stem), x, c, b->s->norm_eps, act ? b->s->act : ACT_NONE);
+	return conv_norm(b, arena_printf(a, "%s.conv", stem), arena_printf(a, "%s.norm", stem), x, c, b->s->norm_eps,
+		act ? b->s->act : ACT_NONE);
 }
 
 static void finish(struct build *b, struct body *io, value x)
@@ -136,7 +140,10 @@ static void body_v2(struct build *b, struct body *io)
 		int64_t i = b->layer, wide = m->expanded[i];
 		graph_enter(g, "layers.%lld", (long long)i);
 		value y = step(b, "layers.wide", x, (struct conv){ .out = wide, .kernel = 1 }, true);
-		y = step(b, "layers.middle", y, (struct conv){ .out = wide, .kernel = 3, .stride = m->stride[i], .group = wide, .dilation = m->dilation[i] }, true);
+		y = step(b, "layers.middle", y,
+			(struct conv){
+				.out = wide, .kernel = 3, .stride = m->stride[i], .group = wide, .dilation = m->dilation[i] },
+			true);
 		y = step(b, "layers.narrow", y, (struct conv){ .out = m->width[i + 1], .kernel = 1 }, false);
 		x = m->stride[i] == 1 && m->width[i] == m->width[i + 1] ? op_add(g, x, y) : y;
 		graph_leave(g);
@@ -157,5 +164,19 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 224, 224);
 }
 
-const struct family mobilenet_v1 = { "mobilenet", "vision", resolve_v1, draw, body_v1, NULL, NULL, hints };
-const struct family mobilenet_v2 = { "mobilenet", "vision", resolve_v2, draw, body_v2, NULL, NULL, hints };
+const struct family mobilenet_v1 = {
+	.name = "mobilenet",
+	.architecture = "vision",
+	.resolve = resolve_v1,
+	.draw = draw,
+	.body = body_v1,
+	.hints = hints,
+};
+const struct family mobilenet_v2 = {
+	.name = "mobilenet",
+	.architecture = "vision",
+	.resolve = resolve_v2,
+	.draw = draw,
+	.body = body_v2,
+	.hints = hints,
+};

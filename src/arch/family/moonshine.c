@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moonshine: an encoder-decoder that reads sound itself through three convolutions, with rotary positions in both halves and a gated
-// feed-forward in the decoder (Jeffries et al. 2024, https://arxiv.org/abs/2410.15608). Masks are those of the samples.
+// Moonshine: an encoder-decoder that reads sound itself through three convolutions, with rotary positions in both halves and a
+// gated feed-forward in the decoder (Jeffries et al. 2024, https://arxiv.org/abs/2410.15608). Masks are those of the samples.
 //
 //   sound [batch, samples] -> conv / 64, tanh, norm -> conv / 3, gelu -> conv / 2, gelu -> layers -> norm
 //   ids -> tokens -> layers -> norm -> tokens turned round
@@ -12,9 +12,9 @@
 
 enum { STRIDES = 64 * 3 * 2 };
 
-struct moonshine {                   // of the whole and of both halves
+struct moonshine { // of the whole and of both halves
 	double theta;
-	int64_t turned;              // this many of a head's elements set the frequencies; an odd number turns one more
+	int64_t turned; // this many of a head's elements set the frequencies; an odd number turns one more
 	bool bias, is_decoder;
 };
 
@@ -38,10 +38,12 @@ static value fewer(struct build *b, value mask, value steps)
 	return op_gather(g, mask, op_mul(g, at, graph_i64(g, STRIDES)), 1);
 }
 
-static value convolve(struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t kernel, int64_t stride, bool bias)
+static value convolve(
+	struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t kernel, int64_t stride, bool bias)
 {
 	value w = WEIGHT(b, stem, "weight", out, in, kernel);
-	return op_conv(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE, 1, (int64_t[]){ stride }, (int64_t[]){ 0, 0 }, (int64_t[]){ 1 }, 1);
+	return op_conv(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE, 1, (int64_t[]){ stride }, (int64_t[]){ 0, 0 },
+		(int64_t[]){ 1 }, 1);
 }
 
 // cos and sin [1, seq, 1, turned / 2] of places [seq, 1]
@@ -80,7 +82,7 @@ static value feed_forward(struct build *b, value x)
 	if (!((const struct moonshine *)s->own)->is_decoder)
 		x = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
 	else {
-		x = linear(b, "layers.ffn.up", x, s->hidden_size, 2 * s->ffn_size, true);                    // [batch, seq, values and gates]
+		x = linear(b, "layers.ffn.up", x, s->hidden_size, 2 * s->ffn_size, true); // [batch, seq, values and gates]
 		value gate = activate(b, s->act, op_slice(g, x, 2, s->ffn_size, 2 * s->ffn_size));
 		x = op_mul(g, gate, op_slice(g, x, 2, 0, s->ffn_size));
 	}
@@ -108,7 +110,9 @@ static void stack(struct build *b, struct body *io)
 		if (m->is_decoder) {
 			graph_enter(g, "cross");
 			value y = plain_norm(b, "layers.cross.norm", x);
-			x = op_add(g, x, attend(b, "layers.cross", y, io->memory, cross, io->cross, m->bias ? BIAS_Q | BIAS_K | BIAS_V : 0));
+			x = op_add(g, x,
+				attend(b, "layers.cross", y, io->memory, cross, io->cross,
+					m->bias ? BIAS_Q | BIAS_K | BIAS_V : 0));
 			graph_leave(g);
 		}
 		graph_enter(g, "ffn");
@@ -125,12 +129,13 @@ static void encode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	graph_enter(g, "stem");
-	value x = op_tanh(g, convolve(b, "stem.first", op_unsqueeze(g, io->features, 1), 1, h, 127, 64, false));     // [batch, hidden, steps]
+	value x = op_tanh(
+		g, convolve(b, "stem.first", op_unsqueeze(g, io->features, 1), 1, h, 127, 64, false)); // [batch, hidden, steps]
 	value w = WEIGHT(b, "stem.norm", "weight", h);
 	x = op_group_norm(g, x, 1, w, WEIGHT(b, "stem.norm", "bias", h), 1e-5f);
 	x = op_gelu(g, convolve(b, "stem.second", x, h, 2 * h, 7, 3, true));
 	x = op_gelu(g, convolve(b, "stem.third", x, 2 * h, h, 3, 2, true));
-	io->embeds = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });                                                      // [batch, steps, hidden]
+	io->embeds = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, steps, hidden]
 	io->mask = fewer(b, io->mask, op_dim(g, io->embeds, 1));
 	graph_leave(g);
 	stack(b, io);
@@ -139,10 +144,10 @@ static void encode(struct build *b, struct body *io)
 static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	if (graph_failed(g))                                 // the encoder's states may be missing, and there may be no cache instead
+	if (graph_failed(g)) // the encoder's states may be missing, and there may be no cache instead
 		return;
 	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
-	if (b->which == ARCH_DECODER_MERGED)                 // the states are cut to nothing when the past has their keys
+	if (b->which == ARCH_DECODER_MERGED) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);
 	stack(b, io);
@@ -163,19 +168,22 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct halves_sizes d = { config_count(c, "num_decoder_layers", -1), config_size(c, "decoder_num_attention_heads", -1),
 		s->ffn_size, s->vocab_size };
 	enum activation decoder_act = config_activation(c, "decoder_hidden_act", ACT_SILU);
-	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads || config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
+	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads ||
+		config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
 	m->bias = config_bool(c, "attention_bias", false);
-	config_get(c, "pad_head_dim_to_multiple_of");        // zeros beside each head: nothing that comes out depends on it
+	config_get(c, "pad_head_dim_to_multiple_of"); // zeros beside each head: nothing that comes out depends on it
 	config_bool(c, "is_encoder_decoder", true);
 	if (c->error.status)
 		return;
-	if (grouped || s->heads < 1 || d.heads < 1 || s->hidden_size % s->heads || s->hidden_size % d.heads || s->layers < 1 || d.layers < 1) {
-		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld%s", (long long)s->heads, (long long)d.heads, (long long)s->hidden_size,
-			grouped ? ", fewer of them for keys: the class itself cannot run so" : "");
+	if (grouped || s->heads < 1 || d.heads < 1 || s->hidden_size % s->heads || s->hidden_size % d.heads || s->layers < 1 ||
+		d.layers < 1) {
+		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld%s", (long long)s->heads, (long long)d.heads,
+			(long long)s->hidden_size, grouped ? ", fewer of them for keys: the class itself cannot run so" : "");
 		return;
 	}
 	// What config.json says of rotary positions in either spelling; both halves have the same share of their own heads.
-	const json_t *rope = config_get(c, "rope_parameters"), *scaling = config_given(c, "rope_scaling"), *theta = config_given(c, "rope_theta");
+	const json_t *rope = config_get(c, "rope_parameters"), *scaling = config_given(c, "rope_scaling"),
+		     *theta = config_given(c, "rope_theta");
 	const json_t *part = config_given(c, "partial_rotary_factor"), *type = json_object_get(rope, "rope_type");
 	theta = theta ? theta : json_object_get(rope, "rope_theta");
 	part = part ? part : json_object_get(rope, "partial_rotary_factor");
@@ -194,7 +202,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	of_decoder->turned = (int64_t)((double)second->head_width * share);
 	second->own = of_decoder;
 	second->act = decoder_act;
-	bool bad = m->turned < 1 || of_decoder->turned < 1 || (m->turned + 1) / 2 * 2 > s->head_width || (of_decoder->turned + 1) / 2 * 2 > second->head_width;
+	bool bad = m->turned < 1 || of_decoder->turned < 1 || (m->turned + 1) / 2 * 2 > s->head_width ||
+		(of_decoder->turned + 1) / 2 * 2 > second->head_width;
 	if (bad)
 		config_fail(c, STATUS_BAD_INPUT, "partial_rotary_factor %g of heads of %lld", share, (long long)s->head_width);
 }
@@ -211,4 +220,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 	out->symbols[0] = (struct input_symbol){ "samples", 16000 };
 }
 
-const struct family moonshine = { "moonshine", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL, hints };
+const struct family moonshine = {
+	.name = "moonshine",
+	.architecture = "encoder-decoder",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = seq2seq_graphs,
+	.hints = hints,
+};

@@ -39,14 +39,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	n->patches = list(c, a, "patch_sizes", n->stages);
 	n->strides = list(c, a, "strides", n->stages);
 	n->pads = list(c, a, "padding", n->stages);
-	config_get(c, "image_size");                 // the class reads none of these
+	config_get(c, "image_size"); // the class reads none of these
 	config_get(c, "patch_size");
 	config_get(c, "stride");
 	config_get(c, "layer_scale_init_value");
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
-	if (!c->error.status && (n->stages < 1 || n->stages > 64 || n->pool < 1 || n->pool % 2 == 0 || !(n->ratio > 0 && n->ratio < 1e4)))
-		config_fail(c, STATUS_BAD_INPUT, "%lld stages, pool_size %lld, mlp_ratio %g", (long long)n->stages, (long long)n->pool, n->ratio);
+	if (!c->error.status &&
+		(n->stages < 1 || n->stages > 64 || n->pool < 1 || n->pool % 2 == 0 || !(n->ratio > 0 && n->ratio < 1e4)))
+		config_fail(c, STATUS_BAD_INPUT, "%lld stages, pool_size %lld, mlp_ratio %g", (long long)n->stages,
+			(long long)n->pool, n->ratio);
 	if (c->error.status)
 		return;
 	s->layers = s->layers_in_config = n->stages;
@@ -78,14 +80,21 @@ static void body(struct build *b, struct body *io)
 		int64_t i = b->stage, w = n->widths[i], inner = (int64_t)((double)w * n->ratio);
 		graph_enter(g, "stages.%lld", (long long)i);
 		b->layer = i;
-		x = conv(b, "patch", x, (struct conv){ .out = w, .kernel = n->patches[i], .stride = n->strides[i], .pad = n->pads[i] ? n->pads[i] : PAD_NONE, .bias = true });
+		x = conv(b, "patch", x,
+			(struct conv){ .out = w,
+				.kernel = n->patches[i],
+				.stride = n->strides[i],
+				.pad = n->pads[i] ? n->pads[i] : PAD_NONE,
+				.bias = true });
 		for (b->layer = 0; b->layer < n->depths[i] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			value y = whole_norm(b, "layers.pool.norm", x, w);
 			y = op_sub(g, op_average_pool(g, y, 2, kernel, one, pad, false, false), y);
 			x = op_add(g, x, scaled(b, "layers.pool.scale", y, w));
-			y = conv(b, "layers.ffn.up", whole_norm(b, "layers.ffn.norm", x, w), (struct conv){ .out = inner, .kernel = 1, .bias = true });
-			y = conv(b, "layers.ffn.down", activate(b, b->s->act, y), (struct conv){ .out = w, .kernel = 1, .bias = true });
+			y = conv(b, "layers.ffn.up", whole_norm(b, "layers.ffn.norm", x, w),
+				(struct conv){ .out = inner, .kernel = 1, .bias = true });
+			y = conv(b, "layers.ffn.down", activate(b, b->s->act, y),
+				(struct conv){ .out = w, .kernel = 1, .bias = true });
 			x = op_add(g, x, scaled(b, "layers.ffn.scale", y, w));
 			graph_leave(g);
 		}
@@ -113,4 +122,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 224, 224);
 }
 
-const struct family poolformer = { "poolformer", "vision", resolve, draw, body, NULL, NULL, hints };
+const struct family poolformer = {
+	.name = "poolformer",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

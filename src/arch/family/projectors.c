@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vision-language models that differ from LLaVA in what joins the vision tower to the text.
 //
-//   aligned:   the tower's last result - linear - GELU - linear                      (DeepSeek-VL, https://arxiv.org/abs/2403.05525)
-//   linear:    the tower's last result - linear          (PaliGemma, https://arxiv.org/abs/2407.07726; every token looks back
+//   aligned:   the tower's last result - linear - GELU - linear                      (DeepSeek-VL,
+//   https://arxiv.org/abs/2403.05525) linear:    the tower's last result - linear          (PaliGemma,
+//   https://arxiv.org/abs/2407.07726; every token looks back
 //              only, as the class does without token_type_ids)
 //   shuffled:  squares of features become one, wide - (norm) - linear - x * silu(gate) - linear
 //                                                    (Aya Vision, https://arxiv.org/abs/2505.08751; Command A Vision)
@@ -34,7 +35,14 @@ static void draw_aligned(struct build *b)
 	vlm_draw(b, see_aligned);
 }
 
-const struct family vlm_aligned = { "vision-language-aligned", "multimodal", resolve_aligned, draw_aligned, NULL, vlm_graphs, NULL, vlm_hints };
+const struct family vlm_aligned = {
+	.name = "vision-language-aligned",
+	.architecture = "multimodal",
+	.resolve = resolve_aligned,
+	.draw = draw_aligned,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
+};
 
 // ---- linear -------------------------------------------------------------------------------------------------------------
 
@@ -44,7 +52,8 @@ static void resolve_linear(struct config *c, struct spec *s, struct arena *a)
 		return;
 	struct vlm *v = s->own;
 	v->looks_last = true;
-	static const char *const unused[] = { "hidden_size", "vocab_size", "projection_dim", "num_hidden_layers" };  // the parts say it
+	static const char *const unused[] = { "hidden_size", "vocab_size", "projection_dim",
+		"num_hidden_layers" }; // the parts say it
 	for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++)
 		config_get(c, unused[i]);
 }
@@ -64,7 +73,14 @@ static void draw_linear(struct build *b)
 	vlm_draw(b, see_linear);
 }
 
-const struct family vlm_linear = { "vision-language-linear", "multimodal", resolve_linear, draw_linear, NULL, vlm_graphs, NULL, vlm_hints };
+const struct family vlm_linear = {
+	.name = "vision-language-linear",
+	.architecture = "multimodal",
+	.resolve = resolve_linear,
+	.draw = draw_linear,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
+};
 
 // ---- shuffled -----------------------------------------------------------------------------------------------------------
 
@@ -83,8 +99,8 @@ static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 	const struct spec *tower = s->part[PART_VISION];
 	int64_t side = tower->image_size / tower->patch_size;
 	if (!c->error.status && (v->downsample < 1 || side % v->downsample || vlm_picture_tokens(s) != side * side))
-		config_fail(c, STATUS_BAD_INPUT, "downsample_factor %lld: %lld features are not %lld lines that divide by it", (long long)v->downsample,
-			(long long)vlm_picture_tokens(s), (long long)side);
+		config_fail(c, STATUS_BAD_INPUT, "downsample_factor %lld: %lld features are not %lld lines that divide by it",
+			(long long)v->downsample, (long long)vlm_picture_tokens(s), (long long)side);
 	if (!c->error.status && (v->wide < 2 || v->wide % 2))
 		config_fail(c, STATUS_BAD_INPUT, "alignment_intermediate_size should be even");
 }
@@ -126,4 +142,11 @@ static void hints_shuffled(const struct spec *s, struct input_hints *out)
 	out->image_tokens = vlm_picture_tokens(s) / (v->downsample * v->downsample);
 }
 
-const struct family vlm_shuffled = { "vision-language-shuffled", "multimodal", resolve_shuffled, draw_shuffled, NULL, vlm_graphs, NULL, hints_shuffled };
+const struct family vlm_shuffled = {
+	.name = "vision-language-shuffled",
+	.architecture = "multimodal",
+	.resolve = resolve_shuffled,
+	.draw = draw_shuffled,
+	.graphs = vlm_graphs,
+	.hints = hints_shuffled,
+};

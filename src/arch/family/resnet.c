@@ -20,14 +20,14 @@ enum kind { BOTTLENECK, BASIC, REGNET_X, REGNET_Y };
 struct resnet {
 	int64_t stem;
 	int64_t stages;
-	const int64_t *depths, *widths;              // of each stage; widths: what it gives
+	const int64_t *depths, *widths; // of each stage; widths: what it gives
 	enum kind kind;
-	int64_t group_width;                         // RegNet: channels that a group of the 3x3 convolution has
-	bool stride_first;                           // of a bottleneck: the 1x1 convolution takes the step, not the 3x3
-	int64_t first_stride;                        // of the first stage
-	int64_t output_stride;                       // 0: 32; from there on convolutions are dilated instead of taking steps
-	bool stem_is_state;                          // the first feature map is what comes before the pool
-	int64_t first;                               // stages and convolutions are numbered from here in names
+	int64_t group_width;   // RegNet: channels that a group of the 3x3 convolution has
+	bool stride_first;     // of a bottleneck: the 1x1 convolution takes the step, not the 3x3
+	int64_t first_stride;  // of the first stage
+	int64_t output_stride; // 0: 32; from there on convolutions are dilated instead of taking steps
+	bool stem_is_state;    // the first feature map is what comes before the pool
+	int64_t first;         // stages and convolutions are numbered from here in names
 };
 
 static void check(struct config *c, struct spec *s, struct resnet *r, int64_t sizes)
@@ -40,7 +40,8 @@ static void check(struct config *c, struct spec *s, struct resnet *r, int64_t si
 	}
 	for (int64_t i = 0; i < r->stages; i++)
 		if (r->depths[i] < 1 || r->depths[i] > 10000 || r->widths[i] < EXPANSION)
-			config_fail(c, STATUS_BAD_INPUT, "a stage of %lld layers of %lld channels", (long long)r->depths[i], (long long)r->widths[i]);
+			config_fail(c, STATUS_BAD_INPUT, "a stage of %lld layers of %lld channels", (long long)r->depths[i],
+				(long long)r->widths[i]);
 	s->layers = s->layers_in_config = r->stages;
 	s->hidden_size = r->widths[r->stages - 1];
 	s->own = r;
@@ -55,7 +56,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	r->widths = config_sizes(c, "hidden_sizes", a, 0, &sizes);
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_RELU);
-	config_get(c, "image_size");                 // the class knows of none: it takes images of any size
+	config_get(c, "image_size"); // the class knows of none: it takes images of any size
 	const char *kind = config_text(c, "layer_type");
 	static const char *const kinds[] = { "bottleneck", "basic", "x", "y" };
 	r->group_width = config_size(c, "groups_width", 0);
@@ -73,22 +74,38 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 // timm has no numbers in its configuration: the name says them all. Those of its ResNets that differ in depth only.
 static void resolve_timm(struct config *c, struct spec *s, struct arena *a)
 {
-	static const struct { const char *name; int64_t depths[4]; bool bottleneck; } known[] = {
-		{ "resnet18", { 2, 2, 2, 2 }, false }, { "resnet34", { 3, 4, 6, 3 }, false }, { "resnet26", { 2, 2, 2, 2 }, true },
-		{ "resnet50", { 3, 4, 6, 3 }, true }, { "resnet101", { 3, 4, 23, 3 }, true }, { "resnet152", { 3, 8, 36, 3 }, true },
+	static const struct {
+		const char *name;
+		int64_t depths[4];
+		bool bottleneck;
+	} known[] = {
+		{ "resnet18", { 2, 2, 2, 2 }, false },
+		{ "resnet34", { 3, 4, 6, 3 }, false },
+		{ "resnet26", { 2, 2, 2, 2 }, true },
+		{ "resnet50", { 3, 4, 6, 3 }, true },
+		{ "resnet101", { 3, 4, 23, 3 }, true },
+		{ "resnet152", { 3, 8, 36, 3 }, true },
 	};
 	static const int64_t narrow[] = { 64, 128, 256, 512 }, wide[] = { 256, 512, 1024, 2048 };
 	const char *name = config_text(c, "backbone");
-	size_t length = name ? strcspn(name, ".") : 0, i = 0;         // "resnet50.a1_in1k": behind the dot, how it was trained
-	while (i < sizeof known / sizeof known[0] && (!name || strlen(known[i].name) != length || memcmp(known[i].name, name, length)))
+	size_t length = name ? strcspn(name, ".") : 0, i = 0; // "resnet50.a1_in1k": behind the dot, how it was trained
+	while (i < sizeof known / sizeof known[0] &&
+		(!name || strlen(known[i].name) != length || memcmp(known[i].name, name, length)))
 		i++;
 	if (i == sizeof known / sizeof known[0]) {
 		config_fail(c, STATUS_UNSUPPORTED, "the timm backbone %s is not supported yet", name ? name : "(without a name)");
 		return;
 	}
 	struct resnet *r = ARENA_NEW(a, struct resnet);
-	*r = (struct resnet){ .stem = 64, .stages = 4, .depths = known[i].depths, .widths = known[i].bottleneck ? wide : narrow,
-		.kind = known[i].bottleneck ? BOTTLENECK : BASIC, .first_stride = 1, .output_stride = config_size(c, "output_stride", 0), .stem_is_state = true, .first = 1 };
+	*r = (struct resnet){ .stem = 64,
+		.stages = 4,
+		.depths = known[i].depths,
+		.widths = known[i].bottleneck ? wide : narrow,
+		.kind = known[i].bottleneck ? BOTTLENECK : BASIC,
+		.first_stride = 1,
+		.output_stride = config_size(c, "output_stride", 0),
+		.stem_is_state = true,
+		.first = 1 };
 	if (r->output_stride && r->output_stride != 8 && r->output_stride != 16 && r->output_stride != 32)
 		config_fail(c, STATUS_BAD_INPUT, "output_stride %lld is not 8, 16 or 32", (long long)r->output_stride);
 	s->channels = config_size(c, "num_channels", 3);
@@ -107,12 +124,14 @@ static value part(struct build *b, int64_t item, value x, struct conv c, enum ac
 	return conv_norm(b, "layers.conv", "layers.norm", x, c, 1e-5, act);
 }
 
-// Which channels matter here: x * sigmoid(1x1(relu(1x1(mean of x over places)))) (Hu et al. 2017, https://arxiv.org/abs/1709.01507)
+// Which channels matter here: x * sigmoid(1x1(relu(1x1(mean of x over places)))) (Hu et al. 2017,
+// https://arxiv.org/abs/1709.01507)
 static value gated(struct build *b, value x, int64_t inner)
 {
 	struct graph *g = b->g;
 	int64_t width = value_dim(g, x, 1);
-	value y = conv(b, "layers.gate.down", op_global_average_pool(g, x), (struct conv){ .out = inner, .kernel = 1, .bias = true });
+	value y = conv(
+		b, "layers.gate.down", op_global_average_pool(g, x), (struct conv){ .out = inner, .kernel = 1, .bias = true });
 	y = conv(b, "layers.gate.up", op_relu(g, y), (struct conv){ .out = width, .kernel = 1, .bias = true });
 	return op_mul(g, x, op_sigmoid(g, y));
 }
@@ -131,7 +150,9 @@ static value layer(struct build *b, value x, int64_t out, int64_t stride, int64_
 	if (r->kind == BOTTLENECK) {
 		int64_t inner = out / EXPANSION;
 		y = part(b, 0, x, (struct conv){ .out = inner, .kernel = 1, .stride = r->stride_first ? stride : 1 }, ACT_RELU);
-		y = part(b, 1, y, (struct conv){ .out = inner, .kernel = 3, .stride = r->stride_first ? 1 : stride, .dilation = before }, ACT_RELU);
+		y = part(b, 1, y,
+			(struct conv){ .out = inner, .kernel = 3, .stride = r->stride_first ? 1 : stride, .dilation = before },
+			ACT_RELU);
 		y = part(b, 2, y, (struct conv){ .out = out, .kernel = 1 }, ACT_NONE);
 	} else if (r->kind == BASIC) {
 		y = part(b, 0, x, (struct conv){ .out = out, .kernel = 3, .stride = stride, .dilation = before }, ACT_RELU);
@@ -141,16 +162,18 @@ static value layer(struct build *b, value x, int64_t out, int64_t stride, int64_
 		y = part(b, 0, x, (struct conv){ .out = out, .kernel = 1 }, act);
 		y = part(b, 1, y, (struct conv){ .out = out, .kernel = 3, .stride = stride, .group = groups }, act);
 		if (r->kind == REGNET_Y)
-			y = gated(b, y, (in + 1 + (in % 8 == 6)) / 4);                // in / 4, halves to the even number
+			y = gated(b, y, (in + 1 + (in % 8 == 6)) / 4); // in / 4, halves to the even number
 		y = part(b, r->kind == REGNET_Y ? 3 : 2, y, (struct conv){ .out = out, .kernel = 1 }, ACT_NONE);
 	}
 	bool deep = b->s->traits.deep_stem, mean = deep && (r->kind == BASIC ? in != out : stride == 2);
 	if (mean) {
 		const int64_t two[] = { 2, 2 }, none[4] = { 0 };
 		x = op_average_pool(g, x, 2, two, two, none, true, false);
-		shortcut = conv_norm(b, "layers.shortcut.mean", "layers.shortcut.mean.norm", x, (struct conv){ .out = out, .kernel = 1 }, 1e-5, ACT_NONE);
+		shortcut = conv_norm(b, "layers.shortcut.mean", "layers.shortcut.mean.norm", x,
+			(struct conv){ .out = out, .kernel = 1 }, 1e-5, ACT_NONE);
 	} else if (stride != 1 || in != out || (deep && r->kind == BASIC && !b->layer))
-		shortcut = conv_norm(b, "layers.shortcut", "layers.shortcut.norm", x, (struct conv){ .out = out, .kernel = 1, .stride = stride }, 1e-5, ACT_NONE);
+		shortcut = conv_norm(b, "layers.shortcut", "layers.shortcut.norm", x,
+			(struct conv){ .out = out, .kernel = 1, .stride = stride }, 1e-5, ACT_NONE);
 	return activate(b, act, op_add(g, y, shortcut));
 }
 
@@ -163,12 +186,14 @@ static void body(struct build *b, struct body *io)
 	bool pool = r->kind < REGNET_X;
 	value stem = io->pixels;
 	if (!s->traits.deep_stem)
-		stem = conv_norm(b, "stem.conv", "stem.norm", stem, (struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
+		stem = conv_norm(b, "stem.conv", "stem.norm", stem,
+			(struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
 	for (b->layer = 0; s->traits.deep_stem && b->layer < 3; b->layer++) {
 		struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
 		stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
 	}
-	value x = !pool ? stem : op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
+	value x = !pool ? stem
+			: op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
 	graph_leave(g);
 	states_begin(b, io, r->stem_is_state ? stem : x);
 	int64_t reached = 4, dilation = 1, before = 1;
@@ -204,5 +229,19 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 224, 224);
 }
 
-const struct family resnet = { "resnet", "vision", resolve, draw, body, NULL, NULL, hints };
-const struct family resnet_timm = { "resnet", "vision", resolve_timm, draw, body, NULL, NULL, hints };
+const struct family resnet = {
+	.name = "resnet",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};
+const struct family resnet_timm = {
+	.name = "resnet",
+	.architecture = "vision",
+	.resolve = resolve_timm,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

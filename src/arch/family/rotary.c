@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoders with rotary positions, as decoders have them, that look both ways (ModernBERT: Warner et al. 2024,
-// https://arxiv.org/abs/2412.13663; EuroBERT, https://arxiv.org/abs/2503.05500; Nomic Embed, https://arxiv.org/abs/2402.01613; GTE,
-// https://arxiv.org/abs/2407.19669; Jina Embeddings v3, https://arxiv.org/abs/2409.10173).
+// https://arxiv.org/abs/2412.13663; EuroBERT, https://arxiv.org/abs/2503.05500; Nomic Embed, https://arxiv.org/abs/2402.01613;
+// GTE, https://arxiv.org/abs/2407.19669; Jina Embeddings v3, https://arxiv.org/abs/2409.10173).
 //
 //   ids -> word (+ type) (- norm) -> layers (- norm) -> head
 //   layer:  x -+- norm - attention -(+)-+- norm - gated feed-forward -(+)-        or both norms behind the sums
@@ -13,10 +13,10 @@
 enum pooling { POOL_FIRST, POOL_MEAN, POOL_LATE };
 
 struct rotary {
-	enum pooling pooling;                // of the sequence classifier; late: the mean of every token's logits
-	enum activation head_act;            // ModernBERT's head
+	enum pooling pooling;     // of the sequence classifier; late: the mean of every token's logits
+	enum activation head_act; // ModernBERT's head
 	bool classifier_bias, decoder_bias;
-	int64_t head_size;                   // UltraBERT's head
+	int64_t head_size; // UltraBERT's head
 };
 
 static value branch_norm(struct build *b, const char *stem, value x)
@@ -91,7 +91,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	int64_t every = config_size(c, "global_attn_every_n_layers", 0);
 	t->window_pattern = every ? (int)-every : t->window_pattern;
 	resolve_window(c, s, a);
-	if (config_knows(c, "local_attention"))              // both sides together
+	if (config_knows(c, "local_attention")) // both sides together
 		s->sliding_window /= 2;
 	if (t->depth_scaled)
 		s->residual_scale = 1 / sqrt((double)s->layers / 36);
@@ -100,8 +100,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	r->classifier_bias = config_bool(c, "classifier_bias", false);
 	r->decoder_bias = config_bool(c, "decoder_bias", true);
 	r->head_size = config_size(c, "prediction_head_size", 0);
-	static const char *const without_effect[] = { "sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
-		"repad_logits_with_grad" };
+	static const char *const without_effect[] = { "sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn",
+		"reference_compile", "repad_logits_with_grad" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
 }
@@ -111,20 +111,21 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);                        // [batch, seq, hidden]
+	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size); // [batch, seq, hidden]
 	if (s->type_vocab_size > 1)
 		x = op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->hidden_size));
 	else if (s->type_vocab_size == 1)
 		x = op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->hidden_size));
 	x = weight_named(b, "embed.norm") ? norm(b, "embed.norm", x, s->hidden_size) : x;
 	graph_leave(g);
-	struct attention_extras extras[2] = { 0 };           // of layers without and with a window
+	struct attention_extras extras[2] = { 0 }; // of layers without and with a window
 	for (int64_t i = 0; i < s->layers; i++) {
 		struct attention_extras *e = &extras[s->sliding[i]];
 		if (e->bias.id)
 			continue;
 		rope_tables_of(b, s->sliding[i] ? &s->window_rope : &s->rope, s->head_width, x, NO_VALUE, &e->cos, &e->sin);
-		e->bias = s->sliding[i] ? mask_window_both(b, io->mask, x, s->sliding_window + 1) : mask_bidirectional(b, io->mask);
+		e->bias =
+			s->sliding[i] ? mask_window_both(b, io->mask, x, s->sliding_window + 1) : mask_bidirectional(b, io->mask);
 	}
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
@@ -153,8 +154,8 @@ static value head(struct build *b, value x)
 static value mean_of(struct build *b, value x, value mask)
 {
 	struct graph *g = b->g;
-	value weights = op_cast(g, mask, DTYPE_F32);                                                         // [batch, seq]
-	value sum = op_reduce_sum(g, op_mul(g, x, op_unsqueeze(g, weights, 2)), 1, false);                   // [batch, width]
+	value weights = op_cast(g, mask, DTYPE_F32);                                       // [batch, seq]
+	value sum = op_reduce_sum(g, op_mul(g, x, op_unsqueeze(g, weights, 2)), 1, false); // [batch, width]
 	return op_div(g, sum, op_reduce_sum(g, weights, 1, true));
 }
 
@@ -163,7 +164,9 @@ static value classified(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	const struct rotary *r = s->own;
 	int64_t n = s->hidden_size;
-	value x = r->pooling == POOL_MEAN ? mean_of(b, io->last, io->mask) : r->pooling == POOL_FIRST ? first_token(b, io->last) : io->last;
+	value x = r->pooling == POOL_MEAN  ? mean_of(b, io->last, io->mask)
+		: r->pooling == POOL_FIRST ? first_token(b, io->last)
+					   : io->last;
 	x = weight_named(b, "head.late") ? activate(b, ACT_GELU, linear(b, "head.late", x, n, n, true)) : head(b, x);
 	x = linear(b, "head.token", x, n, s->labels, true);
 	return r->pooling == POOL_LATE ? mean_of(b, x, io->mask) : x;
@@ -181,11 +184,13 @@ static void draw(struct build *b)
 	io.types = s->type_vocab_size > 1 ? graph_input(g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 	body(b, &io);
 	const char *name = s->head->name;
-	bool own = !weight_named(b, "head.lm.dense");        // the others have BERT's and RoBERTa's heads
+	bool own = !weight_named(b, "head.lm.dense"); // the others have BERT's and RoBERTa's heads
 	if (own && text_is(name, "masked-lm")) {
 		value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
 		bool bias = weight_named(b, "head.dense") ? r->decoder_bias : s->traits.ffn_bias && !r->head_size;
-		graph_output(g, "logits", op_linear_output(g, head(b, io.last), w, bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE));
+		graph_output(g, "logits",
+			op_linear_output(
+				g, head(b, io.last), w, bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE));
 	} else if (own && text_is(name, "sequence-classification"))
 		graph_output(g, "logits", classified(b, &io));
 	else if (own && (text_is(name, "token-classification") || text_is(name, "question-answering")))
@@ -194,4 +199,10 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family rotary_encoder = { .name = "rotary-encoder", .architecture = "encoder-only", .resolve = resolve, .draw = draw, .body = body };
+const struct family rotary_encoder = {
+	.name = "rotary-encoder",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+};

@@ -43,9 +43,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	n->ratios = list(c, a, "mlp_ratios", n->stages);
 	n->reduced = list(c, a, "sr_ratios", n->stages);
 	n->last_is_map = config_bool(c, "reshape_last_stage", true);
-	config_get(c, "image_size");                 // any
+	config_get(c, "image_size"); // any
 	config_get(c, "semantic_loss_ignore_index");
-	config_get(c, "layer_norm_eps");             // the class has a number of its own
+	config_get(c, "layer_norm_eps"); // the class has a number of its own
 	config_get(c, "downsampling_rates");
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
@@ -55,7 +55,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	for (int64_t i = 0; i < n->stages; i++)
 		if (n->widths[i] % n->heads[i])
-			config_fail(c, STATUS_BAD_INPUT, "%lld channels do not divide into %lld heads", (long long)n->widths[i], (long long)n->heads[i]);
+			config_fail(c, STATUS_BAD_INPUT, "%lld channels do not divide into %lld heads", (long long)n->widths[i],
+				(long long)n->heads[i]);
 	s->layers = s->layers_in_config = n->stages;
 	s->hidden_size = n->widths[n->stages - 1];
 	s->own = n;
@@ -67,10 +68,12 @@ static value attention(struct build *b, value x, value map)
 	int64_t w = n->widths[b->stage], k = n->reduced[b->stage], heads = n->heads[b->stage];
 	value seen = x;
 	if (k > 1) {
-		value smaller = conv(b, "layers.reduce", map_of(b, x, map), (struct conv){ .out = w, .kernel = k, .stride = k, .pad = PAD_NONE, .bias = true });
+		value smaller = conv(b, "layers.reduce", map_of(b, x, map),
+			(struct conv){ .out = w, .kernel = k, .stride = k, .pad = PAD_NONE, .bias = true });
 		seen = layer_norm_eps(b, "layers.reduce.norm", tokens_of(b, smaller), 1e-5);
 	}
-	value q = linear(b, "layers.attn.q", x, w, w, true), key = linear(b, "layers.attn.k", seen, w, w, true), v = linear(b, "layers.attn.v", seen, w, w, true);
+	value q = linear(b, "layers.attn.q", x, w, w, true), key = linear(b, "layers.attn.k", seen, w, w, true),
+	      v = linear(b, "layers.attn.v", seen, w, w, true);
 	value y = op_attention(b->g, q, key, v, NO_VALUE, heads, heads, (float)sqrt((double)heads / (double)w), 0);
 	return linear(b, "layers.attn.o", y, w, w, true);
 }
@@ -85,19 +88,25 @@ static void body(struct build *b, struct body *io)
 		int64_t w = n->widths[b->stage], inner = w * n->ratios[b->stage], p = n->patches[b->stage];
 		graph_enter(g, "stages.%lld", (long long)b->stage);
 		b->layer = b->stage;
-		map = conv(b, "patch", map, (struct conv){ .out = w, .kernel = p, .stride = n->strides[b->stage], .pad = p / 2 ? p / 2 : PAD_NONE, .bias = true });
+		map = conv(b, "patch", map,
+			(struct conv){ .out = w,
+				.kernel = p,
+				.stride = n->strides[b->stage],
+				.pad = p / 2 ? p / 2 : PAD_NONE,
+				.bias = true });
 		value x = layer_norm_eps(b, "patch.norm", tokens_of(b, map), 1e-5);
 		for (b->layer = 0; b->layer < n->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			x = op_add(g, x, attention(b, layer_norm_eps(b, "layers.attn.norm", x, 1e-5), map));
 			value y = linear(b, "layers.ffn.up", layer_norm_eps(b, "layers.ffn.norm", x, 1e-5), w, inner, true);
-			y = conv(b, "layers.ffn.conv", map_of(b, y, map), (struct conv){ .out = inner, .kernel = 3, .group = inner, .bias = true });
+			y = conv(b, "layers.ffn.conv", map_of(b, y, map),
+				(struct conv){ .out = inner, .kernel = 3, .group = inner, .bias = true });
 			x = op_add(g, x, linear(b, "layers.ffn.down", activate(b, b->s->act, tokens_of(b, y)), inner, w, true));
 			graph_leave(g);
 		}
 		b->layer = b->stage;
 		x = layer_norm_eps(b, "norm", x, 1e-5);
-		io->last = x;                                                // [batch, height*width, channels]
+		io->last = x; // [batch, height*width, channels]
 		map = map_of(b, x, map);
 		states_add(io, map);
 		graph_leave(g);
@@ -111,14 +120,16 @@ static void draw_segments(struct build *b, const struct body *io)
 	value *parts = ARENA_ARRAY(graph_arena(g), (size_t)n->stages, value), first = io->states[1];
 	graph_enter(g, "head");
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
-		value map = io->states[b->layer + 1], x = linear(b, "head.each", tokens_of(b, map), n->widths[b->layer], n->decoder, true);
+		value map = io->states[b->layer + 1],
+		      x = linear(b, "head.each", tokens_of(b, map), n->widths[b->layer], n->decoder, true);
 		parts[b->s->layers - 1 - b->layer] = resized_like(b, map_of(b, x, map), first, "linear");
 	}
-	value x = conv(b, "head.fuse", op_concat(g, (int)b->s->layers, parts, 1), (struct conv){ .out = n->decoder, .kernel = 1 });
+	value x =
+		conv(b, "head.fuse", op_concat(g, (int)b->s->layers, parts, 1), (struct conv){ .out = n->decoder, .kernel = 1 });
 	x = op_relu(g, batch_norm(b, "head.norm", x, 1e-5));
 	x = conv(b, "head.classes", x, (struct conv){ .out = b->s->labels, .kernel = 1, .bias = true });
 	graph_leave(g);
-	graph_output(g, "logits", x);                                        // [batch, labels, height, width]
+	graph_output(g, "logits", x); // [batch, labels, height, width]
 }
 
 static void draw(struct build *b)
@@ -132,7 +143,8 @@ static void draw(struct build *b)
 	if (text_is(b->s->head->name, "semantic-segmentation"))
 		draw_segments(b, &io);
 	else if (text_is(b->s->head->name, "image-classification"))
-		graph_output(g, "logits", linear(b, "head.image", op_reduce_mean(g, io.last, 1, false), b->s->hidden_size, b->s->labels, true));
+		graph_output(g, "logits",
+			linear(b, "head.image", op_reduce_mean(g, io.last, 1, false), b->s->hidden_size, b->s->labels, true));
 	else if (text_is(b->s->head->name, "model"))
 		graph_output(g, "last_hidden_state", n->last_is_map ? io.states[io.state_count - 1] : io.last);
 	else
@@ -145,4 +157,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 512, 512);
 }
 
-const struct family segformer = { "segformer", "vision", resolve, draw, body, NULL, NULL, hints };
+const struct family segformer = {
+	.name = "segformer",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

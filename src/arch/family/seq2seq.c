@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// BART and its kin, which read text: the transformer of Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762) with learned or sine
-// positions (BART, https://arxiv.org/abs/1910.13461; mBART, https://arxiv.org/abs/2001.08210; Blenderbot, https://arxiv.org/abs/2004.13637;
-// Pegasus, https://arxiv.org/abs/1912.08777; Marian, https://arxiv.org/abs/1804.00344; M2M-100, https://arxiv.org/abs/2010.11125; PLBART,
-// https://arxiv.org/abs/2103.06333; BigBird-Pegasus with full attention, https://arxiv.org/abs/2007.14062).
+// BART and its kin, which read text: the transformer of Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762) with learned or
+// sine positions (BART, https://arxiv.org/abs/1910.13461; mBART, https://arxiv.org/abs/2001.08210; Blenderbot,
+// https://arxiv.org/abs/2004.13637; Pegasus, https://arxiv.org/abs/1912.08777; Marian, https://arxiv.org/abs/1804.00344; M2M-100,
+// https://arxiv.org/abs/2010.11125; PLBART, https://arxiv.org/abs/2103.06333; BigBird-Pegasus with full attention,
+// https://arxiv.org/abs/2007.14062).
 //
 //   ids -> tokens (* sqrt(hidden)) + positions -> (norm) -> layers -> head
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
 
-struct seq2seq_own {                 // of the whole and of both halves
+struct seq2seq_own { // of the whole and of both halves
 	bool one_table, scaled, bias;
 	int64_t source;              // a decoder by itself: the width of what it looks at; 0: there is an encoder
-	int64_t eos, start, longest;         // longest: 0, or how long a text the encoder may read
+	int64_t eos, start, longest; // longest: 0, or how long a text the encoder may read
 };
 
 // [seq, hidden], or [batch, seq, hidden] where padding does not count
@@ -23,11 +24,13 @@ static value positions(struct build *b, const struct body *io)
 	const struct seq2seq_own *o = s->own;
 	value query, key;
 	decoder_places(b, io, &query, &key);
-	value at = op_squeeze(g, query, 1);                                                                  // [seq]: 0, 1, .. behind the past
-	bool stored = !s->traits.sine_positions || (!b->plan && weight_exists(b, "embed.position", "weight"));       // some files keep the sines
+	value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. behind the past
+	bool stored = !s->traits.sine_positions ||
+		(!b->plan && weight_exists(b, "embed.position", "weight")); // some files keep the sines
 	if (stored && !s->traits.positions_from_pad) {
-		if (o->longest && !io->cache && !io->memory.id) {                                            // a longer text has no position
-			value table = WEIGHT(b, "embed.position", "weight", s->max_positions + s->traits.position_offset, s->hidden_size);
+		if (o->longest && !io->cache && !io->memory.id) { // a longer text has no position
+			value table = WEIGHT(
+				b, "embed.position", "weight", s->max_positions + s->traits.position_offset, s->hidden_size);
 			return op_gather(g, op_slice(g, table, 0, 0, o->longest), at, 0);
 		}
 		if (s->traits.position_offset)
@@ -46,7 +49,7 @@ static value embed(struct build *b, const struct body *io, bool is_decoder)
 	bool has_norm = s->traits.embedding_norm, early = has_norm && is_decoder && s->traits.tokens_normed;
 	graph_enter(g, "embed");
 	value x = early ? layer_norm(b, "embed.norm", io->embeds, s->hidden_size) : io->embeds;
-	x = op_add(g, x, positions(b, io));                                                                  // [batch, seq, hidden]
+	x = op_add(g, x, positions(b, io)); // [batch, seq, hidden]
 	if (has_norm && !early)
 		x = layer_norm(b, "embed.norm", x, s->hidden_size);
 	graph_leave(g);
@@ -81,11 +84,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	h.vocab_size = o->one_table ? s->vocab_size : decoder_vocab;
 	o->bias = config_bool(c, "use_bias", true);
 	const json_t *eos = config_get(c, "eos_token_id");
-	o->eos = json_is_integer(eos) ? config_size(c, "eos_token_id", 0) : json_is_array(eos) ? json_integer_value(json_array_get(eos, 0)) : 0;
+	o->eos = json_is_integer(eos) ? config_size(c, "eos_token_id", 0)
+		: json_is_array(eos)  ? json_integer_value(json_array_get(eos, 0))
+				      : 0;
 	o->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
 	const char *attention = config_text(c, "attention_type");
 	int64_t reach = (5 + 2 * config_size(c, "num_random_blocks", 3)) * config_size(c, "block_size", 64);
-	if (text_is(attention, "block_sparse") && reach < s->max_positions)          // up to this length it is full attention
+	if (text_is(attention, "block_sparse") && reach < s->max_positions) // up to this length it is full attention
 		o->longest = reach;
 	else if (attention && !text_is(attention, "original_full") && !text_is(attention, "block_sparse"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention);
@@ -103,17 +108,29 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	resolve_halves(s, a, &h);
 	if (o->longest)
-		s->max_positions = o->longest;                                       // what may be asked of it
+		s->max_positions = o->longest; // what may be asked of it
 }
 
 static void draw(struct build *b)
 {
 	const struct seq2seq_own *o = b->s->own;
-	struct seq2seq f = { .encode = encode, .decode = decode, .one_table = o->one_table && b->s->tied, .head_bias = weight_named(b, "head.lm.bias"),
-		.source_size = o->source, .start_wraps = b->s->traits.start_wraps, .eos = o->eos, .start = o->start };
+	struct seq2seq f = { .encode = encode,
+		.decode = decode,
+		.one_table = o->one_table && b->s->tied,
+		.head_bias = weight_named(b, "head.lm.bias"),
+		.source_size = o->source,
+		.start_wraps = b->s->traits.start_wraps,
+		.eos = o->eos,
+		.start = o->start };
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
 	seq2seq_draw(b, &f);
 }
 
-const struct family seq2seq = { "seq2seq", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
+const struct family seq2seq = {
+	.name = "seq2seq",
+	.architecture = "encoder-decoder",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = seq2seq_graphs,
+};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speech encoders: convolutions over samples, then a transformer or conformer over frames (wav2vec 2.0, Baevski et al. 2020,
 // https://arxiv.org/abs/2006.11477; HuBERT, https://arxiv.org/abs/2106.07447; WavLM, https://arxiv.org/abs/2110.13900;
-// data2vec, https://arxiv.org/abs/2202.03555; SEW, https://arxiv.org/abs/2109.06870; conformers, https://arxiv.org/abs/2010.05171;
-// w2v-BERT 2.0, https://arxiv.org/abs/2312.05187). What stands on them is in speech_head.c.
+// data2vec, https://arxiv.org/abs/2202.03555; SEW, https://arxiv.org/abs/2109.06870; conformers,
+// https://arxiv.org/abs/2010.05171; w2v-BERT 2.0, https://arxiv.org/abs/2312.05187). What stands on them is in speech_head.c.
 //
 //   samples -> stem -> norm - project -> (0 where padded) -> + positions (- norm) -> layers (- norm) -> (adapter) -> head
 //   A mask of samples becomes one of frames: as many as the stem would give for that many samples.
@@ -24,7 +24,7 @@ static void resolve_stem(struct config *c, struct sound *o, struct arena *a)
 	o->conv_dim = config_sizes(c, "conv_dim", a, 0, &o->conv_count);
 	o->conv_kernel = config_sizes(c, "conv_kernel", a, 0, &kernels);
 	o->conv_stride = config_sizes(c, "conv_stride", a, 0, &strides);
-	config_get(c, "num_feat_extract_layers");                    // the class counts conv_dim
+	config_get(c, "num_feat_extract_layers"); // the class counts conv_dim
 	o->conv_bias = config_bool(c, "conv_bias", false);
 	o->conv_act = config_activation(c, "feat_extract_activation", ACT_GELU);
 	const char *norm = config_text(c, "feat_extract_norm");
@@ -35,9 +35,11 @@ static void resolve_stem(struct config *c, struct sound *o, struct arena *a)
 		return;
 	bool bad = o->conv_count < 1 || o->conv_count != kernels || o->conv_count != strides;
 	for (int64_t i = 0; !bad && i < o->conv_count; i++)
-		bad = o->conv_dim[i] < 1 || o->conv_kernel[i] < 1 || o->conv_stride[i] < 1 || o->conv_kernel[i] > 1 << 16 || o->conv_stride[i] > 1 << 16;
+		bad = o->conv_dim[i] < 1 || o->conv_kernel[i] < 1 || o->conv_stride[i] < 1 || o->conv_kernel[i] > 1 << 16 ||
+			o->conv_stride[i] > 1 << 16;
 	if (bad)
-		config_fail(c, STATUS_BAD_INPUT, "conv_dim, conv_kernel and conv_stride should be lists of one length, of numbers above 0");
+		config_fail(c, STATUS_BAD_INPUT,
+			"conv_dim, conv_kernel and conv_stride should be lists of one length, of numbers above 0");
 	else
 		o->feature_size = o->conv_dim[o->conv_count - 1];
 }
@@ -47,32 +49,37 @@ static void resolve_positions(struct config *c, struct spec *s, struct sound *o)
 	o->conformer_kernel = config_size(c, "conv_depthwise_kernel_size", 0);
 	if (o->conformer_kernel) {
 		const char *word = config_text(c, "position_embeddings_type");
-		static const char *const words[] = { [POSITIONS_ROTARY] = "rotary", [POSITIONS_RELATIVE] = "relative", [POSITIONS_RELATIVE_KEY] = "relative_key" };
+		static const char *const words[] = { [POSITIONS_ROTARY] = "rotary",
+			[POSITIONS_RELATIVE] = "relative",
+			[POSITIONS_RELATIVE_KEY] = "relative_key" };
 		for (size_t i = POSITIONS_ROTARY; word && i < sizeof words / sizeof words[0]; i++)
 			if (text_is(words[i], word))
 				o->positions = (enum sound_positions)i;
-		config_get(c, "max_source_positions");               // tables grow with the input
+		config_get(c, "max_source_positions"); // tables grow with the input
 		o->key_left = config_size(c, "left_max_position_embeddings", 0);
 		o->key_right = config_size(c, "right_max_position_embeddings", 0);
 		s->rope.theta = config_real(c, "rotary_embedding_base", 10000);
 		s->rope.factor = 1;
-		config_get(c, "num_conv_pos_embeddings");            // the class has such a convolution and does not use it
+		config_get(c, "num_conv_pos_embeddings"); // the class has such a convolution and does not use it
 		config_get(c, "num_conv_pos_embedding_groups");
 		if (o->conformer_kernel % 2 == 0 || s->hidden_size % 2)
-			config_fail(c, STATUS_BAD_INPUT, "a depthwise kernel of %lld over %lld", (long long)o->conformer_kernel, (long long)s->hidden_size);
+			config_fail(c, STATUS_BAD_INPUT, "a depthwise kernel of %lld over %lld", (long long)o->conformer_kernel,
+				(long long)s->hidden_size);
 		return;
 	}
 	o->position_kernel = config_size(c, "num_conv_pos_embeddings", -1);
 	o->position_groups = config_size(c, "num_conv_pos_embedding_groups", -1);
 	int64_t kernel = config_size(c, "conv_pos_kernel_size", 0);
-	if (kernel) {                                                // a stack of them
+	if (kernel) { // a stack of them
 		o->position_layers = o->position_kernel;
 		o->position_kernel = kernel;
 	}
 	o->position_batch_norm = config_bool(c, "conv_pos_batch_norm", false);
-	if (!c->error.status && (o->position_kernel < 1 || o->position_groups < 1 || s->hidden_size % o->position_groups || o->position_layers > 4096))
-		config_fail(c, STATUS_BAD_INPUT, "positions by a kernel of %lld in %lld groups over %lld", (long long)o->position_kernel,
-			(long long)o->position_groups, (long long)s->hidden_size);
+	if (!c->error.status &&
+		(o->position_kernel < 1 || o->position_groups < 1 || s->hidden_size % o->position_groups ||
+			o->position_layers > 4096))
+		config_fail(c, STATUS_BAD_INPUT, "positions by a kernel of %lld in %lld groups over %lld",
+			(long long)o->position_kernel, (long long)o->position_groups, (long long)s->hidden_size);
 }
 
 static void resolve_adapter(struct config *c, struct spec *s, struct sound *o)
@@ -86,10 +93,10 @@ static void resolve_adapter(struct config *c, struct spec *s, struct sound *o)
 	o->adapter_layers = add ? layers : 0;
 	o->out_size = add ? size : s->hidden_size;
 	if (add && (o->adapter_kernel < 1 || o->adapter_stride < 1 || layers < 1 || layers > 4096 || size < 1 || size % s->heads))
-		config_fail(c, STATUS_UNSUPPORTED, "an adapter of %lld layers with a kernel of %lld in steps of %lld to %lld", (long long)layers,
-			(long long)o->adapter_kernel, (long long)o->adapter_stride, (long long)size);
-	if (o->adapter_layers && s->head && !text_is(s->head->name, "model") && !text_is(s->head->name, "ctc") && !text_is(s->head->name, "x-vector")
-		&& !text_is(s->head->name, "pretraining"))
+		config_fail(c, STATUS_UNSUPPORTED, "an adapter of %lld layers with a kernel of %lld in steps of %lld to %lld",
+			(long long)layers, (long long)o->adapter_kernel, (long long)o->adapter_stride, (long long)size);
+	if (o->adapter_layers && s->head && !text_is(s->head->name, "model") && !text_is(s->head->name, "ctc") &&
+		!text_is(s->head->name, "x-vector") && !text_is(s->head->name, "pretraining"))
 		config_fail(c, STATUS_UNSUPPORTED, "this class has no adapter (add_adapter)");
 }
 
@@ -102,15 +109,18 @@ static void resolve_head(struct config *c, struct spec *s, struct sound *o, stru
 	o->tdnn_dim = config_sizes(c, "tdnn_dim", a, 0, &o->tdnn_count);
 	o->tdnn_kernel = config_sizes(c, "tdnn_kernel", a, 0, &kernels);
 	o->tdnn_dilation = config_sizes(c, "tdnn_dilation", a, 0, &dilations);
-	if (s->head && text_is(s->head->name, "x-vector") && (!o->tdnn_count || o->tdnn_count > kernels || o->tdnn_count > dilations || !o->xvector_size))
+	if (s->head && text_is(s->head->name, "x-vector") &&
+		(!o->tdnn_count || o->tdnn_count > kernels || o->tdnn_count > dilations || !o->xvector_size))
 		config_fail(c, STATUS_BAD_INPUT, "tdnn_dim, tdnn_kernel and tdnn_dilation should be lists of one length");
 	o->code_groups = config_size(c, "num_codevector_groups", 1);
 	o->codes = config_size(c, "num_codevectors_per_group", 1);
 	o->code_size = config_size(c, "codevector_dim", 1);
 	o->code_out = config_size(c, "proj_codevector_dim", 1);
-	if (s->head && text_is(s->head->name, "pretraining") && (o->code_groups < 1 || o->codes < 1 || o->code_size < 1 || o->code_size % o->code_groups
-		|| o->code_groups * o->codes > 1 << 24))
-		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld code vectors of %lld", (long long)o->code_groups, (long long)o->codes, (long long)o->code_size);
+	if (s->head && text_is(s->head->name, "pretraining") &&
+		(o->code_groups < 1 || o->codes < 1 || o->code_size < 1 || o->code_size % o->code_groups ||
+			o->code_groups * o->codes > 1 << 24))
+		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld code vectors of %lld", (long long)o->code_groups,
+			(long long)o->codes, (long long)o->code_size);
 	if (s->head && text_is(s->head->name, "ctc") && !s->vocab_size)
 		config_fail(c, STATUS_BAD_INPUT, "vocab_size is missing");
 }
@@ -126,7 +136,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_stem(c, o, a);
 	o->feature_norm = config_bool(c, "feat_proj_layer_norm", true);
 	o->squeeze = config_size(c, "squeeze_factor", 0);
-	o->gives_features = !config_knows(c, "feat_proj_layer_norm") && !o->squeeze;         // HuBERT's and SEW's classes do not
+	o->gives_features = !config_knows(c, "feat_proj_layer_norm") && !o->squeeze; // HuBERT's and SEW's classes do not
 	o->feature_projection = !o->squeeze || o->feature_size != s->hidden_size;
 	resolve_positions(c, s, o);
 	o->norm_first = config_bool(c, "do_stable_layer_norm", false);
@@ -134,7 +144,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->buckets = config_size(c, "num_buckets", 0);
 	o->far = config_size(c, "max_bucket_distance", 0);
 	if (o->buckets && (o->buckets < 4 || o->buckets > 1 << 16 || o->far <= o->buckets / 4 || o->far > 1 << 16))
-		config_fail(c, STATUS_BAD_INPUT, "relative positions in %lld buckets up to %lld", (long long)o->buckets, (long long)o->far);
+		config_fail(c, STATUS_BAD_INPUT, "relative positions in %lld buckets up to %lld", (long long)o->buckets,
+			(long long)o->far);
 	o->bottleneck = config_size(c, "adapter_attn_dim", 0);
 	resolve_adapter(c, s, o);
 	resolve_head(c, s, o, a);
@@ -157,7 +168,8 @@ static value layer(struct build *b, value x, value mask, value bias)
 	int64_t h = b->s->hidden_size;
 	graph_enter(g, "attn");
 	value y = o->norm_first ? layer_norm(b, "layers.attn.norm", x, h) : x;
-	x = op_add(g, self_attention(b, y, bias.id ? sound_gated(b, y, bias, mask) : mask, NO_VALUE, NO_VALUE, true, true, NULL), x);
+	x = op_add(
+		g, self_attention(b, y, bias.id ? sound_gated(b, y, bias, mask) : mask, NO_VALUE, NO_VALUE, true, true, NULL), x);
 	if (!o->norm_first)
 		x = layer_norm(b, "layers.attn.norm", x, h);
 	graph_leave(g);
@@ -207,7 +219,8 @@ static value adapter(struct build *b, value x)
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		value w = WEIGHT(b, "adapter.conv", "weight", 2 * n, n, o->adapter_kernel);
-		x = op_conv(g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), 1, &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
+		x = op_conv(
+			g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), 1, &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 		x = sound_glu(g, x, 1, n);
 	}
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
@@ -219,7 +232,8 @@ static value shortened(struct build *b, const char *stem, value x)
 	struct graph *g = b->g;
 	int64_t n = o->out_size, stride = o->adapter_stride, pad = stride / 2;
 	value w = WEIGHT(b, stem, "weight", 2 * n, n, o->adapter_kernel);
-	x = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", 2 * n), 1, &stride, (int64_t[]){ pad, pad }, (int64_t[]){ 1 }, 1);
+	x = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", 2 * n), 1, &stride,
+		(int64_t[]){ pad, pad }, (int64_t[]){ 1 }, 1);
 	return op_transpose(g, sound_glu(g, x, 1, n), 3, (int[]){ 0, 2, 1 });
 }
 
@@ -240,10 +254,12 @@ static value attending_adapter(struct build *b, value x, value lengths)
 			lengths = sound_adapter_length(b, lengths);
 			mask = mask_bidirectional(b, sound_frames(b, x, lengths, 1));
 		}
-		value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true), v = linear(b, "adapter.attn.v", x, n, n, true);
+		value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true),
+		      v = linear(b, "adapter.attn.v", x, n, n, true);
 		value y = op_attention(g, q, k, v, mask, s->heads, s->heads, scale, 0);
 		x = op_add(g, linear(b, "adapter.attn.o", y, n, n, true), residual);
-		y = activate(b, o->adapter_act, linear(b, "adapter.ffn.up", layer_norm(b, "adapter.ffn.norm", x, n), n, s->ffn_size, true));
+		y = activate(b, o->adapter_act,
+			linear(b, "adapter.ffn.up", layer_norm(b, "adapter.ffn.norm", x, n), n, s->ffn_size, true));
 		x = op_add(g, linear(b, "adapter.ffn.down", y, s->ffn_size, n, true), x);
 		graph_leave(g);
 	}
@@ -258,16 +274,18 @@ static void rotary(struct build *b, value x, value *cos, value *sin)
 		rope_tables(b, x, NO_VALUE, cos, sin);
 		return;
 	}
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));         // the file's frequencies count
+	value at =
+		op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)); // the file's frequencies count
 	value angle = op_mul(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1), WEIGHT(b, "rope.frequencies", "", half));
-	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 0), 2);                       // [1, frames, 1, width/2]
+	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 0), 2); // [1, frames, 1, width/2]
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
 static void conformer_body(struct build *b, struct body *io, value x, value mask, value frames)
 {
 	const struct sound *o = sound_of(b);
-	value positions = o->positions == POSITIONS_RELATIVE ? conformer_positions(b, x) : NO_VALUE, cos = NO_VALUE, sin = NO_VALUE;
+	value positions = o->positions == POSITIONS_RELATIVE ? conformer_positions(b, x) : NO_VALUE, cos = NO_VALUE,
+	      sin = NO_VALUE;
 	if (o->positions == POSITIONS_ROTARY)
 		rotary(b, x, &cos, &sin);
 	states_begin(b, io, x);
@@ -288,7 +306,8 @@ static void transformer_body(struct build *b, struct body *io, value x, value ma
 	value positions = sound_positions(b, x), wide = x;
 	if (o->squeeze) {
 		x = squeezed(b, x);
-		positions = op_transpose(g, op_slice_to(g, positions, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, x, 1)), 3, (int[]){ 0, 1, 2 });
+		positions = op_transpose(g, op_slice_to(g, positions, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, x, 1)), 3,
+			(int[]){ 0, 1, 2 });
 		graph_assume(g, positions, 1, value_dim(g, x, 1));
 	}
 	x = op_add(g, x, positions);
@@ -313,20 +332,22 @@ static void speech_body(struct build *b, struct body *io)
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = s->hidden_size;
-	value x = o->conv_count ? sound_stem(b, io->features) : io->features;        // [batch, frames, feature]
+	value x = o->conv_count ? sound_stem(b, io->features) : io->features; // [batch, frames, feature]
 	value lengths = io->mask.id ? sound_lengths(b, io->mask) : NO_VALUE, frames = NO_VALUE, mask = NO_VALUE;
 	if (io->mask.id)
-		frames = !o->conv_count ? op_cast(g, io->mask, DTYPE_BOOL) : o->squeeze ? sound_frames(b, x, lengths, 1) : sound_frames_to_last(b, x, lengths);
+		frames = !o->conv_count ? op_cast(g, io->mask, DTYPE_BOOL)
+			: o->squeeze    ? sound_frames(b, x, lengths, 1)
+					: sound_frames_to_last(b, x, lengths);
 	graph_enter(g, "features");
 	if (o->feature_norm)
 		x = layer_norm(b, "features.norm", x, o->feature_size);
-	io->pooled = x;                                                              // extract_features
+	io->pooled = x; // extract_features
 	if (o->feature_projection)
 		x = linear(b, "features.project", x, o->feature_size, h, true);
 	x = sound_zeroed(b, x, frames);
 	graph_leave(g);
 	if (frames.id && o->squeeze) {
-		value fewer = squeezed(b, x);                                        // for its length
+		value fewer = squeezed(b, x); // for its length
 		mask = mask_bidirectional(b, sound_frames(b, fewer, lengths, o->squeeze));
 	} else if (frames.id)
 		mask = mask_bidirectional(b, frames);
@@ -359,4 +380,10 @@ static void speech_draw(struct build *b)
 	speech_head(b, &io);
 }
 
-const struct family speech = { "speech", "encoder-only", resolve, speech_draw, speech_body, NULL, NULL, NULL };
+const struct family speech = {
+	.name = "speech",
+	.architecture = "encoder-only",
+	.resolve = resolve,
+	.draw = speech_draw,
+	.body = speech_body,
+};

@@ -17,7 +17,7 @@ static value weighed(struct build *b, const struct body *io)
 	return sum;
 }
 
-static value lengths_of(struct build *b, const struct body *io)      // f32 [batch]: frames behind stem and adapter
+static value lengths_of(struct build *b, const struct body *io) // f32 [batch]: frames behind stem and adapter
 {
 	value n = sound_lengths(b, io->mask);
 	for (int64_t i = 0; i < sound_of(b)->adapter_layers; i++)
@@ -32,8 +32,8 @@ static value head_sequence(struct build *b, struct body *io, value x)
 	struct graph *g = b->g;
 	x = linear(b, "head.projector", x, s->hidden_size, o->projector_size, true);
 	value lengths = lengths_of(b, io);
-	value frames = o->squeeze ? sound_frames(b, x, lengths, 1) : sound_frames_to_last(b, x, lengths);    // [batch, frames]
-	value count = op_reduce_sum(g, op_cast(g, frames, DTYPE_F32), 1, true);      // [batch, 1]
+	value frames = o->squeeze ? sound_frames(b, x, lengths, 1) : sound_frames_to_last(b, x, lengths); // [batch, frames]
+	value count = op_reduce_sum(g, op_cast(g, frames, DTYPE_F32), 1, true);                           // [batch, 1]
 	value mean = op_div(g, op_reduce_sum(g, sound_zeroed(b, x, frames), 1, false), count);
 	return linear(b, "head.classifier", mean, o->projector_size, s->labels, true);
 }
@@ -50,11 +50,12 @@ static void head_xvector(struct build *b, struct body *io, value x)
 		value *part = GRAPH_TABLE(g, NULL, k + 1, 1, value);
 		for (int64_t i = 0; part && i < k && !graph_failed(g); i++)
 			part[i] = op_slice(g, x, 1, i * step, i == k - 1 ? INT64_MAX : -(k - 1 - i) * step);
-		x = op_relu(g, linear(b, "head.tdnn", graph_failed(g) ? NO_VALUE : op_concat(g, (int)k, part, 2), k * in, out, true));
+		x = op_relu(
+			g, linear(b, "head.tdnn", graph_failed(g) ? NO_VALUE : op_concat(g, (int)k, part, 2), k * in, out, true));
 		in = out, taken += k - 1;
 	}
 	value lengths = op_sub(g, lengths_of(b, io), graph_f32(g, (float)taken));
-	value frames = op_cast(g, sound_frames(b, x, lengths, 1), DTYPE_F32);        // [batch, frames]
+	value frames = op_cast(g, sound_frames(b, x, lengths, 1), DTYPE_F32); // [batch, frames]
 	value count = op_reduce_sum(g, frames, 1, true), weight = op_unsqueeze(g, frames, 2);
 	value mean = op_div(g, op_reduce_sum(g, op_mul(g, x, weight), 1, false), count);
 	value off = op_mul(g, op_sub(g, x, op_unsqueeze(g, mean, 1)), weight);
@@ -74,7 +75,7 @@ static void head_pretraining(struct build *b, struct body *io)
 	int64_t groups = o->code_groups, codes = o->codes, width = o->code_size / groups;
 	graph_output(g, "projected_states", linear(b, "head.project_states", io->last, b->s->hidden_size, o->code_out, true));
 	value x = linear(b, "head.quantizer", io->pooled, o->feature_size, groups * codes, true);
-	x = op_argmax(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, groups, codes }), 3, false);           // [batch, frames, groups]
+	x = op_argmax(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, groups, codes }), 3, false); // [batch, frames, groups]
 	int64_t *first = GRAPH_TABLE(g, NULL, groups, 1, int64_t), *each = GRAPH_TABLE(g, NULL, codes, 1, int64_t);
 	if (!first || !each)
 		return;
@@ -82,14 +83,16 @@ static void head_pretraining(struct build *b, struct body *io)
 		first[i] = i * codes;
 	for (int64_t i = 0; i < codes; i++)
 		each[i] = i;
-	value table = op_reshape(g, WEIGHT(b, "head.quantizer.codes", "", 1, groups * codes, width), 2, (int64_t[]){ groups * codes, width });
-	value chosen = op_gather(g, table, op_add(g, x, graph_i64s(g, (int)groups, first)), 0);        // [batch, frames, groups, width]
+	value table = op_reshape(
+		g, WEIGHT(b, "head.quantizer.codes", "", 1, groups * codes, width), 2, (int64_t[]){ groups * codes, width });
+	value chosen = op_gather(g, table, op_add(g, x, graph_i64s(g, (int)groups, first)), 0); // [batch, frames, groups, width]
 	chosen = op_reshape(g, chosen, 3, (int64_t[]){ 0, 0, o->code_size });
 	graph_output(g, "projected_quantized_states", linear(b, "head.project_codes", chosen, o->code_size, o->code_out, true));
 	value is = op_cast(g, op_equal(g, op_unsqueeze(g, x, 3), graph_i64s(g, (int)codes, each)), DTYPE_F32);
-	value share = op_reduce_mean(g, op_reduce_mean(g, is, 0, false), 0, false);                    // [groups, codes]
+	value share = op_reduce_mean(g, op_reduce_mean(g, is, 0, false), 0, false); // [groups, codes]
 	value entropy = op_mul(g, share, op_log(g, op_max(g, share, graph_f32(g, 1e-30f))));
-	graph_output(g, "codevector_perplexity", op_reduce_sum(g, op_exp(g, op_neg(g, op_reduce_sum(g, entropy, 1, false))), 0, false));
+	graph_output(g, "codevector_perplexity",
+		op_reduce_sum(g, op_exp(g, op_neg(g, op_reduce_sum(g, entropy, 1, false))), 0, false));
 }
 
 void speech_head(struct build *b, struct body *io)
@@ -101,14 +104,14 @@ void speech_head(struct build *b, struct body *io)
 	if (text_is(name, "model")) {
 		graph_output(g, "last_hidden_state", io->last);
 		if (o->gives_features)
-			graph_output(g, "extract_features", io->pooled);             // [batch, frames, feature]
+			graph_output(g, "extract_features", io->pooled); // [batch, frames, feature]
 		return;
 	}
 	graph_enter(g, "head");
 	if (text_is(name, "ctc")) {
 		value logits = linear(b, "head.ctc", io->last, o->out_size, s->vocab_size, true);
 		graph_leave(g);
-		graph_output(g, "logits", logits);                                   // [batch, frames, vocab]
+		graph_output(g, "logits", logits); // [batch, frames, vocab]
 		return;
 	}
 	if (text_is(name, "pretraining") && weight_named(b, "head.quantizer")) {
@@ -118,7 +121,7 @@ void speech_head(struct build *b, struct body *io)
 	}
 	value x = o->weighted_sum ? weighed(b, io) : io->last;
 	if (text_is(name, "sequence-classification"))
-		graph_output(g, "logits", head_sequence(b, io, x));                  // [batch, labels]
+		graph_output(g, "logits", head_sequence(b, io, x)); // [batch, labels]
 	else if (text_is(name, "audio-frame-classification"))
 		graph_output(g, "logits", linear(b, "head.classifier", x, s->hidden_size, s->labels, true));
 	else if (text_is(name, "x-vector"))

@@ -7,7 +7,7 @@
 
 #include "arch/block/seq2seq.h"
 
-struct speech_to_text {              // of the whole and of both halves
+struct speech_to_text { // of the whole and of both halves
 	int64_t bins, channels, kernel[8];
 	int convolutions;
 	bool scaled;
@@ -21,17 +21,18 @@ static void inputs(struct build *b, struct body *io)
 	io->mask = graph_input(b->g, "attention_mask", DTYPE_I64, 2, shape);
 }
 
-// [batch, frames] of the sound becomes [batch, steps] of the states: each convolution leaves (n - 1) / 2 + 1 of n. steps: i64 [1].
+// [batch, frames] of the sound becomes [batch, steps] of the states: each convolution leaves (n - 1) / 2 + 1 of n. steps: i64
+// [1].
 static value fewer(struct build *b, value mask, value steps)
 {
 	struct graph *g = b->g;
 	const struct speech_to_text *o = b->s->own;
-	value one = graph_f32(g, 1), n = op_cast(g, op_reduce_sum(g, mask, 1, true), DTYPE_F32);             // [batch, 1]
+	value one = graph_f32(g, 1), n = op_cast(g, op_reduce_sum(g, mask, 1, true), DTYPE_F32); // [batch, 1]
 	// In floats with a floor: OpenVINO keeps the halves of a chain of integer divisions (seen with three of them in 2026.4).
 	for (int i = 0; i < o->convolutions; i++)
 		n = op_add(g, op_floor(g, op_scale(g, op_sub(g, n, one), 0.5f)), one);
 	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, steps, 0), graph_i64(g, 1));
-	return op_cast(g, op_less(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), n), DTYPE_I64);          // [batch, steps]
+	return op_cast(g, op_less(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), n), DTYPE_I64); // [batch, steps]
 }
 
 static void encode(struct build *b, struct body *io)
@@ -40,14 +41,16 @@ static void encode(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	const struct speech_to_text *o = s->own;
 	graph_enter(g, "stem");
-	value x = op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 });                                      // [batch, bins, frames]
+	value x = op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }); // [batch, bins, frames]
 	for (b->layer = 0; b->layer < o->convolutions && !graph_failed(b->g); b->layer++) {
-		int64_t in = b->layer ? o->channels / 2 : o->bins, out = b->layer < o->convolutions - 1 ? o->channels : 2 * s->hidden_size, k = o->kernel[b->layer];
+		int64_t in = b->layer ? o->channels / 2 : o->bins,
+			out = b->layer < o->convolutions - 1 ? o->channels : 2 * s->hidden_size, k = o->kernel[b->layer];
 		value w = WEIGHT(b, "stem.conv", "weight", out, in, k);
-		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), 1, (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 }, (int64_t[]){ 1 }, 1);
+		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), 1, (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 },
+			(int64_t[]){ 1 }, 1);
 		x = op_mul(g, op_slice(g, x, 1, 0, out / 2), op_sigmoid(g, op_slice(g, x, 1, out / 2, out)));
 	}
-	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });                                                       // [batch, steps, hidden]
+	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, steps, hidden]
 	x = op_scale(g, x, o->scaled ? (float)sqrt((double)s->hidden_size) : 1);
 	io->mask = fewer(b, io->mask, op_dim(g, x, 1));
 	// The class looks for padding where it is 1 and a state 0, whatever the padding token is.
@@ -62,7 +65,7 @@ static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
-	if (b->which == ARCH_DECODER_MERGED)                 // the states are cut to nothing when the past has their keys
+	if (b->which == ARCH_DECODER_MERGED) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);
 	value is_token = op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id)));
@@ -82,8 +85,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	const json_t *kernels = config_get(c, "conv_kernel_sizes");
 	o->convolutions = (int)json_array_size(kernels);
 	config_get(c, "max_source_positions");
-	bool bad = o->convolutions < 1 || o->convolutions > 8 || o->convolutions != config_size(c, "num_conv_layers", o->convolutions) || o->channels < 2
-		|| o->channels % 2 || o->bins < 1 || s->pad_token_id < 0;
+	bool bad = o->convolutions < 1 || o->convolutions > 8 ||
+		o->convolutions != config_size(c, "num_conv_layers", o->convolutions) || o->channels < 2 || o->channels % 2 ||
+		o->bins < 1 || s->pad_token_id < 0;
 	for (int i = 0; i < o->convolutions && !bad; i++) {
 		o->kernel[i] = json_integer_value(json_array_get(kernels, (size_t)i));
 		bad = o->kernel[i] < 1;
@@ -105,4 +109,10 @@ static void draw(struct build *b)
 	seq2seq_draw(b, &f);
 }
 
-const struct family speech_to_text = { "speech-to-text", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
+const struct family speech_to_text = {
+	.name = "speech-to-text",
+	.architecture = "encoder-decoder",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = seq2seq_graphs,
+};

@@ -16,7 +16,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_refusals(c, false);
-	config_get(c, "hidden_size");                                // derived from embed_dim
+	config_get(c, "hidden_size"); // derived from embed_dim
 	s->hidden_size = windows_width(w);
 	s->heads = s->kv_heads = w->heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
@@ -30,7 +30,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		int64_t count = 0;
 		w->pretrained = config_sizes(c, "pretrained_window_sizes", a, w->stages, &count);
 		if (w->pretrained && count < w->stages)
-			config_fail(c, STATUS_BAD_INPUT, "pretrained_window_sizes should have a number for each of %lld stages", (long long)w->stages);
+			config_fail(c, STATUS_BAD_INPUT, "pretrained_window_sizes should have a number for each of %lld stages",
+				(long long)w->stages);
 	}
 	w->always = s->traits.windows_always || (s->head && text_is(s->head->name, "backbone"));
 	if (c->error.status)
@@ -77,7 +78,8 @@ static void norm_maps(struct build *b, struct body *io)
 			return;
 		}
 		value map = io->states[at];
-		io->states[at] = op_transpose(g, layer_norm_eps(b, stem, op_transpose(g, map, 4, (int[]){ 0, 2, 3, 1 }), 1e-5), 4, (int[]){ 0, 3, 1, 2 });
+		io->states[at] = op_transpose(g, layer_norm_eps(b, stem, op_transpose(g, map, 4, (int[]){ 0, 2, 3, 1 }), 1e-5), 4,
+			(int[]){ 0, 3, 1, 2 });
 	}
 }
 
@@ -97,7 +99,7 @@ static void swin_body(struct build *b, struct body *io)
 	if (backbone && !w->second)
 		norm_maps(b, io);
 	io->last = s->traits.no_final_norm || backbone ? x : layer_norm(b, "norm", x, s->hidden_size);
-	io->pooled = op_reduce_mean(g, io->last, 1, false);                          // [batch, hidden]
+	io->pooled = op_reduce_mean(g, io->last, 1, false); // [batch, hidden]
 }
 
 // A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels. Nothing is masked.
@@ -111,7 +113,8 @@ static void draw_masked(struct build *b, const struct body *io)
 		return;
 	}
 	int64_t side = (int64_t)sqrt((double)value_dim(g, io->last, 1));
-	value map = conv(b, "head.pixels", map_of_size(b, io->last, side, side), (struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
+	value map = conv(b, "head.pixels", map_of_size(b, io->last, side, side),
+		(struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
 	map = op_transpose(g, op_reshape(g, map, 6, (int64_t[]){ 0, c, r, r, side, side }), 6, (int[]){ 0, 1, 4, 2, 5, 3 });
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, side * r, side * r }));
 }
@@ -143,4 +146,11 @@ static void sizes(const struct spec *s, json_t *out)
 	json_object_set_new(out, "window", json_integer(w->window));
 }
 
-const struct family swin = { "swin", "vision", resolve, draw, swin_body, NULL, sizes, NULL };
+const struct family swin = {
+	.name = "swin",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = swin_body,
+	.sizes = sizes,
+};

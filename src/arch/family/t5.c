@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5 and its kin: an encoder-decoder without absolute positions: a learned bias by bucket of distance is added to the scores, which
-// are not scaled; RMS norms before each branch, no biases (Raffel et al. 2019, https://arxiv.org/abs/1910.10683; mT5,
-// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151; Switch Transformers, https://arxiv.org/abs/2101.03961; LongT5 with
-// local attention, https://arxiv.org/abs/2112.07916).
+// T5 and its kin: an encoder-decoder without absolute positions: a learned bias by bucket of distance is added to the scores,
+// which are not scaled; RMS norms before each branch, no biases (Raffel et al. 2019, https://arxiv.org/abs/1910.10683; mT5,
+// https://arxiv.org/abs/2010.11934; UMT5, https://arxiv.org/abs/2304.09151; Switch Transformers,
+// https://arxiv.org/abs/2101.03961; LongT5 with local attention, https://arxiv.org/abs/2112.07916).
 //
 //   ids -> tokens -> layers -> norm
 //   layer:  x -+- norm - attention + bias(distance) -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(wi) - wo -(+)-
@@ -12,12 +12,12 @@
 
 #include "arch/block/seq2seq.h"
 
-struct t5 {                          // of the whole and of both halves
+struct t5 { // of the whole and of both halves
 	int64_t farthest;
 	bool gated, scaled_head, is_decoder;
-	int64_t experts, capacity, sparse_step;      // Switch: every sparse_step-th layer has experts; 0: none
+	int64_t experts, capacity, sparse_step; // Switch: every sparse_step-th layer has experts; 0: none
 	bool router_bias;
-	int64_t radius;                              // LongT5: the encoder looks this far; 0: everywhere
+	int64_t radius; // LongT5: the encoder looks this far; 0: everywhere
 	int64_t eos, start;
 };
 
@@ -29,16 +29,19 @@ static value experts(struct build *b, value x, const char *place)
 	const struct spec *s = b->s;
 	const struct t5 *t = s->own;
 	graph_enter(g, "experts");
-	value scores = op_softmax(g, linear(b, arena_printf(graph_arena(g), "%s.router", place), x, s->hidden_size, t->experts, t->router_bias), -1);
+	value scores = op_softmax(g,
+		linear(b, arena_printf(graph_arena(g), "%s.router", place), x, s->hidden_size, t->experts, t->router_bias), -1);
 	int64_t *every = ARENA_ARRAY(graph_arena(g), (size_t)t->experts, int64_t), layer = b->layer, stage = b->stage;
 	for (int64_t i = 0; i < t->experts; i++)
 		every[i] = i;
-	value chosen = op_equal(g, op_argmax(g, scores, -1, true), graph_i64s(g, (int)t->experts, every));   // [batch, seq, experts]
+	value chosen =
+		op_equal(g, op_argmax(g, scores, -1, true), graph_i64s(g, (int)t->experts, every)); // [batch, seq, experts]
 	value count = op_cumsum(g, op_cast(g, chosen, DTYPE_I64), 1);
 	chosen = op_and(g, chosen, op_less_or_equal(g, count, graph_i64(g, t->capacity)));
 	value share = op_mul(g, op_cast(g, chosen, DTYPE_F32), op_reduce_max(g, scores, -1, true)), sum = NO_VALUE;
-	for (b->stage = layer, b->layer = 0; b->layer < t->experts; b->layer++) {                            // names: layer, expert
-		value y = activate(b, s->act, linear(b, arena_printf(graph_arena(g), "%s.expert.up", place), x, s->hidden_size, s->ffn_size, false));
+	for (b->stage = layer, b->layer = 0; b->layer < t->experts; b->layer++) { // names: layer, expert
+		value y = activate(b, s->act,
+			linear(b, arena_printf(graph_arena(g), "%s.expert.up", place), x, s->hidden_size, s->ffn_size, false));
 		y = linear(b, arena_printf(graph_arena(g), "%s.expert.down", place), y, s->ffn_size, s->hidden_size, false);
 		y = op_mul(g, y, op_slice(g, share, 2, b->layer, b->layer + 1));
 		sum = sum.id ? op_add(g, sum, y) : y;
@@ -54,14 +57,14 @@ static value feed_forward(struct build *b, value x)
 	const struct spec *s = b->s;
 	const struct t5 *t = s->own;
 	struct graph *g = b->g;
-	const char *place = t->is_decoder ? "layers.last" : "layers.ffn";            // its number in the layer differs
+	const char *place = t->is_decoder ? "layers.last" : "layers.ffn"; // its number in the layer differs
 #define STEM(word) arena_printf(graph_arena(g), "%s.%s", place, word)
 	value y = rms_norm(b, STEM("norm"), x, s->hidden_size);
 	if (t->sparse_step > 0 && (t->sparse_step == 1 || b->layer % t->sparse_step == 1))
 		return op_add(g, x, experts(b, y, place));
 	value up = activate(b, s->act, linear(b, STEM(t->gated ? "gate" : "up_alone"), y, s->hidden_size, s->ffn_size, false));
 	if (t->gated)
-		up = op_mul(g, up, linear(b, STEM("up"), y, s->hidden_size, s->ffn_size, false));    // [batch, seq, ffn]
+		up = op_mul(g, up, linear(b, STEM("up"), y, s->hidden_size, s->ffn_size, false)); // [batch, seq, ffn]
 	return op_add(g, x, linear(b, STEM("down"), up, s->ffn_size, s->hidden_size, false));
 #undef STEM
 }
@@ -73,18 +76,19 @@ static value local_attention(struct build *b, value x, value mask, value query, 
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t radius = ((const struct t5 *)s->own)->radius, width = s->heads * s->head_width;
-	value q = linear(b, "layers.source.q", x, s->hidden_size, width, false), k = linear(b, "layers.source.k", x, s->hidden_size, width, false);
+	value q = linear(b, "layers.source.q", x, s->hidden_size, width, false),
+	      k = linear(b, "layers.source.k", x, s->hidden_size, width, false);
 	value v = linear(b, "layers.source.v", x, s->hidden_size, width, false);
 	value zero = graph_f32(g, 0), lowest = graph_f32(g, -FLT_MAX);
-	value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius));            // [seq, keys]
+	value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius)); // [seq, keys]
 	value bias = op_add(g, relative, op_add(g, op_where(g, near, zero, lowest), mask_bidirectional(b, mask)));
 	value y = op_attention(g, q, k, v, op_max(g, bias, lowest), s->heads, s->heads, 1, 0);
 	float block = (float)(radius + 1);
-	value half = graph_f32(g, 0.5f);                                     // block of a place: floor((place + 1/2) / size), safe in floats
+	value half = graph_f32(g, 0.5f); // block of a place: floor((place + 1/2) / size), safe in floats
 	value of_query = op_floor(g, op_scale(g, op_add(g, op_cast(g, query, DTYPE_F32), half), 1 / block));
 	value of_key = op_floor(g, op_scale(g, op_add(g, op_cast(g, key, DTYPE_F32), half), 1 / block));
 	value beside = op_less_or_equal(g, op_abs(g, op_sub(g, of_query, of_key)), graph_f32(g, 1));
-	value mean = op_matmul(g, op_where(g, beside, graph_f32(g, 1 / (3 * block)), zero), v);              // [batch, seq, heads*width]
+	value mean = op_matmul(g, op_where(g, beside, graph_f32(g, 1 / (3 * block)), zero), v); // [batch, seq, heads*width]
 	y = op_where(g, op_unsqueeze(g, op_cast(g, mask, DTYPE_BOOL), 2), y, mean);
 	return linear(b, "layers.source.o", y, width, s->hidden_size, false);
 }
@@ -100,15 +104,17 @@ static void stack(struct build *b, struct body *io)
 	bool local = !t->is_decoder && t->radius > 0;
 	value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
 	if (io->memory_mask.id)
-		cross = mask_bidirectional(b, io->memory_mask);                      // [batch, 1, 1, source]
+		cross = mask_bidirectional(b, io->memory_mask); // [batch, 1, 1, source]
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
-		if (b->layer == 0 || s->traits.relative_each_layer)                  // [batch or 1, heads, seq, keys]
-			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key, s->relative_buckets, t->farthest, !t->is_decoder);
+		if (b->layer == 0 || s->traits.relative_each_layer) // [batch or 1, heads, seq, keys]
+			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key,
+				s->relative_buckets, t->farthest, !t->is_decoder);
 		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
-		y = local ? local_attention(b, y, io->mask, query, key, bias) : attend(b, "layers.attn", y, y, op_add(g, bias, allowed), io->cache, 0);
+		y = local ? local_attention(b, y, io->mask, query, key, bias)
+			  : attend(b, "layers.attn", y, y, op_add(g, bias, allowed), io->cache, 0);
 		x = op_add(g, x, y);
 		graph_leave(g);
 		if (t->is_decoder) {
@@ -187,17 +193,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_experts(c, s, t->experts,
 		(t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) +
 			(decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
-	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype", "router_ignore_padding_tokens",
-		"router_jitter_noise", "router_z_loss_coef", "router_type", "batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
+	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype",
+		"router_ignore_padding_tokens", "router_jitter_noise", "router_z_loss_coef", "router_type",
+		"batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
 	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
 		config_get(c, inert[i]);
 	config_bool(c, "is_encoder_decoder", true);
-	config_get(c, "n_positions");                                                // of no effect: there are no positions
+	config_get(c, "n_positions"); // of no effect: there are no positions
 	if (config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)
 		return;
-	if (s->hidden_size < 1 || s->layers < 1 || decoder_layers < 1 || s->heads < 1 || s->head_width < 1 || s->ffn_size < 1 || s->vocab_size < 1) {
+	if (s->hidden_size < 1 || s->layers < 1 || decoder_layers < 1 || s->heads < 1 || s->head_width < 1 || s->ffn_size < 1 ||
+		s->vocab_size < 1) {
 		config_fail(c, STATUS_BAD_INPUT, "a size is 0");
 		return;
 	}
@@ -229,4 +237,10 @@ static void draw(struct build *b)
 	seq2seq_draw(b, &f);
 }
 
-const struct family t5 = { "t5", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
+const struct family t5 = {
+	.name = "t5",
+	.architecture = "encoder-decoder",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = seq2seq_graphs,
+};

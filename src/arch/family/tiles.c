@@ -16,7 +16,9 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-struct resolution { int64_t height, width, place; };
+struct resolution {
+	int64_t height, width, place;
+};
 
 // By area; of equals the first in the list first.
 static int by_area(const void *a, const void *b)
@@ -38,10 +40,12 @@ static void resolve_resolutions(struct config *c, struct spec *s, struct arena *
 	for (size_t i = 0; good && i < n; i++) {
 		const json_t *pair = json_array_get(list, i), *h = json_array_get(pair, 0), *w = json_array_get(pair, 1);
 		r[i] = (struct resolution){ json_integer_value(h), json_integer_value(w), (int64_t)i };
-		good = json_is_integer(h) && json_is_integer(w) && r[i].height >= tile && r[i].width >= tile && r[i].height <= 1 << 15 && r[i].width <= 1 << 15;
+		good = json_is_integer(h) && json_is_integer(w) && r[i].height >= tile && r[i].width >= tile &&
+			r[i].height <= 1 << 15 && r[i].width <= 1 << 15;
 	}
 	if (!good) {
-		config_fail(c, STATUS_BAD_INPUT, "image_grid_pinpoints should list pairs of height and width, each from %lld on", (long long)tile);
+		config_fail(c, STATUS_BAD_INPUT, "image_grid_pinpoints should list pairs of height and width, each from %lld on",
+			(long long)tile);
 		return;
 	}
 	qsort(r, n, sizeof *r, by_area);
@@ -65,29 +69,30 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	v->bias = config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
-	static const char *const others[] = { "use_image_newline_parameter", "spatial_pool_mode", "spatial_pool_stride", "video_token_index", "video_token_id",
-		"video_seq_length" };                                // of videos, which are not drawn
+	static const char *const others[] = { "use_image_newline_parameter", "spatial_pool_mode", "spatial_pool_stride",
+		"video_token_index", "video_token_id", "video_seq_length" }; // of videos, which are not drawn
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
 		config_get(c, others[i]);
 	resolve_resolutions(c, s, a);
 	int64_t side = side_of(s->part[PART_VISION]);
 	if (!c->error.status && vlm_picture_tokens(s) != side * side)
-		config_fail(c, STATUS_BAD_INPUT, "with this vision_feature_select_strategy a tile has %lld features, not %lld lines of %lld",
+		config_fail(c, STATUS_BAD_INPUT,
+			"with this vision_feature_select_strategy a tile has %lld features, not %lld lines of %lld",
 			(long long)vlm_picture_tokens(s), (long long)side, (long long)side);
 }
 
 // ---- which feature is which token ---------------------------------------------------------------------------------------
 
-struct grid {                        // of each picture: i64 [pictures]
-	value columns;               // tiles beside each other
-	value top, left;             // features that are padding, and as many below and on the right
-	value line;                  // features that are seen in a line, and the newline
-	value end;                   // tokens of this picture and all before it
-	value count;                 // tokens of this picture
+struct grid {            // of each picture: i64 [pictures]
+	value columns;   // tiles beside each other
+	value top, left; // features that are padding, and as many below and on the right
+	value line;      // features that are seen in a line, and the newline
+	value end;       // tokens of this picture and all before it
+	value count;     // tokens of this picture
 };
 
-// a / b of whole numbers, rounded down. An engine that divides them as 32-bit floats is one off where the quotient is nearly whole
-// (OpenVINO 2026.4, from 2^24 on); the remainder tells.
+// a / b of whole numbers, rounded down. An engine that divides them as 32-bit floats is one off where the quotient is nearly
+// whole (OpenVINO 2026.4, from 2^24 on); the remainder tells.
 static value whole_quotient(struct graph *g, value a, value b)
 {
 	value q = op_div(g, a, b), rest = op_sub(g, a, op_mul(g, q, b)), one = graph_i64(g, 1);
@@ -109,13 +114,13 @@ static value best_resolution(struct build *b, value height, value width)
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
 	int64_t n = v->resolution_count, *earlier = ARENA_ARRAY(graph_arena(g), (size_t)n + 1, int64_t);
-	value h = op_unsqueeze(g, height, 1), w = op_unsqueeze(g, width, 1);                         // [pictures, 1]
-	value to_h = ints(b, v->heights, n, 1), to_w = ints(b, v->widths, n, 1);                     // [resolutions]
+	value h = op_unsqueeze(g, height, 1), w = op_unsqueeze(g, width, 1);     // [pictures, 1]
+	value to_h = ints(b, v->heights, n, 1), to_w = ints(b, v->widths, n, 1); // [resolutions]
 	value h_to_w = op_mul(g, h, to_w), w_to_h = op_mul(g, w, to_h);
 	value width_limits = op_less_or_equal(g, h_to_w, w_to_h);
 	value shown_w = op_where(g, width_limits, to_w, whole_quotient(g, w_to_h, h));
 	value shown_h = op_where(g, width_limits, whole_quotient(g, h_to_w, w), to_h);
-	value shown = op_min(g, op_mul(g, shown_w, shown_h), op_mul(g, w, h));                       // [pictures, resolutions]
+	value shown = op_min(g, op_mul(g, shown_w, shown_h), op_mul(g, w, h)); // [pictures, resolutions]
 	value is_best = op_equal(g, shown, op_reduce_max(g, shown, 1, true));
 	for (int64_t i = 0; i < n; i++)
 		earlier[i] = n - i;
@@ -131,10 +136,10 @@ static struct grid grid_of(struct build *b, value sizes)
 	value height = op_gather(g, sizes, graph_i64(g, 0), 1), width = op_gather(g, sizes, graph_i64(g, 1), 1);
 	value best = best_resolution(b, height, width), one = graph_i64(g, 1), two = graph_i64(g, 2), zero = graph_i64(g, 0);
 	value columns = op_gather(g, ints(b, v->widths, n, tile), best, 0);
-	value tall = op_mul(g, op_gather(g, ints(b, v->heights, n, tile), best, 0), graph_i64(g, side));     // features of the grid
+	value tall = op_mul(g, op_gather(g, ints(b, v->heights, n, tile), best, 0), graph_i64(g, side)); // features of the grid
 	value wide = op_mul(g, columns, graph_i64(g, side));
 	value h_wide = op_mul(g, height, wide), w_tall = op_mul(g, width, tall);
-	value padded_above = op_less(g, h_wide, w_tall);                                             // the picture is wider than the grid
+	value padded_above = op_less(g, h_wide, w_tall); // the picture is wider than the grid
 	value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, whole_quotient(g, h_wide, width)), two), zero);
 	value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, whole_quotient(g, w_tall, height)), two));
 	value line = op_add(g, op_sub(g, wide, op_mul(g, left, two)), one);
@@ -149,11 +154,11 @@ static value row_of(struct build *b, const struct grid *grid, value number, valu
 	struct graph *g = b->g;
 	int64_t side = side_of(b->s->part[PART_VISION]), area = side * side;
 	value one = graph_i64(g, 1), a_side = graph_i64(g, side), an_area = graph_i64(g, area);
-	value behind = op_less_or_equal(g, grid->end, op_unsqueeze(g, number, -1));                  // [.., pictures]
+	value behind = op_less_or_equal(g, grid->end, op_unsqueeze(g, number, -1)); // [.., pictures]
 	value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), -1, false);
 	value first = op_gather(g, op_sub(g, grid->end, grid->count), picture, 0);
-	value at = op_sub(g, number, first);                                                         // within its picture
-	value base = op_mul(g, op_mul(g, picture, tiles), an_area);                                  // where its first tile begins
+	value at = op_sub(g, number, first);                        // within its picture
+	value base = op_mul(g, op_mul(g, picture, tiles), an_area); // where its first tile begins
 	value rest = op_max(g, op_sub(g, at, an_area), graph_i64(g, 0)), line = op_gather(g, grid->line, picture, 0);
 	value y = op_div(g, rest, line), x = op_sub(g, rest, op_mul(g, y, line));
 	value is_newline = op_equal(g, x, op_sub(g, line, one));
@@ -164,7 +169,7 @@ static value row_of(struct build *b, const struct grid *grid, value number, valu
 	value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)), inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
 	value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
 	value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
-	value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area);               // behind all features
+	value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // behind all features
 	return op_where(g, op_and(g, is_newline, op_less_or_equal(g, an_area, at)), newline, row);
 }
 
@@ -175,19 +180,20 @@ static value see(struct build *b, value ids)
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t pictures = graph_symbol(g, "image_batch"), size = tower->image_size, wide = s->part[PART_TEXT]->hidden_size;
-	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, (int64_t[]){ pictures, graph_symbol(g, "tiles"), tower->channels, size, size });
-	value sizes = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 });      // height, width
+	value pixels = graph_input(
+		g, "pixel_values", DTYPE_F32, 5, (int64_t[]){ pictures, graph_symbol(g, "tiles"), tower->channels, size, size });
+	value sizes = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 }); // height, width
 	value features = vlm_look(b, op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size }));
 	features = op_reshape(g, vlm_project(b, features, vlm_vision_width(s)), 2, (int64_t[]){ -1, wide });
 	value newline = op_reshape(g, WEIGHT(b, "newline", "", wide), 2, (int64_t[]){ 1, wide });
-	features = op_concat(g, 2, (value[]){ features, newline }, 0);                               // [rows + 1, text]
+	features = op_concat(g, 2, (value[]){ features, newline }, 0); // [rows + 1, text]
 	graph_enter(g, "tiles");
 	struct grid grid = grid_of(b, sizes);
 	value is_image, number, tiles = op_dim(g, pixels, 1), out = NO_VALUE;
 	if (!ids.id || text_is(s->head->name, "model")) {
 		value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
 		number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1));
-		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0);                    // [tokens, text]
+		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0); // [tokens, text]
 		if (ids.id)
 			graph_output(g, "image_hidden_states", out);
 	}
@@ -209,12 +215,21 @@ static void hints(const struct spec *s, struct input_hints *out)
 {
 	const struct vlm *v = vlm_of(s);
 	const struct spec *tower = s->part[PART_VISION];
-	int64_t size = tower->image_size, side = side_of(tower), tall = v->heights[0] / size * side, wide = v->widths[0] / size * side;
-	int64_t top = tall > wide ? (tall - wide) / 2 : 0, left = wide > tall ? (wide - tall) / 2 : 0;       // the smallest resolution shows all of it
+	int64_t size = tower->image_size, side = side_of(tower), tall = v->heights[0] / size * side,
+		wide = v->widths[0] / size * side;
+	int64_t top = tall > wide ? (tall - wide) / 2 : 0,
+		left = wide > tall ? (wide - tall) / 2 : 0; // the smallest resolution shows all of it
 	out->image_token_id = v->image_token_id;
 	out->image_tokens = side * side + (tall - 2 * top) * (wide - 2 * left + 1);
 	out->image_size[0] = out->image_size[1] = size;
 	out->symbols[0] = (struct input_symbol){ "tiles", 1 + v->heights[0] / size * (v->widths[0] / size) };
 }
 
-const struct family vlm_tiles = { "vision-language-tiles", "multimodal", resolve, draw, NULL, vlm_graphs, NULL, hints };
+const struct family vlm_tiles = {
+	.name = "vision-language-tiles",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = vlm_graphs,
+	.hints = hints,
+};

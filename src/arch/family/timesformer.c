@@ -9,7 +9,10 @@
 #include "arch/block/vit.h"
 
 // spec.own of the family.
-struct timesformer { int64_t frames, places; bool divided; };
+struct timesformer {
+	int64_t frames, places;
+	bool divided;
+};
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -18,7 +21,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_image(c, s);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
 	const char *kind = config_text(c, "attention_type");
-	*t = (struct timesformer){ .frames = config_size(c, "num_frames", 8), .divided = !kind || text_is(kind, "divided_space_time") };
+	*t = (struct timesformer){ .frames = config_size(c, "num_frames", 8),
+		.divided = !kind || text_is(kind, "divided_space_time") };
 	if (!t->divided && !text_is(kind, "joint_space_time"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", kind);
 	if (!c->error.status && (t->frames < 1 || t->frames > 1 << 16))
@@ -38,7 +42,8 @@ static value attention(struct build *b, const char *qkv, const char *out, value 
 	return linear(b, out, op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0), h, h, true);
 }
 
-// [.., first*second, hidden] with first and second changed: [.., second*first, hidden], and leading dimensions as they go with it.
+// [.., first*second, hidden] with first and second changed: [.., second*first, hidden], and leading dimensions as they go with
+// it.
 static value turned(struct build *b, value x, int64_t first, int64_t second, int64_t tokens)
 {
 	struct graph *g = b->g;
@@ -54,13 +59,13 @@ static value layer(struct build *b, value x)
 	const struct timesformer *t = s->own;
 	int64_t h = s->hidden_size, f = t->frames, p = t->places;
 	if (t->divided) {
-		value token = op_slice(g, x, 1, 0, 1), rest = op_slice(g, x, 1, 1, INT64_MAX);                       // [batch, places*frames, hidden]
+		value token = op_slice(g, x, 1, 0, 1), rest = op_slice(g, x, 1, 1, INT64_MAX); // [batch, places*frames, hidden]
 		value y = layer_norm(b, "layers.time.norm", op_reshape(g, rest, 3, (int64_t[]){ -1, f, h }), h);
 		y = op_reshape(g, attention(b, "layers.time.qkv", "layers.time.o", y), 3, (int64_t[]){ -1, p * f, h });
 		rest = op_add(g, rest, linear(b, "layers.time.dense", y, h, h, true));
 		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ f, h }) }, 0);
-		value tokens = op_reshape(g, op_expand(g, token, shape), 3, (int64_t[]){ -1, 1, h });                // [batch*frames, 1, hidden]
-		y = op_concat(g, 2, (value[]){ tokens, turned(b, rest, p, f, p) }, 1);                               // [batch*frames, 1 + places, hidden]
+		value tokens = op_reshape(g, op_expand(g, token, shape), 3, (int64_t[]){ -1, 1, h }); // [batch*frames, 1, hidden]
+		y = op_concat(g, 2, (value[]){ tokens, turned(b, rest, p, f, p) }, 1); // [batch*frames, 1 + places, hidden]
 		y = attention(b, "layers.attn.qkv", "layers.attn.o", layer_norm(b, "layers.attn.norm", y, h));
 		value mean = op_reduce_mean(g, op_reshape(g, op_slice(g, y, 1, 0, 1), 3, (int64_t[]){ -1, f, h }), 1, true);
 		y = op_concat(g, 2, (value[]){ mean, turned(b, op_slice(g, y, 1, 1, INT64_MAX), f, p, p * f) }, 1);
@@ -82,10 +87,14 @@ static void draw(struct build *b)
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	value frames = op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, s->image_size, s->image_width });
-	value x = tokens_of(b, op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));         // [batch*frames, places, hidden]
+	value x = tokens_of(b,
+		op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one,
+			1)); // [batch*frames, places, hidden]
 	value positions = WEIGHT(b, "embed.position", "", 1, 1 + t->places, h);
-	x = turned(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places, t->frames);               // [batch*places, frames, hidden]
-	x = op_reshape(g, op_add(g, x, WEIGHT(b, "embed.time", "", 1, t->frames, h)), 3, (int64_t[]){ -1, t->places * t->frames, h });
+	x = turned(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places,
+		t->frames); // [batch*places, frames, hidden]
+	x = op_reshape(
+		g, op_add(g, x, WEIGHT(b, "embed.time", "", 1, t->frames, h)), 3, (int64_t[]){ -1, t->places * t->frames, h });
 	value token = op_add(g, WEIGHT(b, "embed.class", "", 1, 1, h), op_slice(g, positions, 1, 0, 1));
 	x = op_concat(g, 2, (value[]){ each_image(b, token, pixels), x }, 1);
 	graph_leave(g);
@@ -104,4 +113,9 @@ static void draw(struct build *b)
 		s->head->draw(b, x);
 }
 
-const struct family timesformer = { "timesformer", "vision", resolve, draw, NULL, NULL, NULL, NULL };
+const struct family timesformer = {
+	.name = "timesformer",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+};

@@ -8,7 +8,10 @@
 #include "arch/block/vit.h"
 
 // spec.own of the family.
-struct video { int64_t frames, depth, blocks; bool mean, sines; };
+struct video {
+	int64_t frames, depth, blocks;
+	bool mean, sines;
+};
 
 static void resolve_common(struct config *c, struct spec *s, struct arena *a, struct video *v)
 {
@@ -23,15 +26,17 @@ static void resolve_common(struct config *c, struct spec *s, struct arena *a, st
 
 static void resolve_mae(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_the_decoder[] = { "decoder_hidden_size", "decoder_intermediate_size", "decoder_num_attention_heads", "decoder_num_hidden_layers",
-		"norm_pix_loss" };
+	static const char *const of_the_decoder[] = { "decoder_hidden_size", "decoder_intermediate_size",
+		"decoder_num_attention_heads", "decoder_num_hidden_layers", "norm_pix_loss" };
 	for (size_t i = 0; i < sizeof of_the_decoder / sizeof of_the_decoder[0]; i++)
 		config_get(c, of_the_decoder[i]);
 	struct video *v = ARENA_NEW(a, struct video);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "qv_bias", true));
-	*v = (struct video){ .depth = config_size(c, "tubelet_size", 2), .mean = config_bool(c, "use_mean_pooling", true), .sines = true };
+	*v = (struct video){
+		.depth = config_size(c, "tubelet_size", 2), .mean = config_bool(c, "use_mean_pooling", true), .sines = true
+	};
 	resolve_common(c, s, a, v);
 }
 
@@ -42,7 +47,8 @@ static void resolve_vivit(struct config *c, struct spec *s, struct arena *a)
 	*v = (struct video){ 0 };
 	int64_t n = 0;
 	resolve_transformer(c, s, true);
-	const int64_t *block = config_sizes(c, "tubelet_size", a, 0, &n), *size = config_sizes(c, "image_size", a, 2, &(int64_t){ 0 });
+	const int64_t *block = config_sizes(c, "tubelet_size", a, 0, &n),
+		      *size = config_sizes(c, "image_size", a, 2, &(int64_t){ 0 });
 	if (!c->error.status && (n != 3 || !size || block[1] < 1 || block[2] < 1 || size[0] < block[1] || size[1] < block[2]))
 		config_fail(c, STATUS_BAD_INPUT, "tubelet_size should be a list of frames, height and width");
 	if (c->error.status)
@@ -66,7 +72,7 @@ static value sines(struct build *b, int64_t count)
 	struct graph *g = b->g;
 	enum { STEP = 64 };
 	int64_t width = b->s->hidden_size, far = (count + STEP - 1) / STEP;
-	float *t[4];                                 // of 64 a: sine, cosine; of b: sine (cosine in odd columns), cosine (minus sine)
+	float *t[4]; // of 64 a: sine, cosine; of b: sine (cosine in odd columns), cosine (minus sine)
 	for (int k = 0; k < 4; k++)
 		t[k] = GRAPH_TABLE(g, NULL, k < 2 ? far : STEP, width, float);
 	if (graph_failed(g))
@@ -97,10 +103,11 @@ static void body(struct build *b, struct body *io)
 	const struct video *v = s->own;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->depth, s->patch_size, s->patch_width), bias = WEIGHT(b, "embed.patch", "bias", h);
+	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->depth, s->patch_size, s->patch_width),
+	      bias = WEIGHT(b, "embed.patch", "bias", h);
 	const int64_t stride[] = { v->depth, s->patch_size, s->patch_width }, none[6] = { 0 }, one[] = { 1, 1, 1 };
 	value x = op_conv(g, op_transpose(g, io->pixels, 5, (int[]){ 0, 2, 1, 3, 4 }), w, bias, 3, stride, none, one, 1);
-	x = tokens_of(b, x);                                                         // [batch, blocks, hidden]
+	x = tokens_of(b, x); // [batch, blocks, hidden]
 	if (v->sines)
 		x = op_add(g, x, sines(b, v->blocks));
 	else {
@@ -129,7 +136,9 @@ static void draw(struct build *b)
 	if (text_is(s->head->name, "model")) {
 		graph_output(g, "last_hidden_state", io.last);
 		if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
-			graph_output(g, "pooler_output", activate(b, s->pooler_act, linear(b, "pooler", first_token(b, io.last), h, s->pooler_size, true)));
+			graph_output(g, "pooler_output",
+				activate(
+					b, s->pooler_act, linear(b, "pooler", first_token(b, io.last), h, s->pooler_size, true)));
 	} else if (text_is(s->head->name, "video-classification")) {
 		value x = v->mean ? layer_norm(b, "head.norm", op_reduce_mean(g, io.last, 1, false), h) : first_token(b, io.last);
 		graph_output(g, "logits", linear(b, "head.image", x, h, s->labels, true));
@@ -137,5 +146,17 @@ static void draw(struct build *b)
 		s->head->draw(b, io.last);
 }
 
-const struct family videomae = { "video", "vision", resolve_mae, draw, body, NULL, NULL, NULL };
-const struct family vivit = { "video", "vision", resolve_vivit, draw, body, NULL, NULL, NULL };
+const struct family videomae = {
+	.name = "video",
+	.architecture = "vision",
+	.resolve = resolve_mae,
+	.draw = draw,
+	.body = body,
+};
+const struct family vivit = {
+	.name = "video",
+	.architecture = "vision",
+	.resolve = resolve_vivit,
+	.draw = draw,
+	.body = body,
+};

@@ -31,7 +31,8 @@ static value positions(struct build *b, value pixels, int64_t special)
 	value table = WEIGHT(b, "embed.position", "", 1, special + count, s->hidden_size);
 	if (height == s->image_size && width == s->image_width)
 		return table;
-	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)), cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
+	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
+	      cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
 	return grid_positions(b, table, special, side, side, rows, cols, s->traits.smooth_positions ? "smooth" : "cubic");
 }
 
@@ -45,24 +46,27 @@ static value embed(struct build *b, value pixels)
 		return NO_VALUE;
 	graph_enter(g, "embed");
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
-	int64_t edge = s->traits.class_position ? 2 : 0;             // of zeros: such models were trained so
+	int64_t edge = s->traits.class_position ? 2 : 0; // of zeros: such models were trained so
 	const int64_t stride[] = { s->patch_size, s->patch_width }, pad[] = { edge, edge, edge, edge }, one[] = { 1, 1 };
-	value x = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1));       // [batch, patches, hidden]
+	value x = tokens_of(b,
+		op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1)); // [batch, patches, hidden]
 	value tokens[3];
 	if (v->classes)
-		tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, v->classes, h), pixels);                   // [batch, classes, hidden]
+		tokens[count++] =
+			each_image(b, WEIGHT(b, "embed.class", "", 1, v->classes, h), pixels); // [batch, classes, hidden]
 	if (s->traits.distillation_token)
 		tokens[count++] = each_image(b, WEIGHT(b, "embed.distillation", "", 1, 1, h), pixels);
 	tokens[count++] = x;
-	x = op_concat(g, (int)count, tokens, 1);                                                                           // [batch, special + patches, hidden]
-	if (s->traits.class_position) {                                                                                    // of a class token that is not there
+	x = op_concat(g, (int)count, tokens, 1); // [batch, special + patches, hidden]
+	if (s->traits.class_position) {          // of a class token that is not there
 		value table = positions(b, pixels, 1);
 		x = op_add(g, op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX)), op_slice(g, table, 1, 0, 1));
 	} else
 		x = op_add(g, x, positions(b, pixels, placed));
 	if (v->registers) {
 		value registers = each_image(b, WEIGHT(b, "embed.registers", "", 1, v->registers, h), pixels);
-		x = op_concat(g, 3, (value[]){ op_slice(g, x, 1, 0, placed), registers, op_slice(g, x, 1, placed, INT64_MAX) }, 1);
+		x = op_concat(
+			g, 3, (value[]){ op_slice(g, x, 1, 0, placed), registers, op_slice(g, x, 1, placed, INT64_MAX) }, 1);
 	}
 	graph_leave(g);
 	return x;
@@ -84,7 +88,8 @@ static value ffn(struct build *b, value x)
 	int64_t width = (s->ffn_size * 2 / 3 + 7) / 8 * 8;
 	value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true);
 	value gate = op_silu(g, op_slice(g, both, 2, 0, width));
-	return linear(b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
+	return linear(
+		b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
 }
 
 // Query and value with a bias, which may have a name of its own in the file; the key without.
@@ -93,9 +98,14 @@ static value attention_no_key_bias(struct build *b, value x, value bias)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size, width = s->heads * s->head_width;
 	bool loose = weight_named(b, "layers.attn.q.loose"), has = s->traits.qkv_bias;
-	value qb = !has ? NO_VALUE : loose ? WEIGHT(b, "layers.attn.q.loose", "", width) : WEIGHT(b, "layers.attn.q", "bias", width);
-	value vb = !has ? NO_VALUE : loose ? WEIGHT(b, "layers.attn.v.loose", "", width) : WEIGHT(b, "layers.attn.v", "bias", width);
-	value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb), v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
+	value qb = !has ? NO_VALUE
+		: loose ? WEIGHT(b, "layers.attn.q.loose", "", width)
+			: WEIGHT(b, "layers.attn.q", "bias", width);
+	value vb = !has ? NO_VALUE
+		: loose ? WEIGHT(b, "layers.attn.v.loose", "", width)
+			: WEIGHT(b, "layers.attn.v", "bias", width);
+	value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb),
+	      v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
 	value k = linear(b, "layers.attn.k", x, h, width, false);
 	value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return linear(b, "layers.attn.o", y, width, h, true);
@@ -107,7 +117,8 @@ value vit_layer(struct build *b, value x, value bias)
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = s->traits.no_key_bias ? attention_no_key_bias(b, y, bias) : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
+	y = s->traits.no_key_bias ? attention_no_key_bias(b, y, bias)
+				  : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
@@ -125,14 +136,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_outputs(c, s, a, s->layers);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
 	bool none = s->traits.no_class_token || s->traits.class_position;
-	*v = (struct vit){ .classes = none ? 0 : config_size(c, "n_cls_tokens", 1), .registers = config_size(c, "num_register_tokens", 0),
-		.encoder_stride = config_size(c, "encoder_stride", 16), .norm_outputs = config_bool(c, "apply_layernorm", true),
+	*v = (struct vit){ .classes = none ? 0 : config_size(c, "n_cls_tokens", 1),
+		.registers = config_size(c, "num_register_tokens", 0),
+		.encoder_stride = config_size(c, "encoder_stride", 16),
+		.norm_outputs = config_bool(c, "apply_layernorm", true),
 		.map_outputs = config_bool(c, "reshape_hidden_states", false) };
 	s->own = v;
 	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
 	if (!v->norm_outputs && s->head && text_is(s->head->name, "backbone"))
 		s->unused = norm;
-	config_get(c, "part_features");              // of experts, which there may be only one of
+	config_get(c, "part_features"); // of experts, which there may be only one of
 	if (config_size(c, "num_experts", 1) > 1)
 		config_fail(c, STATUS_UNSUPPORTED, "num_experts above 1 is not supported yet");
 }
@@ -166,4 +179,11 @@ static void hints(const struct spec *s, struct input_hints *out)
 		image_hints(out, s->image_size, s->image_width);
 }
 
-const struct family vit = { "vit", "vision", resolve, draw, body, NULL, NULL, hints };
+const struct family vit = {
+	.name = "vit",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.body = body,
+	.hints = hints,
+};

@@ -9,7 +9,8 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots, const char *const *vision_roots)
+static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
+	const char *const *vision_roots)
 {
 	bool generates = text_is(s->head->name, "conditional-generation");
 	struct vlm *v = ARENA_NEW(a, struct vlm);
@@ -24,8 +25,8 @@ static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, boo
 	if (!json_is_integer(token))
 		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
 	config_get(c, "is_encoder_decoder");
-	config_get(c, "image_seq_length");                   // the processor's
-	config_get(c, "ignore_index");                       // of the loss
+	config_get(c, "image_seq_length"); // the processor's
+	config_get(c, "ignore_index");     // of the loss
 	if (c->error.status)
 		return false;
 	// The head is this class's own: a plain linear layer, whatever the text type's has.
@@ -38,7 +39,7 @@ static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, boo
 bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text)
 {
 	if (!c->checkpoint->weight_count)
-		s->prefix = "";                              // a new file has each part's place first
+		s->prefix = ""; // a new file has each part's place first
 	return resolve_parts(c, s, a, or_text, (const char *const[]){ "language_model.", "model.language_model.", NULL },
 		(const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
 }
@@ -62,7 +63,8 @@ void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool 
 		int64_t at = json_integer_value(item);
 		layers[i] = at < 0 ? at + states : at;
 		if (!json_is_integer(item) || layers[i] < 0 || layers[i] >= states)
-			config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer should be from %lld to %lld", (long long)-states, (long long)states - 1);
+			config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer should be from %lld to %lld", (long long)-states,
+				(long long)states - 1);
 	}
 	if (!n)
 		config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer names no layer");
@@ -111,8 +113,9 @@ value vlm_look(struct build *b, value pixels)
 	b->s->row->family->body(b, &io);
 	for (int64_t i = 0; i < v->layer_count; i++) {
 		if (i == 64 || v->layers[i] >= io.state_count) {
-			graph_fail(g, STATUS_UNSUPPORTED, "vision_feature_layer: %lld states of the %lld that the vision tower has", (long long)v->layer_count,
-				(long long)io.state_count);
+			graph_fail(g, STATUS_UNSUPPORTED,
+				"vision_feature_layer: %lld states of the %lld that the vision tower has",
+				(long long)v->layer_count, (long long)io.state_count);
 			break;
 		}
 		x[i] = v->drops_first ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
@@ -140,11 +143,11 @@ void vlm_places(struct build *b, value ids, value *is_image, value *number)
 {
 	struct graph *g = b->g;
 	*is_image = op_equal(g, ids, graph_i64(g, vlm_of(b->s)->image_token_id));
-	value one = op_cast(g, *is_image, DTYPE_I64);                                        // [batch, seq]
-	value row = op_reduce_sum(g, one, 1, true);                                          // [batch, 1]: how many this text has
-	value before = op_sub(g, op_cumsum(g, row, 0), row);                                 // and those before it
+	value one = op_cast(g, *is_image, DTYPE_I64);        // [batch, seq]
+	value row = op_reduce_sum(g, one, 1, true);          // [batch, 1]: how many this text has
+	value before = op_sub(g, op_cumsum(g, row, 0), row); // and those before it
 	value at = op_sub(g, op_add(g, op_cumsum(g, one, 1), before), graph_i64(g, 1));
-	*number = op_max(g, at, graph_i64(g, 0));                                            // a token before the first picture: any place will do
+	*number = op_max(g, at, graph_i64(g, 0)); // a token before the first picture: any place will do
 }
 
 static value embed_tokens(struct build *b, value ids)
@@ -154,13 +157,13 @@ static value embed_tokens(struct build *b, value ids)
 	if (s->traits.scaled_embedding)
 		x = op_scale(b->g, x, (float)s->embedding_scale);
 	part_leave(b, outer);
-	return x;                                                                            // [batch, seq, text]
+	return x; // [batch, seq, text]
 }
 
 value vlm_merge(struct build *b, value ids, value is_image, value row, value features)
 {
 	struct graph *g = b->g;
-	if (vlm_of(b->s)->image_token_id >= b->s->part[PART_TEXT]->vocab_size)               // the table has no such row
+	if (vlm_of(b->s)->image_token_id >= b->s->part[PART_TEXT]->vocab_size) // the table has no such row
 		ids = op_where(g, is_image, graph_i64(g, 0), ids);
 	value tokens = embed_tokens(b, ids);
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
@@ -188,7 +191,8 @@ void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
 	if (!text_is(s->head->name, "model") && !text_is(s->head->name, "conditional-generation")) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
+			s->row->model_type);
 		return;
 	}
 	switch (b->which) {
@@ -221,7 +225,7 @@ value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
 	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
-	value features = join(b, vlm_look(b, pixels));                                       // [pictures, tokens, text]
+	value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
 	if (!ids.id)
 		return features;
 	value is_image, number;
@@ -253,4 +257,11 @@ void vlm_hints(const struct spec *s, struct input_hints *out)
 	out->image_tokens = vlm_picture_tokens(s);
 }
 
-const struct family vlm = { "vision-language", "multimodal", resolve, draw, NULL, vlm_graphs, NULL, vlm_hints };
+const struct family vlm = {
+	.name = "vision-language",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
+};

@@ -9,16 +9,19 @@
 struct vlm {
 	int64_t image_token_id;
 	int64_t layer_count;
-	const int64_t *layers;       // [layer_count] of the vision tower's states, from the front
-	bool drops_first;            // the first token of each picture, its class token, is left out
-	bool looks_last;             // the tower's result behind its last norm, not a state
-	bool bias;                   // of the projector
-	int64_t downsample, wide;    // pixel shuffle: so many features each way become one; width of the gated layer
+	const int64_t *layers;    // [layer_count] of the vision tower's states, from the front
+	bool drops_first;         // the first token of each picture, its class token, is left out
+	bool looks_last;          // the tower's result behind its last norm, not a state
+	bool bias;                // of the projector
+	int64_t downsample, wide; // pixel shuffle: so many features each way become one; width of the gated layer
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
 };
-static inline const struct vlm *vlm_of(const struct spec *s) { return s->own; }
+static inline const struct vlm *vlm_of(const struct spec *s)
+{
+	return s->own;
+}
 
 // The parts under text_config and vision_config, the token that stands for a picture; tied when either configuration says so
 // (or_text) or this one does. Makes s->own. False after an error.
@@ -32,7 +35,7 @@ void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool 
 // pixels [pictures, channels, height, width] -> the chosen states side by side [pictures, tokens, width]
 value vlm_look(struct build *b, value pixels);
 int64_t vlm_vision_width(const struct spec *s);
-int64_t vlm_picture_tokens(const struct spec *s);            // of one picture in vlm_look's result
+int64_t vlm_picture_tokens(const struct spec *s); // of one picture in vlm_look's result
 // two linear layers with an activation between: [.., in] -> [.., text]
 value vlm_project(struct build *b, value x, int64_t in);
 

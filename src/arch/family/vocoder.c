@@ -2,15 +2,15 @@
 // HiFi-GAN's generator (Kong et al. 2020, https://arxiv.org/abs/2010.05646): a spectrogram becomes samples, through transposed
 // convolutions that lengthen and, behind each, the mean of several stacks of dilated convolutions.
 //
-//   mel [batch, frames, bins] - (- mean) / scale - conv - [leaky - lengthened - mean of stacks] - leaky - conv - tanh -> [batch, samples]
-//   stack:  x -+- leaky - conv, dilated - leaky - conv -(+)-  ..
+//   mel [batch, frames, bins] - (- mean) / scale - conv - [leaky - lengthened - mean of stacks] - leaky - conv - tanh -> [batch,
+//   samples] stack:  x -+- leaky - conv, dilated - leaky - conv -(+)-  ..
 #include "arch/block/block.h"
 
 struct vocoder {
 	int64_t bins, width, steps, stacks;
-	const int64_t *rates, *kernels;              // [steps]
-	const int64_t *stack_kernels;                // [stacks]
-	const int64_t **dilations, *dilation_count;  // [stacks], each [dilation_count[i]]
+	const int64_t *rates, *kernels;             // [steps]
+	const int64_t *stack_kernels;               // [stacks]
+	const int64_t **dilations, *dilation_count; // [stacks], each [dilation_count[i]]
 	double slope;
 	bool normalised;
 };
@@ -28,10 +28,12 @@ static void resolve_dilations(struct config *c, struct vocoder *v, struct arena 
 		for (size_t k = 0; k < n; k++) {
 			d[k] = json_integer_value(json_array_get(list, k));
 			if (d[k] < 1 || d[k] > 1 << 16)
-				config_fail(c, STATUS_BAD_INPUT, "resblock_dilation_sizes should be lists of whole numbers above 0");
+				config_fail(
+					c, STATUS_BAD_INPUT, "resblock_dilation_sizes should be lists of whole numbers above 0");
 		}
 		if (!n)
-			config_fail(c, STATUS_BAD_INPUT, "resblock_dilation_sizes should have a list for each of %lld kernels", (long long)v->stacks);
+			config_fail(c, STATUS_BAD_INPUT, "resblock_dilation_sizes should have a list for each of %lld kernels",
+				(long long)v->stacks);
 		v->dilations[i] = d;
 		count[i] = (int64_t)n;
 	}
@@ -49,20 +51,22 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->stack_kernels = config_sizes(c, "resblock_kernel_sizes", a, 0, &v->stacks);
 	v->slope = config_real(c, "leaky_relu_slope", 0.1);
 	v->normalised = config_bool(c, "normalize_before", true);
-	config_get(c, "sampling_rate");                              // of what comes out; changes nothing
+	config_get(c, "sampling_rate"); // of what comes out; changes nothing
 	resolve_dilations(c, v, a);
 	if (c->error.status)
 		return;
-	bool bad = v->steps < 1 || v->steps > 16 || kernels < v->steps || v->stacks < 1 || v->bins < 1 || v->width >> v->steps < 1 || !(v->slope >= 0 && v->slope <= 1);
+	bool bad = v->steps < 1 || v->steps > 16 || kernels < v->steps || v->stacks < 1 || v->bins < 1 ||
+		v->width >> v->steps < 1 || !(v->slope >= 0 && v->slope <= 1);
 	for (int64_t i = 0; !bad && i < v->steps; i++)
 		bad = v->rates[i] < 1 || v->kernels[i] < v->rates[i];
 	for (int64_t i = 0; !bad && i < v->stacks; i++)
 		bad = v->stack_kernels[i] < 1 || v->stack_kernels[i] > 1 << 12;
 	if (bad)
-		config_fail(c, STATUS_BAD_INPUT, "upsample_rates, upsample_kernel_sizes and upsample_initial_channel do not go together");
+		config_fail(c, STATUS_BAD_INPUT,
+			"upsample_rates, upsample_kernel_sizes and upsample_initial_channel do not go together");
 }
 
-static value leaky(struct graph *g, value x, double slope)   // slope is at most 1
+static value leaky(struct graph *g, value x, double slope) // slope is at most 1
 {
 	return op_max(g, x, op_scale(g, x, (float)slope));
 }
@@ -97,7 +101,8 @@ static void draw(struct build *b)
 		b->s->head->draw(b, NO_VALUE);
 		return;
 	}
-	value x = graph_input(g, "spectrogram", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), v->bins });
+	value x = graph_input(
+		g, "spectrogram", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), v->bins });
 	if (v->normalised)
 		x = op_div(g, op_sub(g, x, WEIGHT(b, "mean", "", v->bins)), WEIGHT(b, "scale", "", v->bins));
 	x = conv1(b, "first", op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), v->bins, v->width, 7, 1);
@@ -106,7 +111,8 @@ static void draw(struct build *b)
 		int64_t pad = (v->kernels[i] - v->rates[i]) / 2;
 		graph_enter(g, "steps.%lld", (long long)i);
 		b->layer = i;
-		value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]), bias = WEIGHT(b, "longer", "bias", width / 2);
+		value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]),
+		      bias = WEIGHT(b, "longer", "bias", width / 2);
 		x = op_conv_transpose(g, leaky(g, x, v->slope), w, bias, 1, &v->rates[i], (int64_t[]){ pad, pad }, 1);
 		value sum = NO_VALUE;
 		for (int64_t k = 0; k < v->stacks && !graph_failed(g); k++) {
@@ -118,7 +124,12 @@ static void draw(struct build *b)
 		graph_leave(g);
 	}
 	x = op_tanh(g, conv1(b, "last", leaky(g, x, 0.01), width, 1, 7, 1));
-	graph_output(g, "waveform", op_squeeze(g, x, 1));                            // [batch, samples]
+	graph_output(g, "waveform", op_squeeze(g, x, 1)); // [batch, samples]
 }
 
-const struct family vocoder = { "vocoder", "audio", resolve, draw, NULL, NULL, NULL, NULL };
+const struct family vocoder = {
+	.name = "vocoder",
+	.architecture = "audio",
+	.resolve = resolve,
+	.draw = draw,
+};

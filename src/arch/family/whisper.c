@@ -10,7 +10,7 @@ enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
 
 struct whisper {
 	int64_t bins, source_positions, project_size;
-	bool weighted;               // the classifier reads a learned mix of all layers' states
+	bool weighted; // the classifier reads a learned mix of all layers' states
 };
 
 static void inputs(struct build *b, struct body *io)
@@ -33,8 +33,8 @@ static void encode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct whisper *w = b->s->own;
 	graph_enter(g, "stem");
-	value x = convolve(b, "stem.first", io->features, w->bins, 1);                                       // [batch, hidden, frames]
-	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);                                             // [batch, hidden, source]
+	value x = convolve(b, "stem.first", io->features, w->bins, 1); // [batch, hidden, frames]
+	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);       // [batch, hidden, source]
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
 	graph_leave(g);
@@ -46,7 +46,8 @@ static void decode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	value query, key;
 	decoder_places(b, io, &query, &key);
-	value x = embedding(b, "embed.position", op_squeeze(g, query, 1), b->s->max_positions, b->s->hidden_size);   // [seq, hidden]
+	value x =
+		embedding(b, "embed.position", op_squeeze(g, query, 1), b->s->max_positions, b->s->hidden_size); // [seq, hidden]
 	seq2seq_layers(b, io, op_add(g, io->embeds, x), true, BIASES);
 }
 
@@ -68,7 +69,7 @@ static void classify(struct build *b, const struct body *io)
 	x = op_reduce_mean(g, linear(b, "head.audio.project", x, s->hidden_size, w->project_size, true), 1, false);
 	x = linear(b, "head.audio.out", x, w->project_size, s->labels, true);
 	graph_leave(g);
-	graph_output(g, "logits", x);                                                                        // [batch, labels]
+	graph_output(g, "logits", x); // [batch, labels]
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -78,13 +79,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = w;
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_target_positions", -1);
-	config_get(c, "scale_embedding");                                            // the class does not scale
+	config_get(c, "scale_embedding"); // the class does not scale
 	w->bins = config_size(c, "num_mel_bins", -1);
 	w->source_positions = config_size(c, "max_source_positions", -1);
 	w->project_size = config_size(c, "classifier_proj_size", 256);
 	w->weighted = config_bool(c, "use_weighted_layer_sum", false);
 	if (!c->error.status && (w->bins < 1 || w->source_positions < 1 || w->project_size < 1))
-		config_fail(c, STATUS_BAD_INPUT, "%lld mel bins over %lld positions", (long long)w->bins, (long long)w->source_positions);
+		config_fail(c, STATUS_BAD_INPUT, "%lld mel bins over %lld positions", (long long)w->bins,
+			(long long)w->source_positions);
 	if (c->error.status)
 		return;
 	s->traits.norm_first = true;
@@ -105,4 +107,10 @@ static void draw(struct build *b)
 	seq2seq_draw(b, &f);
 }
 
-const struct family whisper = { "whisper", "encoder-decoder", resolve, draw, NULL, seq2seq_graphs, NULL };
+const struct family whisper = {
+	.name = "whisper",
+	.architecture = "encoder-decoder",
+	.resolve = resolve,
+	.draw = draw,
+	.graphs = seq2seq_graphs,
+};

@@ -10,7 +10,9 @@
 
 #include "arch/block/block.h"
 
-struct frames { int64_t count; };                // of the vision part: num_frames
+struct frames {
+	int64_t count;
+}; // of the vision part: num_frames
 
 static int64_t frame_count(const struct spec *s)
 {
@@ -41,7 +43,8 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	if (mit->heads < 1 || mit->hidden_size < 1 || mit->hidden_size % mit->heads) {
-		config_fail(c, STATUS_BAD_INPUT, "mit_hidden_size %lld does not divide into %lld heads", (long long)mit->hidden_size, (long long)mit->heads);
+		config_fail(c, STATUS_BAD_INPUT, "mit_hidden_size %lld does not divide into %lld heads",
+			(long long)mit->hidden_size, (long long)mit->heads);
 		return;
 	}
 	mit->head_width = mit->hidden_size / mit->heads;
@@ -56,12 +59,13 @@ static value with_message(struct build *b, value x)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "message");
-	value m = linear(b, "layers.message", first_token(b, x), h, h, true);                        // [batch * frames, hidden]
+	value m = linear(b, "layers.message", first_token(b, x), h, h, true); // [batch * frames, hidden]
 	m = op_reshape(g, m, 3, (int64_t[]){ -1, frame_count(s), h });
 	value y = layer_norm(b, "layers.message.norm", m, h);
-	value q = linear(b, "layers.message.q", y, h, h, true), k = linear(b, "layers.message.k", y, h, h, true), v = linear(b, "layers.message.v", y, h, h, true);
+	value q = linear(b, "layers.message.q", y, h, h, true), k = linear(b, "layers.message.k", y, h, h, true),
+	      v = linear(b, "layers.message.v", y, h, h, true);
 	y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
-	m = op_add(g, m, linear(b, "layers.message.o", y, h, h, true));                              // [batch, frames, hidden]
+	m = op_add(g, m, linear(b, "layers.message.o", y, h, h, true)); // [batch, frames, hidden]
 	graph_leave(g);
 	return op_concat(g, 2, (value[]){ x, op_reshape(g, m, 3, (int64_t[]){ -1, 1, h }) }, 1);
 }
@@ -114,7 +118,13 @@ static void draw_vision(struct build *b)
 	graph_output(b->g, "pooler_output", io.pooled);
 }
 
-const struct family xclip_vision = { "video-tower", "vision", resolve_vision, draw_vision, body_vision, NULL, NULL, NULL };
+const struct family xclip_vision = {
+	.name = "video-tower",
+	.architecture = "vision",
+	.resolve = resolve_vision,
+	.draw = draw_vision,
+	.body = body_vision,
+};
 
 // ---- the whole ----------------------------------------------------------------------------------------------------------
 
@@ -129,13 +139,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->heads = s->kv_heads = config_size(c, "prompt_num_attention_heads", -1);
 	s->act = config_activation(c, "prompt_hidden_act", ACT_QUICK_GELU);
 	s->ffn_size = 4 * s->hidden_size;
-	s->norm_eps = text->norm_eps;                                // the prompt layers'
-	config_get(c, "prompt_alpha");                               // the file has it
+	s->norm_eps = text->norm_eps;  // the prompt layers'
+	config_get(c, "prompt_alpha"); // the file has it
 	if (c->error.status)
 		return;
 	if (s->heads < 1 || s->hidden_size < 1 || s->hidden_size % s->heads || s->hidden_size != mit->hidden_size) {
-		config_fail(c, STATUS_BAD_INPUT, "projection_dim %lld should divide into %lld heads and be mit_hidden_size, %lld", (long long)s->hidden_size,
-			(long long)s->heads, (long long)mit->hidden_size);
+		config_fail(c, STATUS_BAD_INPUT, "projection_dim %lld should divide into %lld heads and be mit_hidden_size, %lld",
+			(long long)s->hidden_size, (long long)s->heads, (long long)mit->hidden_size);
 		return;
 	}
 	s->head_width = s->hidden_size / s->heads;
@@ -183,39 +193,44 @@ static void draw(struct build *b)
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t frames = frame_count(tower), h = s->hidden_size, wide = tower->hidden_size, size = tower->image_size;
 	if (!text_is(s->head->name, "model")) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name, s->row->model_type);
+		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
+			s->row->model_type);
 		return;
 	}
 	struct body text = { 0 }, vision = { 0 };
 	text_tower_inputs(b, &text);
-	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, (int64_t[]){ graph_symbol(g, "image_batch"), frames, tower->channels, size, size });
+	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5,
+		(int64_t[]){ graph_symbol(g, "image_batch"), frames, tower->channels, size, size });
 	vision.pixels = op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size });
 	graph_enter(g, "vision");
 	const struct spec *outer = part_enter(b, PART_VISION);
-	tower->row->family->body(b, &vision);                                                        // [batch * frames, tokens, wide]
+	tower->row->family->body(b, &vision); // [batch * frames, tokens, wide]
 	part_leave(b, outer);
 	graph_leave(g);
 	graph_enter(g, "text");
 	outer = part_enter(b, PART_TEXT);
-	b->s->row->family->body(b, &text);                                                           // [texts, seq, hidden]
+	b->s->row->family->body(b, &text); // [texts, seq, hidden]
 	part_leave(b, outer);
 	graph_leave(g);
 
 	graph_enter(g, "head");
 	value video = op_reshape(g, linear(b, "head.vision", vision.pooled, wide, h, false), 3, (int64_t[]){ -1, frames, h });
-	video = integrate(b, video);                                                                 // [batch, width]
+	video = integrate(b, video); // [batch, width]
 	value seen = op_layer_norm(g, op_slice(g, vision.last, 1, 1, INT64_MAX), WEIGHT(b, "prompt.visual.norm", "weight", wide),
 		WEIGHT(b, "prompt.visual.norm", "bias", wide), (float)tower->norm_eps);
-	seen = op_matmul(g, seen, WEIGHT(b, "prompt.visual", "", wide, h));                          // [batch * frames, patches, width]
+	seen = op_matmul(g, seen, WEIGHT(b, "prompt.visual", "", wide, h)); // [batch * frames, patches, width]
 	seen = op_reduce_mean(g, op_reshape(g, seen, 4, (int64_t[]){ -1, frames, value_dim(g, seen, 1), h }), 1, false);
-	seen = op_layer_norm(g, seen, WEIGHT(b, "prompt.norm", "weight", h), WEIGHT(b, "prompt.norm", "bias", h), (float)tower->norm_eps);
-	value texts = op_unsqueeze(g, linear(b, "head.text", text.pooled, s->part[PART_TEXT]->hidden_size, h, false), 0);    // [1, texts, width]
-	value shape = op_concat(g, 3, (value[]){ op_dim(g, pixels, 0), op_dim(g, text.ids, 0), graph_i64s(g, 1, (int64_t[]){ h }) }, 0);
-	texts = prompt(b, op_expand(g, texts, shape), seen);                                         // [batch, texts, width]
+	seen = op_layer_norm(
+		g, seen, WEIGHT(b, "prompt.norm", "weight", h), WEIGHT(b, "prompt.norm", "bias", h), (float)tower->norm_eps);
+	value texts = op_unsqueeze(
+		g, linear(b, "head.text", text.pooled, s->part[PART_TEXT]->hidden_size, h, false), 0); // [1, texts, width]
+	value shape =
+		op_concat(g, 3, (value[]){ op_dim(g, pixels, 0), op_dim(g, text.ids, 0), graph_i64s(g, 1, (int64_t[]){ h }) }, 0);
+	texts = prompt(b, op_expand(g, texts, shape), seen); // [batch, texts, width]
 	video = unit_length(b, video);
 	texts = unit_length(b, texts);
 	value scale = op_exp(g, weight(b, "head.logit_scale", "", 0, (int64_t[]){ 0 }));
-	value logits = op_squeeze(g, op_matmul(g, op_mul(g, texts, scale), op_unsqueeze(g, video, 2)), 2);   // [batch, texts]
+	value logits = op_squeeze(g, op_matmul(g, op_mul(g, texts, scale), op_unsqueeze(g, video, 2)), 2); // [batch, texts]
 	graph_leave(g);
 	graph_output(g, "logits_per_video", logits);
 	graph_output(g, "logits_per_text", op_transpose(g, logits, 2, (int[]){ 1, 0 }));
@@ -223,4 +238,9 @@ static void draw(struct build *b)
 	graph_output(g, "video_embeds", video);
 }
 
-const struct family xclip = { "dual-video", "multimodal", resolve, draw, NULL, NULL, NULL, NULL };
+const struct family xclip = {
+	.name = "dual-video",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.draw = draw,
+};

@@ -7,7 +7,10 @@
 #include "arch/block/vit.h"
 
 // spec.own of the family.
-struct yolos { int64_t tokens; bool middle; };
+struct yolos {
+	int64_t tokens;
+	bool middle;
+};
 
 // [1, 1 + patches + tokens, hidden], learned on the configuration's grid: resized to the image's.
 static value placed(struct build *b, value table, value pixels)
@@ -16,22 +19,24 @@ static value placed(struct build *b, value table, value pixels)
 	const struct spec *s = b->s;
 	const struct yolos *y = s->own;
 	int64_t rows = s->image_size / s->patch_size, cols = s->image_width / s->patch_width, patches = 1 + rows * cols;
-	value to_rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)), to_cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
+	value to_rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
+	      to_cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
 	value grid = grid_positions(b, op_slice(g, table, 1, 0, patches), 1, rows, cols, to_rows, to_cols, "cubic");
 	return op_concat(g, 2, (value[]){ grid, op_slice(g, table, 1, patches, patches + y->tokens) }, 1);
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const without_effect[] = { "auxiliary_loss", "class_cost", "bbox_cost", "giou_cost", "bbox_loss_coefficient", "giou_loss_coefficient",
-		"eos_coefficient" };
+	static const char *const without_effect[] = { "auxiliary_loss", "class_cost", "bbox_cost", "giou_cost",
+		"bbox_loss_coefficient", "giou_loss_coefficient", "eos_coefficient" };
 	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
 		config_get(c, without_effect[i]);
 	struct yolos *y = ARENA_NEW(a, struct yolos);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
-	*y = (struct yolos){ .tokens = config_size(c, "num_detection_tokens", 100), .middle = config_bool(c, "use_mid_position_embeddings", true) };
+	*y = (struct yolos){ .tokens = config_size(c, "num_detection_tokens", 100),
+		.middle = config_bool(c, "use_mid_position_embeddings", true) };
 	s->own = y;
 }
 
@@ -46,10 +51,13 @@ static void draw(struct build *b)
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	value patches = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
-	value tokens[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), patches, each_image(b, WEIGHT(b, "embed.detection", "", 1, y->tokens, h), pixels) };
+	value tokens[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), patches,
+		each_image(b, WEIGHT(b, "embed.detection", "", 1, y->tokens, h), pixels) };
 	value x = op_add(g, op_concat(g, 3, tokens, 1), placed(b, WEIGHT(b, "embed.position", "", 1, count, h), pixels));
 	graph_leave(g);
-	value middle = y->middle && s->layers_in_config > 1 ? WEIGHT(b, "layers.position", "", s->layers_in_config - 1, 1, count, h) : NO_VALUE;
+	value middle = y->middle && s->layers_in_config > 1
+		? WEIGHT(b, "layers.position", "", s->layers_in_config - 1, 1, count, h)
+		: NO_VALUE;
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = vit_layer(b, x, NO_VALUE);
@@ -63,7 +71,7 @@ static void draw(struct build *b)
 		if (weight_exists(b, "pooler", "weight"))
 			graph_output(g, "pooler_output", op_tanh(g, linear(b, "pooler", first_token(b, x), h, h, true)));
 	} else if (text_is(s->head->name, "object-detection")) {
-		value found = op_slice(g, x, 1, -y->tokens, INT64_MAX);                              // [batch, tokens, hidden]
+		value found = op_slice(g, x, 1, -y->tokens, INT64_MAX); // [batch, tokens, hidden]
 		graph_output(g, "logits", detect_mlp(b, "head.classes", found, 3, h, s->labels + 1));
 		graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", found, 3, h, 4)));
 		graph_output(g, "last_hidden_state", x);
@@ -76,4 +84,10 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, s->image_size, s->image_width);
 }
 
-const struct family yolos = { "yolos", "vision", resolve, draw, NULL, NULL, NULL, hints };
+const struct family yolos = {
+	.name = "yolos",
+	.architecture = "vision",
+	.resolve = resolve,
+	.draw = draw,
+	.hints = hints,
+};

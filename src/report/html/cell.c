@@ -21,9 +21,11 @@ static const char *options_text(struct arena *a, const char *options)
 		json_decref(object);
 		return options;
 	}
-	json_object_foreach(object, key, item) {
+	json_object_foreach(object, key, item)
+	{
 		char *text = json_is_string(item) ? NULL : json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
-		out = arena_printf(a, "%s%s%s %s", out, *out != '\0' ? ", " : "", key, text != NULL ? text : json_string_value(item));
+		out = arena_printf(
+			a, "%s%s%s %s", out, *out != '\0' ? ", " : "", key, text != NULL ? text : json_string_value(item));
 		free(text);
 	}
 	json_decref(object);
@@ -35,22 +37,35 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	const struct row *r = &c->row;
 	const char *latency = report_ms(a, r->latency_ms);
 
-	text_addf(out, "<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s %s</span>%s<span class=\"right\">%s</span></summary><dl>",
-		(long long)r->row, html_esc(a, report_model_name(r->model)), html_esc(a, c->platform), html_cell_class(c), report_verdict_mark(c), report_verdict_word(c), c->qualifiers != NULL ? arena_printf(a, "<span class=\"tag warn\">%s</span>", html_esc(a, c->qualifiers)) : "", latency != NULL ? latency : "");
+	text_addf(out,
+		"<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s "
+		"%s</span>%s<span class=\"right\">%s</span></summary><dl>",
+		(long long)r->row, html_esc(a, report_model_name(r->model)), html_esc(a, c->platform), html_cell_class(c),
+		report_verdict_mark(c), report_verdict_word(c),
+		c->qualifiers != NULL ? arena_printf(a, "<span class=\"tag warn\">%s</span>", html_esc(a, c->qualifiers)) : "",
+		latency != NULL ? latency : "");
 	html_fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));
 	if (c->cause != NULL && *c->cause != '\0' && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)))
 		text_addf(out, "<dt>Cause</dt><dd>%s</dd>", html_prose(a, c->cause));
 	html_fact(out, a, "Agreement", arena_join(a, c->agreement, "; reference: ", r->reference));
-	html_fact(out, a, "Errors", r->max_abs_error == r->max_abs_error ? arena_printf(a, "max abs %s%s%s%s%s", report_error(a, r->max_abs_error),
-		isnan(r->nmse) ? "" : ", NMSE ", isnan(r->nmse) ? "" : report_error(a, r->nmse), isnan(r->cosine) ? "" : ", cosine ",
-		isnan(r->cosine) ? "" : arena_printf(a, "%.7g", r->cosine)) : NULL);
+	html_fact(out, a, "Errors",
+		r->max_abs_error == r->max_abs_error
+			? arena_printf(a, "max abs %s%s%s%s%s", report_error(a, r->max_abs_error),
+				  isnan(r->nmse) ? "" : ", NMSE ", isnan(r->nmse) ? "" : report_error(a, r->nmse),
+				  isnan(r->cosine) ? "" : ", cosine ", isnan(r->cosine) ? "" : arena_printf(a, "%.7g", r->cosine))
+			: NULL);
 	html_fact(out, a, "Bound", r->bound);
 	html_fact(out, a, "Worst element", r->worst);
-	html_fact(out, a, "NaN and infinite", r->non_finite != ROW_NONE && r->non_finite > 0 ? arena_printf(a, "%lld values", (long long)r->non_finite) : NULL);
-	html_fact(out, a, "Conformance of the type", r->type_conformance != NULL ? arena_printf(a, "%s cases pass, in float32", r->type_conformance) : NULL);
+	html_fact(out, a, "NaN and infinite",
+		r->non_finite != ROW_NONE && r->non_finite > 0 ? arena_printf(a, "%lld values", (long long)r->non_finite) : NULL);
+	html_fact(out, a, "Conformance of the type",
+		r->type_conformance != NULL ? arena_printf(a, "%s cases pass, in float32", r->type_conformance) : NULL);
 	html_fact(out, a, "Latency", report_latency(a, r));
 	html_fact(out, a, "90th percentile", c->p90);
-	html_fact(out, a, "Samples", r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "", r->stability ? r->stability : "") : NULL);
+	html_fact(out, a, "Samples",
+		r->samples != ROW_NONE ? arena_printf(a, "%lld timed runs%s%s", (long long)r->samples, r->stability ? ", " : "",
+						 r->stability ? r->stability : "")
+				       : NULL);
 	html_fact(out, a, "Why unstable", r->stability_why);
 	html_fact(out, a, "Median, 95 % interval",
 		!isnan(r->latency_low_ms) && !isnan(r->latency_high_ms)
@@ -59,10 +74,15 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "95th and 99th percentile",
 		arena_join(a, report_ms(a, r->latency_p95_ms), ", ", report_ms(a, r->latency_p99_ms)));
 	html_fact(out, a, "Coefficient of variation", isnan(r->latency_cv) ? NULL : arena_printf(a, "%.3g", r->latency_cv));
-	html_fact(out, a, "Throughput", isnan(r->throughput_per_s) ? NULL : arena_printf(a, "%.4g inputs per second", r->throughput_per_s));
+	html_fact(out, a, "Throughput",
+		isnan(r->throughput_per_s) ? NULL : arena_printf(a, "%.4g inputs per second", r->throughput_per_s));
 	html_fact(out, a, "Time on the device", report_ms(a, r->device_ms));
-	html_fact(out, a, "Overheads", isnan(r->clock_overhead_us) ? NULL : arena_printf(a, "clock %.3g µs%s", r->clock_overhead_us, isnan(r->harness_overhead_us) ? ""
-		: arena_printf(a, ", assay's own %.3g µs", r->harness_overhead_us)));
+	html_fact(out, a, "Overheads",
+		isnan(r->clock_overhead_us) ? NULL
+					    : arena_printf(a, "clock %.3g µs%s", r->clock_overhead_us,
+						      isnan(r->harness_overhead_us) ? ""
+										    : arena_printf(a, ", assay's own %.3g µs",
+											      r->harness_overhead_us)));
 	html_fact(out, a, "Warm-up",
 		r->warmup_runs != ROW_NONE ? arena_join(a,
 						     arena_printf(a, "%lld runs, %s", (long long)r->warmup_runs,
@@ -80,7 +100,8 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 		arena_join(a, report_mib(a, r->predicted_mib), ", of the measured one times ", report_ratio(a, r)));
 	html_fact(out, a, "Placement", report_placement(a, r));
 	html_fact(out, a, "Fallback", c->fallback != NULL ? arena_join(a, c->fallback->chain, ": ", c->fallback->got) : NULL);
-	html_fact(out, a, "Computed by", c->is_stand_in ? "nothing: the null engine stood in for the platform (ASSAY_NULL)" : NULL);
+	html_fact(
+		out, a, "Computed by", c->is_stand_in ? "nothing: the null engine stood in for the platform (ASSAY_NULL)" : NULL);
 	html_fact(out, a, "Model",
 		arena_join(a, arena_join(a, arena_join(a, r->model, ": ", r->model_type), ", ", r->head), ", ",
 			s->lines[c->line].variant));
@@ -101,5 +122,6 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Started", r->started_at);
 	if (r->stderr_tail != NULL && *r->stderr_tail != '\0' && !c->is_good)
 		text_addf(out, "<dt>Standard error</dt><dd><pre>%s</pre></dd>", html_esc(a, r->stderr_tail));
-	text_addf(out, "<dt>Ask again</dt><dd><code>%s</code></dd><dt>Row</dt><dd>%lld</dd></dl></details>\n", html_esc(a, report_command(a, c)), (long long)r->row);
+	text_addf(out, "<dt>Ask again</dt><dd><code>%s</code></dd><dt>Row</dt><dd>%lld</dd></dl></details>\n",
+		html_esc(a, report_command(a, c)), (long long)r->row);
 }

@@ -11,7 +11,8 @@ static void contents(const struct summary *s, struct arena *a, struct text *out)
 	} fixed[] = { { "matrix", "Models and platforms" }, { "failures", "What does not run or is not right" },
 		{ "fallbacks", "Fallbacks" }, { "comparisons", "Comparisons" }, { "notes", "Before quoting a number" },
 		{ "cells", "Everything" }, { "platforms", "Platforms" } };
-	const bool there[] = { s->cell_count > 0, s->failure_count > 0, s->fallback_count > 0, s->comparison_count > 0, s->note_count > 0, s->cell_count > 0, s->platform_count > 0 };
+	const bool there[] = { s->cell_count > 0, s->failure_count > 0, s->fallback_count > 0, s->comparison_count > 0,
+		s->note_count > 0, s->cell_count > 0, s->platform_count > 0 };
 
 	text_add(out, "<nav class=\"contents\" aria-label=\"Contents\">");
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
@@ -42,8 +43,11 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 	enum status status;
 	bool has_chart = false;
 
-	text_addf(&page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-		"<meta name=\"generator\" content=\"assay %s\"><title>assay: %s</title>\n<style>\n", html_esc(a, s->version), report_headline(s, a));
+	text_addf(&page,
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+		"content=\"width=device-width, initial-scale=1\">"
+		"<meta name=\"generator\" content=\"assay %s\"><title>assay: %s</title>\n<style>\n",
+		html_esc(a, s->version), report_headline(s, a));
 	status = add_asset(&page, "uPlot.min.css", err);
 	if (status == STATUS_OK)
 		status = add_asset(&page, "report.css", err);
@@ -62,7 +66,8 @@ enum status report_html(const struct summary *s, struct arena *a, struct text *o
 	report_comparisons_html(s, html_esc, a, &page);
 	if (s->cell_count > 0) {
 		html_notes(s, a, &page);
-		text_add(&page, "<h2 id=\"cells\">Everything that was measured</h2><p class=\"hint\">One entry for each cell.</p>\n");
+		text_add(&page,
+			"<h2 id=\"cells\">Everything that was measured</h2><p class=\"hint\">One entry for each cell.</p>\n");
 		for (size_t i = 0; i < s->cell_count; i++)
 			html_cell_details(s, &s->cells[i], a, &page);
 	}

@@ -5,14 +5,15 @@
 
 #include "report/summary.h"
 
-// html_words.c
+// words.c
 const char *html_esc(struct arena *a, const char *s);
-const char *html_prose(struct arena *a, const char *s);      // as html_esc, and `what stands so` is code; not for attributes
+const char *html_prose(struct arena *a, const char *s); // as html_esc, and `what stands so` is code; not for attributes
 // The names, or how many there are.
 const char *html_names(struct arena *a, const char *const *items, size_t count, size_t limit, const char *noun);
 const char *html_verdict_class(enum verdict v, bool elsewhere);
 const char *html_cell_class(const struct report_cell *c);
-void html_fact(struct text *out, struct arena *a, const char *name, const char *content);       // <dt><dd>, or nothing where there is no content
+void html_fact(struct text *out, struct arena *a, const char *name,
+	const char *content); // <dt><dd>, or nothing where there is no content
 
 // The sections, each a file; nothing where there is nothing to say.
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out);

@@ -9,10 +9,11 @@
 
 static void matrix_cell(const struct report_cell *c, struct arena *a, struct text *out)
 {
-	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row)), *times = report_times(a, c->times_cpu);
+	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row)),
+		   *times = report_times(a, c->times_cpu);
 
-	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform), html_cell_class(c), (long long)c->row.row,
-		report_verdict_mark(c), report_verdict_word(c));
+	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform),
+		html_cell_class(c), (long long)c->row.row, report_verdict_mark(c), report_verdict_word(c));
 	if (c->own_qualifiers != NULL)
 		text_addf(out, " <span class=\"tag warn\">%s</span>", html_esc(a, c->own_qualifiers));
 	if (latency != NULL) {
@@ -26,11 +27,13 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
 	if (times != NULL && c->is_good && !c->is_near_fastest && !c->is_untold)
-		text_addf(out, "<span class=\"sub\">%s the speed of cpu; %s</span>", times, html_esc(a, report_speed_words(a, &c->against_cpu)));
+		text_addf(out, "<span class=\"sub\">%s the speed of cpu; %s</span>", times,
+			html_esc(a, report_speed_words(a, &c->against_cpu)));
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, c->agreement));
 	if (c->fallback != NULL && c->fallback->try_count > 0)
-		text_addf(out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
+		text_addf(
+			out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
 	if (c->cause != NULL)
 		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px\">%s</span>", html_prose(a, c->cause));
 	text_add(out, "</div></td>");
@@ -38,14 +41,18 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 
 void html_matrix(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_add(out, "<h2 id=\"matrix\">Models and platforms</h2><p class=\"hint\">Latency is the median of the warm runs. A verdict leads to everything that was measured.</p>\n"
+	text_add(out,
+		"<h2 id=\"matrix\">Models and platforms</h2><p class=\"hint\">Latency is the median of the warm runs. A verdict "
+		"leads to everything that was measured.</p>\n"
 		"<div class=\"scroll stack\"><table class=\"matrix m\"><thead><tr><th scope=\"col\">Model</th>");
 	for (size_t k = 0; k < s->column_count; k++)
-		text_addf(out, "<th scope=\"col\" style=\"width:%d%%\">%s</th>", (int)(74 / s->column_count), html_esc(a, s->columns[k]));
+		text_addf(out, "<th scope=\"col\" style=\"width:%d%%\">%s</th>", (int)(74 / s->column_count),
+			html_esc(a, s->columns[k]));
 	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *l = &s->lines[i];
-		text_addf(out, "<tr><th scope=\"row\">%s<span class=\"sub\">%s</span>", html_esc(a, l->name), html_esc(a, l->variant));
+		text_addf(out, "<tr><th scope=\"row\">%s<span class=\"sub\">%s</span>", html_esc(a, l->name),
+			html_esc(a, l->variant));
 		if (l->warning != NULL)
 			text_addf(out, "<span class=\"tag warn\">%s</span>", html_esc(a, l->warning));
 		text_add(out, "</th>");
@@ -53,7 +60,8 @@ void html_matrix(const struct summary *s, struct arena *a, struct text *out)
 			if (l->cell[k] != 0)
 				matrix_cell(&s->cells[l->cell[k] - 1], a, out);
 			else
-				text_addf(out, "<td data-label=\"%s\"><span class=\"none\">not asked</span></td>", html_esc(a, s->columns[k]));
+				text_addf(out, "<td data-label=\"%s\"><span class=\"none\">not asked</span></td>",
+					html_esc(a, s->columns[k]));
 		}
 		text_add(out, "</tr>\n");
 	}
@@ -79,7 +87,8 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 				flag = arena_printf(a, "%s, %s", flag, c->own_qualifiers);
 			if (report_is_unstable(c))
 				flag = arena_printf(a, "%s, unstable", flag);
-			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms", c->row.latency_ms, "text",
+			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms",
+				c->row.latency_ms, "text",
 				json_string(arena_printf(a, "%s%s", report_ms(a, c->row.latency_ms), flag)));
 			if (c->row.latency_min_ms > 0 && !isnan(c->row.latency_max_ms)) {
 				json_object_set_new(bar, "min", json_real(c->row.latency_min_ms));
@@ -105,14 +114,23 @@ bool html_chart(const struct summary *s, struct arena *a, struct text *out)
 
 	if (groups > 0) {
 		char *json = visible_json(data, JSON_COMPACT);
-		text_add(out, "<h2 id=\"latency\">Latency</h2><p class=\"hint\">Median of the warm runs; the line across its end reaches from the fastest run to the slowest.</p>\n<div class=\"chart\"><div class=\"chart-top\">");
+		text_add(out,
+			"<h2 id=\"latency\">Latency</h2><p class=\"hint\">Median of the warm runs; the line across its end "
+			"reaches from the fastest run to the slowest.</p>\n<div class=\"chart\"><div class=\"chart-top\">");
 		for (size_t k = 0; k < s->column_count; k++) {
 			if (used[k])
-				text_addf(out, "<span class=\"key\"><span class=\"swatch\" style=\"background:var(--p%zu)\"></span>%s</span>", k % 8, html_esc(a, s->columns[k]));
+				text_addf(out,
+					"<span class=\"key\"><span class=\"swatch\" "
+					"style=\"background:var(--p%zu)\"></span>%s</span>",
+					k % 8, html_esc(a, s->columns[k]));
 		}
-		text_add(out, "<span class=\"scales\"><button type=\"button\" data-scale=\"linear\">Linear</button><button type=\"button\" data-scale=\"log\">Logarithmic</button></span></div>"
-			"<div id=\"latency-chart\" role=\"img\" aria-label=\"Latency by model and platform; the same numbers are in the table above\"></div>"
-			"<noscript><p class=\"hint\">The chart needs JavaScript; its numbers are in the table above.</p></noscript></div>\n<script type=\"application/json\" id=\"latency-data\">");
+		text_add(out,
+			"<span class=\"scales\"><button type=\"button\" data-scale=\"linear\">Linear</button><button "
+			"type=\"button\" data-scale=\"log\">Logarithmic</button></span></div>"
+			"<div id=\"latency-chart\" role=\"img\" aria-label=\"Latency by model and platform; the same numbers are "
+			"in the table above\"></div>"
+			"<noscript><p class=\"hint\">The chart needs JavaScript; its numbers are in the table "
+			"above.</p></noscript></div>\n<script type=\"application/json\" id=\"latency-data\">");
 		for (const char *p = json; p != NULL && *p != '\0'; p++)
 			text_add_bytes(out, *p == '<' ? "\\u003c" : p, *p == '<' ? 6 : 1);
 		text_add(out, "</script>\n");

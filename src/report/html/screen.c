@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first screen: what runs, what is fastest, what does not and why, of up to sixteen models without scrolling, on a desk and on a
-// telephone. A model stands there once, by the line that asks least of it; the other lines are in the matrix below.
+// The first screen: what runs, what is fastest, what does not and why, of up to sixteen models without scrolling, on a desk and
+// on a telephone. A model stands there once, by the line that asks least of it; the other lines are in the matrix below.
 #include <math.h>
 #include <string.h>
 
@@ -23,10 +23,12 @@ static size_t cells_of(const struct summary *s, const struct report_line *l)
 
 static bool is_simple(const struct report_line *l)
 {
-	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 && l->asked.scenario == NULL && l->new_tokens == ROW_NONE;
+	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 &&
+		l->asked.scenario == NULL && l->new_tokens == ROW_NONE;
 }
 
-// Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the first of them.
+// Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the
+// first of them.
 static bool speaks_for_model(const struct summary *s, size_t i)
 {
 	const struct report_line *l = &s->lines[i];
@@ -36,7 +38,10 @@ static bool speaks_for_model(const struct summary *s, size_t i)
 		if (k == i || !report_same_model(o, l))
 			continue;
 		bool whole = l->layers == ROW_NONE, other_whole = o->layers == ROW_NONE;
-		if (whole != other_whole ? other_whole : is_simple(o) != is_simple(l) ? is_simple(o) : cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l) : k < i)
+		if (whole != other_whole                           ? other_whole
+				: is_simple(o) != is_simple(l)     ? is_simple(o)
+				: cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l)
+								   : k < i)
 			return false;
 	}
 	return true;
@@ -60,13 +65,15 @@ static const struct report_cell *at(const struct summary *s, const struct report
 	return l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
 }
 
-// What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before bad.
+// What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before
+// bad.
 static const struct report_cell *answer_of(const struct summary *s, const struct report_line *l, size_t k)
 {
 	const struct report_cell *found = at(s, l, k);
 
 	for (size_t i = 0; i < s->line_count && at(s, l, k) == NULL; i++) {
-		const struct report_cell *c = report_same_model(&s->lines[i], l) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
+		const struct report_cell *c =
+			report_same_model(&s->lines[i], l) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
 		if (c != NULL && (found == NULL || (c->is_good && !found->is_good)))
 			found = c;
 	}
@@ -80,21 +87,26 @@ static bool has_time(const struct summary *s, const struct report_line *l, const
 	return c->is_good && c->row.latency_ms > 0 && &s->lines[c->line] == l;
 }
 
-static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c, const struct report_cell *best, struct arena *a, struct text *out)
+static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c,
+	const struct report_cell *best, struct arena *a, struct text *out)
 {
 	if (c == NULL) {
 		text_add(out, "<td><span class=\"mk none\" aria-label=\"not asked\"> </span></td>");
 		return;
 	}
 	bool is_other = &s->lines[c->line] != l, is_timed = has_time(s, l, c), is_software = report_software(&c->row) != NULL;
-	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : c->verdict == VERDICT_NO_MEMORY ? "no memory" : report_verdict_word(c);
+	const char *said = is_timed               ? report_ms(a, c->row.latency_ms)
+		: c->verdict == VERDICT_NO_MEMORY ? "no memory"
+						  : report_verdict_word(c);
 	const char *beside = is_other ? c->qualifiers : c->own_qualifiers;
 	const char *variant = is_other ? arena_printf(a, "; asked otherwise: %s", s->lines[c->line].variant) : "";
 
-	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">", html_cell_class(c), c == best && c->is_fastest ? " top" : "", is_software ? " soft" : "",
-		(long long)c->row.row, html_esc(a, l->name), html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
+	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">", html_cell_class(c),
+		c == best && c->is_fastest ? " top" : "", is_software ? " soft" : "", (long long)c->row.row, html_esc(a, l->name),
+		html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
 		c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers), html_esc(a, variant));
-	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>", report_verdict_mark(c), said, is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "");
+	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>", report_verdict_mark(c), said,
+		is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "");
 	if (beside != NULL)
 		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
 	text_add(out, "</a></td>");
@@ -108,7 +120,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	for (size_t i = 0; i < s->line_count; i++)
 		models += speaks_for_model(s, i);
 	text_addf(out,
-		"<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
+		"<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" "
+		"aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
 		s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
@@ -122,7 +135,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 		timed += best != NULL;
 		is_bold = is_bold || (best != NULL && best->is_fastest);
 		is_best_unstable = is_best_unstable || (best != NULL && report_is_unstable(best));
-		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s%s</th>", html_esc(a, l->name), html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)),
+		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s%s</th>", html_esc(a, l->name),
+			html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)),
 			l->warning != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, l->warning)) : "");
 		for (size_t k = 0; k < s->column_count; k++) {
 			const struct report_cell *c = answer_of(s, l, k);
@@ -140,7 +154,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	text_add(out, "</tbody></table></div>");
 	text_add(out, "<p class=\"more\">");
 	if (models > SCREEN_MODELS)
-		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS, models - SCREEN_MODELS == 1 ? "" : "s");
+		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS,
+			models - SCREEN_MODELS == 1 ? "" : "s");
 	// Of many columns a narrow page has the best only: what it does not mark, it does not explain.
 	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware",
 		is_bold ? "; bold: best, where it can be told" : "");
@@ -154,7 +169,11 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 
 // ---- what is fastest -----------------------------------------------------------------------------------------------
 
-struct wins { size_t lowest, lines; double logs; const char *qualifiers; };
+struct wins {
+	size_t lowest, lines;
+	double logs;
+	const char *qualifiers;
+};
 
 static struct wins wins_of(const struct summary *s, const char *platform, struct arena *a)
 {
@@ -204,22 +223,34 @@ static void fastest(const struct summary *s, struct arena *a, struct text *out)
 		if (w.lowest == 0 || contested == 0)
 			continue;
 		told += w.lowest;
-		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu models</span></div>", html_esc(a, s->columns[k]), w.lowest, contested);
+		text_addf(out, "<li><div class=\"pair\"><span class=\"strong\">%s</span><span>%zu of %zu models</span></div>",
+			html_esc(a, s->columns[k]), w.lowest, contested);
 		if (w.lines > 0)
-			text_addf(out, "<span class=\"sub\">%.2f× the speed of cpu over %zu model%s (geometric mean)</span>", exp(w.logs / (double)w.lines), w.lines, w.lines == 1 ? "" : "s");
+			text_addf(out, "<span class=\"sub\">%.2f× the speed of cpu over %zu model%s (geometric mean)</span>",
+				exp(w.logs / (double)w.lines), w.lines, w.lines == 1 ? "" : "s");
 		if (w.qualifiers != NULL)
 			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, w.qualifiers));
 		text_add(out, "</li>");
 	}
 	if (contested > told)
-		text_addf(out, "<li><div class=\"pair\"><span>too near or too unstable to tell</span><span>%zu of %zu models</span></div></li>", contested - told, contested);
+		text_addf(out,
+			"<li><div class=\"pair\"><span>too near or too unstable to tell</span><span>%zu of %zu "
+			"models</span></div></li>",
+			contested - told, contested);
 	text_add(out, contested > 0 ? "</ul><p class=\"more\">" : "<p class=\"sub\">");
 	if (contested == 0)
-		text_addf(out, "%s.</p></section>\n", lone == 0 ? "Nothing was timed on hardware" : lone == 1 ? arena_printf(a, "%s, the only one that ran", html_esc(a, report_qualified(a, only->platform, only->qualifiers))) : "No model was timed on two platforms");
+		text_addf(out, "%s.</p></section>\n",
+			lone == 0           ? "Nothing was timed on hardware"
+				: lone == 1 ? arena_printf(a, "%s, the only one that ran",
+						      html_esc(a, report_qualified(a, only->platform, only->qualifiers)))
+					    : "No model was timed on two platforms");
 	else if (claimed == 0)
 		text_add(out, "Fewer than 6 processes a side: no claim. <a href=\"#best_latency\">How sure</a></p></section>\n");
 	else
-		text_addf(out, "%zu differ%s from cpu with 99\u00a0%% confidence. <a href=\"#best_latency\">How sure</a></p></section>\n", claimed, claimed == 1 ? "s" : "");
+		text_addf(out,
+			"%zu differ%s from cpu with 99\u00a0%% confidence. <a href=\"#best_latency\">How "
+			"sure</a></p></section>\n",
+			claimed, claimed == 1 ? "s" : "");
 }
 
 // ---- what does not -------------------------------------------------------------------------------------------------
@@ -241,7 +272,8 @@ static bool alike(const char *x, const char *y)
 
 static bool joins(const struct report_failure *f, const struct report_failure *g)
 {
-	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && f->is_stand_in == g->is_stand_in && alike(f->cause, g->cause);
+	return f->verdict == g->verdict && f->is_elsewhere == g->is_elsewhere && f->is_stand_in == g->is_stand_in &&
+		alike(f->cause, g->cause);
 }
 
 static const char *short_of(const struct summary *s, const char *name)
@@ -254,7 +286,8 @@ static const char *short_of(const struct summary *s, const char *name)
 
 static void failures(const struct summary *s, struct arena *a, struct text *out)
 {
-	const char **models = ARENA_ARRAY(a, s->line_count + 1, const char *), **platforms = ARENA_ARRAY(a, s->column_count + 1, const char *);
+	const char **models = ARENA_ARRAY(a, s->line_count + 1, const char *),
+		   **platforms = ARENA_ARRAY(a, s->column_count + 1, const char *);
 	size_t shown = 0, more = 0;
 
 	text_addf(out, "<section class=\"card\"><h2>What does not, or is not right</h2>%s", s->failure_count > 0 ? "<ul>" : "");
@@ -279,7 +312,8 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 				report_add_once(platforms, &platform_count, g->platforms[m]);
 		}
 		text_addf(out,
-			"<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip %s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
+			"<li><div class=\"pair\"><span><span class=\"strong\">%s</span> on %s</span><span class=\"chip "
+			"%s\">%s</span></div><span class=\"sub clip\">%s</span>%s%s</li>",
 			html_names(a, models, model_count, 2, "models"), html_names(a, platforms, platform_count, 4, "platforms"),
 			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f),
 			html_prose(a, f->cause),
@@ -292,7 +326,8 @@ static void failures(const struct summary *s, struct arena *a, struct text *out)
 	if (s->failure_count == 0)
 		text_addf(out, "<p class=\"sub\">%s</p>", report_no_failure_words(s, a));
 	else
-		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%s</a>%s</p>", more > 0 ? arena_printf(a, "%zu more, and every cause, below", more) : "Every cause",
+		text_addf(out, "<p class=\"more\"><a href=\"#failures\">%s</a>%s</p>",
+			more > 0 ? arena_printf(a, "%zu more, and every cause, below", more) : "Every cause",
 			unjudged != NULL ? arena_printf(a, ". Not found right either: %s.", unjudged) : "");
 	text_add(out, "</section>\n");
 }
@@ -319,22 +354,31 @@ static const char *shortened_words(const struct summary *s, struct arena *a)
 
 	for (size_t i = 0; i < s->cell_count; i++)
 		n += row_is_shortened(&s->cells[i].row);
-	return n > 0 ? arena_printf(a, " %zu of %zu cells have fewer layers than the model: their times are not the model's.", n, s->cell_count) : "";
+	return n > 0 ? arena_printf(a, " %zu of %zu cells have fewer layers than the model: their times are not the model's.", n,
+			       s->cell_count)
+		     : "";
 }
 
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, html_esc(a, s->headline));
 	if (s->own_machine_count > 0)
-		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])), s->own_machine_count > 1
-			? arena_printf(a, ", and %zu more machine%s", s->own_machine_count - 1, s->own_machine_count > 2 ? "s" : "") : "");
+		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])),
+			s->own_machine_count > 1 ? arena_printf(a, ", and %zu more machine%s", s->own_machine_count - 1,
+							   s->own_machine_count > 2 ? "s" : "")
+						 : "");
 	if (s->synthetic > 0)
-		text_addf(out, "<p class=\"lede\">%s: their outputs mean nothing.%s%s <a href=\"#notes\">What to know</a></p>", s->synthetic == s->cell_count
-			? "All cells have synthetic weights" : arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count), shortened_words(s, a), software_words(s, a));
+		text_addf(out, "<p class=\"lede\">%s: their outputs mean nothing.%s%s <a href=\"#notes\">What to know</a></p>",
+			s->synthetic == s->cell_count
+				? "All cells have synthetic weights"
+				: arena_printf(a, "%zu of %zu cells have synthetic weights", s->synthetic, s->cell_count),
+			shortened_words(s, a), software_words(s, a));
 	else if (*shortened_words(s, a) || *software_words(s, a))
 		text_addf(out, "<p class=\"lede\">%s%s</p>", shortened_words(s, a), software_words(s, a));
 	if (s->cell_count == 0)
-		text_add(out, "<p class=\"lede\">The database has no cells: <code>assay run MODEL --on cpu,openvino</code> makes some.</p>");
+		text_add(out,
+			"<p class=\"lede\">The database has no cells: <code>assay run MODEL --on cpu,openvino</code> makes "
+			"some.</p>");
 	text_add(out, "</header>\n");
 	if (s->cell_count == 0)
 		return;

@@ -11,14 +11,18 @@ void html_section(const struct report_section *t, struct arena *a, struct text *
 		text_addf(out, "<p class=\"hint\">%s</p>\n", html_prose(a, t->hint));
 	text_addf(out, "<div class=\"scroll stack facts\"><table aria-labelledby=\"%s\"><thead><tr>", t->id);
 	for (size_t k = 0; k < t->column_count; k++)
-		text_addf(out, "<th scope=\"col\"%s>%s</th>", t->columns[k].is_number ? " class=\"number\"" : "", html_esc(a, t->columns[k].title));
+		text_addf(out, "<th scope=\"col\"%s>%s</th>", t->columns[k].is_number ? " class=\"number\"" : "",
+			html_esc(a, t->columns[k].title));
 	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < t->row_count; i++) {
 		text_add(out, "<tr>");
 		for (size_t k = 0; k < t->column_count; k++) {
 			const struct report_value *v = &t->values[i * t->column_count + k];
-			text_addf(out, "<td data-label=\"%s\"%s><span%s>", html_esc(a, t->columns[k].title), t->columns[k].is_number ? " class=\"number\"" : "",
-				v->text == NULL && v->note == NULL ? " class=\"none\"" : k == 0 ? " class=\"strong\"" : "");
+			text_addf(out, "<td data-label=\"%s\"%s><span%s>", html_esc(a, t->columns[k].title),
+				t->columns[k].is_number ? " class=\"number\"" : "",
+				v->text == NULL && v->note == NULL ? " class=\"none\""
+					: k == 0                   ? " class=\"strong\""
+								   : "");
 			if (v->text != NULL)
 				text_addf(out, v->is_warning ? "<span class=\"tag warn\">%s</span>" : "%s", html_esc(a, v->text));
 			if (v->note != NULL)

@@ -7,13 +7,22 @@ void html_failures(const struct summary *s, struct arena *a, struct text *out)
 	if (s->failure_count == 0)
 		return;
 	text_add(out,
-		"<h2 id=\"failures\">What does not run or is not right, and why</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th scope=\"col\">Cause</th></tr></thead><tbody>\n");
+		"<h2 id=\"failures\">What does not run or is not right, and why</h2>\n<div class=\"scroll stack\" "
+		"style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:29%\">Model</th><th scope=\"col\" "
+		"style=\"width:14%\">On</th><th scope=\"col\" style=\"width:13%\">Verdict</th><th "
+		"scope=\"col\">Cause</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];
-		text_addf(out, "<tr><td data-label=\"Model\"><span><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
+		text_addf(out,
+			"<tr><td data-label=\"Model\"><span><span class=\"strong\" "
+			"style=\"overflow-wrap:anywhere\">%s</span>%s</span></td><td data-label=\"On\"><span>%s</span></td><td "
+			"data-label=\"Verdict\"><span><span class=\"chip %s\">%s</span></span></td><td "
+			"data-label=\"Cause\"><span style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
 			html_names(a, f->models, f->model_count, f->model_count, ""),
-			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "", html_names(a, f->platforms, f->platform_count, f->platform_count, ""),
-			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f), html_prose(a, f->cause));
+			f->qualifiers != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, f->qualifiers)) : "",
+			html_names(a, f->platforms, f->platform_count, f->platform_count, ""),
+			html_verdict_class(f->verdict, f->is_elsewhere || f->is_stand_in), report_failure_word(f),
+			html_prose(a, f->cause));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }
@@ -32,11 +41,24 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 {
 	if (s->platform_count == 0)
 		return;
-	text_add(out, "<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:15%\">Platform</th><th scope=\"col\" style=\"width:12%\">Here</th><th scope=\"col\">Engine and device, or why not</th></tr></thead><tbody>\n");
+	text_add(out,
+		"<h2 id=\"platforms\">Platforms on this machine</h2>\n<div class=\"scroll stack\" "
+		"style=\"margin-top:14px\"><table><thead><tr><th scope=\"col\" style=\"width:15%\">Platform</th><th "
+		"scope=\"col\" style=\"width:12%\">Here</th><th scope=\"col\">Engine and device, or why "
+		"not</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];
-		text_addf(out, "<tr><td data-label=\"Platform\"><span class=\"strong\">%s</span></td><td data-label=\"Here\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"%s\"><span>",
-			html_esc(a, p->name), !p->is_available ? "v-off" : p->is_emulated ? "v-bad" : "v-right", !p->is_available ? "– no" : p->is_emulated ? "≈ emulated" : "✓ yes", p->is_available ? "With" : "Why not");
+		text_addf(out,
+			"<tr><td data-label=\"Platform\"><span class=\"strong\">%s</span></td><td "
+			"data-label=\"Here\"><span><span class=\"chip %s\">%s</span></span></td><td data-label=\"%s\"><span>",
+			html_esc(a, p->name),
+			!p->is_available         ? "v-off"
+				: p->is_emulated ? "v-bad"
+						 : "v-right",
+			!p->is_available         ? "– no"
+				: p->is_emulated ? "≈ emulated"
+						 : "✓ yes",
+			p->is_available ? "With" : "Why not");
 		if (p->is_available)
 			text_addf(out, "%s<span class=\"sub\">%s</span>",
 				html_esc(a,
@@ -53,9 +75,13 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out,
-		"<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run and the warm runs are timed apart, with nothing else of assay running meanwhile. "
-		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence (the 90th: 64), else it says that n is too small. "
-		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median they count as near each other; where one of the two is unstable and they do not overlap nothing is claimed; a comparison of several processes decides before either. Peak memory counts mapped weights.</p>");
+		"<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run "
+		"and the warm runs are timed apart, with nothing else of assay running meanwhile. "
+		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence "
+		"(the 90th: 64), else it says that n is too small. "
+		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median they "
+		"count as near each other; where one of the two is unstable and they do not overlap nothing is claimed; a "
+		"comparison of several processes decides before either. Peak memory counts mapped weights.</p>");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "<p>Memory: %s.</p>", html_esc(a, s->methods[i]));
 	text_add(out, "<h2>Machine</h2><dl>");
@@ -79,6 +105,8 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "%s\n", s->runs[i].command != NULL ? html_esc(a, s->runs[i].command) : "(not known)");
 	if (s->run_count > 20)
 		text_addf(out, "(and %zu older ones)\n", s->run_count - 20);
-	text_addf(out, "</pre><p>assay %s. %lld row%s in the database, %zu shown: the latest answer to every question. <code>assay query 'SELECT * FROM result'</code> has them all.</p></footer>\n",
+	text_addf(out,
+		"</pre><p>assay %s. %lld row%s in the database, %zu shown: the latest answer to every question. <code>assay "
+		"query 'SELECT * FROM result'</code> has them all.</p></footer>\n",
 		html_esc(a, s->version), (long long)s->rows, s->rows == 1 ? "" : "s", s->cell_count);
 }

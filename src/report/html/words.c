@@ -12,12 +12,23 @@ const char *html_esc(struct arena *a, const char *s)
 	visible_add_lines(&lines, s != NULL ? s : "");
 	for (s = text_get(&lines); *s != '\0'; s++) {
 		switch (*s) {
-		case '<': text_add(&out, "&lt;"); break;
-		case '>': text_add(&out, "&gt;"); break;
-		case '&': text_add(&out, "&amp;"); break;
-		case '"': text_add(&out, "&quot;"); break;
-		case '\'': text_add(&out, "&#39;"); break;
-		default: text_add_bytes(&out, s, 1);
+		case '<':
+			text_add(&out, "&lt;");
+			break;
+		case '>':
+			text_add(&out, "&gt;");
+			break;
+		case '&':
+			text_add(&out, "&amp;");
+			break;
+		case '"':
+			text_add(&out, "&quot;");
+			break;
+		case '\'':
+			text_add(&out, "&#39;");
+			break;
+		default:
+			text_add_bytes(&out, s, 1);
 		}
 	}
 	const char *copy = arena_strdup(a, text_get(&out));
@@ -51,13 +62,28 @@ const char *html_verdict_class(enum verdict v, bool elsewhere)
 	if (elsewhere)
 		return "v-bad";
 	switch (v) {
-	case VERDICT_RIGHT: return "v-right";
-	case VERDICT_WRONG: return "v-wrong";
-	case VERDICT_UNJUDGED: return "v-unjudged";
-	case VERDICT_COMPILES: return "v-compiles";
-	case VERDICT_LOSSY: case VERDICT_FELL_BACK: case VERDICT_NO_MEMORY: case VERDICT_TIMEOUT: case VERDICT_CRASHED: case VERDICT_FAILED: return "v-bad";
-	case VERDICT_UNAVAILABLE: case VERDICT_UNSUPPORTED: case VERDICT_NOT_ASKED: case VERDICT_INTERRUPTED: return "v-off";
-	case VERDICT_COUNT: break;
+	case VERDICT_RIGHT:
+		return "v-right";
+	case VERDICT_WRONG:
+		return "v-wrong";
+	case VERDICT_UNJUDGED:
+		return "v-unjudged";
+	case VERDICT_COMPILES:
+		return "v-compiles";
+	case VERDICT_LOSSY:
+	case VERDICT_FELL_BACK:
+	case VERDICT_NO_MEMORY:
+	case VERDICT_TIMEOUT:
+	case VERDICT_CRASHED:
+	case VERDICT_FAILED:
+		return "v-bad";
+	case VERDICT_UNAVAILABLE:
+	case VERDICT_UNSUPPORTED:
+	case VERDICT_NOT_ASKED:
+	case VERDICT_INTERRUPTED:
+		return "v-off";
+	case VERDICT_COUNT:
+		break;
 	}
 	return "v-running";
 }

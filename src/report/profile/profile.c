@@ -49,11 +49,16 @@ static void read_node(struct profile_node *out, struct arena *a, const json_t *n
 	double roof = real_of(n, "roof_ms"), flops = real_of(n, "flops"), bytes = real_of(n, "bytes"), ms = real_of(n, "ms");
 	const char *by = json_string_value(json_object_get(n, "roof")), *name = text_of(a, n, "name"), *op = text_of(a, n, "op");
 
-	*out = (struct profile_node){ .name = name ? name : "", .op = op && *op ? op : "?", .kernel = text_of(a, n, "kernel"), .scope = text_of(a, n, "scope"),
+	*out = (struct profile_node){ .name = name ? name : "",
+		.op = op && *op ? op : "?",
+		.kernel = text_of(a, n, "kernel"),
+		.scope = text_of(a, n, "scope"),
 		.drawn = (int)json_integer_value(json_object_get(n, "drawn_nodes")) };
-	while (out->scope && *out->scope == '/')                 // exporters of others begin their names so
+	while (out->scope && *out->scope == '/') // exporters of others begin their names so
 		out->scope++;
-	out->sum = (struct profile_sum){ .ms = isnan(ms) ? 0 : ms, .nodes = 1, .flops = isnan(flops) ? 0 : flops, .bytes = isnan(bytes) ? 0 : bytes };
+	out->sum = (struct profile_sum){
+		.ms = isnan(ms) ? 0 : ms, .nodes = 1, .flops = isnan(flops) ? 0 : flops, .bytes = isnan(bytes) ? 0 : bytes
+	};
 	if (!isnan(roof)) {
 		out->sum.roof_ms = roof;
 		out->sum.costed_ms = out->sum.ms;
@@ -87,7 +92,10 @@ static const char *without_numbers(struct arena *a, const char *scope)
 	return out;
 }
 
-struct instance { const char *path, *of; double ms; };       // a scope as it is called, and its line
+struct instance {
+	const char *path, *of;
+	double ms;
+}; // a scope as it is called, and its line
 
 struct gathering {
 	struct profile_view *v;
@@ -128,7 +136,8 @@ static void add_to_scopes(struct gathering *g, const struct profile_node *n)
 	for (bool more = true; more;) {
 		end = strchr(end, '/');
 		more = end != NULL;
-		const char *path = more ? arena_strndup(a, n->scope, (size_t)(end++ - n->scope)) : n->scope, *of = without_numbers(a, path);
+		const char *path = more ? arena_strndup(a, n->scope, (size_t)(end++ - n->scope)) : n->scope,
+			   *of = without_numbers(a, path);
 
 		profile_sum_add(&scope_line(g->v, *of ? of : "(top)")->sum, &n->sum);
 		add_instance(g, *path ? path : "(top)", *of ? of : "(top)", n->sum.ms);
@@ -148,13 +157,15 @@ static int by_place(const void *a, const void *b)
 }
 
 // Parts of `of` (NULL: the top) in the order in which their time lies in the run, each with its own parts behind it.
-static void order_scopes(const struct profile_scope *from, size_t count, const struct profile_scope *of, struct arena *a, struct profile_scope **to)
+static void order_scopes(const struct profile_scope *from, size_t count, const struct profile_scope *of, struct arena *a,
+	struct profile_scope **to)
 {
 	struct profile_scope *parts = ARENA_ARRAY(a, count + 1, struct profile_scope);
 	size_t n = 0, length = of ? strlen(of->path) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (of ? from[i].depth == of->depth + 1 && !strncmp(from[i].path, of->path, length) && from[i].path[length] == '/' : from[i].depth == 0)
+		if (of ? from[i].depth == of->depth + 1 && !strncmp(from[i].path, of->path, length) && from[i].path[length] == '/'
+		       : from[i].depth == 0)
 			parts[n++] = from[i];
 	qsort(parts, n, sizeof *parts, by_place);
 	for (size_t i = 0; i < n; i++) {
@@ -191,7 +202,8 @@ static void add_kind(struct profile_kind *kinds, size_t *count, const char *op, 
 {
 	size_t i = 0;
 
-	while (i < *count && !(text_is(kinds[i].op, op) && (kinds[i].scope == scope || (scope && text_is(kinds[i].scope, scope)))))
+	while (i < *count &&
+		!(text_is(kinds[i].op, op) && (kinds[i].scope == scope || (scope && text_is(kinds[i].scope, scope)))))
 		i++;
 	if (i == *count)
 		kinds[(*count)++] = (struct profile_kind){ .op = op, .scope = scope };
@@ -233,12 +245,17 @@ static void say_parts(struct profile_view *v)
 	for (size_t i = 0; i < v->part_count && i < SENTENCE_PARTS; i++) {
 		const struct profile_kind *k = &v->parts[i];
 		double share = k->sum.ms / v->whole_ms, roof = profile_share(&k->sum);
-		const char *where = !k->scope ? ", which are not named after a layer" : *k->scope ? arena_printf(a, " of %s", k->scope) : " at the top of the graph";
+		const char *where = !k->scope ? ", which are not named after a layer"
+			: *k->scope           ? arena_printf(a, " of %s", k->scope)
+					      : " at the top of the graph";
 
 		if (share < part_least)
 			break;
-		sentence(v, arena_printf(a, "%s of the time is in %zu %s%s%s.", percent(a, share), k->sum.nodes, k->op, where, isnan(roof) ? ""
-			: arena_printf(a, ", at %s of what this machine can do (%s)", percent(a, roof), k->sum.memory_ms > k->sum.roof_ms / 2 ? "memory-bound" : "compute-bound")));
+		sentence(v,
+			arena_printf(a, "%s of the time is in %zu %s%s%s.", percent(a, share), k->sum.nodes, k->op, where,
+				isnan(roof) ? ""
+					    : arena_printf(a, ", at %s of what this machine can do (%s)", percent(a, roof),
+						      k->sum.memory_ms > k->sum.roof_ms / 2 ? "memory-bound" : "compute-bound")));
 	}
 }
 
@@ -249,7 +266,9 @@ static void say_uneven(struct profile_view *v)
 		double mean = s->sum.ms / (double)s->instances;
 
 		if (s->depth == 0 && s->instances > 2 && s->most_ms > uneven * mean)
-			sentence(v, arena_printf(v->arena, "%s takes %.1f times as long as the mean of the %zu %s.", s->slowest, s->most_ms / mean, s->instances, s->name));
+			sentence(v,
+				arena_printf(v->arena, "%s takes %.1f times as long as the mean of the %zu %s.", s->slowest,
+					s->most_ms / mean, s->instances, s->name));
 	}
 }
 
@@ -260,20 +279,30 @@ static void say_all(struct profile_view *v)
 
 	v->sentences = ARENA_ARRAY(a, SENTENCE_PARTS + v->scope_count + 5, const char *);
 	if (!isnan(r->roofline_share))
-		sentence(v, arena_printf(a, "The roofs of this machine, %.0f GFLOP/s and %.1f GB/s, allow %s for what took %s: %s.", r->peak_gflops, r->bandwidth_gb_s,
-			report_ms(a, r->roofline_share * v->whole_ms), report_ms(a, v->whole_ms), percent(a, r->roofline_share)));
+		sentence(v,
+			arena_printf(a, "The roofs of this machine, %.0f GFLOP/s and %.1f GB/s, allow %s for what took %s: %s.",
+				r->peak_gflops, r->bandwidth_gb_s, report_ms(a, r->roofline_share * v->whole_ms),
+				report_ms(a, v->whole_ms), percent(a, r->roofline_share)));
 	say_parts(v);
 	say_uneven(v);
 	if (v->not_named_ms / v->whole_ms >= 0.01)
-		sentence(v, arena_printf(a, "%s of the time is in nodes that the engine made and that could not be brought back to a layer.", percent(a, v->not_named_ms / v->whole_ms)));
+		sentence(v,
+			arena_printf(a,
+				"%s of the time is in nodes that the engine made and that could not be brought back to a layer.",
+				percent(a, v->not_named_ms / v->whole_ms)));
 	for (size_t i = 0; i < v->op_count; i++)
 		if (v->ops[i].sum.ms / v->whole_ms > 0.01 && profile_share(&v->ops[i].sum) > 1.05) {
-			sentence(v, arena_printf(a, "%s went beyond a roof (%s): the roofs were measured while the machine was slower, or what it reads was still in a cache.",
-				v->ops[i].op, percent(a, profile_share(&v->ops[i].sum))));
+			sentence(v,
+				arena_printf(a,
+					"%s went beyond a roof (%s): the roofs were measured while the machine was slower, or "
+					"what it reads was still in a cache.",
+					v->ops[i].op, percent(a, profile_share(&v->ops[i].sum))));
 			break;
 		}
 	if (v->overhead > 1.1)
-		sentence(v, arena_printf(a, "Profiling made a run %.2f times as long: small nodes are shown longer than they are.", v->overhead));
+		sentence(v,
+			arena_printf(a, "Profiling made a run %.2f times as long: small nodes are shown longer than they are.",
+				v->overhead));
 }
 
 // ---- the view -----------------------------------------------------------------------------------------------------------
@@ -339,9 +368,10 @@ static json_t *number(double x)
 
 static json_t *sum_json(const struct profile_view *v, const struct profile_sum *s)
 {
-	return json_pack("{s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "nodes", (json_int_t)s->nodes, "ms", s->ms, "share", s->ms / v->whole_ms, "gflops",
-		s->costed_ms > 0 ? number(s->flops / s->ms / 1e6) : json_null(), "gb_s", s->costed_ms > 0 ? number(s->bytes / s->ms / 1e6) : json_null(), "roofline_share",
-		number(profile_share(s)), "roof", s->roof_ms > 0 ? json_string(s->memory_ms > s->roof_ms / 2 ? "memory" : "compute") : json_null());
+	return json_pack("{s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "nodes", (json_int_t)s->nodes, "ms", s->ms, "share",
+		s->ms / v->whole_ms, "gflops", s->costed_ms > 0 ? number(s->flops / s->ms / 1e6) : json_null(), "gb_s",
+		s->costed_ms > 0 ? number(s->bytes / s->ms / 1e6) : json_null(), "roofline_share", number(profile_share(s)),
+		"roof", s->roof_ms > 0 ? json_string(s->memory_ms > s->roof_ms / 2 ? "memory" : "compute") : json_null());
 }
 
 static json_t *with(json_t *object, const char *key, json_t *what)
@@ -369,12 +399,18 @@ json_t *profile_view_json(const struct profile_view *v)
 		json_t *one = with(with(sum_json(v, &n->sum), "name", json_string(n->name)), "op", json_string(n->op));
 
 		with(one, "scope", n->scope ? json_string(n->scope) : json_null());
-		json_array_append_new(nodes, with(with(one, "kernel", n->kernel ? json_string(n->kernel) : json_null()), "drawn_nodes", json_integer(n->drawn)));
+		json_array_append_new(nodes,
+			with(with(one, "kernel", n->kernel ? json_string(n->kernel) : json_null()), "drawn_nodes",
+				json_integer(n->drawn)));
 	}
 	for (size_t i = 0; i < v->sentence_count; i++)
 		json_array_append_new(sentences, json_string(v->sentences[i]));
-	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "row", (json_int_t)r->row,
-		"model", r->model, "requested", r->requested, "engine", r->engine, "engine_version", r->engine_version, "verdict", r->verdict, "latency_ms",
-		number(r->latency_ms), "whole_ms", v->whole_ms, "nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "device_ms", number(r->device_ms), "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s", number(r->bandwidth_gb_s),
-		"roofline_share", number(r->roofline_share), "profile", v->facts, "bottlenecks", sentences, "scopes", scopes, "ops", ops, "nodes", nodes);
+	return json_pack(
+		"{s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o}",
+		"row", (json_int_t)r->row, "model", r->model, "requested", r->requested, "engine", r->engine, "engine_version",
+		r->engine_version, "verdict", r->verdict, "latency_ms", number(r->latency_ms), "whole_ms", v->whole_ms,
+		"nodes_ms", v->nodes_ms, "between_nodes_ms", v->between_ms, "not_named_ms", v->not_named_ms, "device_ms",
+		number(r->device_ms), "overhead", number(v->overhead), "peak_gflops", number(r->peak_gflops), "bandwidth_gb_s",
+		number(r->bandwidth_gb_s), "roofline_share", number(r->roofline_share), "profile", v->facts, "bottlenecks",
+		sentences, "scopes", scopes, "ops", ops, "nodes", nodes);
 }

@@ -15,21 +15,53 @@
 #define ON_DEVICE ((uintptr_t)1 << 62)
 
 EXPORT char fake_log[1 << 16];
-EXPORT int fake_live[16];                            // by the kinds below
+EXPORT int fake_live[16]; // by the kinds below
 
 enum { ENV, OPTIONS, SESSION, MEMORY, ALLOCATOR, BINDING, VALUE, TYPE, SHAPE, CUDA_OPTIONS, TRT_OPTIONS, STATUS, TEXT, KINDS };
 
-struct OrtStatus { OrtErrorCode code; char text[512]; };
-struct OrtEnv { int unused; };
-struct OrtSessionOptions { char cache[512]; char engine[64]; };
-struct OrtSession { char cache[512]; };
-struct OrtMemoryInfo { char name[32]; int device; };
-struct OrtTypeInfo { int unused; };
-struct OrtTensorTypeAndShapeInfo { int64_t dim[8]; size_t rank; };
-struct OrtValue { void *data; int64_t dim[8]; size_t rank; void *own; int references; };
-struct OrtIoBinding { OrtValue *in, *out; int pending; };
-struct OrtCUDAProviderOptionsV2 { char text[4096]; };
-struct OrtTensorRTProviderOptionsV2 { char text[4096]; char cache[512]; };
+struct OrtStatus {
+	OrtErrorCode code;
+	char text[512];
+};
+struct OrtEnv {
+	int unused;
+};
+struct OrtSessionOptions {
+	char cache[512];
+	char engine[64];
+};
+struct OrtSession {
+	char cache[512];
+};
+struct OrtMemoryInfo {
+	char name[32];
+	int device;
+};
+struct OrtTypeInfo {
+	int unused;
+};
+struct OrtTensorTypeAndShapeInfo {
+	int64_t dim[8];
+	size_t rank;
+};
+struct OrtValue {
+	void *data;
+	int64_t dim[8];
+	size_t rank;
+	void *own;
+	int references;
+};
+struct OrtIoBinding {
+	OrtValue *in, *out;
+	int pending;
+};
+struct OrtCUDAProviderOptionsV2 {
+	char text[4096];
+};
+struct OrtTensorRTProviderOptionsV2 {
+	char text[4096];
+	char cache[512];
+};
 
 static void note(const char *format, ...)
 {
@@ -73,27 +105,41 @@ static OrtStatus *failure(OrtErrorCode code, const char *format, ...)
 	return s;
 }
 
-static OrtErrorCode get_error_code(const OrtStatus *s) { return s->code; }
-static const char *get_error_message(const OrtStatus *s) { return s->text; }
-static void release_status(OrtStatus *s) { drop(STATUS, s); }
+static OrtErrorCode get_error_code(const OrtStatus *s)
+{
+	return s->code;
+}
+static const char *get_error_message(const OrtStatus *s)
+{
+	return s->text;
+}
+static void release_status(OrtStatus *s)
+{
+	drop(STATUS, s);
+}
 
-// ---- keys that the real libraries know: read from the strings of onnxruntime-gpu 1.31.1 and onnxruntime-migraphx 1.27.1 ----------
+// ---- keys that the real libraries know: read from the strings of onnxruntime-gpu 1.31.1 and onnxruntime-migraphx 1.27.1
+// ----------
 
-EXPORT const char *const fake_cuda_keys[] = { "device_id", "gpu_mem_limit", "arena_extend_strategy", "cudnn_conv_algo_search", "do_copy_in_default_stream",
-	"cudnn_conv_use_max_workspace", "enable_cuda_graph", "cudnn_conv1d_pad_to_nc1d", "tunable_op_enable", "tunable_op_tuning_enable",
-	"enable_skip_layer_norm_strict_mode", "prefer_nhwc", "use_ep_level_unified_stream", "use_tf32", "fuse_conv_bias", "sdpa_kernel", NULL };
-EXPORT const char *const fake_tensorrt_keys[] = { "device_id", "trt_fp16_enable", "trt_bf16_enable", "trt_layer_norm_fp32_fallback",
-	"trt_max_workspace_size", "trt_builder_optimization_level", "trt_min_subgraph_size", "trt_engine_cache_enable", "trt_engine_cache_path",
-	"trt_timing_cache_enable", "trt_timing_cache_path", "trt_cuda_graph_enable", NULL };
-EXPORT const char *const fake_migraphx_keys[] = { "device_id", "migraphx_fp16_enable", "migraphx_bf16_enable", "migraphx_fp8_enable",
-	"migraphx_exhaustive_tune", "migraphx_mem_limit", "migraphx_arena_extend_strategy", "migraphx_model_cache_dir", NULL };
-static const char *const coreml_keys[] = { "MLComputeUnits", "ModelFormat", "RequireStaticInputShapes", "EnableOnSubgraphs", "SpecializationStrategy",
-	"ProfileComputePlan", "AllowLowPrecisionAccumulationOnGPU", "ModelCacheDirectory", NULL };
+EXPORT const char *const fake_cuda_keys[] = { "device_id", "gpu_mem_limit", "arena_extend_strategy", "cudnn_conv_algo_search",
+	"do_copy_in_default_stream", "cudnn_conv_use_max_workspace", "enable_cuda_graph", "cudnn_conv1d_pad_to_nc1d",
+	"tunable_op_enable", "tunable_op_tuning_enable", "enable_skip_layer_norm_strict_mode", "prefer_nhwc",
+	"use_ep_level_unified_stream", "use_tf32", "fuse_conv_bias", "sdpa_kernel", NULL };
+EXPORT const char *const fake_tensorrt_keys[] = { "device_id", "trt_fp16_enable", "trt_bf16_enable",
+	"trt_layer_norm_fp32_fallback", "trt_max_workspace_size", "trt_builder_optimization_level", "trt_min_subgraph_size",
+	"trt_engine_cache_enable", "trt_engine_cache_path", "trt_timing_cache_enable", "trt_timing_cache_path",
+	"trt_cuda_graph_enable", NULL };
+EXPORT const char *const fake_migraphx_keys[] = { "device_id", "migraphx_fp16_enable", "migraphx_bf16_enable",
+	"migraphx_fp8_enable", "migraphx_exhaustive_tune", "migraphx_mem_limit", "migraphx_arena_extend_strategy",
+	"migraphx_model_cache_dir", NULL };
+static const char *const coreml_keys[] = { "MLComputeUnits", "ModelFormat", "RequireStaticInputShapes", "EnableOnSubgraphs",
+	"SpecializationStrategy", "ProfileComputePlan", "AllowLowPrecisionAccumulationOnGPU", "ModelCacheDirectory", NULL };
 static const char *const xnnpack_keys[] = { "intra_op_num_threads", NULL };
-static const char *const rtx_keys[] = { "device_id", "nv_max_workspace_size", "enable_cuda_graph", "nv_runtime_cache_path", NULL };
+static const char *const rtx_keys[] = { "device_id", "nv_max_workspace_size", "enable_cuda_graph", "nv_runtime_cache_path",
+	NULL };
 
-static OrtStatus *write_options(const char *what, const char *const *known, const char *const *keys, const char *const *values, size_t count, char *out,
-	size_t room)
+static OrtStatus *write_options(const char *what, const char *const *known, const char *const *keys, const char *const *values,
+	size_t count, char *out, size_t room)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *const *k = known;
@@ -126,7 +172,10 @@ static OrtStatus *create_logged_env(OrtLoggingFunction log, void *parameter, Ort
 	(void)parameter;
 	return create_env(level, id, out);
 }
-static void release_env(OrtEnv *e) { drop(ENV, e); }
+static void release_env(OrtEnv *e)
+{
+	drop(ENV, e);
+}
 
 static OrtStatus *get_available_providers(char ***out, int *count)
 {
@@ -153,11 +202,26 @@ static OrtStatus *create_session_options(OrtSessionOptions **out)
 	*out = make(OPTIONS, sizeof **out);
 	return NULL;
 }
-static void release_session_options(OrtSessionOptions *o) { drop(OPTIONS, o); }
-static OrtStatus *set_log(OrtSessionOptions *o, int level) { return (void)o, (void)level, NULL; }
-static OrtStatus *set_number(OrtSessionOptions *o, int n) { return (void)o, (void)n, NULL; }
-static OrtStatus *set_mode(OrtSessionOptions *o, ExecutionMode m) { return (void)o, (void)m, NULL; }
-static OrtStatus *set_level(OrtSessionOptions *o, GraphOptimizationLevel l) { return (void)o, (void)l, NULL; }
+static void release_session_options(OrtSessionOptions *o)
+{
+	drop(OPTIONS, o);
+}
+static OrtStatus *set_log(OrtSessionOptions *o, int level)
+{
+	return (void)o, (void)level, NULL;
+}
+static OrtStatus *set_number(OrtSessionOptions *o, int n)
+{
+	return (void)o, (void)n, NULL;
+}
+static OrtStatus *set_mode(OrtSessionOptions *o, ExecutionMode m)
+{
+	return (void)o, (void)m, NULL;
+}
+static OrtStatus *set_level(OrtSessionOptions *o, GraphOptimizationLevel l)
+{
+	return (void)o, (void)l, NULL;
+}
 static OrtStatus *add_entry(OrtSessionOptions *o, const char *key, const char *value)
 {
 	(void)o;
@@ -174,7 +238,10 @@ static OrtStatus *update_cuda(OrtCUDAProviderOptionsV2 *o, const char *const *ke
 {
 	return write_options("cuda", fake_cuda_keys, keys, values, count, o->text, sizeof o->text);
 }
-static void release_cuda(OrtCUDAProviderOptionsV2 *o) { drop(CUDA_OPTIONS, o); }
+static void release_cuda(OrtCUDAProviderOptionsV2 *o)
+{
+	drop(CUDA_OPTIONS, o);
+}
 static OrtStatus *append_cuda(OrtSessionOptions *so, const OrtCUDAProviderOptionsV2 *o)
 {
 	(void)so;
@@ -188,7 +255,10 @@ static OrtStatus *give_text(OrtAllocator *a, const char *text, char **out)
 	memcpy(*out, text, strlen(text) + 1);
 	return NULL;
 }
-static OrtStatus *cuda_text(const OrtCUDAProviderOptionsV2 *o, OrtAllocator *a, char **out) { return give_text(a, o->text, out); }
+static OrtStatus *cuda_text(const OrtCUDAProviderOptionsV2 *o, OrtAllocator *a, char **out)
+{
+	return give_text(a, o->text, out);
+}
 
 static OrtStatus *create_trt(OrtTensorRTProviderOptionsV2 **out)
 {
@@ -202,7 +272,10 @@ static OrtStatus *update_trt(OrtTensorRTProviderOptionsV2 *o, const char *const 
 			snprintf(o->cache, sizeof o->cache, "%s", values[i]);
 	return write_options("tensorrt", fake_tensorrt_keys, keys, values, count, o->text, sizeof o->text);
 }
-static void release_trt(OrtTensorRTProviderOptionsV2 *o) { drop(TRT_OPTIONS, o); }
+static void release_trt(OrtTensorRTProviderOptionsV2 *o)
+{
+	drop(TRT_OPTIONS, o);
+}
 static OrtStatus *append_trt(OrtSessionOptions *so, const OrtTensorRTProviderOptionsV2 *o)
 {
 	note("append TensorRT NVIDIA_TF32_OVERRIDE=%s\n", getenv("NVIDIA_TF32_OVERRIDE"));
@@ -210,11 +283,18 @@ static OrtStatus *append_trt(OrtSessionOptions *so, const OrtTensorRTProviderOpt
 	snprintf(so->engine, sizeof so->engine, "fake.engine");
 	return NULL;
 }
-static OrtStatus *trt_text(const OrtTensorRTProviderOptionsV2 *o, OrtAllocator *a, char **out) { return give_text(a, o->text, out); }
-
-static OrtStatus *append_by_name(OrtSessionOptions *so, const char *name, const char *const *keys, const char *const *values, size_t count)
+static OrtStatus *trt_text(const OrtTensorRTProviderOptionsV2 *o, OrtAllocator *a, char **out)
 {
-	static const struct { const char *name, *cache, *file; const char *const *known; } all[] = {
+	return give_text(a, o->text, out);
+}
+
+static OrtStatus *append_by_name(
+	OrtSessionOptions *so, const char *name, const char *const *keys, const char *const *values, size_t count)
+{
+	static const struct {
+		const char *name, *cache, *file;
+		const char *const *known;
+	} all[] = {
 		{ "MIGraphX", "migraphx_model_cache_dir", "fake.mxr", fake_migraphx_keys },
 		{ "CoreML", "ModelCacheDirectory", "fake.mlmodelc", coreml_keys },
 		{ "XNNPACK", "", "", xnnpack_keys },
@@ -263,7 +343,7 @@ static OrtStatus *open_session(const OrtSessionOptions *o, OrtSession **out)
 		}
 	}
 	*out = make(SESSION, sizeof **out);
-	snprintf((*out)->cache, sizeof (*out)->cache, "%s", o->cache);
+	snprintf((*out)->cache, sizeof(*out)->cache, "%s", o->cache);
 	note("CreateSession\n");
 	return NULL;
 }
@@ -281,14 +361,32 @@ static void release_session(OrtSession *s)
 	drop(SESSION, s);
 }
 
-static void *alloc_host(OrtAllocator *a, size_t n) { return (void)a, make(TEXT, n ? n : 1); }
-static void free_host(OrtAllocator *a, void *p) { (void)a, drop(TEXT, p); }
+static void *alloc_host(OrtAllocator *a, size_t n)
+{
+	return (void)a, make(TEXT, n ? n : 1);
+}
+static void free_host(OrtAllocator *a, void *p)
+{
+	(void)a, drop(TEXT, p);
+}
 static OrtAllocator host = { .version = ORT_API_VERSION, .Alloc = alloc_host, .Free = free_host };
-static OrtStatus *get_default_allocator(OrtAllocator **out) { return *out = &host, NULL; }
+static OrtStatus *get_default_allocator(OrtAllocator **out)
+{
+	return *out = &host, NULL;
+}
 
-static OrtStatus *count_one(const OrtSession *s, size_t *n) { return (void)s, *n = 1, NULL; }
-static OrtStatus *name_of_input(const OrtSession *s, size_t i, OrtAllocator *a, char **out) { return (void)s, (void)i, give_text(a, "x", out); }
-static OrtStatus *name_of_output(const OrtSession *s, size_t i, OrtAllocator *a, char **out) { return (void)s, (void)i, give_text(a, "y", out); }
+static OrtStatus *count_one(const OrtSession *s, size_t *n)
+{
+	return (void)s, *n = 1, NULL;
+}
+static OrtStatus *name_of_input(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
+{
+	return (void)s, (void)i, give_text(a, "x", out);
+}
+static OrtStatus *name_of_output(const OrtSession *s, size_t i, OrtAllocator *a, char **out)
+{
+	return (void)s, (void)i, give_text(a, "y", out);
+}
 static OrtStatus *type_of(const OrtSession *s, size_t i, OrtTypeInfo **out)
 {
 	(void)s;
@@ -296,15 +394,27 @@ static OrtStatus *type_of(const OrtSession *s, size_t i, OrtTypeInfo **out)
 	*out = make(TYPE, sizeof **out);
 	return NULL;
 }
-static void release_type(OrtTypeInfo *t) { drop(TYPE, t); }
+static void release_type(OrtTypeInfo *t)
+{
+	drop(TYPE, t);
+}
 static OrtTensorTypeAndShapeInfo declared = { { -1, 3 }, 2 };
-static OrtStatus *cast_type(const OrtTypeInfo *t, const OrtTensorTypeAndShapeInfo **out) { return (void)t, *out = &declared, NULL; }
+static OrtStatus *cast_type(const OrtTypeInfo *t, const OrtTensorTypeAndShapeInfo **out)
+{
+	return (void)t, *out = &declared, NULL;
+}
 static OrtStatus *element_type(const OrtTensorTypeAndShapeInfo *t, ONNXTensorElementDataType *out)
 {
 	return (void)t, *out = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, NULL;
 }
-static OrtStatus *rank_of(const OrtTensorTypeAndShapeInfo *t, size_t *out) { return *out = t->rank, NULL; }
-static OrtStatus *dims_of(const OrtTensorTypeAndShapeInfo *t, int64_t *out, size_t n) { return memcpy(out, t->dim, n * sizeof *out), NULL; }
+static OrtStatus *rank_of(const OrtTensorTypeAndShapeInfo *t, size_t *out)
+{
+	return *out = t->rank, NULL;
+}
+static OrtStatus *dims_of(const OrtTensorTypeAndShapeInfo *t, int64_t *out, size_t n)
+{
+	return memcpy(out, t->dim, n * sizeof *out), NULL;
+}
 
 // ---- values -----------------------------------------------------------------------------------------------------------------
 
@@ -341,7 +451,8 @@ static void release_value(OrtValue *v)
 	free(v->own);
 	drop(VALUE, v);
 }
-static OrtStatus *value_over(const OrtMemoryInfo *m, void *data, size_t nbytes, const int64_t *dim, size_t rank, ONNXTensorElementDataType t, OrtValue **out)
+static OrtStatus *value_over(const OrtMemoryInfo *m, void *data, size_t nbytes, const int64_t *dim, size_t rank,
+	ONNXTensorElementDataType t, OrtValue **out)
 {
 	(void)m;
 	(void)nbytes;
@@ -358,7 +469,10 @@ static OrtStatus *value_in(OrtAllocator *a, const int64_t *dim, size_t rank, ONN
 	*out = on_device(dim, rank);
 	return NULL;
 }
-static OrtStatus *data_of(OrtValue *v, void **out) { return *out = v->data, NULL; }
+static OrtStatus *data_of(OrtValue *v, void **out)
+{
+	return *out = v->data, NULL;
+}
 static OrtStatus *shape_of(const OrtValue *v, OrtTensorTypeAndShapeInfo **out)
 {
 	*out = make(SHAPE, sizeof **out);
@@ -366,17 +480,23 @@ static OrtStatus *shape_of(const OrtValue *v, OrtTensorTypeAndShapeInfo **out)
 	memcpy((*out)->dim, v->dim, sizeof v->dim);
 	return NULL;
 }
-static void release_shape(OrtTensorTypeAndShapeInfo *t) { drop(SHAPE, t); }
+static void release_shape(OrtTensorTypeAndShapeInfo *t)
+{
+	drop(SHAPE, t);
+}
 
-static float *host_address(const OrtValue *v) { return (float *)((uintptr_t)v->data & ~ON_DEVICE); }
+static float *host_address(const OrtValue *v)
+{
+	return (float *)((uintptr_t)v->data & ~ON_DEVICE);
+}
 static void compute(const OrtValue *x, const OrtValue *y)
 {
 	for (size_t i = 0; i < count_of(x->dim, x->rank); i++)
 		host_address(y)[i] = 2 * host_address(x)[i];
 }
 
-static OrtStatus *run(OrtSession *s, const OrtRunOptions *o, const char *const *in_names, const OrtValue *const *in, size_t in_count,
-	const char *const *out_names, size_t out_count, OrtValue **out)
+static OrtStatus *run(OrtSession *s, const OrtRunOptions *o, const char *const *in_names, const OrtValue *const *in,
+	size_t in_count, const char *const *out_names, size_t out_count, OrtValue **out)
 {
 	char path[640];
 	FILE *f;
@@ -415,11 +535,14 @@ static OrtStatus *create_memory(const char *name, enum OrtAllocatorType t, int d
 		return failure(ORT_INVALID_ARGUMENT, "Specified device is not supported: %s", name);
 	note("CreateMemoryInfo %s %d\n", name, device);
 	*out = make(MEMORY, sizeof **out);
-	snprintf((*out)->name, sizeof (*out)->name, "%s", name);
+	snprintf((*out)->name, sizeof(*out)->name, "%s", name);
 	(*out)->device = device;
 	return NULL;
 }
-static void release_memory(OrtMemoryInfo *m) { drop(MEMORY, m); }
+static void release_memory(OrtMemoryInfo *m)
+{
+	drop(MEMORY, m);
+}
 static OrtStatus *create_allocator(const OrtSession *s, const OrtMemoryInfo *m, OrtAllocator **out)
 {
 	(void)s;
@@ -427,7 +550,10 @@ static OrtStatus *create_allocator(const OrtSession *s, const OrtMemoryInfo *m, 
 	*out = make(ALLOCATOR, sizeof **out);
 	return NULL;
 }
-static void release_allocator(OrtAllocator *a) { drop(ALLOCATOR, a); }
+static void release_allocator(OrtAllocator *a)
+{
+	drop(ALLOCATOR, a);
+}
 static OrtStatus *create_binding(OrtSession *s, OrtIoBinding **out)
 {
 	(void)s;
@@ -466,7 +592,10 @@ static void clear_outputs(OrtIoBinding *b)
 		release_value(b->out);
 	b->out = NULL;
 }
-static OrtStatus *synchronize_inputs(OrtIoBinding *b) { return (void)b, note("SynchronizeBoundInputs\n"), NULL; }
+static OrtStatus *synchronize_inputs(OrtIoBinding *b)
+{
+	return (void)b, note("SynchronizeBoundInputs\n"), NULL;
+}
 static OrtStatus *synchronize_outputs(OrtIoBinding *b)
 {
 	note("SynchronizeBoundOutputs\n");
@@ -501,10 +630,15 @@ static OrtStatus *bound_values(const OrtIoBinding *b, OrtAllocator *a, OrtValue 
 	return NULL;
 }
 
-// ---- a provider in a library of its own -----------------------------------------------------------------------------------------
+// ---- a provider in a library of its own
+// -----------------------------------------------------------------------------------------
 
-struct OrtEpDevice { int unused; };
-struct OrtKeyValuePairs { char library[512]; };
+struct OrtEpDevice {
+	int unused;
+};
+struct OrtKeyValuePairs {
+	char library[512];
+};
 static struct OrtEpDevice plugin_device;
 static struct OrtKeyValuePairs plugin_metadata;
 
@@ -526,13 +660,16 @@ static OrtStatus *get_devices(const OrtEnv *e, const OrtEpDevice *const **out, s
 	*count = *plugin_metadata.library ? 1 : 0;
 	return NULL;
 }
-static const OrtKeyValuePairs *metadata_of(const OrtEpDevice *d) { return (void)d, &plugin_metadata; }
+static const OrtKeyValuePairs *metadata_of(const OrtEpDevice *d)
+{
+	return (void)d, &plugin_metadata;
+}
 static const char *value_of(const OrtKeyValuePairs *p, const char *key)
 {
 	return !strcmp(key, "library_path") ? p->library : !strcmp(key, "version") ? "0.31.0" : NULL;
 }
-static OrtStatus *append_devices(OrtSessionOptions *so, OrtEnv *e, const OrtEpDevice *const *devices, size_t count, const char *const *keys,
-	const char *const *values, size_t pairs)
+static OrtStatus *append_devices(OrtSessionOptions *so, OrtEnv *e, const OrtEpDevice *const *devices, size_t count,
+	const char *const *keys, const char *const *values, size_t pairs)
 {
 	(void)so;
 	(void)e;
@@ -614,7 +751,10 @@ static const OrtApi api = {
 	.GetBoundOutputValues = bound_values,
 };
 
-static const OrtApi *get_api(uint32_t version) { return version <= ORT_API_VERSION ? &api : NULL; }
+static const OrtApi *get_api(uint32_t version)
+{
+	return version <= ORT_API_VERSION ? &api : NULL;
+}
 static const char *get_version(void)
 {
 	const char *version = getenv("FAKE_ORT_VERSION");
@@ -624,4 +764,7 @@ static const char *get_version(void)
 static const OrtApiBase base = { get_api, get_version };
 
 EXPORT const OrtApiBase *OrtGetApiBase(void);
-const OrtApiBase *OrtGetApiBase(void) { return &base; }
+const OrtApiBase *OrtGetApiBase(void)
+{
+	return &base;
+}

@@ -3,4 +3,7 @@
 // where that was opened before.
 int cudaDeviceSynchronize(void);
 __attribute__((visibility("default"))) int fake_provider(void);
-int fake_provider(void) { return cudaDeviceSynchronize(); }
+int fake_provider(void)
+{
+	return cudaDeviceSynchronize();
+}

@@ -41,23 +41,56 @@ static int visible(const char *variable)
 	return listed;
 }
 
-EXPORT int cuInit(unsigned flags) { return (void)flags, visible("CUDA_VISIBLE_DEVICES") ? 0 : 100; }
-EXPORT int cuDriverGetVersion(int *v) { return *v = number("FAKE_CUDA", 13010), 0; }
-EXPORT int cuDeviceGetCount(int *n) { return *n = visible("CUDA_VISIBLE_DEVICES"), 0; }
-EXPORT int cuDeviceGet(int *d, int ordinal) { return *d = ordinal, 0; }
-EXPORT int cuDeviceGetName(char *name, int length, int d) { return snprintf(name, (size_t)length, "Fake GPU %d", d), 0; }
-EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int d) { return (void)d, *bytes = (size_t)8 << 30, 0; }
-EXPORT int cuDeviceGetAttribute(int *value, int attribute, int d) { return (void)d, *value = attribute == 75 ? 9 : 0, 0; }
-EXPORT int cuGetErrorString(int code, const char **text) { return (void)code, *text = "no CUDA-capable device is detected", 0; }
+EXPORT int cuInit(unsigned flags)
+{
+	return (void)flags, visible("CUDA_VISIBLE_DEVICES") ? 0 : 100;
+}
+EXPORT int cuDriverGetVersion(int *v)
+{
+	return *v = number("FAKE_CUDA", 13010), 0;
+}
+EXPORT int cuDeviceGetCount(int *n)
+{
+	return *n = visible("CUDA_VISIBLE_DEVICES"), 0;
+}
+EXPORT int cuDeviceGet(int *d, int ordinal)
+{
+	return *d = ordinal, 0;
+}
+EXPORT int cuDeviceGetName(char *name, int length, int d)
+{
+	return snprintf(name, (size_t)length, "Fake GPU %d", d), 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int d)
+{
+	return (void)d, *bytes = (size_t)8 << 30, 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int d)
+{
+	return (void)d, *value = attribute == 75 ? 9 : 0, 0;
+}
+EXPORT int cuGetErrorString(int code, const char **text)
+{
+	return (void)code, *text = "no CUDA-capable device is detected", 0;
+}
 
-EXPORT int nvmlInit_v2(void) { return 0; }
-EXPORT int nvmlShutdown(void) { return 0; }
+EXPORT int nvmlInit_v2(void)
+{
+	return 0;
+}
+EXPORT int nvmlShutdown(void)
+{
+	return 0;
+}
 EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length)
 {
 	snprintf(text, length, "%s", getenv("FAKE_DRIVER") ? getenv("FAKE_DRIVER") : "580.65.06");
 	return 0;
 }
-EXPORT int nvmlDeviceGetCount_v2(unsigned *n) { return *n = (unsigned)number("FAKE_GPUS", 2), 0; }
+EXPORT int nvmlDeviceGetCount_v2(unsigned *n)
+{
+	return *n = (unsigned)number("FAKE_GPUS", 2), 0;
+}
 
 static int copy(void *to, const void *from, size_t n, int kind)
 {
@@ -74,18 +107,57 @@ static int set_device(int d)
 	return 0;
 }
 
-EXPORT int cudaMemcpy(void *to, const void *from, size_t n, int kind) { return copy(to, from, n, kind); }
-EXPORT int cudaSetDevice(int d) { return set_device(d); }
-EXPORT int cudaDeviceSynchronize(void) { return note("synchronize"), 0; }
+EXPORT int cudaMemcpy(void *to, const void *from, size_t n, int kind)
+{
+	return copy(to, from, n, kind);
+}
+EXPORT int cudaSetDevice(int d)
+{
+	return set_device(d);
+}
+EXPORT int cudaDeviceSynchronize(void)
+{
+	return note("synchronize"), 0;
+}
 
-EXPORT int getInferLibVersion(void) { return number("FAKE_TENSORRT", 101303); }
+EXPORT int getInferLibVersion(void)
+{
+	return number("FAKE_TENSORRT", 101303);
+}
 
-EXPORT int hipInit(unsigned flags) { return (void)flags, 0; }
-EXPORT int hipGetDeviceCount(int *n) { return *n = visible("HIP_VISIBLE_DEVICES"), *n ? 0 : 100; }
-EXPORT int hipDeviceGetName(char *name, int length, int d) { return snprintf(name, (size_t)length, "Fake Radeon %d", d), 0; }
-EXPORT int hipDeviceTotalMem(size_t *bytes, int d) { return (void)d, *bytes = (size_t)16 << 30, 0; }
-EXPORT int hipRuntimeGetVersion(int *v) { return *v = 70226001, 0; }
-EXPORT const char *hipGetErrorString(int code) { return (void)code, "hipErrorNoDevice"; }
-EXPORT int hipMemcpy(void *to, const void *from, size_t n, int kind) { return copy(to, from, n, kind); }
-EXPORT int hipSetDevice(int d) { return set_device(d); }
-EXPORT int hipDeviceSynchronize(void) { return note("synchronize"), 0; }
+EXPORT int hipInit(unsigned flags)
+{
+	return (void)flags, 0;
+}
+EXPORT int hipGetDeviceCount(int *n)
+{
+	return *n = visible("HIP_VISIBLE_DEVICES"), *n ? 0 : 100;
+}
+EXPORT int hipDeviceGetName(char *name, int length, int d)
+{
+	return snprintf(name, (size_t)length, "Fake Radeon %d", d), 0;
+}
+EXPORT int hipDeviceTotalMem(size_t *bytes, int d)
+{
+	return (void)d, *bytes = (size_t)16 << 30, 0;
+}
+EXPORT int hipRuntimeGetVersion(int *v)
+{
+	return *v = 70226001, 0;
+}
+EXPORT const char *hipGetErrorString(int code)
+{
+	return (void)code, "hipErrorNoDevice";
+}
+EXPORT int hipMemcpy(void *to, const void *from, size_t n, int kind)
+{
+	return copy(to, from, n, kind);
+}
+EXPORT int hipSetDevice(int d)
+{
+	return set_device(d);
+}
+EXPORT int hipDeviceSynchronize(void)
+{
+	return note("synchronize"), 0;
+}
